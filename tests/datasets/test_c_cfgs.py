@@ -75,6 +75,24 @@ def test_arcs_are_the_labels_of_terminators():
     assert exits(graph) == [3]
 
 
+def test_blocks_without_names_are_told_apart():
+    text = """
+define i32 @f(i32 %x) {
+  %1 = icmp eq i32 %x, 0
+  br i1 %1, label %2, label %4
+2:
+  br label %3
+3:
+  ret i32 1
+4:
+  br label %3
+}
+"""
+    ((_, n_blocks, tails, heads, entry),) = control_flow(text, Path("f.c"))
+    assert (n_blocks, entry) == (4, 0)
+    assert sorted(zip(tails, heads, strict=True)) == [(0, 1), (0, 3), (1, 2), (3, 2)]
+
+
 def test_text_that_is_not_llvm_is_refused(monkeypatch):
     monkeypatch.setattr("relaxometer.datasets.readers.c_cfgs.clang_version", lambda: "clang version 99")
     with pytest.raises(UserError, match=r"^a\.c: llvmlite [\d.]+ \(LLVM\) cannot read what clang version 99"):

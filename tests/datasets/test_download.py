@@ -1,14 +1,19 @@
 """Downloads from a local server that misbehaves in every way that servers do."""
 
+import errno
 import gzip
 import hashlib
+import os
 import re
 import shutil
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections import namedtuple
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 
@@ -565,3 +570,104 @@ def test_a_redirect_loop_is_given_up_at_once(server, destination):
     circle = [status(302, Location=server.url)] * 40
     assert "more than 30 redirects" in refusal(server, destination, circle)
     assert len(server.asked) == 31
+
+
+FETCH = """
+import sys
+from pathlib import Path
+from relaxometer.datasets.download import fetch
+fetch([sys.argv[1]], Path(sys.argv[2]), sha256=sys.argv[3] or None)
+"""
+
+
+def in_another_process(server, destination, sha256=SHA256):
+    command = [sys.executable, "-c", FETCH, server.url, str(destination), sha256]
+    environment = {**os.environ, "PYTHONPATH": str(Path(download.__file__).parents[2])}
+    return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+
+
+def hold_back(handler, rest=CONTENT[HALF:]):
+    """Send half of the file, and the rest when the test says so."""
+    handler.head(200, len(CONTENT), ETag='"1"')
+    handler.wfile.write(CONTENT[:HALF])
+    handler.wfile.flush()
+    handler.server.release.wait(60)
+    handler.wfile.write(rest)
+
+
+@pytest.mark.parametrize("sha256", [SHA256, ""], ids=["checksum", "none"])
+def test_a_second_process_waits_and_takes_the_file_of_the_first(server, destination, sha256):
+    server.plan[:] = [hold_back]
+    with in_another_process(server, destination, sha256) as first:
+        while not server.asked:
+            assert first.poll() is None
+            time.sleep(0.01)
+        with in_another_process(server, destination, sha256) as second:
+            waiting = second.stderr.readline()
+            server.release.set()
+            said = second.stderr.read()
+    assert (first.returncode, second.returncode) == (0, 0)
+    assert waiting == "file.gr.gz: another process fetches it; waiting for it to end\n"
+    assert said.startswith("file.gr.gz: 1.0 MB from another process, sha256 ")
+    assert len(server.asked) == 1
+    assert destination.read_bytes() == CONTENT
+    assert [file.name for file in destination.parent.iterdir()] == [destination.name]
+
+
+def test_a_second_process_goes_on_where_a_killed_one_ended(server, destination):
+    server.plan[:] = [hold_back]
+    with in_another_process(server, destination) as first:
+        part = destination.with_name("file.gr.gz.part")
+        while not part.is_file() or part.stat().st_size < HALF - (1 << 18):
+            assert first.poll() is None
+            time.sleep(0.01)
+        with in_another_process(server, destination) as second:
+            assert "waiting" in second.stderr.readline()
+            first.kill()
+            second.wait(60)
+    assert second.returncode == 0
+    assert int(server.asked[1][1]["Range"].removeprefix("bytes=").removesuffix("-")) > 0
+    assert destination.read_bytes() == CONTENT
+    assert [file.name for file in destination.parent.iterdir()] == [destination.name]
+
+
+def test_threads_of_one_process_wait_for_each_other(server, destination):
+    fetching = [threading.Thread(target=fetch, args=([server.url], destination)) for _ in range(4)]
+    for thread in fetching:
+        thread.start()
+    for thread in fetching:
+        thread.join()
+    assert destination.read_bytes() == CONTENT
+    assert [file.name for file in destination.parent.iterdir()] == [destination.name]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda part: part.write_bytes(b"abc" + part.read_bytes()), f"expected {len(CONTENT)}"),
+        (lambda part: part.open("r+b").write(b"abc"), f"expected {SHA256}"),
+    ],
+    ids=["longer", "other bytes"],
+)
+def test_a_part_that_another_program_changes_is_refused(server, destination, change, message):
+    """As on a file system without locks."""
+
+    def disturbed(handler):
+        handler.head(200, len(CONTENT), ETag='"1"')
+        handler.wfile.write(CONTENT[:-10])
+        part = destination.with_name("file.gr.gz.part")
+        while not part.is_file() or part.stat().st_size < len(CONTENT) - 10 - (1 << 18):
+            time.sleep(0.01)
+        change(part)
+        handler.wfile.write(CONTENT[-10:])
+
+    assert refusal(server, destination, [disturbed]).endswith(message)
+    assert not list(destination.parent.iterdir())
+
+
+def test_a_file_system_without_locks_is_used_without(server, destination, monkeypatch):
+    def no_locks(*args):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(partial_file.fcntl, "flock", no_locks)
+    fetch_checked(server, destination)

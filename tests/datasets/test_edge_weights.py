@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
+from relaxometer.core.errors import UserError
 from relaxometer.datasets.formats.edge_files import TopologyParameters
 from relaxometer.datasets.parameters import LogNormal, LogUniform, Unit
 from relaxometer.datasets.readers.edge_weights import make_weights
@@ -28,9 +29,17 @@ def test_lognormal_weights_have_the_distributions_moments():
     assert np.log(drawn).std() == pytest.approx(0.5, rel=0.01)
 
 
-def test_the_widest_lognormal_distribution_still_fits():
-    drawn = make_weights(LogNormal(distribution="lognormal", mu=10, sigma=1e6), 1000)
-    assert (drawn.min(), drawn.max()) == (1, MAX_WEIGHT)
+@pytest.mark.parametrize(("mu", "sigma"), [(10, 1e6), (100, 1), (1e300, 1e300)])
+def test_a_lognormal_distribution_beyond_the_type_is_refused(mu, sigma):
+    with pytest.raises(
+        UserError,
+        match=rf"^lognormal weights with mu: [^\n]*; expected at most {MAX_WEIGHT}: give a smaller mu or",
+    ):
+        make_weights(LogNormal(distribution="lognormal", mu=mu, sigma=sigma), 1000)
+
+
+def test_small_lognormal_weights_are_ones():
+    assert set(make_weights(LogNormal(distribution="lognormal", mu=-1e6, sigma=1), 9).tolist()) == {1}
 
 
 def test_the_draws_never_change():

@@ -5,6 +5,7 @@ import pytest
 
 from relaxometer.core.errors import UserError
 from relaxometer.datasets.build import build_graph
+from relaxometer.datasets.readers.graph500_edges import read_edges
 from relaxometer.datasets.registry import Dataset
 
 EDGES = np.array([[0, 3], [3, 1], [1, 1], [3, 0]], dtype="<i8")
@@ -34,10 +35,52 @@ def test_vertices_without_edges_stay(tmp_path):
     assert graph.metadata["edges_in_file"] == 4
 
 
+def packed(edges):
+    """Return edges as `packed_edge` of Graph500's generator/graph_generator.h."""
+    words = [
+        (v0 & 0xFFFFFFFF, v1 & 0xFFFFFFFF, v0 >> 32 & 0xFFFF | (v1 >> 32 & 0xFFFF) << 16) for v0, v1 in edges
+    ]
+    return np.array(words, dtype="<u4")
+
+
+def test_packed_edges_are_the_same_graph(tmp_path):
+    graph = build(tmp_path, packed(EDGES.tolist()), values=WEIGHTS, packed=True, weights=VALUES)
+    assert arcs(graph) == arcs(build(tmp_path, values=WEIGHTS, weights=VALUES))
+
+
+def test_both_halves_of_packed_ends_are_read(tmp_path):
+    edges = [[5, 2**33 + 7], [2**47 - 1, 2**32], [2**31, 0], [0, 2**46 + 2**31]]
+    path = tmp_path / "edges.bin"
+    path.write_bytes(packed(edges).tobytes())
+    assert np.column_stack(read_edges(path, 2**47, packed=True)).tolist() == edges
+    path.write_bytes(packed([[0, -1]]).tobytes())
+    with pytest.raises(UserError, match=r"edge 0 \(at byte 0\) has vertex -1, expected one from 0 to 3;"):
+        read_edges(path, 4, packed=True)
+
+
+def test_packed_edges_that_are_read_as_pairs_have_advice(tmp_path):
+    words = packed(EDGES.tolist())
+    with pytest.raises(UserError, match=r"or has edges of 12 bytes \(`packed: true`\)$"):
+        build(tmp_path, words)
+    with pytest.raises(
+        UserError, match=r"36 bytes is not a multiple of 16, .*; `packed: true` reads edges of 12"
+    ):
+        build(tmp_path, words[:3])
+    with pytest.raises(
+        UserError, match=r"edges\.bin: 64 bytes is not a multiple of 12, the size of an edge$"
+    ):
+        build(tmp_path, packed=True)
+
+
 def test_weights_come_from_a_second_file(tmp_path):
     graph = build(tmp_path, values=WEIGHTS, weights=VALUES)
     assert arcs(graph) == [(0, 3, 25), (1, 3, 100), (3, 0, 25), (3, 1, 100)]
     assert graph.metadata["edge_weights"] == "weights.bin"
+
+
+def test_weights_that_are_not_used_are_noted(tmp_path, capsys):
+    assert build(tmp_path, values=WEIGHTS).metadata["values_in_file"] == "not used: weights are 1"
+    assert "weights.bin: has values, but weights are 1; give `weights:" in capsys.readouterr().err
 
 
 def test_a_cut_file_is_one_line(tmp_path):

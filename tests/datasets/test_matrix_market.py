@@ -32,8 +32,13 @@ def test_values_are_scaled_and_rounded(tmp_path):
     assert graph.metadata["entries_in_file"] == 3
 
 
-def test_default_weights_are_ones(tmp_path):
-    assert arcs(build_text(tmp_path, SMALL.replace("2.26", "-2.26"))) == [(0, 1, 1), (1, 0, 1)]
+def test_default_weights_are_ones_and_values_are_noted(tmp_path, capsys):
+    graph = build_text(tmp_path, SMALL.replace("2.26", "-2.26"))
+    assert arcs(graph) == [(0, 1, 1), (1, 0, 1)]
+    assert graph.metadata["values_in_file"] == "not used: weights are 1"
+    assert "small.mtx: has values, but weights are 1; give `weights:" in capsys.readouterr().err
+    pattern = f"{BANNER} pattern general\n3 3 1\n1 2\n"
+    assert "values_in_file" not in build_text(tmp_path, pattern).metadata
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,18 @@ from relaxometer.datasets.readers.contraction import EARTH_RADIUS_M, Nodes, Ways
 from relaxometer.datasets.readers.osm_blocks import ends_with_relations
 from relaxometer.datasets.readers.osm_pbf import Extract, road_graph, with_railways
 from relaxometer.datasets.registry import Dataset, load_registry
-from sample_osm import block, blocks_of, write_extract
+from sample_osm import (
+    HEADER,
+    _data,
+    _field,
+    _groups,
+    _message,
+    _varint,
+    _zigzag,
+    block,
+    blocks_of,
+    write_extract,
+)
 
 OWN = Path(__file__).parents[2] / "resources/datasets.yaml"
 HUNDRED_M = 100 / (EARTH_RADIUS_M * np.pi / 180)
@@ -99,6 +110,16 @@ def test_a_clip_keeps_what_is_inside(road_file):
     assert 0 < box.n_vertices < whole.n_vertices
     assert polygon.n_vertices == box.n_vertices
     assert (box.lat.min() >= south, box.lat.max() <= north) == (True, True)
+
+
+def test_corners_of_latitude_and_longitude_are_refused():
+    entry = {"format": "osm-pbf", "path": "x.osm.pbf"}
+    corners = [[35, 139], [36, 139], [36, 140]]
+    with pytest.raises(UserError) as caught:
+        load_registry(OWN, {"mine": {**entry, "parameters": {"polygon": corners}}})
+    assert "datasets.mine.parameters: polygon.0: " in str(caught.value)
+    assert "corners are [longitude, latitude], and latitudes are from -90 to 90" in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_one_way_roads_may_be_respected(road_file):
@@ -231,6 +252,64 @@ def test_a_block_that_unpacks_to_more_than_the_format_allows_is_refused(tmp_path
     path.write_bytes(path.read_bytes() + block(b"OSMData", bytes(1 + (1 << 25))))
     with pytest.raises(UserError, match="it unpacks to more than 33554432 bytes"):
         build(path)
+
+
+def plain(nodes):
+    """Return a group of nodes that are not dense, in units of 100 nanodegrees."""
+    written = []
+    for key, (lon, lat) in nodes.items():
+        numbers = {1: key, 8: round(lat * 1e7), 9: round(lon * 1e7)}
+        fields = (_varint(field << 3) + _varint(_zigzag(number)) for field, number in numbers.items())
+        written.append(_field(1, _message(*fields)))
+    return _message(*written)
+
+
+def raw_block(kind, content):
+    """Return a block of a kind, not compressed."""
+    blob = _field(1, content)
+    header = _message(_field(1, kind), _field(3, len(blob)))
+    return len(header).to_bytes(4) + header + blob
+
+
+DENSE, OF_WAYS = _groups(NODES, WAYS)
+A_RELATION = block(b"OSMData", _data({}, _field(4, _field(1, 1))))
+CONVERT = "which DuckDB does not read; convert it with: osmium cat in.osm.pbf -o out.osm.pbf"
+
+
+@pytest.mark.parametrize(
+    ("header", "data", "message"),
+    [
+        (block(b"OSMHeader", HEADER), block(b"OSMData", _data(WAYS, plain(NODES), OF_WAYS)), "plain nodes"),
+        (
+            block(b"OSMHeader", b"\x22\x0eOsmSchema-V0.6"),
+            block(b"OSMData", _data(WAYS, plain(NODES), OF_WAYS)),
+            "no 'DenseNodes' among the required features",
+        ),
+        (
+            block(b"OSMHeader", HEADER),
+            block(b"OSMData", _data(WAYS, DENSE, OF_WAYS) + _field(19, 5_000_000)),
+            "coordinates with an offset",
+        ),
+        (block(b"OSMHeader", HEADER), raw_block(b"OSMData", _data(WAYS, DENSE, OF_WAYS)), "no compression"),
+    ],
+    ids=["plain nodes", "header without dense nodes", "offset", "not compressed"],
+)
+def test_what_would_be_read_wrongly_is_refused_with_the_remedy(tmp_path, header, data, message):
+    path = tmp_path / "odd.osm.pbf"
+    path.write_bytes(header + data + A_RELATION)
+    with pytest.raises(UserError) as caught:
+        build(path)
+    at = 0 if "DenseNodes" in message else len(header)
+    assert str(caught.value).startswith(f"{path}: block at byte {at} has {message}")
+    assert str(caught.value).endswith(CONVERT)
+
+
+def test_features_may_come_in_any_order_and_offsets_may_be_zero(tmp_path):
+    path = tmp_path / "odd.osm.pbf"
+    header = raw_block(b"OSMHeader", b"\x22\x0aDenseNodes\x22\x0eOsmSchema-V0.6")
+    data = block(b"OSMData", _data(WAYS, DENSE, OF_WAYS) + _field(19, 0))
+    path.write_bytes(header + data + A_RELATION)
+    assert build(path).n_arcs == 2 * 2 * ROWS * ROWS
 
 
 def test_real_extracts_end_with_relations(road_file):

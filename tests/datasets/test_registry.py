@@ -159,6 +159,10 @@ def test_terms_say_when_nothing_is_stated():
             {"format": "kanto-like-main", "extracted_from": "cfg-python-stdlib"},
             "datasets.mine.extracted_from: 'cfg-python-stdlib' is a batch; expected a graph",
         ),
+        (
+            {"format": "kanto-like-main", "extracted_from": "usa-ny"},
+            "config: datasets.mine.extracted_from: 'usa-ny' has format 'dimacs'; format 'kanto-like-main' is",
+        ),
         ("small.gr", "config: datasets.mine: 'small.gr' is invalid: should be a section with keys"),
     ],
 )  # fmt: skip
@@ -177,7 +181,10 @@ def test_a_mistake_is_one_line_with_its_key(entry, message):
         ({"file": "{graph}.gr"}, "has a brace"),
         ({"file": "a.gr "}, "begins or ends with a space"),
         ({"file": "é" * 101}, "is longer than 200 bytes"),
-        ({"file": "a.gr.sha256"}, "ends like the downloader's own files (.part, .part.json, .sha256)"),
+        (
+            {"file": "a.gr.sha256"},
+            "ends like the downloader's own files (.part, .part.json, .part.lock, .sha256)",
+        ),
         ({"url": "http://x.org/..%2F..%2F..%2Fevil"}, "has a separator of folders"),
         ({"url": "http://x.org/data/%2E%2E"}, "begins with a dot"),
         ({"url": "http://x.org/?x"}, "is empty"),
@@ -282,6 +289,29 @@ def test_a_format_says_whether_its_vertices_have_coordinates(name, parameters):
     assert Dataset(**SMALL, coordinates={"path": "x"}).has_coordinates
 
 
+def test_new_weights_keep_the_coordinates_of_the_graph_that_they_are_put_on():
+    def reweighted(base):
+        return {"format": "reweighted", "extracted_from": base, "parameters": {"type": "float32"}}
+
+    entries = {
+        "twice": reweighted("once"),
+        "once": reweighted("kanto-highways"),
+        "none": reweighted("usa-ny"),
+    }
+    datasets = load_registry(
+        OWN, {"main": {"format": "kanto-like-main", "extracted_from": "kanto-like"}, **entries}
+    )
+    found = {name: datasets[name].has_coordinates for name in ("main", *entries)}
+    assert found == {"main": True, "twice": True, "once": True, "none": False}
+
+
+def test_the_metadata_have_all_parameters():
+    parameters = {"rows": 2, "columns": 3}
+    graph = build_graph("mine", Dataset(format="grid", seed=1, parameters=parameters), files=[])
+    weights = {"distribution": "uniform", "type": "uint32", "range": [1, 255]}
+    assert graph.metadata["parameters"] == {**parameters, "weights": weights}
+
+
 @pytest.fixture
 def small_file(tmp_path):
     path = tmp_path / "small.gr"
@@ -316,5 +346,13 @@ def test_an_unexpected_file_is_refused(small_file):
         UserError, match=r"small\.gr: not the file that the dataset names: sha256 is \w+, expected 0+$"
     ):
         build_graph("mine", dataset, files=[small_file])
+    size = small_file.stat().st_size
+    dataset = Dataset(format="dimacs", path=str(small_file), bytes=size - 1)
+    with pytest.raises(
+        UserError,
+        match=rf"small\.gr: {size} bytes, but its dataset promises {size - 1}; the file is incomplete",
+    ):
+        build_graph("mine", dataset, files=[small_file])
+    assert build_graph("mine", Dataset(**dataset.model_dump() | {"bytes": size}), files=[small_file])
     with pytest.raises(UserError, match=r"gone\.gr: not readable \(No such file"):
         build_graph("mine", dataset, files=[small_file.with_name("gone.gr")])

@@ -162,3 +162,18 @@ def test_too_many_or_no_vertices_are_refused():
         made(Graph.from_arcs("none", 0, [], [], []), rows=2, columns=2)
     with pytest.raises(UserError, match="vertex ids have 32 bits"):
         made(roads(rows=70, columns=70), rows=1024, columns=1024)
+
+
+def test_copies_keep_the_terms_and_the_unit_of_the_map_but_not_how_it_was_made():
+    kept = {"license": "ODbL 1.0", "attribution": "© OSM", "weight_unit": "ms", "completeness": "unknown"}
+    made_by = {"seed": 3, "file": "a.gr", "file_sha256": "0" * 64, "junctions": 7, "origin": "a.gr"}
+    base = roads()
+    base.metadata.update(kept | made_by)
+    graph = made(base, rows=1, columns=2, roads=4)
+    assert kept.items() <= graph.metadata.items()
+    assert graph.metadata["parameters"] == {"rows": 1, "columns": 2, "roads": 4, "seed": 1}
+    assert not made_by.keys() & graph.metadata.keys()
+    entry = Dataset(
+        format="sewn", extracted_from="base", license="CC0-1.0", parameters={"rows": 1, "columns": 1}
+    )
+    assert build_graph("mine", entry, files=[], base=base).metadata["license"] == "CC0-1.0"

@@ -1,5 +1,12 @@
 """Plain lists of edges: a real file, numbers with gaps, and one line for each mistake."""
 
+import bz2
+import gzip
+import io
+import lzma
+import tarfile
+import zipfile
+
 import numpy as np
 import pytest
 
@@ -50,6 +57,18 @@ def test_a_third_column_may_be_the_weight(tmp_path):
     assert arcs(build_text(tmp_path, text, directed=True)) == [(0, 1, 1), (1, 2, 1)]
 
 
+def test_values_that_are_not_used_are_noted(tmp_path, capsys):
+    text = "1 2 0.5\n2 3 1.25\n"
+    graph = build_text(tmp_path, text)
+    assert graph.metadata["values_in_file"] == "not used: weights are 1"
+    told = "small.txt: has values, but weights are 1; give `weights: {distribution: values}` to use them\n"
+    assert told in capsys.readouterr().err
+    for weights in ({"distribution": "values"}, {"distribution": "unit"}):
+        assert "values_in_file" not in build_text(tmp_path, text, weights=weights).metadata
+    assert "values_in_file" not in build_text(tmp_path, "1 2\n").metadata
+    assert "has values" not in capsys.readouterr().err
+
+
 def test_an_edge_listed_both_ways_has_one_weight(tmp_path):
     drawn = {"distribution": "log-uniform", "range": [1, 10**6]}
     assert build_text(tmp_path, "1 2\n2 1\n2 3\n3 2\n", weights=drawn).metadata["directed"] is False
@@ -81,6 +100,42 @@ def test_every_mistake_is_one_line(tmp_path, old, new, message):
         build_text(tmp_path, SMALL.replace(old, new, 1))
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def tar(content):
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        member = tarfile.TarInfo("small.txt")
+        member.size = len(content)
+        archive.addfile(member, io.BytesIO(content))
+    return packed.getvalue()
+
+
+def zipped(content):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("small.txt", content)
+    return packed.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "pack", "kind"),
+    [
+        ("small.zip", zipped, "a zip archive"),
+        ("small.bz2", bz2.compress, "compressed by bzip2"),
+        ("small.tar", tar, "a tar archive"),
+        ("small.tar.gz", lambda content: gzip.compress(tar(content)), "a tar archive"),
+        ("small.tar.xz", lambda content: lzma.compress(tar(content)), "a tar archive"),
+        ("small.GZ", gzip.compress, "compressed by gzip, which its name does not say by .gz at the end"),
+        ("small.txt", lzma.compress, "compressed by xz, which its name does not say by .xz at the end"),
+    ],
+)
+def test_an_archive_is_refused_with_advice(tmp_path, name, pack, kind):
+    path = tmp_path / name
+    path.write_bytes(pack(SMALL.encode()))
+    with pytest.raises(UserError) as caught:
+        build(path)
+    assert str(caught.value) == f"{path}: it is {kind}; unpack it and name the file inside"
 
 
 def test_values_must_be_there(tmp_path):

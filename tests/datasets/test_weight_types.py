@@ -1,5 +1,6 @@
 """Types of weights: what each format brings, and one line for each weight that its type does not hold."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -70,6 +71,16 @@ class TestMatrices:
 
     def test_integer_is_uint32(self, tmp_path):
         assert weights_of(self.build(tmp_path, "integer", "general", "4")) == ("uint32", [4, 7])
+
+    @pytest.mark.parametrize(
+        ("field", "kind"), [("integer", {}), ("integer", {"type": "int32"}), ("real", {"type": "uint32"})]
+    )
+    def test_fractions_are_rounded_only_if_asked(self, tmp_path, field, kind):
+        message = self.refusal(tmp_path, field, "general", "2.5", **kind)
+        assert "small:3: '1 2 2.5': value 2.5 has a fraction; weights of type " in message
+        assert message.endswith("int32 are integers: give `type: float32`, or `scale: 1` to round them")
+        assert weights_of(self.build(tmp_path, field, "general", "2.6", scale=1, **kind))[1] == [3, 7]
+        assert weights_of(self.build(tmp_path, field, "general", "2.0", **kind))[1] == [2, 7]
 
     def test_a_scale_rounds_to_uint32_unless_the_type_is_given(self, tmp_path):
         assert weights_of(self.build(tmp_path, "real", "general", "0.26", scale=10)) == ("uint32", [3, 70])
@@ -143,11 +154,37 @@ class TestLists:
             ("1 2 3\n2 3 4.0\n", ("uint32", [3, 4])),
             ("1 2 3\n2 3 0.5\n", ("float32", [3.0, 0.5])),
             (f"1 2 {2**32 - 2}\n2 3 1\n", ("uint32", [2**32 - 2, 1])),
-            (f"1 2 {2**32}\n2 3 1\n", ("float32", [2.0**32, 1.0])),
+            (f"1 2 {2**32}\n2 3 0.5\n", ("float32", [2.0**32, 0.5])),
         ],
     )
     def test_decimals_make_floats(self, tmp_path, text, expected):
         assert weights_of(build(tmp_path, "edge-list", text, directed=True, weights=VALUES)) == expected
+
+    def test_an_integer_beyond_uint32_does_not_turn_all_into_floats(self, tmp_path):
+        text = f"1 2 16777217\n2 3 {2**32 - 1}\n"
+        message = refusal(tmp_path, "edge-list", text, weights=VALUES)
+        assert message == (
+            f"{tmp_path}/small: value 4294967295 of edge 2 of the file is above 4294967294, the largest "
+            "weight of type uint32; give `type: float64` or `float32`, or a `scale`"
+        )
+        doubles = build(tmp_path, "edge-list", text, directed=True, weights={**VALUES, "type": "float64"})
+        assert weights_of(doubles) == ("float64", [16777217.0, 2.0**32 - 1])
+        halves = build(tmp_path, "edge-list", text, directed=True, weights={**VALUES, "scale": 0.5})
+        assert weights_of(halves) == ("uint32", [8388608, 2**31])
+        assert weights_of(build(tmp_path, "edge-list", text, directed=True)) == ("uint32", [1, 1])
+
+    @pytest.mark.parametrize("kind", ["uint32", "int32"])
+    def test_fractions_are_rounded_only_if_asked(self, tmp_path, kind):
+        text = "1 2 7\n2 3 0.4\n"
+        message = refusal(tmp_path, "edge-list", text, weights={**VALUES, "type": kind})
+        assert message.endswith(
+            f"small:2: '2 3 0.4': value 0.4 has a fraction; weights of type {kind} are integers: give `type: "
+            "float32`, or `scale: 1` to round them"
+        )
+        rounded = {**VALUES, "type": kind, "scale": 1}
+        assert weights_of(build(tmp_path, "edge-list", text, directed=True, weights=rounded))[1] == [7, 0]
+        whole = build(tmp_path, "edge-list", "1 2 7.0\n", directed=True, weights={**VALUES, "type": kind})
+        assert weights_of(whole) == (kind, [7])
 
     def test_integers_may_be_wanted_as_floats(self, tmp_path):
         found = build(tmp_path, "edge-list", "1 2 3\n", weights={**VALUES, "type": "float32"})
@@ -200,6 +237,10 @@ def test_values_of_graph500_are_floats(tmp_path):
     assert weights_of(built(scale=4)) == ("uint32", [0, 0, 3, 3])
     of_file = float(np.float32(0.1))
     assert weights_of(built(type="float64")) == ("float64", [of_file, of_file, 0.75, 0.75])
+    with pytest.raises(
+        UserError, match=r"weights: edge 0 has weight 0\.1\d*, a fraction; weights of type uint32"
+    ):
+        built(type="uint32")
     np.array([0.1, np.nan], "<f4").tofile(files[1])
     with pytest.raises(UserError, match=r"weights: edge 1 has weight nan, expected 0 to 3\.4"):
         built()
@@ -249,7 +290,44 @@ def test_times_in_seconds(tmp_path, form, write):
     assert doubles.metadata["weight_unit"] == "s"
     np.testing.assert_allclose(floats.weights * 1000.0, integers.weights, rtol=1e-6, atol=0.51)
     assert floats.metadata["weight_unit"] == "s"
-    assert "weight_unit" not in integers.metadata
+    assert integers.metadata["weight_unit"] == "ms"
+
+
+def test_another_unit_than_the_readers_is_refused(tmp_path):
+    file = write_extract(tmp_path / "small.osm.pbf")
+
+    def built(unit, kind="uint32"):
+        parameters = {"weights": {"type": kind}}
+        dataset = Dataset(format="osm-pbf", path=str(file), weight_unit=unit, parameters=parameters)
+        return build_graph("small", dataset, files=[file])
+
+    assert built("ms").metadata["weight_unit"] == "ms"
+    assert built(None).metadata["weight_unit"] == "ms"
+    for unit, kind, known in (("s", "uint32", "ms"), ("ms", "float32", "s")):
+        with pytest.raises(UserError) as caught:
+            built(unit, kind)
+        assert str(caught.value) == (
+            f"graph small: `weight_unit` of its dataset is '{unit}', but its weights are in '{known}'; give "
+            "that, or leave it out"
+        )
+
+
+@pytest.mark.parametrize(
+    ("kind", "speed", "expected"),
+    [
+        ("uint32", 1e-9, "an integer from 0 to 4294967294"),
+        ("uint32", 1e-320, "an integer from 0 to 4294967294"),
+        ("float32", 1e-300, "a finite number from 0 to 3.40282e+38"),
+    ],
+)
+def test_times_beyond_the_type_are_refused(tmp_path, kind, speed, expected):
+    file = write_extract(tmp_path / "small.osm.pbf")
+    parameters = {"metres_per_minute": speed, "weights": {"type": kind}}
+    dataset = Dataset(format="osm-pbf", path=str(file), parameters=parameters)
+    with pytest.raises(
+        UserError, match=rf"^graph small: weight of arc 0 is [^\n]*; expected {re.escape(expected)}$"
+    ):
+        build_graph("small", dataset, files=[file])
 
 
 def test_highways_by_length_and_by_time():
@@ -261,11 +339,11 @@ def test_highways_by_length_and_by_time():
 
     floats, metres = {"type": "float32"}, float(np.float32(1234.6))
     doubles = {"type": "float64"}
-    assert built(weights=doubles) == ("float64", [1.2346 * 1000] * 2, None)
+    assert built(weights=doubles) == ("float64", [1.2346 * 1000] * 2, "m")
     assert built(km_per_hour=36, weights=doubles) == ("float64", [1.2346 * 1000 / 10] * 2, "s")
-    assert built() == ("uint32", [1235, 1235], None)
-    assert built(weights=floats) == ("float32", [metres] * 2, None)
-    assert built(km_per_hour=36) == ("uint32", [123_460] * 2, None)
+    assert built() == ("uint32", [1235, 1235], "m")
+    assert built(weights=floats) == ("float32", [metres] * 2, "m")
+    assert built(km_per_hour=36) == ("uint32", [123_460] * 2, "ms")
     assert built(km_per_hour=36, weights=floats) == ("float32", [float(np.float32(123.46))] * 2, "s")
 
 
@@ -405,6 +483,20 @@ class TestReweighted:
         for scale, expected in ((1, {"weight_unit": "m", "license": "CC0-1.0"}), (2, {"license": "CC0-1.0"})):
             found = reweighted("other", metres, ReweightedParameters(type="float32", scale=scale))
             assert found.metadata == expected
+
+    def test_another_unit_may_be_given_and_the_base_s_making_is_not_repeated(self):
+        made = {"seed": 7, "generator": "x", "parameters": {"rows": 3}, "license": "CC0-1.0"}
+        base = replace(self.MAP, metadata={"weight_unit": "m", "directed": False, **made})
+        dataset = Dataset(
+            format="reweighted",
+            extracted_from="map",
+            weight_unit="steps",
+            parameters={"type": "uint32", "scale": 2},
+        )
+        found = build_graph("other", dataset, files=[], base=base).metadata
+        assert (found["weight_unit"], found["license"]) == ("steps", "CC0-1.0")
+        assert found["parameters"] == {"type": "uint32", "scale": 2, "potentials": 0, "seed": 1}
+        assert not {"seed", "generator"} & found.keys()
 
 
 def test_copies_of_a_map_keep_its_type():

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from relaxometer.core.errors import UserError
+from relaxometer.core.errors import UserError, quoted
 from relaxometer.datasets.pins import advice_for_unpinned, pin_of, pinned
 from relaxometer.datasets.registry import DataFile, Dataset
 from relaxometer.graphs.graph import Graph
@@ -44,8 +44,8 @@ def build_graph(name: str, dataset: Dataset, *, files: list[Path], base: Graph |
     Raises
     ------
     UserError
-        If the entry is a batch, a file is missing or wrong, the counts differ from the entry's, or weights
-        have no distances of its type.
+        If the entry is a batch, a file is missing or wrong, counts or unit differ from the entry's, or
+        weights have no distances of its type.
     """
     if dataset.is_batch:
         raise UserError(f"{name} is a batch of graphs, not a graph: it is built at results/batches/{name}/")
@@ -57,6 +57,7 @@ def build_graph(name: str, dataset: Dataset, *, files: list[Path], base: Graph |
         else:
             graph = make(name, dataset, files, base)
         check_counts(f"graph {name}", graph.n_vertices, graph.n_arcs, dataset)
+    _check_unit(name, graph, dataset)
     directed = not is_symmetric(graph)
     metadata = {**identities, **graph.metadata, **origin_of(dataset), "directed": directed}
     distance_type = dataset.distances or graph.distance_type
@@ -65,6 +66,19 @@ def build_graph(name: str, dataset: Dataset, *, files: list[Path], base: Graph |
     except UserError as error:
         raise UserError(f"graph {name}: {error}") from None
     return replace(graph, name=name, metadata=metadata, distance_type=distance_type)
+
+
+def _check_unit(name: str, graph: Graph, dataset: Dataset) -> None:
+    """Refuse an entry's unit of weights that is not the one that the reader knows.
+
+    A graph that is made from another one has the latter's unit only as a proposal.
+    """
+    known, given = graph.metadata.get("weight_unit"), dataset.weight_unit
+    if dataset.extracted_from is None and known is not None and given not in (None, known):
+        raise UserError(
+            f"graph {name}: `weight_unit` of its dataset is {quoted(given)}, but its weights are in "
+            f"{known!r}; give that, or leave it out"
+        )
 
 
 def identities_of(files: list[Path], dataset: Dataset) -> dict[str, str]:
@@ -77,7 +91,7 @@ def identities_of(files: list[Path], dataset: Dataset) -> dict[str, str]:
 
 
 def identify(file: Path, entry: DataFile, role: str = "file") -> dict[str, str]:
-    """Return the name and SHA-256 of `file`, which must match `entry`, under `role` and `role`_sha256."""
+    """Return name and SHA-256 of `file`, whose hash and size must match `entry`: `role` and `role`_sha256."""
     try:
         with file.open("rb") as stream:
             sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
@@ -86,6 +100,12 @@ def identify(file: Path, entry: DataFile, role: str = "file") -> dict[str, str]:
     if entry.sha256 and sha256 != entry.sha256:
         raise UserError(
             f"{file}: not the file that the dataset names: sha256 is {sha256}, expected {entry.sha256}"
+        )
+    size = file.stat().st_size
+    if entry.bytes not in (None, size):
+        raise UserError(
+            f"{file}: {size} bytes, but its dataset promises {entry.bytes}; the file is incomplete or "
+            "another one, or `bytes` in the entry is wrong"
         )
     pin = pinned(file) if entry.urls and not entry.sha256 else None
     if pin and sha256 != pin:
@@ -107,7 +127,8 @@ def origin_of(dataset: Dataset) -> dict[str, Any]:
         "citation": dataset.citation,
         "weight_unit": dataset.weight_unit,
         "seed": dataset.seed,
-        "parameters": dataset.parameters.model_dump(exclude_unset=True),
+        # Defaults, too, since they may change with the version.
+        "parameters": dataset.parameters.model_dump(mode="json", exclude_none=True),
         "extracted_from": dataset.extracted_from,
     }
     return {key: value for key, value in known.items() if value not in (None, "", {})}

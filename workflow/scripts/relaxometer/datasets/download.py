@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import quote
@@ -43,6 +42,8 @@ def fetch(
     progress: Report | None = None,
 ) -> None:
     """Fetch a file and check it; an interrupted download is resumed from ``{destination}.part``.
+
+    If another process fetches the same file, its end is awaited.
 
     Parameters
     ----------
@@ -100,24 +101,36 @@ def _first_success(
     """Fetch from the first location that has the right file; return the location and the hash."""
     part = Part(destination)
     tried = []
-    for location in [*(_in_mirror(mirror, wanted.name) for mirror in mirrors), *urls]:
-        try:
-            destination.parent.mkdir(parents=True, exist_ok=True)
-            if _is_url(location):
-                digest = download(location, part, wanted, retries, report)
-            else:
-                digest = _copy(Path(location), part, wanted, report)
-            part.finish(destination)
-        except LocationError as error:
-            tried.append(f"{_shown(location)}: {error}")
-        except OSError as error:
-            where = error.filename or destination.parent
-            raise UserError(f"{where}: cannot be written: {error.strerror or error}") from None
-        else:
-            return location, digest
+    with _errors_of_the_folder(destination):
+        destination.parent.mkdir(parents=True, exist_ok=True)
+        with part.locked() as already_there:
+            if already_there:
+                with suppress(LocationError):
+                    return "another process", wanted.checked(destination)
+            for location in [*(_in_mirror(mirror, wanted.name) for mirror in mirrors), *urls]:
+                try:
+                    if _is_url(location):
+                        digest = download(location, part, wanted, retries, report)
+                    else:
+                        digest = _copy(Path(location), part, wanted, report)
+                except LocationError as error:
+                    tried.append(f"{_shown(location)}: {error}")
+                    continue
+                part.finish(destination)
+                return location, digest
     raise UserError(
         f"{wanted.name} could not be fetched; tried {'; '.join(tried) or 'nothing: no URL given'}"
     )
+
+
+@contextmanager
+def _errors_of_the_folder(destination: Path) -> Iterator[None]:
+    """Turn the errors of writing into one line that names the file or folder."""
+    try:
+        yield
+    except OSError as error:
+        where = error.filename or destination.parent
+        raise UserError(f"{where}: cannot be written: {error.strerror or error}") from None
 
 
 def _in_mirror(mirror: str, name: str) -> str:
@@ -141,9 +154,8 @@ def _copy(original: Path, part: Part, wanted: Wanted, report: Report) -> str:
         total = os.fstat(stream.fileno()).st_size
         wanted.check_size(total)
         part.discard()
-        digest = hashlib.sha256()
-        part.append(_chunks(stream), digest, total, report)
-    return part.checked(digest, wanted)
+        part.append(_chunks(stream), total, report)
+    return part.checked(wanted, total)
 
 
 def _opened(original: Path) -> BinaryIO:

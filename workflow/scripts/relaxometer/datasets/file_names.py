@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 MAX_BYTES = 200
 """Longest name; file systems take 255 bytes, and the downloader appends an ending of its own."""
 
-OWN_ENDINGS = (".part", ".part.json", ".sha256")
+OWN_ENDINGS = (".part", ".part.json", ".part.lock", ".sha256")
 """Endings of the downloader's own files."""
 
 

@@ -114,11 +114,10 @@ def _attempt(
     headers = _range_headers(url, part, wanted)
     with _request(session, url, headers, retries) as response:
         total = _begin(response, url, part, wanted)
-        digest = part.digest()
-        part.append(_body(response, retries), digest, total, report)
+        part.append(_body(response, retries), total, report)
     if total is not None and part.size < total:
         raise TransientError(f"the connection ended after {part.size} of {total} bytes")
-    return part.checked(digest, wanted)
+    return part.checked(wanted, total)
 
 
 class _Session(requests.Session):

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import hashlib
 import json
+import os
 import re
 import shutil
+import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +22,9 @@ CHUNK = 1 << 18
 
 MAX_UNDECLARED = 8 << 30
 """Largest file, in bytes, of a server that does not say how large it is."""
+
+_NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP}
+"""Errors of file systems, such as some parallel ones, that have no locks."""
 
 _TAG = re.compile(r"[\x21-\x7e][\x20-\x7e]{0,999}")
 _HTML = re.compile(rb"(\xef\xbb\xbf)?\s*<(!doctype\s+html|html)\b", re.IGNORECASE)
@@ -82,6 +90,19 @@ class Wanted:
         advice = f" as first read; to accept the new file, delete {self.pin}" if self.pin else ""
         raise WrongContentError(f"the file there has sha256 {digest}, expected {self.sha256}{advice}")
 
+    def checked(self, file: Path) -> str:
+        """Return the hash of a complete file in hexadecimal; refuse it if it is another one.
+
+        The hash is that of the file, not of the bytes that have arrived: a disk may fail, and some file
+        systems have no locks that keep other processes from it.
+        """
+        self.check_size(file.stat().st_size)
+        self.check_kind(file)
+        with file.open("rb") as stream:
+            digest = hashlib.file_digest(stream, "sha256").hexdigest()
+        self.check_hash(digest)
+        return digest
+
     def check_kind(self, file: Path) -> None:
         """Refuse an empty file and an HTML page where no checksum of the caller can."""
         if self.sha256 and not self.pin:
@@ -105,19 +126,40 @@ class Part:
 
     def __init__(self, destination: Path) -> None:
         self.path = destination.with_name(destination.name + ".part")
+        self._destination = destination
         self._tag = destination.with_name(destination.name + ".part.json")
+        self._lock = destination.with_name(destination.name + ".part.lock")
+
+    @contextmanager
+    def locked(self) -> Iterator[bool]:
+        """Keep other processes from fetching the same file; wait if one does.
+
+        Yields
+        ------
+        bool
+            Whether another process completed the file in the meantime.
+        """
+        waited = False
+        while True:
+            handle = os.open(self._lock, os.O_RDWR | os.O_CREAT)
+            try:
+                waited |= _lock(handle, self._destination.name)
+                # The last holder deletes the file, so the lock may be that of a file that is gone.
+                if not _is_at(handle, self._lock):
+                    waited = True
+                    continue
+                try:
+                    yield waited and self._destination.is_file()
+                finally:
+                    self._lock.unlink(missing_ok=True)
+                return
+            finally:
+                os.close(handle)
 
     @property
     def size(self) -> int:
         """Bytes that have arrived."""
         return self.path.stat().st_size if self.path.is_file() else 0
-
-    def digest(self) -> hashlib._Hash:
-        """Return the running hash of the part."""
-        if not self.path.is_file():
-            return hashlib.sha256()
-        with self.path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256")
 
     def validator(self, url: str) -> str | None:
         """Return the tag that `url` gave this version of the file; None if it gave none."""
@@ -135,10 +177,8 @@ class Part:
         if validator:
             write_text(json.dumps({"url": url, "validator": validator}), self._tag)
 
-    def append(
-        self, chunks: Iterator[bytes], digest: hashlib._Hash, total: int | None, report: Report
-    ) -> None:
-        """Append `chunks` to the part and to its running hash.
+    def append(self, chunks: Iterator[bytes], total: int | None, report: Report) -> None:
+        """Append `chunks` to the part.
 
         Raises
         ------
@@ -159,19 +199,17 @@ class Part:
                     self.discard()
                     raise WrongContentError(_too_long(total))
                 file.write(chunk)
-                digest.update(chunk)
                 report(done, total)
 
-    def checked(self, digest: hashlib._Hash, wanted: Wanted) -> str:
-        """Return the hash of the complete file in hexadecimal; delete the file if it is the wrong one."""
+    def checked(self, wanted: Wanted, total: int | None) -> str:
+        """Return the hash of the complete file, of `total` bytes; delete the file if it is the wrong one."""
         try:
-            wanted.check_size(self.size)
-            wanted.check_kind(self.path)
-            wanted.check_hash(digest.hexdigest())
+            if total not in (None, self.size):
+                raise WrongContentError(f"{self.size} bytes have arrived, expected {total}")
+            return wanted.checked(self.path)
         except LocationError:
             self.discard()
             raise
-        return digest.hexdigest()
 
     def discard(self) -> None:
         """Delete the part."""
@@ -182,6 +220,28 @@ class Part:
         """Rename the complete file."""
         self.path.replace(destination)
         self._tag.unlink(missing_ok=True)
+
+
+def _lock(handle: int, name: str) -> bool:
+    """Lock an open file; return whether another process had to be waited for. Without locks, go on."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        print(f"{name}: another process fetches it; waiting for it to end", file=sys.stderr, flush=True)
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        return True
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise
+    return False
+
+
+def _is_at(handle: int, path: Path) -> bool:
+    """Return whether an open file is the one that is at `path` now."""
+    try:
+        return os.path.samestat(os.fstat(handle), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def _too_long(total: int | None) -> str:

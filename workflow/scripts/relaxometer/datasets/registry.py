@@ -16,6 +16,7 @@ from pydantic import (
     Field,
     NonNegativeInt,
     PositiveInt,
+    PrivateAttr,
     RootModel,
     ValidationError,
     ValidationInfo,
@@ -153,7 +154,7 @@ class Dataset(DataFile, Generic[Parameters]):
     parameters : section
         Parameters of the format, in the format's own model.
     extracted_from : str, optional
-        Name of the dataset that this one is a part of.
+        Name of the dataset that this one is made from.
     """
 
     format: str
@@ -171,6 +172,7 @@ class Dataset(DataFile, Generic[Parameters]):
     seed: Seed | None = None
     parameters: Annotated[Parameters, WithJsonSchema({"type": "object"})] = Field({}, validate_default=True)
     extracted_from: Name | None = None
+    _base_has_coordinates: bool = PrivateAttr(False)
 
     @field_validator("format")
     @classmethod
@@ -235,8 +237,13 @@ class Dataset(DataFile, Generic[Parameters]):
 
     @property
     def has_coordinates(self) -> bool:
-        """True if the vertices of the graph have coordinates."""
-        return self.kind.has_coordinates or self.coordinates is not None
+        """True if the vertices of the graph have coordinates.
+
+        Those of the graph that it is made from count only in an entry from :func:`load_registry`, which knows
+        that graph.
+        """
+        own = self.kind.has_coordinates or self.coordinates is not None
+        return own or (self.kind.keeps_coordinates and self._base_has_coordinates)
 
     @property
     def is_batch(self) -> bool:
@@ -292,11 +299,13 @@ def load_registry(path: Path, extra: Mapping[str, Any], *, origin: str = "config
     where |= {name: f"{origin}: datasets.{name}" for name in added}
     _check_bases(datasets, where)
     _check_file_names(datasets, where)
+    for name in datasets:
+        _pass_on_coordinates(name, datasets)
     return datasets
 
 
 def _check_bases(datasets: Mapping[str, Dataset], where: Mapping[str, str]) -> None:
-    """Check that every graph is extracted from a graph that exists without it."""
+    """Check that every graph is made from a graph that exists without it, and of a format that suits."""
     for name, dataset in datasets.items():
         base, chain = dataset.extracted_from, [name]
         while base is not None:
@@ -313,6 +322,26 @@ def _check_bases(datasets: Mapping[str, Dataset], where: Mapping[str, str]) -> N
                 )
             chain.append(base)
             base = datasets[base].extracted_from
+        _check_format_of_base(dataset, datasets, where[name])
+
+
+def _check_format_of_base(dataset: Dataset, datasets: Mapping[str, Dataset], where: str) -> None:
+    """Refuse a graph of another format than the dataset's own format is made for."""
+    base, expected = dataset.extracted_from, dataset.kind.base
+    if base is None or expected in (None, datasets[base].format):
+        return
+    raise UserError(
+        f"{where}.extracted_from: {base!r} has format {datasets[base].format!r}; format {dataset.format!r} "
+        f"is made from a graph of format {expected!r}"
+    )
+
+
+def _pass_on_coordinates(name: str, datasets: Mapping[str, Dataset]) -> bool:
+    """Tell a dataset whether the graph that it is made from has coordinates; return whether it has itself."""
+    dataset = datasets[name]
+    if dataset.extracted_from is not None and dataset.kind.keeps_coordinates:
+        dataset._base_has_coordinates = _pass_on_coordinates(dataset.extracted_from, datasets)
+    return dataset.has_coordinates
 
 
 def _check_file_names(datasets: Mapping[str, Dataset], where: Mapping[str, str]) -> None:

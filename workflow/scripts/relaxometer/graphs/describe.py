@@ -115,8 +115,15 @@ def hops_from(graph: Graph, start: int) -> npt.NDArray[np.int32]:
     -------
     ndarray of shape (n_vertices,), int32
     """
-    hops = np.empty(graph.n_vertices, dtype=np.int32)
-    _search(*either_way(graph), start, hops)
+    return hops_in(*either_way(graph), start)
+
+
+def hops_in(
+    offsets: npt.NDArray[np.int64], targets: npt.NDArray[np.uint32], start: int
+) -> npt.NDArray[np.int32]:
+    """Return the distance to each vertex in arcs, -1 if it is not reached; shape (n_vertices,), int32."""
+    hops = np.empty(len(offsets) - 1, dtype=np.int32)
+    _search(offsets, targets, start, hops)
     return hops
 
 

@@ -36,6 +36,10 @@ class Format:
         Key of a second file that an entry may have.
     has_coordinates : bool
         True if the vertices always have coordinates.
+    keeps_coordinates : bool
+        True if the vertices have the coordinates of the graph that it is made from, if that has any.
+    base : str, optional
+        The format that the graph named by `extracted_from` must have.
     batch : bool
         True if the function makes a batch of small flow graphs instead of a graph.
     """
@@ -46,6 +50,8 @@ class Format:
     parameters: type[BaseModel] = NoParameters
     companion: Literal["coordinates", "edge_weights"] | None = None
     has_coordinates: bool = False
+    keeps_coordinates: bool = False
+    base: str | None = None
     batch: bool = False
 
     def load(self) -> Callable[..., Any]:

@@ -81,11 +81,14 @@ class Graph500EdgesParameters(Section):
     ----------
     scale : int
         Binary logarithm of the number of vertices.
+    packed : bool
+        Edges have 12 bytes, as version 3 of Graph500 writes them by default, instead of two 64-bit integers.
     weights : distribution
         Distribution of the weights; `values` takes them from the entry's file `edge_weights`.
     """
 
     scale: int = Field(ge=1, le=31)
+    packed: bool = False
     weights: FileWeights = Unit()
 
 

@@ -266,7 +266,9 @@ FORMATS = {
         has_coordinates=True,
     ),
     "kanto-like": Format(_KANTO, "kanto_like", needs="seed", has_coordinates=True),
-    "kanto-like-main": Format(_KANTO, "build_main_roads", needs="extracted_from", has_coordinates=True),
+    "kanto-like-main": Format(
+        _KANTO, "build_main_roads", needs="extracted_from", has_coordinates=True, base="kanto-like"
+    ),
     "grid": Format(_SHAPES, "grid", needs="seed", parameters=GridParameters),
     "chain": Format(_SHAPES, "chain", needs="seed", parameters=ShapeParameters),
     "star": Format(_SHAPES, "star", needs="seed", parameters=ShapeParameters),

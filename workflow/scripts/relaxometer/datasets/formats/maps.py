@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, PositiveFloat
+from pydantic import AfterValidator, Field, PositiveFloat
 
 from relaxometer.datasets.formats import Format
 from relaxometer.datasets.parameters import Box, Section
 
 Speed = Annotated[PositiveFloat, Field(allow_inf_nan=False)]
 Degrees = Annotated[float, Field(ge=-180, le=180)]
-Corner = Annotated[tuple[Degrees, Degrees], Field(strict=False)]
+
+
+def _latitude_last(corner: tuple[float, float]) -> tuple[float, float]:
+    """Refuse corners that can only be meant the other way round."""
+    if not -90 <= corner[1] <= 90:
+        raise ValueError("corners are [longitude, latitude], and latitudes are from -90 to 90")
+    return corner
+
+
+Corner = Annotated[tuple[Degrees, Degrees], Field(strict=False), AfterValidator(_latitude_last)]
 
 
 class RoadWeights(Section):

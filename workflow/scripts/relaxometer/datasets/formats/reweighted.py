@@ -44,5 +44,6 @@ FORMATS = {
         "relaxometer.datasets.generators.reweighted",
         needs="extracted_from",
         parameters=ReweightedParameters,
+        keeps_coordinates=True,
     ),
 }

@@ -22,6 +22,9 @@ from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.lengths import LENGTHS
 
+_OF_THE_OLD_WEIGHTS = ("seed", "generator", "parameters", "values_in_file")
+"""Metadata of a graph that say how it was made, and so do not hold for the new one."""
+
 _FAR = 2.0**40
 """Beyond all integer types, and exact in an int64."""
 
@@ -51,7 +54,7 @@ def reweighted(name: str, base: Graph, parameters: ReweightedParameters) -> Grap
             bits(stream(p.seed, Purpose.POTENTIALS), 0, base.n_vertices), np.uint64(p.potentials + 1)
         ).astype(np.int64)
         weights += potential[base.tails] - potential[base.targets]
-    dropped = {"directed"} | ({"weight_unit"} if p.scale != 1 else set())
+    dropped = {"directed", *_OF_THE_OLD_WEIGHTS} | ({"weight_unit"} if p.scale != 1 else set())
     facts = {key: value for key, value in base.metadata.items() if key not in dropped}
     checked = LENGTHS[p.type].checked(weights, name)
     return replace(base, name=name, weights=checked, metadata=facts, distance_type=None)

@@ -21,7 +21,11 @@ from relaxometer.core.errors import UserError
 from relaxometer.datasets.formats.sewn import SewnParameters
 from relaxometer.datasets.random_bits import Purpose, below, bits, stream
 from relaxometer.datasets.registry import Dataset
+from relaxometer.graphs.describe import either_way, hops_in
 from relaxometer.graphs.graph import Graph
+
+_OF_THE_MAP = ("license", "attribution", "citation", "weight_unit", "completeness", "values_in_file")
+"""Metadata of a map that hold for its copies; the entry may give others."""
 
 Ints = npt.NDArray[np.int64]
 Places = npt.NDArray[Any]
@@ -43,7 +47,8 @@ def sew(name: str, base: Graph, parameters: SewnParameters) -> Graph:
     Returns
     -------
     Graph
-        Without coordinates. The weight of a road is that of an arc of the map, drawn at random.
+        Without coordinates, with the terms and the weight unit of the map. The weight of a road is that of an
+        arc of the map, drawn at random.
 
     Raises
     ------
@@ -64,7 +69,8 @@ def sew(name: str, base: Graph, parameters: SewnParameters) -> Graph:
     in_rows = np.lexsort(ends[::-1])
     roads = ends[0][in_rows], ends[1][in_rows], np.tile(weights, 2)[in_rows]
     offsets, targets, loads = _copied(base.offsets, base.targets, base.weights, copies, *roads)
-    facts: dict[str, Any] = {"generator": __name__, "roads_added": len(tails)}
+    facts: dict[str, Any] = {key: base.metadata[key] for key in _OF_THE_MAP if key in base.metadata}
+    facts |= {"generator": __name__, "roads_added": len(tails)}
     if base.metadata.get("directed") is False:
         facts["directed"] = False
     return Graph(name, offsets, targets, loads, metadata=facts, distance_type=base.distance_type)
@@ -104,39 +110,13 @@ def _extremes(vertices: Ints, along: Places, across: Places, roads: int) -> tupl
 
 def _hop_axes(base: Graph, start: int) -> tuple[Ints, Ints]:
     """Return two places of each vertex of the component of `start`, from hop distances."""
-    if base.metadata.get("directed") is False:
-        rows = base.offsets, base.targets
-    else:
-        both = Graph.from_arcs(
-            base.name, base.n_vertices, base.tails, base.targets, np.zeros_like(base.targets), undirected=True
-        )
-        rows = both.offsets, both.targets
-    west = _hops(*rows, _hops(*rows, start).argmax())
-    east = _hops(*rows, west.argmax())
+    rows = either_way(base)
+    west = hops_in(*rows, int(hops_in(*rows, start).argmax()))
+    east = hops_in(*rows, int(west.argmax()))
     # The ends of the second axis are far from both ends of the first, and from each other.
-    south = _hops(*rows, np.minimum(west, east).argmax())
-    north = _hops(*rows, np.minimum(np.minimum(west, east), south).argmax())
+    south = hops_in(*rows, int(np.minimum(west, east).argmax()))
+    north = hops_in(*rows, int(np.minimum(np.minimum(west, east), south).argmax()))
     return west - east, south - north
-
-
-@njit(cache=True)
-def _hops(offsets: Any, targets: Any, start: int) -> Any:
-    """Return the hops of each vertex from `start`, -1 for those that are not reached."""
-    n = len(offsets) - 1
-    hops = np.full(n, -1, dtype=np.int64)
-    queue = np.empty(n, dtype=np.uint32)
-    hops[start], queue[0] = 0, start
-    head, size = 0, 1
-    while head < size:
-        v = queue[head]
-        head += 1
-        for i in range(offsets[v], offsets[v + 1]):
-            u = targets[i]
-            if hops[u] < 0:
-                hops[u] = hops[v] + 1
-                queue[size] = u
-                size += 1
-    return hops
 
 
 def _weights(base: Graph, seed: int, count: int) -> npt.NDArray[Any]:

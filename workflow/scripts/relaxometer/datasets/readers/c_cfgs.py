@@ -14,8 +14,8 @@ from relaxometer.datasets.formats.control_flow import CCfgParameters
 from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.batch import Arcs, Batch
 
-# Keep the names of labels, which identify blocks; leave out debug records, whose format differs between
-# versions of LLVM.
+# Keep the names of labels, so that the text does not depend on how clang was built; leave out debug records,
+# whose format differs between versions of LLVM.
 OPTIONS = ["-S", "-emit-llvm", "-g0", "-fno-discard-value-names", "-w", "-o", "-"]
 
 TIMEOUT_S = 600
@@ -104,7 +104,8 @@ def control_flow(llvm: str, file: Path) -> Iterator[Arcs]:
 def _arcs(function: binding.ValueRef) -> tuple[int, list[int], list[int], int]:
     """Return a function's blocks, the arcs between them, and the entry."""
     blocks = list(function.blocks)
-    index_of = {block.name: index for index, block in enumerate(blocks)}
+    # The values themselves, since blocks need not have names.
+    index_of = {block: index for index, block in enumerate(blocks)}
     tails: list[int] = []
     heads: list[int] = []
     for index, block in enumerate(blocks):
@@ -113,5 +114,5 @@ def _arcs(function: binding.ValueRef) -> tuple[int, list[int], list[int], int]:
         for operand in terminator.operands:
             if str(operand.type) == "label":
                 tails.append(index)
-                heads.append(index_of[operand.name])
+                heads.append(index_of[operand])
     return len(blocks), tails, heads, 0

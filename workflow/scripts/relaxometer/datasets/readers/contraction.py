@@ -8,9 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from relaxometer.datasets.parameters import FLOATS, WeightType
-from relaxometer.graphs.graph import MAX_WEIGHT
 
 EARTH_RADIUS_M = 6_371_000.0
+
+_FAR = 2.0**62
+"""Beyond all types of integer weights, and exact in an int64."""
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -154,16 +156,20 @@ def great_circle_m(lon_1: Floats, lat_1: Floats, lon_2: Floats, lat_2: Floats) -
 def travel_times(
     metres: Floats, metres_per_second: float, weight_type: WeightType
 ) -> Floats | npt.NDArray[np.float32] | Ints:
-    """Return travel times: floats in seconds, or integers in milliseconds, clipped to 1 .. `MAX_WEIGHT`."""
-    if weight_type in FLOATS:
-        return (metres / metres_per_second).astype(weight_type)
-    times = np.rint(metres * (1000 / metres_per_second))
-    return np.clip(times, 1, MAX_WEIGHT).astype(np.int64)
+    """Return travel times: floats in seconds, or integers in milliseconds, at least 1.
+
+    They may be out of the range of the type, which :meth:`Graph.from_arcs` refuses.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):  # infinity is refused there, too
+        if weight_type in FLOATS:
+            return (metres / metres_per_second).astype(weight_type)
+        times = np.rint(metres * (1000 / metres_per_second))
+    return np.clip(times, 1, _FAR).astype(np.int64)
 
 
 def unit_of_times(weight_type: WeightType) -> dict[str, str]:
-    """Return the metadata on the unit of :func:`travel_times`, which an entry need not give for floats."""
-    return {"weight_unit": "s"} if weight_type in FLOATS else {}
+    """Return the metadata on the unit of :func:`travel_times`."""
+    return {"weight_unit": "s" if weight_type in FLOATS else "ms"}
 
 
 def inside_polygon(lon: Floats, lat: Floats, corners: list[tuple[float, float]]) -> Flags:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
+from relaxometer.core.errors import UserError
+from relaxometer.core.validation import Section
 from relaxometer.datasets.parameters import BOUNDS, FLOATS, LogNormal, LogUniform, Unit, Values, WeightType
 from relaxometer.datasets.readers.text import Column
 from relaxometer.datasets.weights import log_uniform, log_uniform_floats, scaled
@@ -65,15 +68,48 @@ def value_column(distribution: Distribution, brought: WeightType, *, directed: b
     below = "" if low else "negative weights need `type: int32`"
     if not directed:
         below = "an undirected edge of negative weight is a negative cycle"
-    return Column("value", low, high, real=True, below=below)
+    whole = ""
+    if isinstance(distribution, Values) and distribution.scale is None:
+        kind = distribution.type_of(brought)
+        # Rounding is something to ask for: 0.4 would become 0.
+        if kind not in FLOATS:
+            whole = f"weights of type {kind} are integers: give `type: float32`, or `scale: 1` to round them"
+    return Column("value", low, high, real=True, below=below, whole=whole)
 
 
-def type_of_values(values: Floats | None) -> WeightType:
-    """Return the type of values in a file that does not say it: uint32 if they are integers of its range."""
-    if values is None:
-        return "uint32"
-    low, high = BOUNDS["uint32"]
-    return "uint32" if np.all((values >= low) & (values <= high) & (values == np.rint(values))) else "float32"
+def type_of_values(path: Path, values: Floats | None, distribution: Distribution) -> WeightType:
+    """Return the type of values in a file that does not say it: uint32 if all are integers, else float32.
+
+    Raises
+    ------
+    UserError
+        If it would count, and all are integers, but uint32 does not hold one; names it.
+    """
+    if values is None or np.any(values != np.rint(values)):
+        return "float32"
+    largest = BOUNDS["uint32"][1]
+    is_open = isinstance(distribution, Values) and distribution.type is None and distribution.scale is None
+    if is_open and values.max(initial=0) > largest:
+        first = int(np.argmax(values > largest))
+        raise UserError(
+            f"{path}: value {values[first]:.0f} of edge {first + 1} of the file is above {largest}, the "
+            "largest weight of type uint32; give `type: float64` or `float32`, or a `scale`"
+        )
+    return "uint32"
+
+
+def note_on_values(path: Path, parameters: Section) -> dict[str, str]:
+    """Return what the metadata say about a file with values if the entry does not say what the weights are.
+
+    Stderr says so too: weights of 1 may not be what is wanted.
+    """
+    if "weights" in parameters.model_fields_set:
+        return {}
+    print(
+        f"{path}: has values, but weights are 1; give `weights: {{distribution: values}}` to use them",
+        file=sys.stderr,
+    )
+    return {"values_in_file": "not used: weights are 1"}
 
 
 def graph_of_edges(
@@ -96,11 +132,17 @@ def graph_of_edges(
 
 
 def _lognormal(rng: np.random.Generator, size: int, mu: float, sigma: float) -> npt.NDArray[np.uint32]:
-    """Draw rounded exponentials of normal numbers, at least 1.
+    """Draw rounded exponentials of normal numbers, at least 1; UserError if one is too large.
 
     Exponentials differ in the last bits between processors; rounding hides that almost always.
     """
     # Keep away from 0 and 1, where the normal quantile is infinite.
     uniform = (rng.integers(0, 1 << 53, size).astype(np.float64) + 0.5) / 2**53
-    exponents = np.minimum(mu + sigma * ndtri(uniform), np.log(MAX_WEIGHT))
-    return np.clip(np.rint(np.exp(exponents)).astype(np.int64), 1, MAX_WEIGHT).astype(np.uint32)
+    with np.errstate(over="ignore"):  # infinity is refused
+        drawn = np.maximum(np.rint(np.exp(mu + sigma * ndtri(uniform))), 1)
+    if drawn.max(initial=1) > MAX_WEIGHT:
+        raise UserError(
+            f"lognormal weights with mu: {mu:g} and sigma: {sigma:g}: the largest drawn is {drawn.max():g}; "
+            f"expected at most {MAX_WEIGHT}: give a smaller mu or sigma"
+        )
+    return drawn.astype(np.uint32)

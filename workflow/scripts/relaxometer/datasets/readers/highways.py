@@ -130,7 +130,7 @@ def highways_inside(
         lon=lon[kept],
         lat=lat[kept],
         weight_type=weight_type,
-        metadata=unit_of_times(weight_type) if parameters.km_per_hour else {},
+        metadata=unit_of_times(weight_type) if parameters.km_per_hour else {"weight_unit": "m"},
     ).largest_component()
 
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from relaxometer.core.errors import UserError
 from relaxometer.datasets.formats.edge_files import MatrixParameters
 from relaxometer.datasets.parameters import Values, WeightType
-from relaxometer.datasets.readers.edge_weights import make_weights, value_column
+from relaxometer.datasets.readers.edge_weights import make_weights, note_on_values, value_column
 from relaxometer.datasets.readers.text import (
     Column,
     Header,
@@ -55,7 +55,10 @@ def build(name: str, dataset: Dataset[MatrixParameters], files: list[Path], base
         weights,
         undirected=matrix.symmetric,
         weight_type=weights.dtype.name,
-        metadata={"entries_in_file": len(matrix.rows)},
+        metadata={
+            "entries_in_file": len(matrix.rows),
+            **({} if matrix.values is None else note_on_values(file, parameters)),
+        },
     )
 
 

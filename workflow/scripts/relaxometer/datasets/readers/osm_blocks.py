@@ -1,4 +1,4 @@
-"""The blocks of an OpenStreetMap extract, which show whether its end is missing.
+"""The blocks of an OpenStreetMap extract, which show whether its end is missing and DuckDB reads it rightly.
 
 References
 ----------
@@ -8,6 +8,7 @@ OpenStreetMap Wiki, "PBF Format", https://wiki.openstreetmap.org/wiki/PBF_Format
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,20 @@ from relaxometer.core.errors import UserError, quoted
 MAX_HEADER, MAX_BLOB = 1 << 16, 1 << 25
 """Largest sizes in bytes that the format allows."""
 
-RELATIONS = 4
-"""Field of a group that holds relations."""
+PLAIN_NODES, RELATIONS = 1, 4
+"""Fields of a group that hold nodes one by one, and relations."""
+
+OFFSETS = (19, 20)
+"""Fields of a block that move all of its latitudes and longitudes."""
+
+_CONVERT = "which DuckDB does not read; convert it with: osmium cat in.osm.pbf -o out.osm.pbf"
 
 _OPENING = b"\x0a\x09OSMHeader"
 """Bytes that follow the first four of a file, which hold the length of its first header."""
+
+
+class UnreadableError(Exception):
+    """A block is valid, but DuckDB would refuse it or read it wrongly; says what it has."""
 
 
 def ends_with_relations(path: Path) -> bool:
@@ -32,26 +42,54 @@ def ends_with_relations(path: Path) -> bool:
     Raises
     ------
     UserError
-        If the file is not an extract, or ends within a block, or a block is larger than the format allows.
+        If the file is not an extract, or ends within a block, or a block is larger than the format allows, or
+        has what DuckDB does not read rightly: nodes that are not dense, coordinates with an offset, or
+        another compression than zlib's.
     """
     _check_opening(path)
-    last = b""
+    last_group = b""
     where = 0
     try:
         with path.open("rb") as file:
             while length := file.read(4):
                 header = _fields(_exactly(file, int.from_bytes(length), MAX_HEADER))
                 blob = _exactly(file, header.get(3), MAX_BLOB)
-                if header.get(1) == b"OSMData":
-                    last = blob
+                if header.get(1) == b"OSMHeader":
+                    _check_features(blob)
+                elif header.get(1) == b"OSMData":
+                    last_group = _last_group(blob)
                 where = file.tell()
-        last_group = _fields(unpacked(last)).get(2)
-        return isinstance(last_group, bytes) and RELATIONS in _fields(last_group)
+        return RELATIONS in _fields(last_group)
+    except UnreadableError as error:
+        raise UserError(f"{path}: block at byte {where} has {error}, {_CONVERT}") from None
     except (OSError, ValueError, zlib.error) as error:
         raise UserError(
             f"{path}: cannot be read to the end (block at byte {where}: {quoted(error)}); it is incomplete "
             "or damaged: delete it and fetch it again"
         ) from None
+
+
+def _check_features(blob: bytes) -> None:
+    """Refuse the header of an extract whose nodes are not dense, whose ids DuckDB would double."""
+    raw = _fields(blob).get(1)
+    content = raw if isinstance(raw, bytes) else unpacked(blob)
+    features = [value for field, value in _pairs(content) if field == 4]
+    if b"DenseNodes" not in features:
+        raise UnreadableError("no 'DenseNodes' among the required features, so its nodes are plain ones")
+
+
+def _last_group(blob: bytes) -> bytes:
+    """Return the last group of a block; refuse what DuckDB would read wrongly."""
+    group = b""
+    for field, value in _pairs(unpacked(blob)):
+        if field in OFFSETS and value:
+            raise UnreadableError("coordinates with an offset")
+        if field == 2 and isinstance(value, bytes):
+            group = value
+            # A group holds one kind of items, so its first field tells.
+            if group and _varint(group, 0)[0] >> 3 == PLAIN_NODES:
+                raise UnreadableError("plain nodes instead of dense ones")
+    return group
 
 
 def _check_opening(path: Path) -> None:
@@ -77,34 +115,38 @@ def _exactly(file: Any, size: int | bytes | None, most: int) -> bytes:
 
 
 def unpacked(blob: bytes) -> bytes:
-    """Return the content of a block; nothing if it is compressed in another way than by zlib."""
-    fields = _fields(blob)
-    packed, content = fields.get(3), fields.get(1)
-    if isinstance(packed, bytes):
-        unpacking = zlib.decompressobj()
-        content = unpacking.decompress(packed, MAX_BLOB)
-        if not unpacking.eof:
-            raise ValueError(f"it unpacks to more than {MAX_BLOB} bytes")
-    return content if isinstance(content, bytes) else b""
+    """Return the content of a block, which must be compressed by zlib."""
+    packed = _fields(blob).get(3)
+    if not isinstance(packed, bytes):
+        raise UnreadableError("no compression, or another than zlib's")
+    unpacking = zlib.decompressobj()
+    content = unpacking.decompress(packed, MAX_BLOB)
+    if not unpacking.eof:
+        raise ValueError(f"it unpacks to more than {MAX_BLOB} bytes")
+    return content
 
 
 def _fields(message: bytes) -> dict[int, int | bytes]:
     """Return the fields of a message in Protocol Buffers' format; of repeated ones, the last."""
-    fields: dict[int, int | bytes] = {}
+    return dict(_pairs(message))
+
+
+def _pairs(message: bytes) -> Iterator[tuple[int, int | bytes]]:
+    """Yield number and value of each field of a message in Protocol Buffers' format."""
     at = 0
     while at < len(message):
         key, at = _varint(message, at)
         if key & 7 == 0:
-            fields[key >> 3], at = _varint(message, at)
+            value, at = _varint(message, at)
+            yield key >> 3, value
             continue
         size = {1: 8, 5: 4}.get(key & 7)
         if key & 7 == 2:
             size, at = _varint(message, at)
         if size is None or at + size > len(message):
             raise ValueError("a field is damaged")
-        fields[key >> 3] = message[at : at + size]
+        yield key >> 3, message[at : at + size]
         at += size
-    return fields
 
 
 def _varint(message: bytes, at: int) -> tuple[int, int]:

@@ -27,6 +27,16 @@ _INTEGER = re.compile(r"(-?)0*([0-9]{1,30})")
 _COUNT = re.compile(r"[0-9]{1,18}")
 _REAL = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
+_PACKED = {
+    (0, b"PK\x03\x04"): "a zip archive",
+    (0, b"BZh"): "compressed by bzip2",
+    (0, b"\x28\xb5\x2f\xfd"): "compressed by Zstandard",
+    (0, b"\x1f\x8b"): "compressed by gzip, which its name does not say by .gz at the end",
+    (0, b"\xfd7zXZ\x00"): "compressed by xz, which its name does not say by .xz at the end",
+    (257, b"ustar"): "a tar archive",
+}
+"""Place and bytes that tell what is no text."""
+
 BLOCK = 1 << 20
 """Bytes of text in memory at a time."""
 
@@ -48,9 +58,11 @@ class Column:
     low, high : int or float
         Bounds, inclusive.
     real : bool, default=False
-        True if fractions are allowed.
+        True if decimals are allowed.
     below : str, default=""
         Advice for a value below `low`.
+    whole : str, default=""
+        Advice for decimals with a fraction, which are then refused.
     """
 
     name: str
@@ -58,6 +70,7 @@ class Column:
     high: float
     real: bool = False
     below: str = ""
+    whole: str = ""
 
     @property
     def dtype(self) -> npt.DTypeLike:
@@ -79,6 +92,8 @@ class Column:
             advice = f"; {self.below}" if self.below and value < self.low else ""
             bounds = f"{self.low} to {self.high}"
             refuse(path, number, text, f"{self.name} {shown} is not {kind} from {bounds}{advice}")
+        if self.whole and value != round(value):
+            refuse(path, number, text, f"{self.name} {field[:30]} has a fraction; {self.whole}")
         return value
 
 
@@ -204,7 +219,10 @@ class LineFormat:
 
 def _within(values: npt.NDArray[Any], column: Column) -> bool:
     """Return whether all values fit a column; NaN does not."""
-    return not len(values) or bool(values.min() >= column.low and values.max() <= column.high)
+    if not len(values):
+        return True
+    bounded = values.min() >= column.low and values.max() <= column.high
+    return bool(bounded and not (column.whole and np.any(values != np.rint(values))))
 
 
 @contextmanager
@@ -280,14 +298,24 @@ def lines(path: Path, comments: tuple[str, ...]) -> Iterator[Line]:
     Raises
     ------
     UserError
-        If the file is missing or damaged.
+        If the file is missing or damaged, or an archive.
     """
     start = 0
     with opened(path) as stream:
+        _refuse_packed(path, stream)
         for number, block in _whole_lines(path, stream):
             for line in _lines(block, number, comments):
                 yield line._replace(start=line.start + start, end=line.end + start)
             start += len(block)
+
+
+def _refuse_packed(path: Path, stream: IO[bytes]) -> None:
+    """Refuse a stream that is still an archive, or compressed; otherwise leave it at its start."""
+    beginning = stream.read(512)
+    for (place, mark), kind in _PACKED.items():
+        if beginning.startswith(mark, place):
+            raise UserError(f"{path}: it is {kind}; unpack it and name the file inside")
+    stream.seek(0)
 
 
 def _lines(block: bytes, number: int, comments: tuple[str, ...]) -> Iterator[Line]:

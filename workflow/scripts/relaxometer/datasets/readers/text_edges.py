@@ -11,7 +11,12 @@ from relaxometer.core.errors import UserError
 from relaxometer.datasets.formats.edge_files import EdgeListParameters
 from relaxometer.datasets.parameters import Values
 from relaxometer.datasets.readers.completeness import note_on_completeness
-from relaxometer.datasets.readers.edge_weights import make_weights, type_of_values, value_column
+from relaxometer.datasets.readers.edge_weights import (
+    make_weights,
+    note_on_values,
+    type_of_values,
+    value_column,
+)
 from relaxometer.datasets.readers.text import (
     Column,
     LineFormat,
@@ -38,7 +43,8 @@ def build(name: str, dataset: Dataset[EdgeListParameters], files: list[Path], ba
     (file,) = files
     parameters = dataset.parameters
     tails, heads, values = read_edge_list(file, parameters)
-    weights = make_weights(parameters.weights, len(tails), values, type_of_values(values))
+    brought = type_of_values(file, values, parameters.weights)
+    weights = make_weights(parameters.weights, len(tails), values, brought)
     refuse_negative_loops(file, tails, heads, weights)
     return Graph.from_arcs(
         name,
@@ -46,7 +52,11 @@ def build(name: str, dataset: Dataset[EdgeListParameters], files: list[Path], ba
         weights,
         undirected=not parameters.directed,
         weight_type=weights.dtype.name,
-        metadata={"lines_in_file": len(tails), **note_on_completeness(file, dataset)},
+        metadata={
+            "lines_in_file": len(tails),
+            **note_on_completeness(file, dataset),
+            **({} if values is None else note_on_values(file, parameters)),
+        },
     )
 
 
