@@ -10,6 +10,7 @@ from relaxometer.device import get_device
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.bfs import NO_PREDECESSOR, UNREACHED
+from relaxometer.problems.bfs._switching import SwitchingParameters
 from relaxometer.problems.bfs.certify import BfsCertifier
 from relaxometer.problems.bfs.hybrid_packed._best_neighbours import best_neighbours
 from relaxometer.problems.variants import load_solver, solver_names
@@ -308,3 +309,13 @@ def test_the_type_of_weights_does_not_matter(host_device, variant, parameters, k
     answer = make_solver(variant, resident, **parameters).solve(4)
     assert BfsCertifier(resident).check(4, *answer.columns.values()).holds
     np.testing.assert_array_equal(answer.level, reference_levels(graph, 4))
+
+
+@pytest.mark.parametrize("way_back", ["source", "beamer"])
+@pytest.mark.parametrize("extreme", [5e-324, 1e-30, 1e308])
+def test_extreme_switching_parameters_have_limits(extreme, way_back):
+    parameters = SwitchingParameters(alpha=extreme, beta=extreme, way_back=way_back)
+    for n_vertices, n_arcs in ((1, 0), (1000, 3), (2**31, 2**35)):
+        many, few = parameters.limits(n_vertices, n_arcs)
+        assert 0 <= many <= 2**63
+        assert 0 <= few <= 2**63

@@ -17,6 +17,7 @@ import pytest
 
 from relaxometer.datasets.build import build_graph
 from relaxometer.datasets.registry import load_registry
+from relaxometer.distributed import hybrid_2d, process, run
 from relaxometer.distributed.comm import Ranks
 from relaxometer.distributed.launch import launch, obstacle
 from relaxometer.graphs.graph import write_graph
@@ -260,6 +261,63 @@ def test_an_error_of_one_rank_ends_all(tmp_path):
     result = run_on(3, str(program))
     assert result.returncode != 0
     assert "error: rank 1 of 3: ValueError: no such thing" in result.stderr
+
+
+def test_a_rank_that_stops_while_an_answer_is_proven_is_named(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import os, signal\n"
+        "import numpy as np\n"
+        "from relaxometer.datasets.formats.generated import Graph500Parameters\n"
+        "from relaxometer.distributed import process\n"
+        "from relaxometer.distributed.certify import Certifier\n"
+        "from relaxometer.distributed.comm import Ranks\n"
+        "from relaxometer.distributed.graph500 import kronecker_block\n"
+        "process.PATIENCE_S['host'] = 1\n"
+        "ranks = Ranks('host')\n"
+        "block = kronecker_block(ranks, '1x2', Graph500Parameters(scale=6), weighted=True)\n"
+        "certifier = Certifier(ranks, block, 'sssp')\n"
+        "ranks.barrier()\n"
+        "if ranks.rank == 1:\n"
+        "    os.kill(os.getpid(), signal.SIGSTOP)\n"
+        "certifier._look_up(np.zeros(block.owned.size, np.int64), np.zeros(1, np.int64))\n"
+    )
+    result = run_on(2, str(program))
+    assert result.returncode != 0
+    assert "error: rank 1 of 2 has stopped: no progress for " in result.stderr
+
+
+@pytest.mark.parametrize("further", [[], ["--no-verdict"]])
+def test_the_program_fails_if_an_answer_is_wrong(tmp_path, monkeypatch, capsys, further):
+    right = hybrid_2d.Solver.solve
+
+    def wrong(self, source, levels=None):
+        answer = right(self, source, levels)
+        answer.level[answer.level == 2] = 3
+        return answer
+
+    monkeypatch.setattr(hybrid_2d.Solver, "solve", wrong)
+    arguments = ["--problem", "bfs", "--graph", "kron:6", "--roots", "1", "--device", "host", "--warmup", "0"]
+    code = 0
+    try:
+        run.main([*arguments, *further, "--out", str(tmp_path)])
+    except SystemExit as error:
+        code = error.code
+    said = capsys.readouterr().err
+    assert pq.read_table(tmp_path / "times.parquet")["status"].to_pylist() == ["invalid"], (
+        "the tables are there"
+    )
+    assert code == (0 if further else 1)
+    assert ("is invalid: rule " in said) == (not further)
+
+
+def test_a_run_leaves_its_patience_and_explanations_to_no_other():
+    before = dict(process.PATIENCE_S)
+    with process.patience(7):
+        process.explanations.append(lambda: "too late")
+        assert set(process.PATIENCE_S.values()) == {7}
+    assert before == process.PATIENCE_S
+    assert process.explanations == []
 
 
 def test_a_rank_that_misses_a_barrier_is_named(tmp_path):

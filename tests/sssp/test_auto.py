@@ -183,6 +183,22 @@ def test_the_next_variant_is_taken_if_one_fails(host_device, monkeypatch, search
     assert solver.resolved["chosen"] == "near-far"
 
 
+def test_a_variant_that_runs_out_of_memory_in_a_probe_is_not_taken(host_device, monkeypatch):
+    names = prepared(monkeypatch)
+    expects(monkeypatch, tiled=(1, 1), near_far=(1, 1.5, 2), phast=(200, 0.1, 2))
+    full = auto.CANDIDATES["tiled"].__name__
+
+    def searched(self, solver, source):
+        if type(solver).__module__ == full:
+            raise DeviceOutOfMemory("piles")
+        return 2.0
+
+    monkeypatch.setattr(auto.Solver, "_time", searched)
+    resolved = auto.Solver(resident(host_device), auto.Parameters(searches=100)).resolved
+    assert resolved["chosen"] == "near-far"
+    assert names.count("tiled") == 1
+
+
 @pytest.mark.parametrize("searches", [1, 1000])
 def test_a_graph_that_suits_no_candidate_is_skipped(host_device, monkeypatch, searches):
     def fails(self, *_):

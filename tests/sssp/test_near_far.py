@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from relaxometer.device import DeviceOutOfMemory, get_device
 from relaxometer.graphs.graph import MAX_WEIGHT, Graph
@@ -149,6 +150,32 @@ def test_first_piles_are_as_large_as_memory_allows(host_device, monkeypatch):
     limit = 0
     with pytest.raises(DeviceOutOfMemory):
         near_far.Solver(resident, near_far.Parameters())
+
+
+@pytest.mark.parametrize("module", [near_far, many_sources])
+def test_a_search_without_memory_for_larger_piles_keeps_the_small_ones(host_device, monkeypatch, module):
+    allocate, former = module.allocate_piles, QUEUE
+
+    def limited(problem, graph, searches, capacity, shift):
+        allocate(problem, graph, searches, min(capacity, former), shift)
+        if capacity > former:
+            raise DeviceOutOfMemory("full")
+
+    resident = ResidentGraph.upload(host_device, dense_star(3 * QUEUE))
+    solver = module.Solver(resident, module.Parameters(delta=100))
+    solver._set_capacity(former) if module is near_far else solver._allocate(1, former)
+    monkeypatch.setattr(module, "allocate_piles", limited)
+    with pytest.raises(DeviceOutOfMemory):
+        solver.solve(0)
+    assert solver._capacity == former
+    monkeypatch.undo()
+    assert_solved(resident, 0, solver.solve(0))
+
+
+@pytest.mark.parametrize("name", ["block_target", "grid_target", "narrow", "wide", "crowd"])
+def test_widths_fit_the_kernel(name):
+    with pytest.raises(ValidationError):
+        near_far.Parameters(**{name: 2**32})
 
 
 def test_the_greatest_distances_have_a_bucket(device):

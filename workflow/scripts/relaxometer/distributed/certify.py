@@ -126,7 +126,7 @@ class Certifier:
         heads = block.heads.vertices()
         mine = (parents < block.n_vertices) & (heads != source) & (heads < block.n_vertices)
         mine &= block.layout.rank_of_arcs(xp.where(mine, parents, 0), heads) == self._ranks.rank
-        tails = block.tails.local(xp.where(mine, parents, block.tails.first[0]))
+        tails = block.tails.local(xp.where(mine, parents, block.tails.first[0]))  # any that exists
         local = xp.where(mine, tails, int(NO_PREDECESSOR))
         marks = xp.zeros(block.heads.size, dtype=np.uint32)
         report = xp.zeros((2, 2), dtype=np.uint64)
@@ -208,14 +208,14 @@ class Certifier:
 
     def _look_up(self, values: np.ndarray, wanted: np.ndarray) -> np.ndarray:
         """Return values of any vertices from their owners; `values` are those of this rank."""
-        layout, world = self._block.layout, self._ranks.world
+        layout, ranks = self._block.layout, self._ranks
         owners = layout.rank_of(*np.divmod(layout.places(wanted) // layout.piece, layout.columns))
         order = np.argsort(owners, kind="stable")
-        bounds = np.cumsum(np.bincount(owners, minlength=self._ranks.size))[:-1]
-        asked = world.alltoall(np.split(wanted[order], bounds))
+        bounds = np.cumsum(np.bincount(owners, minlength=ranks.size))[:-1]
+        asked = ranks.all_to_all(np.split(wanted[order], bounds))
         answers = [values[self._local(vertices)] for vertices in asked]
         found = np.empty(len(wanted), dtype=np.int64)
-        found[order] = np.concatenate(world.alltoall(answers))
+        found[order] = np.concatenate(ranks.all_to_all(answers))
         return found
 
     def _local(self, vertices: np.ndarray) -> np.ndarray:

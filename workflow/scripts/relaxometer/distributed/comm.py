@@ -100,6 +100,11 @@ class Ranks:
             return MpiTransport(self.mpi, self.device)
         return NcclTransport(self.world, self.device)
 
+    def all_to_all(self, parts: Sequence[Any]) -> list[Any]:
+        """Send the part of its number to each rank; return what the ranks have sent to this one."""
+        with self.watch.waiting():
+            return list(self.world.alltoall(parts))
+
     def reduce(self, numbers: Sequence[int | float], operation: str = "sum") -> list[Any]:
         """Return the sum, "max" or "min" of each number over all ranks."""
         dtype = np.float64 if any(isinstance(number, float) for number in numbers) else np.int64

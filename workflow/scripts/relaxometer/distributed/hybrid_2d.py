@@ -55,7 +55,7 @@ class Parameters(SwitchingParameters):
     """
 
     cpu_share: float = Field(0.0, ge=0, le=1)
-    threshold: NonNegativeInt = 32
+    threshold: NonNegativeInt = Field(32, lt=2**32)
     parents: Literal["dense", "end", "level", "overlapped"] = "dense"
     messages: Literal["bitmap", "compressed"] = "bitmap"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import NonNegativeInt
+from pydantic import Field, NonNegativeInt
 
 from relaxometer.device.signature import read_source
 from relaxometer.distributed.comm import Ranks
@@ -39,7 +39,7 @@ class Parameters(SwitchingParameters):
         A warp searches the rows of at least this many incoming arcs, a thread the others.
     """
 
-    threshold: NonNegativeInt = 32
+    threshold: NonNegativeInt = Field(32, lt=2**32)
 
 
 class Solver:

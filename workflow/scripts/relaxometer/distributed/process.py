@@ -24,6 +24,18 @@ explanations: list[Callable[[], str | None]] = []
 """Each may explain an error of a kernel in one line."""
 
 
+@contextmanager
+def patience(seconds: float | None) -> Iterator[None]:
+    """Set `PATIENCE_S` for a block, if it is given, and forget the block's `explanations` if it succeeds."""
+    former = dict(PATIENCE_S)
+    if seconds is not None:
+        PATIENCE_S.update(dict.fromkeys(PATIENCE_S, seconds))
+    yield
+    # Not after an error: the job ends, and says why.
+    PATIENCE_S.update(former)
+    explanations.clear()
+
+
 def load_mpi() -> Any:
     """Import mpi4py's MPI, which starts MPI.
 

@@ -123,7 +123,12 @@ def parser() -> argparse.ArgumentParser:
         "Px1 for hybrid-peers, 1xP for sssp-1d and Px1-dealt for sssp-peers",
     )
     positive, count = _whole(1), _whole(0)
-    result.add_argument("--roots", type=positive, default=8, help="how many searches (default 8)")
+    result.add_argument(
+        "--roots",
+        type=positive,
+        default=8,
+        help="how many roots at most (default 8); kron: has 64, and --sources those of its file",
+    )
     result.add_argument("--sources", type=Path, help="a Parquet file whose column source gives the roots")
     result.add_argument("--repetitions", type=positive, default=1, help="searches from each root (default 1)")
     result.add_argument("--warmup", type=count, default=1, help="searches before timing (default 1)")
@@ -143,6 +148,9 @@ def parser() -> argparse.ArgumentParser:
         metavar="NAME=VALUE",
         help="a parameter of the search, such as parents=level, messages=compressed, alpha=20, delta=5",
     )
+    result.add_argument(
+        "--no-verdict", action="store_true", help="exit with 0 although an answer is wrong: the tables say it"
+    )
     result.add_argument("--out", type=Path, required=True, help="the folder to write into")
     return result
 
@@ -151,19 +159,31 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the program."""
     with ending_together():
         load_mpi()
-        execute(parser().parse_args(arguments), Ranks)
+        options = parser().parse_args(arguments)
+        wrong = execute(options, Ranks)
+        if wrong and not options.no_verdict:
+            raise UserError(wrong)
 
 
-def execute(options: argparse.Namespace, make_ranks: Callable[[str, TransportKind], Ranks]) -> None:
-    """Do a run; `make_ranks` is called with a device and a transport."""
+def execute(options: argparse.Namespace, make_ranks: Callable[[str, TransportKind], Ranks]) -> str | None:
+    """Do a run; `make_ranks` is called with a device and a transport.
+
+    Returns
+    -------
+    str or None
+        What is wrong with the first answer that is not proven right, if one is not.
+    """
+    with process.patience(options.patience_s):
+        return _execute(options, make_ranks)
+
+
+def _execute(options: argparse.Namespace, make_ranks: Callable[[str, TransportKind], Ranks]) -> str | None:
     make_block = _graph_maker(options)
     engines = ENGINES[options.problem]
     options.engine = options.engine or next(iter(engines))
     if options.engine not in engines:
         raise UserError(f"engine {options.engine} does not solve {options.problem}")
     engine = engines[options.engine]
-    if options.patience_s is not None:
-        process.PATIENCE_S.update(dict.fromkeys(process.PATIENCE_S, options.patience_s))
     ranks = make_ranks(options.device, options.transport)
     share_cores(ranks.local_size)
     scheme = engine.scheme(options.scheme, ranks.size)
@@ -201,6 +221,7 @@ def execute(options: argparse.Namespace, make_ranks: Callable[[str, TransportKin
         }
         searches.write(options.out, context)
     ranks.barrier()
+    return searches.wrong()
 
 
 def _graph_maker(options: argparse.Namespace) -> Any:
@@ -306,6 +327,13 @@ class Searches:
             "device_kind": self._ranks.device.kind,
         }
         self.times.append(key | fixed | totals | row)
+
+    def wrong(self) -> str | None:
+        """Say what is wrong with the first answer that is not proven right; all ranks know the same."""
+        for row in self.times:
+            if row["status"] != "ok":
+                return f"the answer from root {row['source']} is {row['status']}: {row['reason']}"
+        return None
 
     def instrument(self, root: int) -> None:
         """Record the levels of one more search, and add their sums to the rows of the timed ones."""

@@ -78,7 +78,7 @@ def arguments_of(
     graph = f"kron:{run.scale}" if folder_of_graph is None else str(folder_of_graph)
     arguments = ["--problem", run.problem, "--engine", run.engine, "--graph", graph, "--scheme", run.scheme]
     arguments += ["--roots", str(run.roots), "--repetitions", str(repetitions), "--warmup", str(warmup)]
-    arguments += ["--device", run.device, "--levels", "--out", str(out)]
+    arguments += ["--device", run.device, "--levels", "--no-verdict", "--out", str(out)]
     if sources is not None:
         arguments += ["--sources", sources]
     for name, value in run.parameters.items():

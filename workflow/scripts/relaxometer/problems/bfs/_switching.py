@@ -9,6 +9,9 @@ from pydantic import PositiveFloat
 
 from relaxometer.problems import variants
 
+NEVER = 2.0**63
+"""More arcs or vertices than any graph has."""
+
 
 class SwitchingParameters(variants.Parameters):
     """When a search switches direction.
@@ -31,5 +34,6 @@ class SwitchingParameters(variants.Parameters):
     def limits(self, n_vertices: int, n_arcs: int) -> tuple[int, int]:
         """Return the number of arcs above which bottom-up begins, and of vertices below which it ends."""
         mean_degree = n_arcs / n_vertices if self.way_back == "source" else 1.0
-        few = math.ceil(n_vertices / (self.beta * mean_degree)) if n_arcs else 0
-        return math.floor(n_arcs / self.alpha), min(few, 2**63)
+        per_vertex = self.beta * mean_degree
+        few = (n_vertices / per_vertex if per_vertex else NEVER) if n_arcs else 0
+        return math.floor(min(n_arcs / self.alpha, NEVER)), math.ceil(min(few, NEVER))

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
+from relaxometer.device import DeviceOutOfMemory
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.graphs.resident_batch import ResidentBatch
 from relaxometer.problems import variants
@@ -157,7 +158,7 @@ def _of_graph(graph: ResidentGraph) -> Choice:
             if not one_way:
                 return "biconnected", "all arcs lead both ways", solver
             because = f"{one_way:,} arcs lead one way"
-        except Skipped as reason:
+        except (Skipped, DeviceOutOfMemory) as reason:
             because = str(reason)
     return "iterative-tree", because, iterative_tree.Solver(graph, iterative_tree.Parameters())
 

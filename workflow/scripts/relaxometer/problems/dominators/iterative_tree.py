@@ -73,7 +73,8 @@ class Solver:
         """The parameters, whether the graph is out of core, and whether the input order serves root 0."""
         given = self._parameters.model_dump()
         if self._out_of_core:
-            return {**given, "out_of_core": True, "input_order": False}
+            kept = {"resident_arcs": given["resident_arcs"]}  # the others are of searches in memory
+            return {**kept, "out_of_core": True, "input_order": False}
         first_tree = "forest" if isinstance(self._grower, Forest) else "search"
         in_order = self._in_order is not None
         return {**given, "first_tree": first_tree, "out_of_core": False, "input_order": in_order}

@@ -199,7 +199,10 @@ class Solver:
             if self._solvers[name] is None:
                 continue
             start = time.perf_counter()
-            self._times[name] = float(np.median([self._time(self._solvers[name], s) for s in sources]))
+            try:
+                self._times[name] = float(np.median([self._time(self._solvers[name], s) for s in sources]))
+            except DeviceOutOfMemory:  # for what grows in a search
+                self._solvers[name] = None
             self._probe_ms += (time.perf_counter() - start) * 1e3
 
     def _time(self, solver: Any, source: int) -> float:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import AfterValidator, Field, NonNegativeInt, PositiveInt
+from pydantic import AfterValidator, Field, PositiveInt
 
 from relaxometer.device.signature import read_source
 from relaxometer.graphs.lengths import LENGTHS
@@ -60,7 +60,7 @@ class Parameters(variants.Parameters):
     order: Literal["fifo", "slf", "lll", "slf-lll"] = "fifo"
     blocks: PositiveInt | Literal["auto"] = "auto"
     capacity: Annotated[int, Field(ge=32, le=4096), AfterValidator(_power_of_two)] = 2048
-    keep: NonNegativeInt = 64
+    keep: Annotated[int, Field(ge=0, lt=2**32)] = 64
 
 
 class Solver:

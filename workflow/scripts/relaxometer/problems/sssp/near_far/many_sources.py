@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import Field, PositiveFloat, PositiveInt
 
+from relaxometer.device import DeviceOutOfMemory
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import Answer, Trees
@@ -42,7 +43,7 @@ class Parameters(variants.Parameters):
     """
 
     delta: PositiveFloat | Literal["auto"] = Field("auto")
-    target: PositiveInt = 256
+    target: Annotated[int, Field(ge=1, lt=2**32)] = 256
     sources: PositiveInt = 256
 
 
@@ -114,6 +115,15 @@ class Solver:
         distance, predecessor, _, overflowed = self._launch(array, None)
         return Trees(distance, predecessor, overflowed)
 
+    def _double(self, searches: int) -> None:
+        """Double the capacity; if there is no memory for that, keep it, for later searches from elsewhere."""
+        former = self._capacity
+        try:
+            self._allocate(searches, 2 * former)
+        except DeviceOutOfMemory:
+            self._allocate(searches, former)
+            raise
+
     def _allocate(self, searches: int, capacity: int) -> None:
         self._searches, self._capacity = searches, capacity
         allocate_piles(self._problem, self._graph, searches, capacity, self._shift)
@@ -153,4 +163,4 @@ class Solver:
             if not flags & 2:
                 distance = lengths.distance(distance)
                 return distance[:, :n], predecessor[:, :n], phases, bool(flags & 1)
-            self._allocate(blocks, 2 * self._capacity)
+            self._double(blocks)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
+from pydantic import Field, PositiveFloat, model_validator
 
 from relaxometer.device import DeviceOutOfMemory
 from relaxometer.problems import variants
@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
 
 
+Entries = Annotated[int, Field(ge=1, lt=2**32)]
+
+
 class Parameters(variants.Parameters):
     """Widths of buckets and of phases.
 
@@ -61,11 +64,11 @@ class Parameters(variants.Parameters):
     """
 
     delta: PositiveFloat | Literal["auto"] = Field("auto")
-    block_target: PositiveInt = 256
-    grid_target: PositiveInt = 8192
-    narrow: NonNegativeInt | Literal["auto"] = Field("auto")
-    wide: PositiveInt = 4096
-    crowd: PositiveInt | Literal["auto"] = Field("auto")
+    block_target: Entries = 256
+    grid_target: Entries = 8192
+    narrow: Annotated[int, Field(ge=0, lt=2**32)] | Literal["auto"] = Field("auto")
+    wide: Entries = 4096
+    crowd: Entries | Literal["auto"] = Field("auto")
 
     @model_validator(mode="after")
     def _widths_are_in_order(self) -> Parameters:
@@ -127,7 +130,7 @@ class Solver:
             answer, full = self._search(source, phases)
             if not full:
                 return answer
-            self._set_capacity(2 * self._capacity)
+            self._double()
 
     def _allocate_first(self, capacity: int) -> None:
         """Allocate piles of this capacity, or of as much as the device has memory for."""
@@ -138,6 +141,15 @@ class Solver:
                 if capacity <= 2 * QUEUE:
                     raise
             capacity = max(2 * QUEUE, capacity // 2)
+
+    def _double(self) -> None:
+        """Double the capacity; if there is no memory for that, keep it, for later searches from elsewhere."""
+        former = self._capacity
+        try:
+            self._set_capacity(2 * former)
+        except DeviceOutOfMemory:
+            self._set_capacity(former)
+            raise
 
     def _set_capacity(self, capacity: int) -> None:
         self._capacity = capacity
