@@ -1,5 +1,6 @@
 """The race as text."""
 
+import os
 from pathlib import Path
 
 import pandas as pd
@@ -113,10 +114,17 @@ def test_the_next_command_is_for_the_same_configuration(overlays, command):
     assert terminal.report_command([Path(file) for file in overlays]) == command
 
 
-def test_a_run_without_a_race_says_nothing(tmp_path, monkeypatch, capsys):
+def test_tables_that_are_missing_or_older_than_the_summary_are_of_another_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    terminal.show()
-    assert capsys.readouterr().out == ""
+    summary = Path("results/summary.csv")
+    terminal.REAL.parent.mkdir(parents=True)
+    for number, file in enumerate((summary, terminal.REAL, terminal.EMULATED)):
+        assert not terminal.tells_of(summary)
+        file.touch()
+        os.utime(file, (0, number))
+    assert terminal.tells_of(summary)
+    os.utime(summary, (0, 9))
+    assert not terminal.tells_of(summary)
 
 
 def test_long_names_of_a_sweep_stay_apart():

@@ -128,6 +128,43 @@ def test_of_parallel_arcs_the_lightest_counts():
     assert case.check().holds
 
 
+class TestWalks:
+    """On free arcs a walk may go round and round, and be as long as the path."""
+
+    @pytest.fixture
+    def case(self):
+        graph = Graph.from_arcs("free", 3, [0, 1, 1, 2], [1, 0, 2, 2], [0, 0, 5, 0], keep_self_loops=True)
+        ends = np.array([[0, 2, 0], [2, 2, 0]], dtype=np.uint32)
+        case = Case(graph, Queries("free", *ends, paths=True))
+        assert case.distance.tolist() == [5, 0, 0]
+        assert case.check().holds
+        return case
+
+    @pytest.mark.parametrize(
+        ("path", "size", "query"),
+        [
+            ([0, 1, 0, 1, 0, 1, 2, 2, 2, 2, 0], [9, 1, 1], 0),
+            ([0, 1, 0, 1, 2, 2, 0], [5, 1, 1], 0),
+            ([0, 1, 2, 2, 2, 0], [4, 1, 1], 0),
+            ([0, 1, 2, 2, 2, 0], [3, 2, 1], 1),
+            ([0, 1, 2, 2, 0, 1, 0], [3, 1, 3], 2),
+        ],
+    )
+    def test_a_path_returns_to_no_vertex(self, case, path, size, query):
+        case.path, case.size = np.uint32(path), np.uint32(size)
+        assert case.broken() == {"once": query}
+
+    def test_a_free_ring_may_be_followed_but_not_all_the_way(self):
+        n = 40
+        ring = np.arange(n)
+        graph = Graph.from_arcs("ring", n, ring, (ring + 1) % n, np.zeros(n, dtype=int))
+        case = Case(graph, Queries("ring", np.uint32([0]), np.uint32([n - 1]), paths=True))
+        assert case.size.tolist() == [n]
+        assert case.check().holds
+        case.path, case.size = np.uint32([*ring, *ring]), np.uint32([2 * n])
+        assert case.broken() == {"once": 0}
+
+
 def grown(graph, origin, targets, cutoff=2**32 - 2):
     """Return a graph, a ball, the number of its vertices, and marks for its proof."""
     csr = _balls.Csr(graph.offsets, graph.targets, graph.weights)

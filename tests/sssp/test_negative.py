@@ -1,6 +1,7 @@
 """Negative arcs: distances, or a negative cycle as the answer; and its certificate."""
 
 import random
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -51,6 +52,17 @@ def drawn(seed):
         height = [dice.randint(-9, 9) for _ in range(n)]
         arcs = [(u, v, dice.randint(0, 3) + height[v] - height[u]) for u, v, _ in arcs]
     return n, arcs
+
+
+def heavy(seed):
+    """Return a small graph without negative cycles, some of whose lengths leave 32 bits in each direction."""
+    dice = random.Random(seed)
+    n, heaviest = dice.randint(3, 12), dice.choice([2**26, 2**30])
+    height = [dice.randint(-3 * 2**29, 3 * 2**29) for _ in range(n)]
+    ends = [(v, v + 1) for v in range(n - 1)]
+    ends += [(dice.randrange(n), dice.randrange(n)) for _ in range(dice.randint(0, 2 * n))]
+    arcs = [(u, v, dice.randint(0, heaviest) + height[v] - height[u]) for u, v in ends]
+    return n, [arc for arc in arcs if abs(arc[2]) <= LARGEST]
 
 
 def least_lengths(n, arcs, source):
@@ -240,6 +252,37 @@ class TestExtremes:
         assert distance[3] == UNREACHED
         assert certificate.violations["left_out"] >= 1
 
+    @pytest.mark.parametrize("weights", [(LARGEST, -5, -7, 3), (-LARGEST, -5, 20, -3)], ids=["long", "short"])
+    def test_lengths_that_fit_again_after_one_that_does_not(self, device, variant, weights):
+        """What hangs on a vertex that is given up is given up, too, with its predecessors."""
+        arcs = [(v, v + 1, weight) for v, weight in enumerate(weights)]
+        graph = graph_of(7, [*arcs, (0, 5, 1), (5, 6, -2)])
+        too_long = graph.lengths.too_long
+        for given in ({}, {"distance": "uint32"}) if variant == "edge-bf" else ({},):
+            answer, found, predecessor, certificate = solve(device, variant, graph, **given)
+            assert certificate.outcome(overflowed=answer.overflowed, too_long=too_long) == ("error", too_long)
+            assert found[[0, 3, 4, 5, 6]].tolist() == [0, UNREACHED, UNREACHED, 1, -1]
+            assert ((predecessor == NO_PREDECESSOR) == (found == UNREACHED)).all()
+
+    def test_heavy_graphs_are_right_or_fail_for_the_length(self, device, variant):
+        outcomes = {"ok": 0, "error": 0}
+        for seed in range(60):
+            n, arcs = heavy(seed)
+            graph = graph_of(n, arcs)
+            try:
+                answer, distance, predecessor, certificate = solve(device, variant, graph)
+            except Skipped:  # by Johnson's potentials
+                continue
+            status, reason = certificate.outcome(overflowed=answer.overflowed, too_long="too long")
+            expected = least_lengths(n, arcs, 0)
+            fits = all(-LARGEST <= length <= UNREACHED for length in expected)
+            assert (status, reason) == (("ok", "") if fits else ("error", "too long")), seed
+            assert ((predecessor == NO_PREDECESSOR) == (distance == UNREACHED)).all()
+            if fits:
+                assert distance.tolist() == expected
+            outcomes[status] += 1
+        assert min(outcomes.values()) > 10
+
     def test_detours_beyond_32_bits_do_no_harm(self, device, variant):
         graph = graph_of(4, [(0, 1, LARGEST - 1), (1, 2, 9), (0, 2, 5), (2, 3, -7)])
         _, distance, _, certificate = solve(device, variant, graph)
@@ -293,6 +336,37 @@ class TestJohnson:
         arcs = [(0, 1, -LARGEST), (1, 2, -LARGEST), (0, 2, LARGEST)]
         with pytest.raises(Skipped, match=r"^an arc's weight after Johnson's potentials does not fit in 32"):
             prepared("johnson", device, graph_of(3, arcs))
+
+    @staticmethod
+    def far_apart():
+        """Return a path 0 1 2 3 of weight 0, whose vertex k ends k of the lightest arcs, too."""
+        arcs, n = [(0, 1, 0), (1, 2, 0), (2, 3, 0)], 4
+        for end in (1, 2, 3):
+            vertices = [*range(n, n + end), end]
+            arcs += [(u, v, -LARGEST) for u, v in pairwise(vertices)]
+            n += end
+        return graph_of(n, arcs)
+
+    @pytest.mark.parametrize("inside", ["near-far", "delta-stepping", "push-pull", "auto"])
+    def test_new_distances_beyond_32_bits_are_found_with_64(self, device, inside):
+        answer, distance, _, certificate = solve(device, "johnson", self.far_apart(), inside=inside)
+        assert not answer.overflowed
+        assert distance.tolist() == [0] * 4 + [UNREACHED] * 6
+        assert certificate.holds, certificate.reason
+
+    def test_solvers_without_64_bits_are_skipped_where_they_may_be_needed(self, device):
+        reason = (
+            "^distances after Johnson's potentials may not fit in 32 bits, and dijkstra has none of 64 bits$"
+        )
+        with pytest.raises(Skipped, match=reason):
+            prepared("johnson", device, self.far_apart(), inside="dijkstra")
+
+    def test_with_64_bits_true_lengths_that_do_not_fit_are_an_overflow(self, device):
+        """From the begin of the longest chain, the second arc leads below the range."""
+        answer, distance, _, certificate = solve(device, "johnson", self.far_apart(), source=7)
+        assert answer.overflowed
+        assert distance.tolist() == [UNREACHED] * 7 + [0, -LARGEST, UNREACHED]
+        assert certificate.outcome(overflowed=True, too_long="too long") == ("error", "too long")
 
     @pytest.mark.parametrize(
         ("name", "message"), [("dijkstra-cpu", "does not run on the device"), ("johnson", "unknown solver")]

@@ -70,8 +70,9 @@ IS_QUIET = (
 
 
 def show_race():
-    """Print the race, unless it is of another run: this one was not to make its tables."""
-    if terminal.REAL in session.made(workflow):
+    """Print the race, unless it is of another run than this one's summary."""
+    summary = session.SUMMARIES[0]
+    if summary in session.made(workflow) and terminal.tells_of(summary):
         terminal.show(workflow.overwrite_configfiles)
 
 

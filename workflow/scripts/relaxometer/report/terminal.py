@@ -133,6 +133,15 @@ def report_command(overlays: Sequence[Path]) -> str:
     return f"snakemake --configfile {' '.join(map(os.path.relpath, overlays))} --report report.zip"
 
 
+def tells_of(summary: Path) -> bool:
+    """Return whether the tables of the landing page were made from this summary, and not before it."""
+    files = summary, REAL, EMULATED
+    if not all(file.is_file() for file in files):
+        return False
+    made, *tables = (file.stat().st_mtime_ns for file in files)
+    return made <= min(tables)
+
+
 def show(overlays: Sequence[Path] = ()) -> None:
     """Print the race of the run that has just ended, if it made one, and what to do next.
 
@@ -141,8 +150,6 @@ def show(overlays: Sequence[Path] = ()) -> None:
     overlays : sequence of Path
         The files of ``--configfile``.
     """
-    if not (REAL.is_file() and EMULATED.is_file()):
-        return
     tables = (pd.read_csv(path, dtype=str, keep_default_na=False) for path in (REAL, EMULATED))
     print(race(*tables))
     print(f"All of it: results/summary.csv. The report, report.zip: {report_command(overlays)}")

@@ -17,11 +17,14 @@ if TYPE_CHECKING:
 Flags = npt.NDArray[np.bool_]
 Words = npt.NDArray[np.uint32]
 
+TOO_LONG = 2**32
+"""More than any distance; longer lengths are not told apart, so that no sum wraps."""
+
 
 def broken(csr: Csr, queries: Queries, distance: Words, size: Words, path: Words) -> dict[str, Flags]:
     """Return which queries break the rules about paths, each of shape (n_queries,), bool."""
     count = len(queries)
-    flags = {rule: np.zeros(count, dtype=np.bool_) for rule in ("listed", "ends", "arcs", "length")}
+    flags = {rule: np.zeros(count, dtype=np.bool_) for rule in ("listed", "ends", "arcs", "length", "once")}
     if not queries.paths:
         return flags
     flags["listed"][:] = (size > 0) != (distance != UNREACHED)
@@ -44,6 +47,15 @@ def _lightest(offsets: Any, targets: Any, weights: Any, tail: Any, head: Any) ->
     return np.int64(weights[i]) if i < last and targets[i] == head else np.int64(-1)
 
 
+@njit(cache=True)
+def _has_twice(vertices: Any) -> Any:
+    """Return whether any vertex of a list occurs more than once."""
+    if len(vertices) < 2:
+        return False
+    ordered = np.sort(vertices)
+    return bool((ordered[1:] == ordered[:-1]).any())
+
+
 @njit(parallel=True, cache=True)
 def _follow(
     offsets: Any,
@@ -57,20 +69,29 @@ def _follow(
     has_wrong_end: Any,
     lacks_arc: Any,
     has_wrong_length: Any,
+    returns: Any,
 ) -> None:
-    """Mark the queries whose path has wrong ends, lacks an arc, or is not as long as the distance."""
+    """Mark the queries whose path has wrong ends, lacks an arc, has a wrong length or returns to a vertex.
+
+    A path that returns to a vertex along an arc that is not free is longer than the shortest, which other
+    rules tell. So a vertex is looked for only among those that free arcs connect it with, one after another.
+    """
     n = len(offsets) - 1
     for query in prange(len(origins)):
         first, last = starts[query], starts[query + 1]
         if first == last:
             continue
         has_wrong_end[query] = path[first] != origins[query] or path[last - 1] != goals[query]
-        length = 0  # at most n arcs of less than 2^32 are counted
+        length, free = 0, first  # `free`: where the free arcs begin that lead here
         for k in range(first, last - 1):
             tail, head = np.int64(path[k]), np.int64(path[k + 1])
             weight = _lightest(offsets, targets, weights, tail, head) if max(tail, head) < n else -1
             if weight < 0:
                 lacks_arc[query] = True
                 break
-            length += weight
+            length = min(length + weight, TOO_LONG)
+            if weight > 0:
+                returns[query] |= _has_twice(path[free : k + 1])
+                free = k + 1
+        returns[query] |= _has_twice(path[free:last])
         has_wrong_length[query] = not lacks_arc[query] and length != np.int64(distance[query])

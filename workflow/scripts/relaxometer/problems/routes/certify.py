@@ -23,6 +23,7 @@ RULES = {
     "ends": "a path leads from the origin to the target",
     "arcs": "an arc leads from each vertex of a path to the next",
     "length": "the lightest of these arcs add up to the distance",
+    "once": "no vertex occurs twice on a path, which free arcs would allow",
 }
 """The rules of a certificate."""
 

@@ -29,7 +29,9 @@ __device__ __forceinline__ bool is_tight_and_longer(length_t, u64, length_t)
 
 __device__ __forceinline__ bool is_tight(length_t tail_distance, weight_t weight, length_t head_distance)
 {
-    return extended_length(tail_distance, weight) == head_distance;
+    // NO_PATH is no length, though a negative weight may lead from it to one, and a sum may be as large.
+    return tail_distance != NO_PATH && head_distance != NO_PATH &&
+           extended_length(tail_distance, weight) == head_distance;
 }
 
 #elif defined(FLOAT_LENGTHS)

@@ -170,6 +170,9 @@ class EdgeSolver:
         words = self._words()
         is_any_too_short = drop_too_short(self._lengths, words)
         predecessor, overflowed = self._edges.tree(source, words)
+        if overflowed and self._lengths.is_signed:
+            # Where a length fits again after one on the way did not, no predecessor was found.
+            words[predecessor == NO_PREDECESSOR] = self._lengths.unreached
         distance = self._lengths.distance(words)
         return Answer(distance, predecessor, count, is_any_too_short or overflowed)
 

@@ -97,3 +97,24 @@ def drop_too_short(lengths: Lengths, words: Any) -> bool:
     too_short = words == 0
     words[too_short] = lengths.unreached
     return bool(too_short.any())
+
+
+def keeps_whole_paths(xp: Any, predecessor: Any, fits: Any) -> Any:
+    """Return which vertices fit together with their whole chain of predecessors, shape (n_vertices,), bool.
+
+    A length may fit again after one on the way did not, if weights may be negative.
+
+    Parameters
+    ----------
+    xp : module
+        NumPy or CuPy.
+    predecessor : array of shape (n_vertices,), uint32
+        A tree on the vertices that fit and perhaps more; its root is its own predecessor.
+    fits : array of shape (n_vertices,), bool
+    """
+    n = len(predecessor)
+    ahead = xp.full(n + 1, n, dtype=np.uint32)  # place n is where chains end that are cut off
+    ahead[:n][fits] = predecessor[fits]
+    for _ in range(n.bit_length()):
+        ahead = ahead[ahead]
+    return ahead[:n] < n

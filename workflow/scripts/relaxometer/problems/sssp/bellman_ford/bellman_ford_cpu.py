@@ -10,6 +10,7 @@ from relaxometer.graphs.lengths import ON_CYCLE
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import NO_PREDECESSOR, Answer
+from relaxometer.problems.sssp.bellman_ford._fixed_point import keeps_whole_paths
 
 if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
@@ -62,9 +63,12 @@ class Solver:
             return self._cycle(distance, predecessor, on_cycle)
         is_reached = predecessor != NO_PREDECESSOR
         fits = is_reached & (lengths >= self._lengths.smallest) & (lengths < int(distance[0]))
+        is_any_lost = bool((is_reached & ~fits).any())
+        if is_any_lost:
+            fits = keeps_whole_paths(np, predecessor, fits)
         distance[fits] = lengths[fits]
         predecessor[~fits] = NO_PREDECESSOR
-        return Answer(distance, predecessor, None, bool((is_reached & ~fits).any()))
+        return Answer(distance, predecessor, None, is_any_lost)
 
     def _cycle(self, distance: Any, predecessor: Any, start: int) -> Answer:
         """Keep one cycle of predecessors as the answer."""

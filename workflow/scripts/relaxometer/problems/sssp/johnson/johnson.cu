@@ -22,20 +22,23 @@ extern "C" __global__ void reweight(u32 n, const i64* __restrict__ offsets, cons
 }
 
 // Turns distances along new weights into words of those along the old ones. A vertex at a length that int32
-// does not hold counts as unreached, and `overflow` is set.
-extern "C" __global__ void map_back(u32 n, u32 source, const i64* __restrict__ potentials,
-                                    const u32* __restrict__ found, u32* __restrict__ words,
-                                    u32* __restrict__ predecessor, u32* overflow)
+// does not hold counts as unreached, and `overflow` is set. Predecessors are left to the caller, who needs
+// the whole tree to find what hangs on such a vertex.
+template <typename Found>
+__global__ void map_back(u32 n, u32 source, const i64* __restrict__ potentials,
+                         const Found* __restrict__ found, u32* __restrict__ words, u32* overflow)
 {
     u32 v = thread_id();
     if (v >= n) return;
     words[v] = NO_PATH;
-    if (found[v] == UNREACHED) return;
+    if (found[v] == static_cast<Found>(~static_cast<Found>(0))) return;
     i64 length = static_cast<i64>(found[v]) - potentials[source] + potentials[v] + ZERO_LENGTH;
     if (length <= TOO_SHORT || length >= NO_PATH) {
         store_relaxed(overflow, 1u);
-        predecessor[v] = NO_PREDECESSOR;
     } else {
         words[v] = static_cast<u32>(length);
     }
 }
+
+template __global__ void map_back<u32>(u32, u32, const i64*, const u32*, u32*, u32*);
+template __global__ void map_back<u64>(u32, u32, const i64*, const u64*, u32*, u32*);

@@ -13,10 +13,17 @@ from relaxometer.device import stopwatch
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
-from relaxometer.problems.sssp import Answer
+from relaxometer.problems.sssp import NO_PREDECESSOR, Answer
 from relaxometer.problems.sssp._negative_cycles import NegativeCycles
 from relaxometer.problems.sssp.bellman_ford._arcs import WARPS
+from relaxometer.problems.sssp.bellman_ford._fixed_point import keeps_whole_paths
 from relaxometer.problems.sssp.phase_synchronous._phase_synchronous import BLOCK, over
+
+LOWEST = -(2**31)
+"""With potentials of at least this, new distances fit in 32 bits wherever old ones do.
+
+Potentials are at most 0, and the path to t gets its length + h(s) - h(t) <= 2**31 - 2 - h(t).
+"""
 
 
 class Parameters(variants.Parameters):
@@ -47,12 +54,14 @@ class Solver:
     Preparation finds potentials h by Bellman-Ford's algorithm, as if a further vertex had an arc of weight 0
     to every vertex, and gives each arc u -> v the weight w + h(u) - h(v), which is not negative. Shortest
     paths stay the same. A search is that of the solver inside, and one pass that maps its distances back.
-    On graphs with weights of type uint32 the solver inside runs as it is.
+    If new distances may exceed 32 bits, the solver inside searches with 64. On graphs with weights of type
+    uint32 it runs as it is.
 
     Raises
     ------
     Skipped
-        If the graph has a negative cycle, wherever it is, or a new weight does not fit in 32 bits.
+        If the graph has a negative cycle, wherever it is, a new weight does not fit in 32 bits, or new
+        distances may not and the solver inside takes none of 64 bits.
 
     References
     ----------
@@ -69,6 +78,7 @@ class Solver:
         with stopwatch() as took:
             if graph.lengths.is_signed:
                 graph = self._reweighted(graph)
+                self._refuse_distances(inside.Solver, graph)
             graph.device.synchronize()
         self._potentials_ms = took.ms
         self._inner: Any = inside.Solver(graph, inside.Parameters())
@@ -86,16 +96,26 @@ class Solver:
                 f"{weight_of_cycle(graph.host, cycle)}; potentials need a graph without negative cycles"
             )
         self._potentials = cycles.potentials
-        module = device.module(Path(__file__).with_suffix(".cu"), options=graph.lengths.options)
-        self._map_back = module.get_function("map_back")
+        distance_type = "uint64" if int(self._potentials.min()) < LOWEST else None
+        map_back = f"map_back<{'u64' if distance_type else 'u32'}>"
+        file, options = Path(__file__).with_suffix(".cu"), graph.lengths.options
+        module = device.module(file, name_expressions=[map_back], options=options)
+        self._map_back = module.get_function(map_back)
         self._overflow = device.xp.zeros(1, dtype=np.uint32)
         weights = device.xp.empty(graph.n_arcs, dtype=np.uint32)
         arcs = (*graph.csr[:3], graph.weights.view(np.int32), self._potentials, weights, self._overflow)
         module.get_function("reweight")(-(-n // WARPS), BLOCK, arcs)
         if device.item(self._overflow):
             raise variants.Skipped("an arc's weight after Johnson's potentials does not fit in 32 bits")
-        host = replace(graph.host, weights=device.asnumpy(weights))
+        host = replace(graph.host, weights=device.asnumpy(weights), distance_type=distance_type)
         return ResidentGraph(device, host, graph.offsets, graph.targets, weights)
+
+    def _refuse_distances(self, inside: Any, graph: ResidentGraph) -> None:
+        if not variants.takes_weights(inside, graph.lengths):
+            raise variants.Skipped(
+                "distances after Johnson's potentials may not fit in 32 bits, and "
+                f"{self._parameters.inside} has none of 64 bits"
+            )
 
     @property
     def resolved(self) -> dict[str, Any]:
@@ -111,7 +131,16 @@ class Solver:
         xp, n = self._graph.device.xp, self._graph.n_vertices
         words, overflow = xp.empty(n, dtype=np.uint32), xp.zeros(1, dtype=np.uint32)
         overflow[:] = answer.overflow
-        arguments = (self._potentials, answer.distance, words, answer.predecessor, overflow)
+        arguments = (self._potentials, answer.distance, words, overflow)
         self._map_back(*over(n), (np.uint32(n), np.uint32(source), *arguments))
+        if self._graph.device.item(overflow):
+            self._drop_lost(words, answer.predecessor)
         distance = self._graph.lengths.distance(words)
         return Answer(distance, answer.predecessor, answer.rounds, overflow)
+
+    def _drop_lost(self, words: Any, predecessor: Any) -> None:
+        """Let vertices count as unreached where a length on the way to them does not fit."""
+        fits = words != self._graph.lengths.unreached
+        lost = ~keeps_whole_paths(self._graph.device.xp, predecessor, fits)
+        words[lost] = self._graph.lengths.unreached
+        predecessor[lost] = NO_PREDECESSOR
