@@ -107,3 +107,10 @@ def test_verbose(monkeypatch, value, verbose):
     if value is not None:
         monkeypatch.setenv("VERBOSE", value)
     assert screen.is_verbose() is verbose
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"), [(0, "0:00"), (59.4, "0:59"), (119.7, "2:00"), (3600, "60:00")]
+)
+def test_the_time_has_no_sixtieth_second(seconds, shown):
+    assert screen._clock(seconds) == shown

@@ -268,4 +268,5 @@ class _Bar:
 
 
 def _clock(seconds: float) -> str:
-    return f"{seconds // 60:.0f}:{seconds % 60:02.0f}"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes}:{rest:02}"
