@@ -54,6 +54,15 @@ def run_on(n_ranks: int, *arguments: str) -> subprocess.CompletedProcess:
     )
 
 
+def errors_of(folder: Path, n_ranks: int, program: str) -> str:
+    """Run a program on some ranks, which must fail; return what it writes to stderr."""
+    file = folder / "program.py"
+    file.write_text(program, encoding="utf-8")
+    result = run_on(n_ranks, str(file))
+    assert result.returncode != 0
+    return result.stderr
+
+
 def small_cases(*schemes: str) -> list[str]:
     return [f"bfs,{graph},{scheme}" for scheme in schemes for graph in SMALL]
 
@@ -248,24 +257,24 @@ def test_a_mistake_is_reported_in_one_line(tmp_path, capfd, arguments, message):
 
 
 def test_an_error_of_one_rank_ends_all(tmp_path):
-    program = tmp_path / "program.py"
-    program.write_text(
+    errors = errors_of(
+        tmp_path,
+        3,
         "from relaxometer.distributed.comm import Ranks\n"
         "from relaxometer.distributed.process import ending_together\n"
         "with ending_together():\n"
         "    ranks = Ranks('host')\n"
         "    if ranks.rank == 1:\n"
         "        raise ValueError('no such thing')\n"
-        "    ranks.barrier()\n"
+        "    ranks.barrier()\n",
     )
-    result = run_on(3, str(program))
-    assert result.returncode != 0
-    assert "error: rank 1 of 3: ValueError: no such thing" in result.stderr
+    assert "error: rank 1 of 3: ValueError: no such thing" in errors
 
 
 def test_a_rank_that_stops_while_an_answer_is_proven_is_named(tmp_path):
-    program = tmp_path / "program.py"
-    program.write_text(
+    errors = errors_of(
+        tmp_path,
+        2,
         "import os, signal\n"
         "import numpy as np\n"
         "from relaxometer.datasets.formats.generated import Graph500Parameters\n"
@@ -280,11 +289,9 @@ def test_a_rank_that_stops_while_an_answer_is_proven_is_named(tmp_path):
         "ranks.barrier()\n"
         "if ranks.rank == 1:\n"
         "    os.kill(os.getpid(), signal.SIGSTOP)\n"
-        "certifier._look_up(np.zeros(block.owned.size, np.int64), np.zeros(1, np.int64))\n"
+        "certifier._look_up(np.zeros(block.owned.size, np.int64), np.zeros(1, np.int64))\n",
     )
-    result = run_on(2, str(program))
-    assert result.returncode != 0
-    assert "error: rank 1 of 2 has stopped: no progress for " in result.stderr
+    assert "error: rank 1 of 2 has stopped: no progress for " in errors
 
 
 @pytest.mark.parametrize("further", [[], ["--no-verdict"]])
@@ -321,8 +328,9 @@ def test_a_run_leaves_its_patience_and_explanations_to_no_other():
 
 
 def test_a_rank_that_misses_a_barrier_is_named(tmp_path):
-    program = tmp_path / "program.py"
-    program.write_text(
+    errors = errors_of(
+        tmp_path,
+        2,
         "import time\n"
         "from relaxometer.datasets.formats.generated import Graph500Parameters\n"
         "from relaxometer.distributed import hybrid_peers, process\n"
@@ -334,9 +342,7 @@ def test_a_rank_that_misses_a_barrier_is_named(tmp_path):
         "    block = kronecker_block(ranks, '2x1', Graph500Parameters(scale=6), weighted=False)\n"
         "    solver = hybrid_peers.Solver(ranks, block, hybrid_peers.Parameters())\n"
         "    time.sleep(100 * ranks.rank)\n"
-        "    solver.solve(0)\n"
+        "    solver.solve(0)\n",
     )
-    result = run_on(2, str(program))
-    assert result.returncode != 0
-    lines = [line for line in result.stderr.splitlines() if line.startswith("error: ")]
+    lines = [line for line in errors.splitlines() if line.startswith("error: ")]
     assert lines == ["error: rank 1 of 2 did not arrive at a barrier between the GPUs within 1 s"]

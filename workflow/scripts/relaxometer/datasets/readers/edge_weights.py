@@ -99,10 +99,7 @@ def type_of_values(path: Path, values: Floats | None, distribution: Distribution
 
 
 def note_on_values(path: Path, parameters: Section) -> dict[str, str]:
-    """Return what the metadata say about a file with values if the entry does not say what the weights are.
-
-    Stderr says so too: weights of 1 may not be what is wanted.
-    """
+    """Return metadata on the unused values of a file whose entry has no `weights`, and warn on stderr."""
     if "weights" in parameters.model_fields_set:
         return {}
     print(

@@ -35,7 +35,7 @@ _PACKED = {
     (0, b"\xfd7zXZ\x00"): "compressed by xz, which its name does not say by .xz at the end",
     (257, b"ustar"): "a tar archive",
 }
-"""Place and bytes that tell what is no text."""
+"""Offset and magic bytes of formats that are not text."""
 
 BLOCK = 1 << 20
 """Bytes of text in memory at a time."""
@@ -312,8 +312,8 @@ def lines(path: Path, comments: tuple[str, ...]) -> Iterator[Line]:
 def _refuse_packed(path: Path, stream: IO[bytes]) -> None:
     """Refuse a stream that is still an archive, or compressed; otherwise leave it at its start."""
     beginning = stream.read(512)
-    for (place, mark), kind in _PACKED.items():
-        if beginning.startswith(mark, place):
+    for (offset, magic), kind in _PACKED.items():
+        if beginning.startswith(magic, offset):
             raise UserError(f"{path}: it is {kind}; unpack it and name the file inside")
     stream.seek(0)
 

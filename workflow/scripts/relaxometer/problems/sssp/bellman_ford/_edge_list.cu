@@ -29,7 +29,8 @@ __device__ __forceinline__ bool is_tight_and_longer(length_t, u64, length_t)
 
 __device__ __forceinline__ bool is_tight(length_t tail_distance, weight_t weight, length_t head_distance)
 {
-    // NO_PATH is no length, though a negative weight may lead from it to one, and a sum may be as large.
+    // NO_PATH marks unreached vertices: a negative weight could turn it into a length, or a sum could equal
+    // it.
     return tail_distance != NO_PATH && head_distance != NO_PATH &&
            extended_length(tail_distance, weight) == head_distance;
 }

@@ -143,7 +143,7 @@ class Solver:
             capacity = max(2 * QUEUE, capacity // 2)
 
     def _double(self) -> None:
-        """Double the capacity; if there is no memory for that, keep it, for later searches from elsewhere."""
+        """Double the capacity; if memory runs out, restore the former one so that later searches can run."""
         former = self._capacity
         try:
             self._set_capacity(2 * former)
