@@ -91,12 +91,6 @@ def _failure(error: BaseException) -> dict[str, str]:
     return {"status": "error", "reason": f"{type(error).__name__}: {error}".splitlines()[0]}
 
 
-def _is_for_one_core(resolved: object) -> bool:
-    """Whether a program that says this of itself runs on one core; see ``class`` in a summary."""
-    known = resolved if isinstance(resolved, dict) else {}
-    return bool(known.get("threads", known.get("cores", 1)) == 1)
-
-
 class _VariantProcess:
     """One variant on one graph."""
 
@@ -165,7 +159,9 @@ class _VariantProcess:
         self._fingerprint = Fingerprint(resident)
         fingerprints = self._fingerprint.take()
         solver = self._module.Solver(_arrived_again(resident), parameters)
-        if self.runs_on == "cpu" and _is_for_one_core(solver.resolved):
+        resolved = solver.resolved
+        # The parent refuses what is not a dict, with a reason.
+        if self.runs_on == "cpu" and isinstance(resolved, dict) and variants.uses_one_core(resolved):
             keep_to_one_core()  # as rivals must
         for source in () if self.emulated else sources:  # the emulation has loaded all kernels
             solver.solve(self._start(source))

@@ -7,7 +7,7 @@ names begin with an underscore: ``sssp/dijkstra/dijkstra_cpu.py`` is ``dijkstra-
 from __future__ import annotations
 
 import importlib
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,11 @@ class Parameters(Section):
 def takes_weights(solver: Any, lengths: Lengths) -> bool:
     """Whether a solver takes weights of this type."""
     return lengths.name in _weight_types(solver)
+
+
+def uses_one_core(resolved: Mapping[str, Any]) -> bool:
+    """Return whether a CPU program with these resolved parameters runs on one core."""
+    return bool(resolved.get("threads", resolved.get("cores", 1)) == 1)
 
 
 def _weight_types(solver: Any) -> Collection[str]:

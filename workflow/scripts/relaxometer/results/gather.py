@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from relaxometer.core.errors import UserError
 from relaxometer.core.files import read_table
+from relaxometer.problems.variants import uses_one_core
 from relaxometer.results import rows as tables
 from relaxometer.results.contexts import read_contexts
 from relaxometer.results.graph500_result import rate_statistics, traversed_edges
@@ -121,8 +122,7 @@ def _class_of(context: Mapping[str, Any]) -> str:
     """Return what a variant runs on."""
     if context["device_kind"] != "cpu":
         return {"cuda": "gpu", "host": "emulated"}[context["device_kind"]]
-    parameters = context.get("parameters", {})
-    return "cpu-1" if parameters.get("threads", parameters.get("cores", 1)) == 1 else "cpu-all"
+    return "cpu-1" if uses_one_core(context.get("parameters", {})) else "cpu-all"
 
 
 def summarise(
