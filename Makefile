@@ -60,14 +60,14 @@ bundle: .venv/ready  ## bundles/SUITE-COMMIT-DATE.zip: what a run left in result
 
 verify: .venv/ready  ## the file BUNDLE: every byte, and the proofs of its answers; FETCH=1 downloads files of graphs
 	$(if $(BUNDLE),,$(error name the bundle: make $@ BUNDLE=bundles/default.zip))
-	$(Q)PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.verify $(BUNDLE) $(if $(FETCH),--fetch)
+	$(Q)PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.verify $(BUNDLE) $(if $(filter-out 0,$(FETCH)),--fetch)
 
 TARGET ?= results/board
 KEEP ?=
 
 board: .venv/ready  ## TARGET: the files BUNDLES of several machines as a page, LaTeX and CSV; KEEP=1 copies them there
 	$(Q)PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.board $(BUNDLES) --target $(TARGET) \
-		$(if $(KEEP),--keep)
+		$(if $(filter-out 0,$(KEEP)),--keep)
 
 history: .venv/ready  ## results/history: a line per variant and graph over the bundles in the folder BUNDLES
 	$(Q)PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.history $(BUNDLES)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from relaxometer.core.errors import MAX_QUOTED, quoted
+from relaxometer.core.errors import MAX_QUOTED, UserError, naming_lacks, quoted
 
 
 @pytest.mark.parametrize(
@@ -26,3 +26,14 @@ def test_escapes_count_and_stay_whole(text):
     assert len(shown) <= MAX_QUOTED
     assert shown.endswith("...'")
     assert eval(shown).removesuffix("...") == text[: len(eval(shown)) - 3]
+
+
+def test_a_file_in_the_way_of_a_folder_is_named(tmp_path):
+    (tmp_path / "there").write_text("")
+    with pytest.raises(UserError, match="there: File exists; name another target"), naming_lacks():
+        (tmp_path / "there").mkdir()
+
+
+def test_a_folder_in_place_of_a_file_is_named(tmp_path):
+    with pytest.raises(UserError, match=r"Is a directory; name a file, then run again"), naming_lacks():
+        tmp_path.read_text()

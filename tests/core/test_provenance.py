@@ -160,3 +160,13 @@ def test_only_used_files_count():
     names = {file.name for file in files}
     assert {"adaptive.cu", "conventional.cu", "selection.cu", "_phase_synchronous.cuh"} <= names
     assert "variant.py" not in names
+
+
+def test_an_include_that_is_no_file_is_left_to_the_compiler(package):
+    (package / "mine.py").write_text("KERNEL = __file__[:-3] + '.cu'\n", encoding="utf-8")
+    (package / "mine.cu").write_text('#include "cuda_fp16.h"\n', encoding="utf-8")
+    clear()
+    before = provenance.code_hash("mine")
+    edit(package / "mine.cu", lambda text: text.replace("fp16", "bf16"))
+    clear()
+    assert provenance.code_hash("mine") != before

@@ -130,6 +130,14 @@ class TestReads:
         assert access(kernel, size, -1, "address") == expected(kernel, size, -1)
 
 
+def test_the_first_statement_of_a_kernel(tmp_path):
+    source = tmp_path / "first.cu"
+    source.write_text('extern "C" __global__ void first(unsigned* out) { out[0] = out[64]; }\n')
+    array = get_device("host").xp.zeros(64, dtype=np.uint32)
+    with pytest.raises(KernelError, match=r"thread \(0,0,0\) of block \(0,0,0\): illegal read of out\[64\]"):
+        get_device("host").module(source).get_function("first")(1, 1, (array,))
+
+
 @pytest.mark.parametrize(("kernel", "at"), [(name, at) for name in OVERRUNS for at in OVERRUNS[name]])
 @pytest.mark.parametrize("sanitize", [None, "address"])
 def test_shared_memory_overruns(kernel, at, sanitize):

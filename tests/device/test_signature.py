@@ -69,6 +69,17 @@ def test_names_and_pointers(tmp_path):
     assert [p.dtype for p in read][-2:] == [None, None]
 
 
+@pytest.mark.parametrize("heading", ["__launch_bounds__(256) void k", "void __launch_bounds__(256, 2) k"])
+def test_launch_bounds(tmp_path, heading):
+    assert [p.name for p in parameters(tmp_path, f"__global__ {heading}(int n) {{}}")] == ["n"]
+
+
+def test_a_constant_beyond_all_bounds_is_ignored(tmp_path):
+    constants = "constexpr int HUGE_VALUE = 1 << (1 << 62);\nconstexpr int NEGATIVE = 1 << -1;\n"
+    text = constants + "__global__ void k(int n) {}"
+    assert [p.name for p in parameters(tmp_path, text)] == ["n"]
+
+
 def test_no_parameters(tmp_path):
     assert parameters(tmp_path, 'extern "C" __global__ void k() {}') == ()
     assert parameters(tmp_path, 'extern "C" __global__ void k(void) {}') == ()

@@ -163,6 +163,9 @@ def run_inputs(wildcards):
 
 def query_inputs(wildcards):
     """The graph that query sets are drawn on, and the files of those that are given."""
+    if wildcards.problem not in PLAN.queries:
+        raise WorkflowError(f"no query sets are configured for {wildcards.problem!r}")
+    dataset_of(wildcards.graph)
     specs = PLAN.queries[wildcards.problem].values()
     files = [spec.file for spec in specs if getattr(spec, "file", None)]
     inputs = {"graph": graph_files(wildcards.graph)}

@@ -41,7 +41,7 @@ rule install_rival:
     log:
         "logs/rivals/{rival}.log",
     wildcard_constraints:
-        rival=NAME,
+        rival=names_of(PLAN.rivals),
     priority: FIRST
     localrule: True
     conda:

@@ -5,7 +5,7 @@ rule measure_throughput:
     input:
         lambda wildcards: graph_files(wildcards.graph),
     output:
-        STUDIES["throughput"].path,
+        update(STUDIES["throughput"].path),
     log:
         "logs/throughput/{graph}.log",
     conda:
@@ -24,7 +24,7 @@ rule measure_throughput:
 
 use rule measure_throughput as measure_bfs_throughput with:
     output:
-        STUDIES["bfs_throughput"].path,
+        update(STUDIES["bfs_throughput"].path),
     log:
         "logs/bfs_throughput/{graph}.log",
     params:
@@ -43,7 +43,7 @@ use rule measure_throughput as measure_traffic with:
             if not run.command
         ],
     output:
-        STUDIES["traffic"].path,
+        update(STUDIES["traffic"].path),
     log:
         "logs/traffic/{graph}.log",
     params:
@@ -62,7 +62,7 @@ use rule measure_throughput as measure_traffic with:
 
 use rule measure_throughput as measure_all_pairs with:
     output:
-        STUDIES["all_pairs"].paths,
+        [update(path) for path in STUDIES["all_pairs"].paths],
     log:
         "logs/all_pairs/{graph}.log",
     params:
@@ -74,7 +74,7 @@ use rule measure_throughput as measure_all_pairs with:
 
 use rule measure_throughput as measure_updates with:
     output:
-        STUDIES["updates"].path,
+        update(STUDIES["updates"].path),
     log:
         "logs/updates/{graph}.log",
     params:
@@ -88,7 +88,7 @@ use rule measure_throughput as time_extract_min with:
     input:
         [],
     output:
-        STUDIES["extract_min"].path,
+        update(STUDIES["extract_min"].path),
     log:
         "logs/time_extract_min.log",
     params:
@@ -102,7 +102,7 @@ use rule measure_throughput as measure_copy_rate with:
     input:
         [],
     output:
-        STUDIES["copy_rate"].path,
+        update(STUDIES["copy_rate"].path),
     log:
         "logs/measure_copy_rate.log",
     params:

@@ -20,6 +20,8 @@ _REMEDIES = {
     errno.EACCES: _PERMISSION,
     errno.EPERM: _PERMISSION,
     errno.ENOTDIR: "name a folder that can be written",
+    errno.EEXIST: "name another target",
+    errno.EISDIR: "name a file",
 }
 """What helps against an error of the operating system."""
 

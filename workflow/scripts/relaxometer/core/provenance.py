@@ -167,7 +167,8 @@ def _files_of(reference: Reference, file: Path) -> Iterator[Path]:
     """Yield the files that `file` means by a reference."""
     kind, name, *names = reference
     if kind == "include":
-        yield _included(file, name)
+        # Others belong to the compiler.
+        yield from filter(Path.is_file, (_included(file, name),))
     elif kind == "kernel":
         if (file.parent / name).is_file():
             yield (file.parent / name).resolve()

@@ -52,10 +52,11 @@ _ALIASES = (
     ),
 )
 _DEFINITION = re.compile(r"-D(?P<name>\w+)=(?P<type>[A-Za-z_]\w*)")
+_BOUNDS = r"__launch_bounds__\s*\([^()]*(?:\([^()]*\)[^()]*)*\)\s*"
 _KERNEL = re.compile(
     r"(?:\btemplate\s*<(?P<template>[^<>]*)>\s*)?"
-    r'(?:extern\s*"C"\s*)?(?:\bstatic\s+)?__global__\s+void\s+'
-    r"(?:__launch_bounds__\s*\([^()]*(?:\([^()]*\)[^()]*)*\)\s*)?"
+    r'(?:extern\s*"C"\s*)?(?:\bstatic\s+)?__global__\s+'
+    rf"(?:{_BOUNDS})?\bvoid\s+(?:{_BOUNDS})?"
     r"(?P<name>\w+)\s*\((?P<parameters>[^()]*(?:\([^()]*\)[^()]*)*)\)"
 )
 _DECORATION = re.compile(
@@ -397,7 +398,7 @@ def _evaluate(text: str, dtype: np.dtype[Any] | None, constants: Mapping[str, in
     expression = literal.sub(r"\1", text.replace("'", "").strip())
     try:
         value = _value(ast.parse(expression, mode="eval").body, constants)
-    except (SyntaxError, KeyError, TypeError, ZeroDivisionError):
+    except (SyntaxError, KeyError, TypeError, ValueError, ArithmeticError, MemoryError):
         return None
     return value % 2 ** (8 * dtype.itemsize) if dtype is not None and dtype.kind == "u" else value
 

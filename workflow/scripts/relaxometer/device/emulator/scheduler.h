@@ -183,11 +183,14 @@ inline bool start_thread()
     uint32_t position = block->started++;
     if (launch.thread_order != nullptr) position = launch.thread_order[position];
     current = &block->threads[position];
+    // The kernel's first access may fault, and the handler asks which thread it was.
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
     return true;
 }
 
 inline void finish_thread()
 {
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
     Thread* thread = current;
     thread->warp().exited |= 1u << thread->lane();
     --thread->block->alive;
