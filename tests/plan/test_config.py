@@ -221,9 +221,17 @@ def test_each_round_is_the_mirror_image_of_the_one_before():
     assert found == [
         *((*one, 1) for one in (EMULATED, A, B, ONCE, RIVAL)),
         *((*one, 2) for one in (RIVAL, B, A, EMULATED)),
-        *((*one, 3) for one in (EMULATED, A, B, RIVAL)),
+        *((*one, 3) for one in (B, A, RIVAL, EMULATED)),
     ]
     assert processes("auto", gpu=True, rounds=3)[1] == found
+
+
+def test_no_run_always_comes_first():
+    variants = {name: {"solver": "tiled", "graphs": ["rome99"]} for name in "abc"}
+    config = {"device": "cuda", "timing": {"rounds": 6}, "sssp": {"graphs": ["rome99"], "variants": variants}}
+    made = Plan(config, REGISTRY, gpu=True)
+    order = "".join(run.variant for run, _ in made.processes if run.variant in variants)
+    assert order == "abc" + "cba" + "bca" + "acb" + "cab" + "bac"
 
 
 @pytest.mark.parametrize(("kind", "gpu"), [("host", True), ("auto", False)])

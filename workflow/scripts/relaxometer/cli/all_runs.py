@@ -11,6 +11,7 @@ graphs that can be generated are made in memory.
 from __future__ import annotations
 
 import argparse
+import importlib
 import math
 import multiprocessing
 import shlex
@@ -20,6 +21,7 @@ import time
 import traceback
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,6 +36,7 @@ from relaxometer.core.supervision import Child, ChildDied, Link
 from relaxometer.datasets.build import build_graph
 from relaxometer.datasets.build_batch import build_batch
 from relaxometer.device import get_device
+from relaxometer.device.cuda import may_be_there
 from relaxometer.distributed.launch import launch
 from relaxometer.graphs.batch import Batch, read_batch
 from relaxometer.graphs.files import read_sources
@@ -201,6 +204,7 @@ def run_all(plan: Plan, limit_s: float, missing: bool) -> list[str]:
 
     With `missing`, jobs whose results exist are skipped.
     """
+    _import_libraries(plan.config.device)
     start = time.monotonic()
     left = []
     for graph_name in [None, *inputs_of(plan)]:
@@ -221,6 +225,13 @@ def run_all(plan: Plan, limit_s: float, missing: bool) -> list[str]:
             if statuses == FAILED:
                 left.append(f"{name}, which failed")
     return left
+
+
+def _import_libraries(device: str) -> None:
+    """Import CuPy ahead of the jobs that would each import it; importing opens no GPU."""
+    if device != "host" and may_be_there():
+        with suppress(ImportError):
+            importlib.import_module("cupy")
 
 
 def _in_child(job: Job, graph: Graph | Batch | None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import os
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -173,8 +174,11 @@ class Plan:
         An emulated variant has one, since its times mean nothing, unless the configuration asks for more. If
         it is emulated although a GPU may be there, its further rounds are left empty (`measure/jobs.py`).
         """
-        numbers = range(1, run.timing.processes(emulated=self._is_emulated(run)) + 1)
+        numbers = range(1, self._asked(run) + 1)
         return [number for number in numbers if job_name(run, number) not in self._left_out]
+
+    def _asked(self, run: Run) -> int:
+        return run.timing.processes(emulated=self._is_emulated(run))
 
     def is_timed(self, run: Run) -> bool:
         """Return whether the times of a run mean anything, so that it must have the machine to itself.
@@ -188,13 +192,17 @@ class Plan:
 
     @property
     def processes(self) -> list[tuple[Run, int]]:
-        """Every run with each of its rounds in the order of measurement: A B C, then C B A, and so on."""
-        rounds = [(run, set(self.rounds(run))) for run in self.runs.values()]
+        """Every run with each of its rounds in the order of measurement.
+
+        A B C, then C B A. A third round begins with another run, so that none always comes first: B C A, then
+        A C B, and so on.
+        """
+        asked = [(run, self._asked(run)) for run in self.runs.values()]
         found: list[tuple[Run, int]] = []
-        for number in range(1, max((max(own, default=0) for _, own in rounds), default=0) + 1):
-            runs = [(run, number) for run, own in rounds if number in own]
-            found += runs if number % 2 else reversed(runs)
-        return found
+        for number in range(1, max((rounds for _, rounds in asked), default=0) + 1):
+            runs = _rotated([run for run, rounds in asked if rounds >= number], (number - 1) // 2)
+            found += [(run, number) for run in (runs if number % 2 else reversed(runs))]
+        return [(run, number) for run, number in found if job_name(run, number) not in self._left_out]
 
     def _all_distributed_runs(self) -> dict[str, DistributedRun]:
         runs: dict[str, DistributedRun] = {}
@@ -561,6 +569,16 @@ def job_name(run: Run, number: int = 1) -> str:
 
 def _runs_on_cpu(run: Run) -> bool:
     return bool(variants.load_solver(run.problem, run.solver).Solver.runs_on == "cpu")
+
+
+def _rotated(runs: list[Run], places: int) -> list[Run]:
+    """Rotate the runs on each graph by some places."""
+    groups: dict[tuple[str, str], deque[Run]] = defaultdict(deque)
+    for run in runs:
+        groups[run.problem, run.graph].append(run)
+    for group in groups.values():
+        group.rotate(-places)
+    return [groups[run.problem, run.graph].popleft() for run in runs]
 
 
 def _take_out(
