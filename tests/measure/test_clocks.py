@@ -11,9 +11,9 @@ def sample(ours, theirs, *, source=0, waited=0.0, round_trip=0.02, give=1.0, giv
     return Sample(source, theirs, search, ours + give, round_trip, Span(give, give_waited), Span(again, 0.0))
 
 
-def judged(*samples, convert_ms=2.0):
+def judged(*samples, convert_ms=2.0, is_cold=False):
     """Return status, reason and time of the rows of some searches."""
-    clocks, result = Clocks(convert_ms), Measurement()
+    clocks, result = Clocks(convert_ms, is_cold), Measurement()
     for one in samples:
         clocks.add(one)
         row = {"status": "ok", "reason": "", "time_ms": one.theirs, "clock_ms": one.search.ms}
@@ -97,3 +97,12 @@ def test_a_search_that_is_not_made_again():
     assert rows == [("disputed", reason, 10.0)] * 8
     assert not believed(sample(10.0, 10.0), sample(0.1, 0.1))
     assert believed(sample(1.0, 1.0), sample(0.1, 0.1))
+
+
+def test_the_first_search_of_a_process_may_be_slow():
+    fast = [sample(0.7, 0.7)] * 2
+    assert {status for status, *_ in judged(sample(5.3, 5.3), *fast, is_cold=True)} == {"ok"}
+    assert {status for status, *_ in judged(sample(5.3, 5.3), *fast)} == {"disputed"}
+    assert {status for status, *_ in judged(sample(15.0, 15.0), *fast, is_cold=True)} == {"disputed"}
+    others = [sample(5.3, 5.3, source=1), sample(0.7, 0.7, source=1), sample(0.7, 0.7, source=1)]
+    assert {status for status, *_ in judged(sample(0.7, 0.7), *others, is_cold=True)} == {"disputed"}

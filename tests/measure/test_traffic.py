@@ -88,8 +88,25 @@ def test_weights_that_a_variant_ignores_are_noticed(host_device, monkeypatch):
     assert rows[0]["reason"].startswith("source ")
 
 
+def test_a_variant_that_writes_to_its_graph_proves_nothing(host_device, monkeypatch):
+    construct = dijkstra_cpu.Solver.__init__
+
+    def constructing(self, graph, parameters):
+        graph.host.weights[:] = 1
+        construct(self, graph, parameters)
+
+    monkeypatch.setattr(dijkstra_cpu.Solver, "__init__", constructing)
+    rows = changes(host_device, grid(), ["dijkstra-cpu", "phast"])
+    assert [row["status"] for row in rows] == ["invalid", "invalid", "ok", "ok"]
+
+
 @pytest.mark.parametrize(
-    ("failure", "status"), [(DeviceOutOfMemory("9 GB"), "oom"), (OverflowError("32 bits"), "error")]
+    ("failure", "status"),
+    [
+        (DeviceOutOfMemory("9 GB"), "oom"),
+        (OverflowError("32 bits"), "error"),
+        (ZeroDivisionError("division by zero"), "error"),
+    ],
 )
 def test_a_failure_leaves_other_rounds_and_variants(host_device, monkeypatch, failure, status):
     original, calls = phast.Solver.customize, []

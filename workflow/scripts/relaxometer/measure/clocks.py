@@ -41,6 +41,9 @@ COPY_NS = 5
 REMEMBERS = 0.25
 """A later search from a source that takes less than this share of the first was not made again."""
 
+COLD_MS = 10.0
+"""By how much the first search of a process may be slower without a warm-up: it loads code, for one."""
+
 TOLERATED = 0.05
 """Share of the time of all searches that may be missing in some of them."""
 
@@ -149,9 +152,12 @@ class Clocks:
     ----------
     convert_ms : float
         Time within which an honest adapter converts and writes an answer; see :func:`time_to_convert`.
+    is_cold : bool
+        Whether the first search is the first of its process.
     """
 
     convert_ms: float
+    is_cold: bool = False
     samples: list[Sample] = field(default_factory=list)
     rested: list[Rested] = field(default_factory=list)
     fell: bool = False
@@ -284,9 +290,11 @@ class Clocks:
         """Return by how much the first search from the same source took longer; 0 if not by far."""
         if sample is self._first[sample.source]:
             return None
-        first_ms, now_ms = self._first[sample.source].search.busy, sample.search.ms
+        first = self._first[sample.source]
+        excused = COLD_MS if self.is_cold and first is self.samples[0] else self._noise_ms
+        first_ms, now_ms = first.search.busy, sample.search.ms
         saved = first_ms - now_ms
-        return saved if now_ms < REMEMBERS * first_ms and saved > self._noise_ms else 0.0
+        return saved if now_ms < REMEMBERS * first_ms and saved > excused else 0.0
 
 
 def late_ms(

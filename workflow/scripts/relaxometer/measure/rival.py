@@ -70,7 +70,7 @@ def measure_rival(
     entrant = Entrant(run, rival, installed, graph, exchange, queries)
     given = rival.definition.problems[run.problem].answers
     parts = len(graph) if isinstance(graph, Batch) else 1
-    clocks = Clocks(time_to_convert(len(given) * graph.n_vertices, parts))
+    clocks = Clocks(time_to_convert(len(given) * graph.n_vertices, parts), is_cold=run.timing.warmup == 0)
 
     @contextmanager
     def opener(_: Run, problem: Problem, graph: Graph | Batch) -> Iterator[_RivalClient]:

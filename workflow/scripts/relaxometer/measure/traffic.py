@@ -6,6 +6,7 @@ them as ``docs/rivals.md`` describes.
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
@@ -17,7 +18,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from relaxometer.core.environment import cpu_model
-from relaxometer.device import Device, stopwatch
+from relaxometer.core.errors import Failed, UserError
+from relaxometer.device import Device, DeviceOutOfMemory, stopwatch
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.measure.entrant import threads_of
@@ -28,7 +30,7 @@ from relaxometer.measure.traffic_rival import CUSTOMIZED, rival_in_traffic
 from relaxometer.plan.models import RivalRun
 from relaxometer.problems import sssp
 from relaxometer.problems.sssp.certify import SsspCertifier
-from relaxometer.problems.variants import load_solver, refuse_weights
+from relaxometer.problems.variants import Skipped, load_solver, refuse_weights
 from relaxometer.rivals.definition import find_rivals
 
 TABLE = pa.schema(
@@ -173,12 +175,13 @@ def _rounds(
     opener: Opener, graph: Graph, changes: Iterator[npt.NDArray[Any]], sources: list[int], device: Device
 ) -> Iterator[Row]:
     """Let a contestant search after each change; yield one row per change."""
-    with opener() as contestant:
+    with _naming_its_failure(), opener() as contestant:
         for weights in changes:
-            changed = ResidentGraph.upload(device, replace(graph, weights=weights))
+            changed = ResidentGraph.upload(device, _own_copy(graph, weights))
             device.synchronize()
             taken = contestant.take(changed)
-            times_ms, reasons = _search(contestant, changed, sources)
+            certifier = SsspCertifier(ResidentGraph.upload(device, replace(graph, weights=weights)))
+            times_ms, reasons = _search(contestant, certifier, changed, sources)
             yield {
                 **taken,
                 "slowed": int((weights != graph.weights).sum()),
@@ -190,8 +193,31 @@ def _rounds(
             }
 
 
+def _own_copy(graph: Graph, weights: npt.NDArray[Any]) -> Graph:
+    """Return a graph that a variant may write to without changing what it is proven against.
+
+    Numba also compiles anew for arrays that cannot be written.
+    """
+    return replace(graph, offsets=graph.offsets.copy(), targets=graph.targets.copy(), weights=weights.copy())
+
+
+@contextmanager
+def _naming_its_failure() -> Iterator[None]:
+    """Turn an exception of a variant into `Failed`, so that the others are still measured."""
+    try:
+        yield
+    except (Skipped, DeviceOutOfMemory, OverflowError, Failed, UserError):
+        raise
+    except Exception as error:
+        traceback.print_exc()
+        reason = str(error).partition("\n")[0]
+        raise Failed(
+            "error", f"{type(error).__name__}: {reason}" if reason else type(error).__name__
+        ) from error
+
+
 def _search(
-    contestant: TrafficContestant, changed: ResidentGraph, sources: list[int]
+    contestant: TrafficContestant, certifier: SsspCertifier, changed: ResidentGraph, sources: list[int]
 ) -> tuple[list[float], list[str]]:
     """Search from every source; return the times, and why each answer is refused, empty if it is proven.
 
@@ -200,7 +226,6 @@ def _search(
     OverflowError
         If a shortest path is too long, unless an answer before was wrong, which is told instead.
     """
-    certifier = SsspCertifier(changed)
     times_ms: list[float] = []
     reasons: list[str] = []
     for source in sources:
@@ -220,8 +245,7 @@ def _search(
 def _prepared(module: Any, graph: Graph, source: int, device: Device) -> Iterator[TrafficContestant]:
     """Prepare a variant for the graph before any change."""
     refuse_weights(sssp.PROBLEM, module.Solver, graph)
-    # Kernels are compiled at their first call, Numba's also for whether an array may be written.
-    first = ResidentGraph.upload(device, replace(graph, weights=graph.weights.copy()))
+    first = ResidentGraph.upload(device, _own_copy(graph, graph.weights))
     yield _Variant(module, first, source)
 
 
