@@ -1,6 +1,7 @@
 """Rates and statistics follow Graph500's specification."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,8 @@ from relaxometer.results.graph500_result import (
     statistics,
     traversed_edges,
 )
+
+RESULTS = Path(__file__).parents[2] / "docs/results"
 
 GRAPH = {"vertices": 1024, "arcs": 20_000, "input_edges": 16_384, "directed": False}
 
@@ -112,3 +115,19 @@ def test_measured_edges_are_the_input_edges_of_the_component():
         assert row["status"] == "ok"
     text = official_output(pd.DataFrame(result.runs), describe(graph))
     assert values(text)["NBFS"] == 3
+
+
+def test_a_published_result_has_the_searches_of_the_first_process():
+    for suite in sorted(path.parent for path in RESULTS.glob("*/graph500") if _has_samples(path.parent)):
+        searched = pd.read_parquet(suite / "samples.parquet").query("round == 1")
+        for (graph, variant), rows in searched.groupby(["graph", "variant"]):
+            file = suite / f"graph500/{graph}-{variant}.txt"
+            if file.is_file():
+                found = values(file.read_text(encoding="utf-8"))
+                assert found["NBFS"] == len(searches(rows))
+                assert found["bfs_mean_time"] == pytest.approx(1e-3 * searches(rows)["time_ms"].mean()), file
+        assert "those of the first process" in (suite / "README.md").read_text(encoding="utf-8")
+
+
+def _has_samples(suite):
+    return (suite / "samples.parquet").is_file()
