@@ -81,7 +81,7 @@ def test_the_gain_over_the_fastest_program_is_told():
         ]
     )
     figure = dominators.throughput(both, [{"name": "cfg", "graphs": 1000}])
-    sentence = "cfg: batch-warp is 44 times as fast as cooper-harvey-kennedy (1 core)"
+    sentence = "Resident: cfg, batch-warp is 44 times as fast as cooper-harvey-kennedy (1 core)"
     assert sentence in texts(figure).replace("\n", " ")
 
 
@@ -93,6 +93,20 @@ def test_what_moves_the_batch_is_named_and_has_an_own_marker():
     axes = figure.axes[0]
     assert len({(dot.get_marker(), dot.get_fillstyle()) for dot in axes.lines}) == 2
     assert [text.get_text() for text in axes.texts] == ["11.1 million, with transfers", "20 million"]
+
+
+def test_times_from_host_to_host_are_compared_with_their_like():
+    moved = rows("batch-warp-host-to-host", "cfg", 0.4).assign(
+        kernel="batch-warp", parameter_host_to_host=True
+    )
+    program = rows("semi-nca", "cfg", 4.0, "cpu").assign(prepare_ms=8.0)
+    timings = pd.concat([rows("batch-warp", "cfg", 0.5), moved, program])
+    figure = dominators.throughput(timings, [{"name": "cfg", "graphs": 10_000}])
+    said = texts(figure).replace("\n", " ")
+    assert "Resident: cfg, batch-warp is 8 times as fast as semi-nca (1 core)" in said
+    assert "Host to host: cfg, batch-warp-host-to-host is 30 times as fast as semi-nca (1 core)" in said
+    notes = [text.get_text() for text in figure.axes[0].texts]
+    assert notes == ["2.5 million", "20 million", "25 million, host to host"]
 
 
 def test_times_are_of_the_roots_that_all_variants_have():

@@ -26,8 +26,7 @@ def waits(timings: pd.DataFrame, *, host_to_host: bool) -> pd.DataFrame:
     """
     rows = timings[(timings["problem"] == "dominators") & (timings["device_kind"] != EMULATED)]
     rows = rows[~rows["rival"]]
-    moved = _moved(rows)
-    streamed = pd.to_numeric(rows.get("parameter_streams", pd.Series(0, rows.index))).fillna(0) > 0
+    moved, streamed = is_host_to_host(rows), is_streamed(rows)
     if not host_to_host:
         return source_times(rows[(~moved | (rows["device_kind"] == "cpu")) & ~streamed])
     transfers = (rows["upload_ms"] + rows["download_ms"]).where(rows["device_kind"] != "cpu", 0.0)
@@ -35,9 +34,14 @@ def waits(timings: pd.DataFrame, *, host_to_host: bool) -> pd.DataFrame:
     return source_times(rows.assign(time_ms=rows["time_ms"] + before)[~streamed])
 
 
-def _moved(rows: pd.DataFrame) -> pd.Series:
+def is_host_to_host(rows: pd.DataFrame) -> pd.Series:
     """Return whether each search was timed from host to host."""
     return rows.get("parameter_host_to_host", pd.Series(False, rows.index)).eq(True)
+
+
+def is_streamed(rows: pd.DataFrame) -> pd.Series:
+    """Return whether the time of each search contains transfers of a prepared batch."""
+    return pd.to_numeric(rows.get("parameter_streams", pd.Series(0, rows.index))).fillna(0) > 0
 
 
 def regrets(timings: pd.DataFrame) -> pd.DataFrame:
@@ -51,7 +55,7 @@ def regrets(timings: pd.DataFrame) -> pd.DataFrame:
         ``in_parts``, whether the best is a sum of parts that were timed one by one, where `auto` is one call.
     """
     found = []
-    at_once = timings[_moved(timings)].groupby("graph")["variant"].agg(set).to_dict()
+    at_once = timings[is_host_to_host(timings)].groupby("graph")["variant"].agg(set).to_dict()
     for host_to_host, question in QUESTIONS.items():
         times = waits(timings, host_to_host=host_to_host)
         is_auto = times["kernel"] == AUTO

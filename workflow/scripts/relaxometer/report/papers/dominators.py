@@ -7,7 +7,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,6 +32,7 @@ from relaxometer.report.figures.style import (
     with_gaps,
 )
 from relaxometer.report.figures.summary import CLOCKS, rounded
+from relaxometer.report.figures.waits import is_host_to_host, is_streamed
 from relaxometer.report.figures.winners import NO_DIFFERENCE
 from relaxometer.report.targets import folder, graphs_of
 from relaxometer.results.races import common_medians, faster_of, finishers
@@ -55,6 +56,9 @@ FULL_SOLVES = {"removed": (0, (4, 4)), "added": (4, (4, 4))}
 """Line style of full solves, in the colour of the change; where the two coincide, dashes fill gaps."""
 
 UPDATES_TITLE = "Dominators: time to update them after arcs change"
+
+HOST_TO_HOST, STREAMED = "host to host", "with transfers"
+"""What a time contains besides the search: transfers and preparation, or transfers only."""
 
 SIDES = {"cuda": "GPU", "cpu": "CPU"}
 """The two sides of :func:`winners` by kind of device."""
@@ -168,11 +172,11 @@ def throughput(timings: pd.DataFrame, batches: Sequence[Mapping[str, Any]]) -> F
         return empty_figure(title, NOTHING_PROVEN)
     rates = medians.assign(rate=medians["size"] / medians["time_ms"] * 1e3)
     names = list(rates["graph"].unique())
-    moving = _moving(timings)
+    clocks = clock_of(timings)
     figure, panels = new_figure(1.4 + 0.3 * len(rates), rows=len(names), squeeze=False)
     for axes, name in zip(panels[:, 0], names, strict=True):
         of_batch = rates[rates["graph"] == name].sort_values("rate")
-        _dots(axes, of_batch, moving)
+        _dots(axes, of_batch, clocks)
         axes.set_title(f"{name}: {sizes[name]:,} graphs", loc="left", fontsize=9)
     kind = _kernel_kind(rates)
     panels[-1, 0].set_xlabel(f"Functions per second{emulated_note(kind)}")
@@ -181,27 +185,33 @@ def throughput(timings: pd.DataFrame, batches: Sequence[Mapping[str, Any]]) -> F
     return figure
 
 
-def _moving(timings: pd.DataFrame) -> set[str]:
-    """Return the variants whose time includes transfers between host and device."""
-    if "parameter_streams" not in timings:
-        return set()
-    return set(timings.loc[timings["parameter_streams"] > 0, "variant"])
+def clock_of(timings: pd.DataFrame) -> dict[str, str]:
+    """Return by variant what else its time contains, if anything: `HOST_TO_HOST`, `STREAMED`."""
+    streamed = dict.fromkeys(timings.loc[is_streamed(timings), "variant"], STREAMED)
+    return streamed | dict.fromkeys(timings.loc[is_host_to_host(timings), "variant"], HOST_TO_HOST)
 
 
 def _gains(timings: pd.DataFrame, names: Sequence[str]) -> str:
-    """Compare the fastest kernel with the fastest CPU program on each batch."""
-    text = ""
-    for race in winners(timings[timings["graph"].isin(names)]).dropna().to_dict("records"):
+    """Compare the fastest kernel with the fastest CPU program on each batch: resident, and host to host."""
+    timings = timings[timings["graph"].isin(names)]
+    return _in_short("Resident", winners(timings)) + _in_short("Host to host", winners_host_to_host(timings))
+
+
+def _in_short(clock: str, races: pd.DataFrame) -> str:
+    """Return a line with the gain of each race that has both sides; nothing without any."""
+    gains = []
+    for race in races.dropna().to_dict("records"):
         doubt = "" if race["faster"] in SIDES.values() else f" ({race['faster']})"
-        kernel, gain = race["kernel"], rounded(race["gain"])
-        text += f"; {race['graph']}: {kernel} is {gain} times as fast as {race['program']}{doubt}"
-    return text
+        times = f"{rounded(race['gain'])} times as fast as {race['program']}{doubt}"
+        gains.append(f"{race['graph']}, {race['kernel']} is {times}")
+    return f"\n{clock}: {'; '.join(gains)}" if gains else ""
 
 
 def winners(timings: pd.DataFrame) -> pd.DataFrame:
     """Return the fastest kernel and the fastest CPU program of every graph and batch, in real time.
 
-    Runs that did not prove an answer for every search take no part.
+    Runs that did not prove an answer for every search take no part, nor do kernels whose time contains
+    transfers: graphs are resident.
 
     Returns
     -------
@@ -211,6 +221,23 @@ def winners(timings: pd.DataFrame) -> pd.DataFrame:
         :func:`relaxometer.results.races.faster_of`. Missing where one side has no time. Names tell cores and
         rivals. Graphs on which a CPU is fastest come first.
     """
+    return _winners(timings[~is_host_to_host(timings) & ~is_streamed(timings)])
+
+
+def winners_host_to_host(timings: pd.DataFrame) -> pd.DataFrame:
+    """Return the :func:`winners` from arrays in host memory to the answer there.
+
+    Kernels take part if they were timed so in one call. To the times of CPU programs their preparation is
+    added; rivals, whose preparation is not comparable, are left out.
+    """
+    timings = timings[~timings["rival"]]
+    moved, on_cpu = is_host_to_host(timings), timings["device_kind"] == "cpu"
+    prepared = timings["prepare_ms"].where(on_cpu & ~moved, 0.0)
+    return _winners(timings.assign(time_ms=timings["time_ms"] + prepared)[on_cpu | moved])
+
+
+def _winners(timings: pd.DataFrame) -> pd.DataFrame:
+    """Return the columns `WINNERS` from the searches that are compared."""
     searches = timings[timings["problem"] == "dominators"]
     times = _without_auto(finishers(searches))
     rows = [
@@ -253,8 +280,8 @@ def winners_table(timings: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _dots(axes: Axes, rates: pd.DataFrame, moving: Collection[str]) -> None:
-    """Draw and label the rate of each variant; mark the rates that include transfers."""
+def _dots(axes: Axes, rates: pd.DataFrame, clocks: Mapping[str, str]) -> None:
+    """Draw and label the rate of each variant; say what is timed besides the search."""
     looks = _looks(rates)
     for place, row in enumerate(rates.to_dict("records")):
         axes.plot(row["rate"], place, linestyle="none", markersize=6.5, **looks[row["variant"]].points)
@@ -266,7 +293,7 @@ def _dots(axes: Axes, rates: pd.DataFrame, moving: Collection[str]) -> None:
     plain_log(axes.xaxis)
     for place, (variant, rate) in enumerate(zip(rates["variant"], rates["rate"], strict=True)):
         figures = f"{rounded(rate / 1e6)} million" if rate >= 1e6 else f"{rate:,.0f}"
-        text = figures + (", with transfers" if variant in moving else "")
+        text = ", ".join([figures, *filter(None, [clocks.get(variant)])])
         annotate(axes, text, (rate, place), (7, 0), va="center")
 
 
