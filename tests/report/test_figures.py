@@ -61,9 +61,11 @@ def test_figure_4_draws_at_most_five_sources_and_counts_phases_over_all():
     assert "4 phases over 8 sources" in texts(figure)
 
 
-def test_figure_5_says_the_share_that_was_put_in():
-    table = phases("conventional", [100, 10_000, 10_001, 600_000, 20])
-    assert "60% at or under 10,000" in texts(adaptive.updated_distribution(table, "town"))
+def test_figure_5_says_the_shares_that_were_put_in_above_the_curve():
+    figure = adaptive.updated_distribution(phases("conventional", [100, 10_000, 10_001, 600_000, 20]), "town")
+    legend = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    assert legend == ["80% at or under a tenth of the peak", "60% at or under 10,000"]
+    assert not figure.axes[0].texts, "labels of close points would overlap"
 
 
 def test_counts_are_those_of_one_variant():

@@ -106,6 +106,29 @@ def test_ticks_are_plain_numbers_and_neither_few_nor_many(low, high, shown):
     assert len(set(labels)) == len(labels)
 
 
+def touching(axis):
+    """The neighbouring labels of an axis whose boxes overlap."""
+    labels = [tick.label1 for tick in axis.get_major_ticks() if tick.label1.get_text()]
+    boxes = [label.get_window_extent() for label in labels]
+    pairs = zip(labels, labels[1:], boxes, boxes[1:], strict=False)
+    return [(a.get_text(), b.get_text()) for a, b, first, second in pairs if first.overlaps(second)]
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(1.05e6, 4.2e6), (0.93, 1.12), (7.9e7, 8.2e8), (900, 2300), (1, 1e9)]
+)
+@pytest.mark.parametrize("columns", [1, 3])
+def test_no_label_of_a_tick_covers_another(low, high, columns):
+    figure, panels = style.new_figure(2.4, columns, squeeze=False)
+    for axes in panels[0]:
+        axes.set(xscale="log", yscale="log", xlim=(low, high), ylim=(low, high))
+        style.plain_log(axes.xaxis, axes.yaxis)
+    figure.draw_without_rendering()
+    for axis in (panels[0][0].xaxis, panels[0][0].yaxis):
+        assert touching(axis) == []
+        assert sum(bool(tick.label1.get_text()) for tick in axis.get_major_ticks()) >= 2
+
+
 def test_a_line_breaks_at_sizes_that_were_not_run():
     points = [(2**14, 1.0), (2**18, 2.0), (2**20, 3.0), (2**22, 4.0)]
     found = style.with_gaps(points, [2**14, 2**18, 2**20, 2**21, 2**22])

@@ -12,7 +12,7 @@ import matplotlib as mpl
 import numpy as np
 from cycler import cycler
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis
+from matplotlib.axis import Axis, XAxis
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, Locator, NullFormatter, NullLocator
@@ -55,6 +55,12 @@ LARGE = 6
 """Powers of ten from here on are written as such."""
 
 SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+DIGIT, NARROW = 0.64, {**dict.fromkeys(",.·", 0.32), **dict.fromkeys("⁰¹²³⁴⁵⁶⁷⁸⁹", 0.41)}
+"""Widths of letters, in units of the size of the font."""
+
+LABEL_GAP = 0.3
+"""The least gap between labels of ticks, in units of the size of the font."""
 
 MAX_STEP = 10.5
 """Sizes with a larger ratio are not connected by a line: others between them were not run."""
@@ -193,14 +199,46 @@ class PlainLogLocator(Locator):
         low, high = sorted((vmin, vmax))
         if not (low > 0 and np.isfinite(high)):
             return []
-        decades = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
-        for steps in ROUND:
-            ticks = [float(f"{step}e{decade}") for decade in decades for step in steps]
-            inside = [tick for tick in ticks if low * (1 - 1e-9) <= tick <= high * (1 + 1e-9)]
-            if len(inside) <= MAX_TICKS:
-                return inside
-        every = -(-len(inside) // MAX_TICKS)
-        return [tick for tick in inside if round(np.log10(tick)) % every == 0]
+        choices = [_round_numbers(low, high, steps) for steps in ROUND]
+        fitting = [ticks for ticks in choices if len(ticks) <= MAX_TICKS and self._fit(ticks, low, high)]
+        if fitting and len(fitting[0]) > 1:
+            return fitting[0]
+        several = [ticks for ticks in choices if len(ticks) > 1]
+        return self._thinned(several[-1], low, high) if several else choices[0]
+
+    def _thinned(self, ticks: list[float], low: float, high: float) -> list[float]:
+        """Return every n-th tick, the smallest n whose labels fit."""
+        for every in range(1, len(ticks)):
+            chosen = ticks[::every]
+            if len(chosen) <= MAX_TICKS and self._fit(chosen, low, high):
+                return chosen
+        return ticks[:1]
+
+    def _fit(self, ticks: list[float], low: float, high: float) -> bool:
+        """Return whether no two labels touch."""
+        figure = self.axis.get_figure(root=True) if isinstance(self.axis, Axis) else None
+        if not isinstance(self.axis, Axis) or figure is None or low == high:
+            return True
+        is_x = isinstance(self.axis, XAxis)
+        box = self.axis.axes.bbox
+        points = 72 / figure.dpi * (box.width if is_x else box.height)
+        size = mpl.rcParams["xtick.labelsize" if is_x else "ytick.labelsize"]
+        at = np.log(np.array(ticks) / low) / np.log(high / low) * points
+        extents = size * np.array([_ems(plain(tick)) if is_x else 1.0 for tick in ticks])
+        gaps = np.diff(at) - (extents[1:] + extents[:-1]) / 2
+        return bool((gaps >= LABEL_GAP * size).all())
+
+
+def _round_numbers(low: float, high: float, steps: Sequence[float]) -> list[float]:
+    """Return the multiples of powers of ten by `steps` between two ends."""
+    decades = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
+    ticks = [float(f"{step}e{decade}") for decade in decades for step in steps]
+    return [tick for tick in ticks if low * (1 - 1e-9) <= tick <= high * (1 + 1e-9)]
+
+
+def _ems(label: str) -> float:
+    """Return the width of a number in the font of the figures, in units of its size."""
+    return sum(NARROW.get(letter, DIGIT) for letter in label)
 
 
 def plain(value: float, _: int | None = None) -> str:

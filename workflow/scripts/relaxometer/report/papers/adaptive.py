@@ -127,10 +127,11 @@ def updated_distribution(phases: pd.DataFrame, graph: str) -> Figure:
     marks = {peak / 10: "a tenth of the peak"} | (
         {FEW_UPDATED: f"{FEW_UPDATED:,}"} if peak > FEW_UPDATED else {}
     )
-    for limit, name in marks.items():
+    for marker, (limit, name) in zip("Ds", marks.items(), strict=False):
         share = float(share_at_or_under(updated, limit))
-        axes.plot(limit, share, "o", color=colour)
-        annotate(axes, f"{share:.0%} at or under {name}", (limit, share), (-8, 5), ha="right", fontsize=8.5)
+        label = f"{share:.0%} at or under {name}"
+        axes.plot(limit, share, marker, color=colour, label=label)
+    legend_above(axes, 2)
     axes.set(xscale="log", ylim=(0, 1.03), xlabel="Updated vertices in a phase")
     axes.set_ylabel("Cumulative share of the phases")
     plain_log(axes.xaxis)
