@@ -1,5 +1,8 @@
 """What the figures of breadth-first search say, on tables put in by hand."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +10,8 @@ import pytest
 from relaxometer.report.figures import style
 from relaxometer.report.papers import hybrid_bfs
 from synthetic_runs import searches, spread
+
+PAGE = Path(__file__).parents[2] / "docs/results/hybrid-bfs/page.md"
 
 GRAPHS = [
     {"name": "kron-a", "vertices": 2**18, "arcs": 2**23, "directed": False},
@@ -108,6 +113,23 @@ def test_levels_say_how_much_is_bottom_up():
     text = text_of(hybrid_bfs.level_times(rows, "kron-a"))
     assert "hybrid: 2 of 4 levels bottom-up, 50% of the time" in text
     assert "it examines 10.0% of the arcs that top-down examines" in text
+
+
+def test_only_the_directions_that_are_marked_are_in_the_legend():
+    def legend(levels):
+        rows = level_rows("hybrid", ["top-down"] * levels, [10] * levels, [10] * levels)
+        drawn = hybrid_bfs.level_times(rows, "kron-a").axes[0].get_legend()
+        return [text.get_text() for text in drawn.get_texts()]
+
+    assert legend(4) == ["hybrid", "top-down"]
+    assert legend(hybrid_bfs.MARKED_LEVELS + 1) == ["hybrid"]
+
+
+def test_the_first_level_of_a_published_figure_is_the_first():
+    figure = PAGE.parent / "figures/hybrid-bfs/levels/kron-g500-s24.svg"
+    shown = re.findall(r">([^<>\n]+)</text>", figure.read_text(encoding="utf-8"))
+    assert "Level (the first expands the source)" in shown
+    assert "levels from zero" not in PAGE.read_text(encoding="utf-8")
 
 
 def test_sweeps_find_the_best_value():

@@ -214,13 +214,17 @@ def level_times(phases: pd.DataFrame, graph: str) -> Figure:
     of_source = on_one_clock(phases[phases["source"] == source])
     kind = of_source["device_kind"].iloc[0]
     figure, (upper, lower) = new_figure(5.8, rows=2, sharex=True, height_ratios=(2, 1))
+    marked: set[str] = set()
     for variant, rows in of_source.groupby("variant", sort=False):
         style = look(str(variant))
         level = rows["phase"]
         upper.plot(level, rows["time_ms"], color=style.colour, linestyle=style.dash, label=variant)
-        for mode, marker in MODES.items() if len(rows) <= MARKED_LEVELS else ():
+        for mode in MODES if len(rows) <= MARKED_LEVELS else ():
             these = rows["mode"] == mode
-            upper.plot(level[these], rows.loc[these, "time_ms"], marker, color=style.colour, markersize=5)
+            upper.plot(
+                level[these], rows.loc[these, "time_ms"], MODES[mode], color=style.colour, markersize=5
+            )
+            marked |= {mode} if these.any() else set()
     first = of_source[of_source["variant"] == of_source["variant"].iloc[0]]
     lower.step(first["phase"], first["updated"], where="mid", color=GREY)
     lower.set(xlabel="Level (the first expands the source)", ylabel="New vertices")
@@ -231,6 +235,7 @@ def level_times(phases: pd.DataFrame, graph: str) -> Figure:
     marks = [
         Line2D([], [], linestyle="none", marker=marker, color="black", markersize=5, label=mode)
         for mode, marker in MODES.items()
+        if mode in marked
     ]
     legend_above(upper, 3, [*upper.get_legend_handles_labels()[0], *marks])
     entitle(figure, title, _level_finding(of_source, int(source), kind))
