@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -245,6 +246,27 @@ def in_words_compared(pairs: Sequence[tuple[str, pd.DataFrame, str, pd.DataFrame
     """Return a clause on each pair of runs, given with their names; see :func:`compared`."""
     found = compared([(candidate, baseline) for _, candidate, _, baseline in pairs])
     return [_in_words(name, one, other) for (name, _, other, _), one in zip(pairs, found, strict=True)]
+
+
+def best_in_words(points: Mapping[float, pd.DataFrame]) -> str:
+    """Say at which value of a parameter the median is lowest, and from which others no difference is shown.
+
+    Parameters
+    ----------
+    points : mapping of float to DataFrame
+        By value, rows of :func:`source_times` over the same sources. All pairs count as comparisons.
+    """
+    best = min(points, key=lambda value: points[value]["time_ms"].median())
+    others = [value for value in points if value != best]
+    pairs = [(best, value) for value in others] + list(combinations(others, 2))
+    found = compared([(points[one], points[other]) for one, other in pairs])[: len(others)]
+    said = f"lowest median at {best:,g}"
+    if any(one.ratio.n < FEWEST for one in found):
+        return f"{said}, not compared below {FEWEST} common sources"
+    alike = [f"{value:,g}" for value, one in zip(others, found, strict=True) if one.side <= 0]
+    if alike:
+        return f"{said}, no difference shown from {', '.join(alike)}"
+    return f"{said}, shown to be faster than at all other values" if others else said
 
 
 def _in_words(name: str, found: Comparison, other: str) -> str:

@@ -330,12 +330,12 @@ def _mark_tuned(axes: Axes, rows: pd.DataFrame) -> None:
 
 
 def _threshold_finding(sweep: pd.DataFrame, times: pd.DataFrame, kind: str) -> str:
-    """Name the best threshold and the band in which the sweep beats conventional."""
+    """Name the threshold of the lowest mean and the band in which the sweep beats conventional."""
     means = sweep.groupby("to_all_us")["time_ms"].mean()
     over = f"{sweep['source'].nunique():,} sources"
     if kind == EMULATED:
         return f"{over}; {NOT_GPU_TIMES}"
-    finding = f"{in_words(times, 'device')}, {over}; best at {means.idxmin():g} µs"
+    finding = f"{in_words(times, 'device')}, {over}; lowest mean at {means.idxmin():g} µs"
     conventional = times[times["variant"] == "conventional"]
     if conventional.empty:
         return f"{finding}; conventional was not proven"

@@ -32,7 +32,15 @@ from relaxometer.report.figures.style import (
 from relaxometer.report.figures.summary import rounded
 from relaxometer.report.targets import is_swept, names, runs_of, swept
 from relaxometer.results.gather import KEY
-from relaxometer.results.samples import EMULATED, in_words, in_words_compared, ratio_estimate, source_times
+from relaxometer.results.samples import (
+    EMULATED,
+    best_in_words,
+    in_words,
+    in_words_compared,
+    ratio_estimate,
+    run_estimate,
+    source_times,
+)
 
 if TYPE_CHECKING:
     from relaxometer.plan.models import Run
@@ -267,8 +275,8 @@ def _gains_on_largest(kernels: pd.DataFrame) -> str:
 
 
 def blocks(timings: pd.DataFrame, swept: Sequence[str], graph: str) -> Figure:
-    """Draw the mean time over the vertices per block of the edge order, in which `swept` variants differ."""
-    title = f"Bellman-Ford over edges: mean time over the size of the blocks, {graph}"
+    """Draw the median time over the vertices per block of the edge order, in which the `swept` differ."""
+    title = f"Bellman-Ford over edges: median time over the size of the blocks, {graph}"
     times = source_times(timings)
     sizes = _parameter(timings, "block").groupby(timings["variant"]).first()
     sweep = times[times["variant"].isin(swept)].assign(block=lambda rows: rows["variant"].map(sizes))
@@ -276,23 +284,20 @@ def blocks(timings: pd.DataFrame, swept: Sequence[str], graph: str) -> Figure:
         return empty_figure(title, "No run of the sweep was proven right and finished.")
     kind = sweep["device_kind"].iloc[0]
     figure, axes = new_figure(3.8)
-    _lines(axes, sweep.assign(vertices=sweep["block"], label="cache and order"), "time_ms")
+    runs: dict[float, pd.DataFrame] = dict(iter(sweep.groupby("block")))  # type: ignore[arg-type]
+    size_axis(axes, runs)
+    points = [(block, *run_estimate(rows).point()) for block, rows in runs.items()]
+    draw_series(axes, points, look(VARIANTS["cache and order"]), "cache and order")
     unsorted = _labelled(timings, "cache only", sweep["source"])
     if len(unsorted):
         style = look(VARIANTS["cache only"])
-        mean = unsorted["time_ms"].mean()
-        axes.axhline(mean, color=style.colour, linestyle=style.dash, label="cache only (not sorted)")
-    axes.set(ylabel=f"Time of a search [ms{emulated_note(kind)}]", xlabel="Vertices per block (P)")
+        median = unsorted["time_ms"].median()
+        axes.axhline(median, color=style.colour, linestyle=style.dash, label="cache only (not sorted)")
+    axes.set(ylabel=f"Median time of a search [ms{emulated_note(kind)}]", xlabel="Vertices per block (P)")
     axes.set_ylim(bottom=0)
     legend_above(axes, 2)
-    means = sweep.groupby("block")["time_ms"].mean()
-    finding = f"{in_words(sweep, 'device')}, {sweep['source'].nunique()} sources: mean and range"
-    if kind == EMULATED:
-        finding += f"; {NOT_GPU_TIMES}"
-    else:
-        worst = means.max() / means.min()
-        finding += f"; best at P = {means.idxmin():,.0f}, the worst takes {worst:.2f} times as long"
-    entitle(figure, title, finding)
+    said = NOT_GPU_TIMES if kind == EMULATED else best_in_words(runs)
+    entitle(figure, title, f"{in_words(sweep, 'device')}, {sweep['source'].nunique()} sources; {said}")
     return figure
 
 

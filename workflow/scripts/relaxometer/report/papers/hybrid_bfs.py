@@ -47,6 +47,7 @@ from relaxometer.results.samples import (
     EMULATED,
     IDENTITY,
     REPEATED,
+    best_in_words,
     in_words,
     in_words_compared,
     on_one_clock,
@@ -297,7 +298,8 @@ def sweeps(timings: pd.DataFrame, swept: Mapping[str, Sequence[str]], graph: str
     findings = [f"{in_words(times, 'device')}, {next(iter(chosen.values()))['source'].nunique()} sources"]
     for axes, (name, rows) in zip(panels[0], chosen.items(), strict=True):
         value = rows["variant"].map(timings.groupby("variant")[f"parameter_{name}"].first()).astype(float)
-        points = [(at, *run_estimate(part).point()) for at, part in rows.groupby(value)]
+        runs: dict[float, pd.DataFrame] = dict(iter(rows.groupby(value)))
+        points = [(at, *run_estimate(part).point()) for at, part in runs.items()]
         draw_dots(axes, points, look(GPU_ONLY), label="fixed value")
         axes.plot(*np.array(points).T[:2], color=look(GPU_ONLY).colour, linewidth=0.9)
         if len(plain):
@@ -305,7 +307,7 @@ def sweeps(timings: pd.DataFrame, swept: Mapping[str, Sequence[str]], graph: str
             axes.axhline(same["time_ms"].median(), color=GREY, linestyle=(0, (3, 2)), label="defaults")
         axes.set(xscale="log", yscale="log", xlabel=name)
         plain_log(axes.xaxis, axes.yaxis)
-        findings.append(f"{name}: best at {min(points, key=lambda point: point[1])[0]:g}")
+        findings.append(f"{name}: {best_in_words(runs)}")
     panels[0][0].set_ylabel(f"Median time over sources [ms{emulated_note(kind)}]")
     legend_above(panels[0][0], 2)
     if kind == EMULATED:
