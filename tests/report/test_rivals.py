@@ -162,11 +162,8 @@ class TestRanking:
         assert table.loc["networkit (rival)", columns].tolist() == ["1 core", "11.2", "2.5", "ok", ""]
         assert table.loc["hybrid-cpu", columns].tolist() == ["all cores", "", "0.5", "ok", ""]
         assert table.loc["graphblas (rival)", ["Status", "Reason"]].tolist() == ["disputed", "rule broken"]
-        assert table.loc["cugraph (rival)", ["Class", "Status", "Median [ms]"]].tolist() == [
-            "GPU",
-            "absent",
-            "",
-        ]
+        columns = ["Class", "Status", "Median [ms]", "Proven"]
+        assert table.loc["cugraph (rival)", columns].tolist() == ["GPU", "absent", "", "not run"]
         assert table.loc["silent (rival)", ["Version", "Proven", "Median [ms]"]].tolist() == ["", "0%", ""]
 
     def test_a_reason_is_short_and_no_markup(self):
@@ -185,6 +182,23 @@ class TestRanking:
         assert "Rank" not in parts["ranking-emulated"]
         assert "near-far" not in set(parts["ranking"]["Variant"])
         assert "cugraph (rival)" in set(parts["ranking"]["Variant"]), "absent from a GPU, not emulated"
+
+    def test_runs_that_were_not_made_are_not_counted_among_the_unproven(self):
+        tables = [
+            searches("tiled", [1.0], device_kind="host"),
+            searches("spmv-ell", [1.0], device_kind="host", status="skipped"),
+        ]
+        lost = {"problem": "sssp", "graph": "town", "variant": "auto", "reason": "no file"}
+        both = pd.concat(tables)
+        table = summary.ranked_table(summary_of(both, [lost]), both)
+        assert table.set_index("Variant")["Proven"].to_dict() == {
+            "tiled": "100%",
+            "spmv-ell": "not run",
+            "auto": "not run",
+        }
+        section = summary.emulated_section(table)
+        assert "1 of 1 of their runs were proven" in section
+        assert "spmv-ell" not in section
 
     def test_no_table_of_the_landing_page_is_empty(self):
         real = summary.races_and_emulated(summary.ranked_table(summary_of(RACE), RACE))

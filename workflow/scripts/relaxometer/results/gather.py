@@ -144,7 +144,7 @@ def summarise(
     -------
     DataFrame
         Columns `SUMMARY`. Times are of the rows that are ok; ``certified`` is the share of all rows whose
-        answer was proven right.
+        answer was proven right, 0 for a run that was not made: its status says so.
     """
     # The gathered file of no run has no column but the key.
     frame = with_processes(timings.to_pandas()) if len(timings) else timings.to_pandas()

@@ -14,12 +14,10 @@ from relaxometer.report.figures.summary import prepared, rounded
 from relaxometer.report.targets import swept
 from relaxometer.results.gather import FAILURES, PROVEN
 from relaxometer.results.races import NEITHER, OURS, RIVAL, winners
+from relaxometer.results.rows import NOT_TRIED
 from relaxometer.results.samples import is_emulated, with_class
 
 OTHER = {OURS: RIVAL, RIVAL: OURS}
-
-NOT_TRIED = ("skipped", "absent")
-"""Statuses of searches that were not made."""
 
 NOBODY = "No program finished in real time with every answer proven right."
 ALONE = "Nobody else ran on these graphs, so nothing is compared."

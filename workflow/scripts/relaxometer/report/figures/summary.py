@@ -20,6 +20,7 @@ from relaxometer.report.pages import NOTHING
 from relaxometer.report.targets import swept
 from relaxometer.results.gather import KEY
 from relaxometer.results.races import ranking
+from relaxometer.results.rows import NOT_TRIED
 from relaxometer.results.samples import EMULATED, is_emulated, with_class
 from relaxometer.results.statistics import FEWEST
 
@@ -29,6 +30,9 @@ CLOCKS = {"cuda": "GPU", "cpu": "CPU", EMULATED: "emulated"}
 ROW_INCHES = 0.24
 
 EMULATED_NOTE = ", emulated kernels"
+
+NOT_RUN = "not run"
+"""What is shown instead of a share of proven answers where no search was made."""
 
 MAX_REASON = 160
 """Characters of a reason in the ranked table; the whole is in ``summary.csv``."""
@@ -166,11 +170,16 @@ def ranked_table(summary: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
             "Harmonic mean": lines["mteps_harmonic"].map(rounded) if "mteps_harmonic" in lines else "",
             "Phases": lines["phases"].map(whole),
             "Sources": lines["sources"].map(whole),
-            "Proven": lines["certified"].map("{:.0%}".format),
+            "Proven": lines["certified"].map("{:.0%}".format).mask(~was_run(lines), NOT_RUN),
             "Status": lines["status"],
             "Reason": lines["reason"].map(_shown_reason),
         }
     )
+
+
+def was_run(lines: pd.DataFrame) -> pd.Series:
+    """Return whether each line of ``summary.csv`` is of a run that was made: others have nothing to prove."""
+    return ~lines["status"].isin(NOT_TRIED) & lines["device"].notna()
 
 
 def unmarked(table: pd.DataFrame) -> pd.DataFrame:
@@ -208,6 +217,7 @@ def races_and_emulated(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
 def emulated_section(table: pd.DataFrame) -> str:
     """Return the section of the landing page on emulated kernels, from a ranked table."""
     rows = table[table["Class"] == CLASSES["emulated"]]
+    rows = rows[rows["Proven"] != NOT_RUN]
     if rows.empty:
         return NOTHING
     proven = int((rows["Status"] == "ok").sum())
