@@ -20,6 +20,7 @@ from relaxometer.results.samples import on_one_clock, proven_phases, share_at_or
 from synthetic_runs import metadata, phases, quiet, searches, spread
 
 ROOT = Path(__file__).parents[2]
+CAPTIONS = ROOT / "workflow/report"
 
 
 def texts(figure):
@@ -225,6 +226,30 @@ def test_the_ranked_table_leaves_wrong_and_emulated_runs_without_a_rank():
     assert table.loc["wrong", "Median [ms]"] == ""
     assert table.loc["wrong", "Proven"] == "0%"
     assert table.loc["emulated", "Class"] == "emulated"
+
+
+def test_the_headline_says_over_how_many_sources_its_intervals_are():
+    def said(*tables):
+        return texts(summary.median_times(summary_of(*tables)))
+
+    wide, few = searches("wide", spread(1, 12)), searches("few", [1.0, 2.0])
+    root = searches("batch-warp", [1.0], repetitions=8, problem="dominators", graph="cfg")
+    assert "intervals of the median over 12 sources. Log" in said(wide, few)
+    assert "over 8 to 12 sources or the repetitions of one search" in said(
+        wide, searches("less", spread(1, 8)), root
+    )
+    assert "No intervals: fewer than 6 sources" in said(few)
+
+
+def test_captions_say_what_the_tables_and_figures_hold():
+    captions = {
+        path.stem: " ".join(path.read_text("utf-8").split()) for path in CAPTIONS.glob("common/*.rst")
+    }
+    last = graphs.table_1([metadata()])[""].tolist()[-2:]
+    assert [row.split()[0].lower() for row in last] == ["unit", "type"]
+    assert "The last two rows give the unit and the type of the weights" in captions["table-1"]
+    for name in ("pareto", "preparation"):
+        assert "neither compiling nor loading kernels" in captions[name]
 
 
 def test_the_headline_keeps_emulated_and_real_times_apart():

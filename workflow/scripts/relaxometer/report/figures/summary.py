@@ -106,7 +106,7 @@ def _time_axis(rows: pd.DataFrame) -> str:
 def _headline_finding(lines: pd.DataFrame) -> str:
     """Explain the intervals and markers, and name the missing variants, disputed and emulated times."""
     timed = lines.dropna(subset=["median_ms"])
-    said = [f"Whiskers: 95% intervals of the median, from {FEWEST} sources. Log scale; lower is better"]
+    said = [f"{_whiskers(timed)}. Log scale; lower is better"]
     if timed["rival"].any():
         said.append("Open markers: rivals, the programs of others")
     if is_emulated(timed).any():
@@ -118,6 +118,21 @@ def _headline_finding(lines: pd.DataFrame) -> str:
     if len(missing):
         said.append(f"Not shown: {_named(missing, lines)}")
     return "\n".join(said)
+
+
+def _whiskers(timed: pd.DataFrame) -> str:
+    """Say over how many sources or repetitions the intervals are, if there are any."""
+    drawn = timed[timed["ci95_low_ms"] < timed["ci95_high_ms"]]
+    sources = drawn.loc[drawn["sources"] >= FEWEST, "sources"]
+    said = []
+    if len(sources):
+        least, most = int(sources.min()), int(sources.max())
+        said.append(f"{least}{f' to {most}' if least < most else ''} sources")
+    if (drawn["sources"] == 1).any():
+        said.append("the repetitions of one search")
+    if not said:
+        return f"No intervals: fewer than {FEWEST} sources"
+    return f"Whiskers: 95% intervals of the median over {' or '.join(said)}"
 
 
 def _named(some: pd.DataFrame, lines: pd.DataFrame) -> str:
