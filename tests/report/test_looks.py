@@ -14,8 +14,8 @@ from relaxometer.report.figures import style
 from relaxometer.report.figures.looks import (
     LOOKS,
     RIVAL_LOOKS,
-    distinct_looks,
     look,
+    looks_of,
 )
 from relaxometer.report.targets import swept
 from relaxometer.rivals.definition import find_rivals
@@ -39,7 +39,7 @@ def test_nothing_of_a_suite_collides_in_colour_or_in_grey(suite, monkeypatch):
     for problem in problems.problem_names():
         runs = [run for run in plan.runs.values() if run.problem == problem and run.variant not in hidden]
         shown = {(run.variant, isinstance(run, RivalRun)) for run in runs}
-        found = distinct_looks(shown)
+        found = looks_of(shown)
         assert found == {name: look(name, rival) for name, rival in shown}, "the same in every figure"
         assert all(name in (RIVAL_LOOKS if rival else LOOKS) for name, rival in shown)
         assert len({one.shape for one in found.values()}) == len(shown), "shapes tell them apart in grey"
@@ -66,17 +66,20 @@ def test_a_rival_has_open_markers_and_a_variant_has_none():
     assert look("boost", rival=True) != look("boost")
 
 
-def test_names_that_are_not_listed_collide_with_none():
-    some = [(f"variant-{number}", False) for number in range(9)]
-    some += [(f"rival-{number}", True) for number in range(4)]
-    listed = [(name, False) for name in LOOKS] + [(name, True) for name in RIVAL_LOOKS]
-    found = distinct_looks([*some, *listed])
-    of_own = [found[name] for name, _ in some]
-    assert len({one.shape for one in of_own}) == len(of_own)
-    assert not {one.shape for one in of_own} & {look(*one).shape for one in listed}
-    assert distinct_looks(reversed([*some, *listed])) == found
-    many = distinct_looks((f"variant-{number}", False) for number in range(30))
-    assert len({(*one.shape, str(one.dash)) for one in many.values()}) == 30
+def test_no_listed_variant_has_the_open_marker_of_a_rival():
+    assert not [name for name, one in LOOKS.items() if one.is_open]
+    assert all(one.is_open for one in RIVAL_LOOKS.values())
+
+
+def test_a_name_that_is_not_listed_has_one_look_in_every_figure():
+    own = [(f"variant-{number}", False) for number in range(9)]
+    own += [(f"rival-{number}", True) for number in range(9)]
+    together = looks_of([*own, ("boost", True), ("tiled", False)])
+    for name, rival in own:
+        assert looks_of([(name, rival)])[name] == together[name]
+    listed = {one.shape for one in [*LOOKS.values(), *RIVAL_LOOKS.values()]}
+    assert not {together[name].shape for name, _ in own} & listed
+    assert len({(one.shape, one.colour, str(one.dash)) for one in together.values()}) == len(together)
 
 
 def labels_between(low, high):

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from relaxometer.report.catalogue import SUMMARY, TIMINGS, Exhibit, View, metadata
-from relaxometer.report.figures.looks import Look, distinct_looks
+from relaxometer.report.figures.looks import Look, looks_of
 from relaxometer.report.figures.names import CLASSES, full_names, label, short_names
 from relaxometer.report.figures.pareto import COLUMNS, PANEL_INCHES, ROW_INCHES, legend_columns
 from relaxometer.report.figures.style import (
@@ -38,7 +38,7 @@ def energy_against_time(timings: pd.DataFrame) -> Figure:
     rows, entries = -(-len(groups) // COLUMNS), -(-len(names) // in_a_row)
     columns = min(COLUMNS, len(groups))
     figure, axes = new_figure(PANEL_INCHES * rows + ROW_INCHES * entries + 1.1, columns, rows, squeeze=False)
-    looks = distinct_looks(shown[["variant", "rival"]].itertuples(index=False, name=None))
+    looks = looks_of(shown[["variant", "rival"]].itertuples(index=False, name=None))
     for panel, ((problem, graph), of_race) in zip(axes.ravel(), groups, strict=False):
         _draw_panel(panel, of_race, looks)
         panel.set_title(f"{label(str(problem))} on {graph}", loc="left", fontsize=9.5)

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from relaxometer.report.figures.looks import distinct_looks
+from relaxometer.report.figures.looks import looks_of
 from relaxometer.report.figures.names import full_names, label
 from relaxometer.report.figures.style import (
     FAINT,
@@ -36,7 +36,7 @@ def times_and_preparation(summary: pd.DataFrame) -> Figure:
     """
     lines = with_class(summary)
     lines = lines.assign(name=full_names(lines))
-    looks = distinct_looks(lines[["variant", "rival"]].itertuples(index=False, name=None))
+    looks = looks_of(lines[["variant", "rival"]].itertuples(index=False, name=None))
     races = lines.groupby(["problem", "graph"], sort=False)
     panels = [
         (f"{label(str(problem))} on {graph}", rows.sort_values("median_ms"))

@@ -6,7 +6,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from relaxometer.report.figures.looks import distinct_looks
+from relaxometer.report.figures.looks import looks_of
 from relaxometer.report.figures.names import CLASSES, label
 from relaxometer.report.figures.pareto import COLUMNS, PANEL_INCHES, ROW_INCHES, legend_columns
 from relaxometer.report.figures.style import empty_figure, entitle, legend_below, new_figure, plain_log
@@ -28,7 +28,7 @@ def times_over_commits(lines: pd.DataFrame) -> Figure:
     if shown.empty:
         return empty_figure(title, "No variant was measured in real time.")
     groups = list(shown.groupby(PANEL, sort=False))
-    looks = distinct_looks(shown[["variant", "rival"]].itertuples(index=False, name=None))
+    looks = looks_of(shown[["variant", "rival"]].itertuples(index=False, name=None))
     in_a_row = legend_columns(list(looks))
     rows, entries = -(-len(groups) // COLUMNS), -(-len(looks) // in_a_row)
     figure, axes = new_figure(

@@ -1,15 +1,15 @@
 """The colour, dash and marker of each variant and rival: the same in every figure, also in grey.
 
 Within a problem no two variants have the same marker, so figures need no colours. Relatives share the shape
-and differ in which half of it is filled. A name that is not listed here gets a look that no listed one has.
+and differ in which half of it is filled. A name that is not listed here gets one that no listed name
+has, by a hash.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 Filling = Literal["full", "top", "bottom", "left", "right", "none"]
@@ -131,7 +131,7 @@ LOOKS = {
     "batch-warp-streams-1": Look("#88CCEE", DOTTED, "h", "bottom"),
     "batch-warp-streams-2": Look("#4477AA", DASHDOT, "h", "left"),
     "batch-warp-streams-4": Look("#1F4E79", LONG, "h", "right"),
-    "batch-warp-host-to-host": Look("#225EA8", DOTTED, "h", "none"),
+    "batch-warp-host-to-host": Look("#225EA8", DOTTED, "H", "left"),
     "batch-block": Look("#E69F00", DASHED, "X"),
     "auto-host-to-host": Look("#5B5B8A", DOTTED, "p", "left"),
     "lengauer-tarjan": Look("#404040", DASHDOT, "v"),
@@ -167,7 +167,7 @@ RIVAL_LOOKS = {
 SPARE_COLOURS = ("#CC79A7", "#E69F00", "#56B4E9", "#7F3C8D", "#80BA5A", "#A5642A")
 SPARE_MARKERS = ("^", "o", "s", "p", "D", "v", "<", ">", "8")
 SPARE_RIVAL_COLOURS = ("#000000", "#8C2D04", "#08519C", "#006D2C", "#6A51A3", "#AE017E")
-SPARE_RIVAL_MARKERS = ("8", (4, 1, 0), "P", "X")
+SPARE_RIVAL_MARKERS = ("8", "P", "X", (3, 1, 0), (4, 1, 0), (8, 1, 0))
 """For names that are not listed; variants among them have the right half of a marker filled."""
 
 DASHES = ((0, (3, 1)), (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (2, 2)))
@@ -185,33 +185,13 @@ def look(name: str, rival: bool = False) -> Look:
     return Look(colours[colour], dash, markers[marker], "none" if rival else "right")
 
 
-def distinct_looks(contestants: Iterable[tuple[str, bool]]) -> dict[str, Look]:
-    """Return looks for one figure, by name, of which no two are alike, also without their colours.
+def looks_of(contestants: Iterable[tuple[str, bool]]) -> dict[str, Look]:
+    """Return the looks of several variants and rivals by name.
 
     Parameters
     ----------
     contestants : iterable of (str, bool)
-        Names, and whether each is a rival. Listed names always have their own look. Of the others, one whose
-        marker is taken gets the next that is used least, and another dash if all are used.
+        Names, and whether each is a rival. A name has the same look in every figure. Names that are not
+        listed may share a marker or a colour; that they share all of a look is rare.
     """
-    found: dict[str, Look] = {}
-    used: Counter[Any] = Counter()
-
-    def least_used(what: Any, own: Any, all_of: tuple[Any, ...]) -> Any:
-        """Return the first of those used least, from the contestant's own on."""
-        start = all_of.index(own)
-        choice = min((*all_of[start:], *all_of[:start]), key=lambda one: used[what, one])
-        used[what, choice] += 1
-        return choice
-
-    for name, rival in sorted(set(contestants)):
-        own = look(name, rival)
-        if name in (RIVAL_LOOKS if rival else LOOKS):
-            found[name] = own
-            continue
-        marker = least_used(rival, own.marker, SPARE_RIVAL_MARKERS if rival else SPARE_MARKERS)
-        dash = least_used((rival, marker), own.dash, DASHES)
-        colours = SPARE_RIVAL_COLOURS if rival else SPARE_COLOURS
-        colour = least_used(("colour", rival, marker), own.colour, colours)
-        found[name] = replace(own, colour=colour, dash=dash, marker=marker)
-    return found
+    return {name: look(name, rival) for name, rival in contestants}

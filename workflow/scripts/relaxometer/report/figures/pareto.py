@@ -14,7 +14,7 @@ from matplotlib.ticker import FuncFormatter
 from matplotlib.transforms import ScaledTranslation
 
 from relaxometer.report.catalogue import TIMINGS, Exhibit, View
-from relaxometer.report.figures.looks import Look, distinct_looks
+from relaxometer.report.figures.looks import Look, looks_of
 from relaxometer.report.figures.names import full_names, label
 from relaxometer.report.figures.style import (
     GREY,
@@ -99,7 +99,7 @@ def preparation_against_search(timings: pd.DataFrame, problem: str) -> Figure:
     columns = min(COLUMNS, len(graphs))
     height = PANEL_INCHES * rows + ROW_INCHES * entries + 1.1
     figure, axes = new_figure(height, columns, rows, squeeze=False, sharex=True)
-    looks = distinct_looks(shown[["variant", "rival"]].itertuples(index=False, name=None))
+    looks = looks_of(shown[["variant", "rival"]].itertuples(index=False, name=None))
     panels = axes.ravel()
     markers = {}
     for panel, graph in zip(panels, graphs, strict=False):

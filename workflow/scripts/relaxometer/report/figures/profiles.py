@@ -14,7 +14,7 @@ from matplotlib.ticker import PercentFormatter
 from matplotlib.transforms import ScaledTranslation, Transform
 
 from relaxometer.report.catalogue import TIMINGS, Exhibit, View
-from relaxometer.report.figures.looks import Look, distinct_looks
+from relaxometer.report.figures.looks import Look, looks_of
 from relaxometer.report.figures.names import full_names, label
 from relaxometer.report.figures.style import empty_figure, entitle, new_figure, plain_log
 from relaxometer.report.targets import graphs_of, swept
@@ -61,7 +61,7 @@ def performance_profiles(timings: pd.DataFrame) -> Figure:
         )
     heights = [max(2.6, ROW_INCHES * rows["variant"].nunique() + 1.0) for rows in profiles.values()]
     figure, panels = new_figure(sum(heights) + 0.8, rows=len(profiles), squeeze=False, height_ratios=heights)
-    looks = distinct_looks(timings[["variant", "rival"]].itertuples(index=False, name=None))
+    looks = looks_of(timings[["variant", "rival"]].itertuples(index=False, name=None))
     for axes, (problem, rows) in zip(panels[:, 0], profiles.items(), strict=True):
         _draw_profile(axes, rows, looks)
         axes.set_title(f"{label(problem)}: {rows['graph'].nunique()} graphs", loc="left", fontsize=9.5)

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View, metadata
-from relaxometer.report.figures.looks import distinct_looks
+from relaxometer.report.figures.looks import looks_of
 from relaxometer.report.figures.names import label
 from relaxometer.report.figures.style import (
     GREY,
@@ -87,7 +87,7 @@ def roofline(
         return empty_figure(title, "No variant that counts its work was proven right on a GPU.")
     variants = list(shown["variant"].unique())
     figure, axes = new_figure(4.6 + ROW_INCHES * -(-len(variants) // NAMES_IN_A_ROW))
-    looks = distinct_looks((variant, False) for variant in variants)
+    looks = looks_of((variant, False) for variant in variants)
     axes.set(xscale="log", yscale="log")
     for variant, rows in shown.groupby("variant", sort=False):
         axes.plot(

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from relaxometer.report.catalogue import SUMMARY, TIMINGS, Content, Exhibit, Inputs, View
-from relaxometer.report.figures.looks import Look, distinct_looks
+from relaxometer.report.figures.looks import Look, looks_of
 from relaxometer.report.figures.names import CLASSES, full_names, label, short_names, shown_version
 from relaxometer.report.figures.style import annotate, empty_figure, entitle, new_figure, plain_log
 from relaxometer.report.pages import NOTHING
@@ -56,7 +56,7 @@ def median_times(summary: pd.DataFrame) -> Figure:
         for (problem, graph), of_race in of_clock.groupby(["problem", "graph"], sort=False)
     ]
     heights = [len(rows) + 1.6 for _, rows, _ in panels]
-    looks = distinct_looks(lines[["variant", "rival"]].itertuples(index=False, name=None))
+    looks = looks_of(lines[["variant", "rival"]].itertuples(index=False, name=None))
     figure, axes = new_figure(
         ROW_INCHES * sum(heights) + 1.5, rows=len(panels), squeeze=False, height_ratios=heights
     )

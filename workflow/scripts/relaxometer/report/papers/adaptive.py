@@ -23,7 +23,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import PercentFormatter, StrMethodFormatter
 
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Files, Inputs, View, metadata
-from relaxometer.report.figures.looks import Look, distinct_looks, look
+from relaxometer.report.figures.looks import Look, look, looks_of
 from relaxometer.report.figures.style import (
     FAINT,
     GREY,
@@ -217,7 +217,7 @@ def mean_times(timings: pd.DataFrame, graphs: Sequence[dict[str, Any]]) -> Figur
     order = sorted(sizes, key=lambda name: sizes[name])
     variants = list(times["variant"].unique())
     figure, axes = new_figure(3.8 + 0.25 * (len(order) > 3))
-    looks = distinct_looks((variant, False) for variant in variants)
+    looks = looks_of((variant, False) for variant in variants)
     for place, variant in enumerate(variants):
         at = np.arange(len(order)) + (place - (len(variants) - 1) / 2) * BESIDE
         means = [_mean(times[(times["graph"] == name) & (times["variant"] == variant)]) for name in order]

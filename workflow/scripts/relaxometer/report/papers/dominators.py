@@ -16,7 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View, metadata
-from relaxometer.report.figures.looks import Look, distinct_looks
+from relaxometer.report.figures.looks import Look, looks_of
 from relaxometer.report.figures.names import full_names, short_names
 from relaxometer.report.figures.style import (
     GREY,
@@ -121,7 +121,7 @@ def median_times(timings: pd.DataFrame, sizes: Mapping[str, int]) -> pd.DataFram
 
 def _looks(medians: pd.DataFrame) -> dict[str, Look]:
     """Return the look of each variant and rival, by name."""
-    return distinct_looks(medians[["variant", "rival"]].itertuples(index=False, name=None))
+    return looks_of(medians[["variant", "rival"]].itertuples(index=False, name=None))
 
 
 def crossing(medians: pd.DataFrame) -> int | None:

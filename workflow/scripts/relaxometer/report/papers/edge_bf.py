@@ -16,7 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View, metadata
-from relaxometer.report.figures.looks import Look, distinct_looks, look
+from relaxometer.report.figures.looks import Look, look, looks_of
 from relaxometer.report.figures.style import (
     GREY,
     NOT_GPU_TIMES,
@@ -180,7 +180,7 @@ def _lines(axes: Axes, rows: pd.DataFrame, column: str) -> None:
 def _looks(labels: Iterable[str]) -> dict[str, Look]:
     """Return the looks of the variants that the labels of a figure stand for."""
     names = {label: VARIANTS.get(label, label) for label in labels}
-    looks = distinct_looks((name, False) for name in names.values())
+    looks = looks_of((name, False) for name in names.values())
     return {label: looks[name] for label, name in names.items()}
 
 

@@ -22,7 +22,7 @@ from relaxometer.graphs.degrees import WARP
 from relaxometer.graphs.graph import read_degrees
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Files, Inputs, View, metadata
 from relaxometer.report.figures.graphs import draw_tails
-from relaxometer.report.figures.looks import Look, distinct_looks, look
+from relaxometer.report.figures.looks import Look, look, looks_of
 from relaxometer.report.figures.names import short_names
 from relaxometer.report.figures.style import (
     GREY,
@@ -170,7 +170,7 @@ def _draw_over_scale(
     """Draw the median of a column with its 95% interval over size; return the largest per graph."""
     sizes = {graph["name"]: graph["vertices"] for graph in graphs}
     best: dict[str, tuple[str, float]] = {}
-    looks = distinct_looks(rows[["variant", "rival"]].drop_duplicates().itertuples(index=False, name=None))
+    looks = looks_of(rows[["variant", "rival"]].drop_duplicates().itertuples(index=False, name=None))
     series: dict[str, tuple[Look, list[Point]]] = {}
     for (variant, name), of_variant in rows.groupby(["variant", short_names(rows)], sort=False):
         _, points = series.setdefault(str(name), (looks[str(variant)], []))
