@@ -36,6 +36,13 @@ def summary_of(*tables):
     return summarise(pa.Table.from_pandas(pd.concat(tables), preserve_index=False))
 
 
+@pytest.mark.parametrize("given", [{"weight_unit": "none"}, {"weight_unit": None}, {}])
+def test_weights_without_a_unit_have_none_on_the_axis(given):
+    weights = np.repeat(np.array([10, 1000], dtype=np.uint32), [30, 70])
+    described = {key: value for key, value in metadata().items() if key != "weight_unit"} | given
+    assert graphs.arc_weights(weights, described).axes[0].get_xlabel() == "Arc weight"
+
+
 def test_the_share_at_a_limit_counts_values_at_it():
     assert share_at_or_under([1, 10_000, 10_001, 10**6], [0, 10_000, 10**6]).tolist() == [0, 0.5, 1]
 

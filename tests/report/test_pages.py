@@ -101,6 +101,19 @@ class TestTables:
         assert column(opened, 2) == ["1,341", "15.6", "2.09", ""], "empty cells stay last"
         assert head.get_attribute("aria-sort") == "descending"
 
+    def test_the_best_comes_first_where_more_is_better(self, browser, tmp_path):
+        page = tmp_path / "rates.html"
+        rates = pd.DataFrame({"Rank": ["2", "1", ""], "Million edges/s": ["5", "70", ""]})
+        page.write_text(pages.table_page("Rates", "", rates, "rates"), encoding="utf-8")
+        browser.get(page.as_uri())
+        rank, rate = browser.find_elements("css selector", "th button")
+        rate.click()
+        assert column(browser, 2) == ["70", "5", ""]
+        rate.click()
+        assert column(browser, 2) == ["5", "70", ""]
+        rank.click()
+        assert column(browser, 1) == ["1", "2", ""]
+
     def test_intervals_sort_by_their_lower_end_and_words_come_after_numbers(self, opened):
         opened.find_element("xpath", "//th[contains(., 'Interval')]/button").click()
         assert column(opened, 3) == ["1.9 to 2.2", "15 to 16", "1,300 to 1,400", "never"]
@@ -357,6 +370,16 @@ class TestVariantPages:
         assert re.search(r"<th>town</th><td>2 times as slow</td><td>phast</td>", text)
         assert "Width of a bucket in mean weights" in text
         assert re.search(r"<th>town</th><td>4</td><td>25</td><td>40</td><td>100</td><td>50%</td>", text)
+
+    def test_values_in_force_name_their_graphs_where_they_differ(self):
+        tables = [
+            searches("near-far", spread(4)).assign(parameter_narrow=1024, parameter_wide=4096),
+            searches("near-far", spread(1), graph="village").assign(parameter_narrow=0, parameter_wide=4096),
+        ]
+        text = html.unescape(self.page("near-far", *tables, counted=phases("near-far", [1, 50])))
+        assert "<td>1024 (town); 0 (village)</td>" in text
+        assert "<td>4096</td>" in text
+        assert re.search(r'<div class="wide"><table>\s*<tr><th>Graph</th><th>Phases</th>', text)
 
     def test_a_rival_has_its_definition_and_no_phases(self):
         text = html.unescape(self.page("boost", rival("boost", spread(4)), searches("phast", spread(9))))

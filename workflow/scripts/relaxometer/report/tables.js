@@ -9,6 +9,9 @@ function leadingNumber(text) {
     return found ? parseFloat(found[0].replace(/^[<>≤≥‹›]/, "").replaceAll(",", "").replace("−", "-")) : NaN;
 }
 
+// Columns in which the largest number is the best.
+const LARGEST_FIRST = /\/s\b|per second|harmonic mean|proven|gain|speed-?up|times as fast/i;
+
 // Numbers come before words in either direction, and empty cells last.
 function compareCells(a, b, direction) {
     if (!a || !b) {
@@ -21,9 +24,11 @@ function compareCells(a, b, direction) {
     return direction * (Number.isNaN(x) ? a.localeCompare(b, "en", { numeric: true }) : x - y);
 }
 
+// The best comes first; the next click turns the order.
 function sortBy(table, column) {
     const heads = [...table.tHead.rows[0].cells], head = heads[column];
-    const descending = head.getAttribute("aria-sort") === "ascending";
+    const before = head.getAttribute("aria-sort");
+    const descending = before ? before === "ascending" : LARGEST_FIRST.test(head.textContent);
     heads.forEach((one) => one.removeAttribute("aria-sort"));
     head.setAttribute("aria-sort", descending ? "descending" : "ascending");
     const text = (row) => row.cells[column].textContent.trim();

@@ -189,7 +189,7 @@ def parameter_docs(docstring: str) -> dict[str, str]:
 def _parameters(given: Mapping[str, str], documented: Mapping[str, str], ours: pd.DataFrame) -> str:
     """Return a table of the parameters: as configured, in force, and what they do."""
     used = {
-        column.removeprefix("parameter_"): ", ".join(dict.fromkeys(ours[column].dropna().map(_value)))
+        column.removeprefix("parameter_"): _in_force(ours, column)
         for column in map(str, ours)
         if column.startswith("parameter_") and ours[column].notna().any()
     }
@@ -202,6 +202,15 @@ def _parameters(given: Mapping[str, str], documented: Mapping[str, str], ours: p
         if name in given or name in used or name in documented
     ]
     return table(rows, ("Parameter", "Configured", "In force", "What it does"))
+
+
+def _in_force(ours: pd.DataFrame, column: str) -> str:
+    """Return the values of a parameter, each with its graphs if they differ between graphs."""
+    known = ours.dropna(subset=[column])
+    graphs = known.groupby(known[column].map(_value), sort=False)["graph"].unique()
+    if len(graphs) == 1:
+        return str(graphs.index[0])
+    return "; ".join(f"{value} ({', '.join(names)})" for value, names in graphs.items())
 
 
 def _value(value: Any) -> str:
@@ -263,4 +272,4 @@ def _phases(phases: pd.DataFrame) -> str:
     )
     head = ["Graph", "Phases", "Median phase [µs]", "Longest [µs]", "Most updated vertices"]
     head += ["Small phases", "Their share of the time"]
-    return note + table(rows, head)
+    return f'{note}<div class="wide">{table(rows, head)}</div>'

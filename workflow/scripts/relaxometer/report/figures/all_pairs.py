@@ -21,6 +21,8 @@ from relaxometer.report.figures.style import (
     entitle,
     new_figure,
     plain,
+    weight_unit,
+    with_unit,
 )
 from relaxometer.report.figures.summary import CLOCKS, rounded
 from relaxometer.results.samples import EMULATED
@@ -59,8 +61,8 @@ def eccentricities(
     axes.margins(y=0.2)
     _mark(axes, largest["radius"], _bound(largest, "radius"), "left")
     _mark(axes, largest["diameter"], _bound(largest, "diameter"), "right")
-    unit = description.get("weight_unit") or "no unit"
-    axes.set(xlabel=f"Distance to the farthest vertex [{unit}]", ylabel="Share of the vertices")
+    farthest = with_unit("Distance to the farthest vertex", weight_unit(description))
+    axes.set(xlabel=farthest, ylabel="Share of the vertices")
     axes.xaxis.set_major_formatter(FuncFormatter(plain))
     axes.yaxis.set_major_formatter(PercentFormatter(1))
     entitle(figure, title, f"{_extremes(largest)}\n{_cost(passes)}")
@@ -121,7 +123,7 @@ def _cost(passes: pd.DataFrame) -> str:
 
 def components_table(components: pd.DataFrame, descriptions: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Return radius and diameter of the largest components of each graph as text."""
-    units = {one["name"]: one.get("weight_unit") or "" for one in descriptions}
+    units = {one["name"]: weight_unit(one) for one in descriptions}
     table = _largest(components).groupby("graph", sort=False).head(SHOWN)
     rows = [
         {

@@ -29,6 +29,8 @@ from relaxometer.report.figures.style import (
     new_figure,
     plain,
     plain_log,
+    weight_unit,
+    with_unit,
 )
 from relaxometer.results.contexts import data_lines
 from relaxometer.results.samples import share_at_or_under
@@ -100,7 +102,7 @@ def arc_weights(weights: npt.NDArray[Any], graph: dict[str, Any]) -> Figure:
     _mark_at(axes, float(np.median(weights)), "median", height=0.1)
     mean = mean_weight(weights)
     _mark_at(axes, mean, "mean", height=0.25)
-    axes.set(ylim=(0, 1.01), xlabel=f"Arc weight [{graph.get('weight_unit', 'no unit')}]")
+    axes.set(ylim=(0, 1.01), xlabel=with_unit("Arc weight", weight_unit(graph)))
     if at[0] > 0:
         axes.set_xscale("log")
         plain_log(axes.xaxis)

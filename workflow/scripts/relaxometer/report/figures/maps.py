@@ -19,7 +19,14 @@ from relaxometer.core.files import read_table
 from relaxometer.graphs.graph import Graph, read_graph
 from relaxometer.graphs.lengths import unreached
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Files, Inputs, View
-from relaxometer.report.figures.style import GREY, empty_figure, entitle, new_figure
+from relaxometer.report.figures.style import (
+    GREY,
+    empty_figure,
+    entitle,
+    new_figure,
+    weight_unit,
+    with_unit,
+)
 from relaxometer.report.targets import folder, runs_of
 from relaxometer.results.samples import failed_variants
 
@@ -72,9 +79,9 @@ def distance_map(graph: Graph, answer: Mapping[str, npt.NDArray[Any]]) -> Figure
     source = int(np.flatnonzero(predecessor == np.arange(len(predecessor)))[0])
     factor, unit = readable_unit(graph)
     known = distance != unreached(distance.dtype)
-    figure = _map(graph, distance * factor, known, f"Distance from the source [{unit}]", [source])
-    furthest = distance[known].max() * factor
-    entitle(figure, title, f"Source vertex {source}; the furthest vertex is {furthest:,.0f} {unit} away")
+    figure = _map(graph, distance * factor, known, with_unit("Distance from the source", unit), [source])
+    furthest = f"{distance[known].max() * factor:,.0f} {unit}".rstrip()
+    entitle(figure, title, f"Source vertex {source}; the furthest vertex is {furthest} away")
     return figure
 
 
@@ -148,7 +155,7 @@ def _map(
 
 def readable_unit(graph: Graph) -> tuple[float, str]:
     """Return the factor from the graph's weights to the unit of its map, and that unit."""
-    unit = graph.metadata.get("weight_unit", "no unit")
+    unit = weight_unit(graph.metadata)
     return READABLE_UNITS.get(unit, (1.0, unit))
 
 

@@ -140,9 +140,8 @@ def _finding(profiles: Mapping[str, pd.DataFrame]) -> str:
     for problem, rows in profiles.items():
         wins = rows[rows["ratio"] == 1].groupby("name", sort=False).size()
         best = " and ".join(wins.index[wins == wins.max()])
-        said.append(
-            f"{label(problem)}: best on most graphs: {best}, {wins.max()} of {rows['graph'].nunique()}"
-        )
+        share = f"{wins.max()} of {rows['graph'].nunique()}"
+        said.append(f"{label(problem)}: lowest median on most graphs: {best}, {share}")
     if any(rows["rival"].any() for rows in profiles.values()):
         said[0] += ". Open markers: rivals, the programs of others"
     return "\n".join(said)

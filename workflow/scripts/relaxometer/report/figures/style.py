@@ -352,6 +352,17 @@ def emulated_note(device_kind: str) -> str:
     return ", emulated" if device_kind == EMULATED else ""
 
 
+def weight_unit(description: Mapping[str, Any]) -> str:
+    """Return the unit of a graph's weights from ``graph.json``; nothing if it has none or gives none."""
+    unit = str(description.get("weight_unit") or "")
+    return "" if unit == "none" else unit
+
+
+def with_unit(what: str, unit: str) -> str:
+    """Return the label of an axis, with the unit in brackets if there is one."""
+    return f"{what} [{unit}]" if unit else what
+
+
 def empty_figure(title: str, why: str) -> Figure:
     """Return a figure that only says why there is nothing to show."""
     figure, axes = new_figure(1.4)
