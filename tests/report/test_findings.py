@@ -1,6 +1,7 @@
 """The pages of docs/results state only what their data show."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -39,6 +40,14 @@ def test_every_fact_is_cited_and_says_where_it_is_from(suite, monkeypatch):
     monkeypatch.setattr(findings.Data, "rows", noted)
     render(RESULTS / suite)
     assert set(facts["id"]) - cited == set()
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_an_image_says_what_it_shows(suite):
+    page = (RESULTS / suite / "page.md").read_text(encoding="utf-8")
+    for text in re.findall(r"!\[([^\]]*)\]", page):
+        said = re.sub(r"^(Figure|Table) \d+(:|$)", "", text).split()
+        assert len(said) >= 4, text
 
 
 @pytest.fixture
