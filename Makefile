@@ -78,7 +78,7 @@ report: .venv/ready  ## report.zip out of what `make run` left in results/
 publish: .venv/ready  ## copy what a suite showed from results/ to docs/results/$(SUITE)/
 	PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.publish $(SUITE)
 
-results: .venv/ready  ## verdicts, pages and figures of docs/results, from the data that lie there
+results: .venv/ready  ## the pages of docs/results and the figure of the README, from the data that lie there
 	PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.pages
 	PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.headline
 
