@@ -162,6 +162,7 @@ def test_without_a_proven_run_a_figure_says_so(figure, tmp_path):
 def test_searches_without_levels_are_not_drawn_as_one():
     tiles = level_rows("tiled", ["tiles"], [1000], [5000])
     assert hybrid_bfs.NOTHING_PROVEN in text_of(hybrid_bfs.level_times(tiles, "kron-a"))
-    both = pd.concat([tiles, level_rows("hybrid", ["top-down"] * 2, [10, 0], [10, 10])])
+    untimed = level_rows("queue-cpu", ["top-down"] * 2, [10, 0], [10, 10]).assign(time_ms=0.0)
+    both = pd.concat([tiles, untimed, level_rows("hybrid", ["top-down"] * 2, [10, 0], [10, 10])])
     legend = hybrid_bfs.level_times(both, "kron-a").axes[0].get_legend()
-    assert [label.get_text() for label in legend.get_texts()][:1] == ["hybrid"]
+    assert [label.get_text() for label in legend.get_texts()] == ["hybrid", "top-down"]

@@ -284,6 +284,13 @@ class TestPareto:
         assert [pareto.legend_columns([size * "x"] * 6) for size in (20, 40, 60)] == [3, 2, 1]
         assert pareto.legend_columns(["one"]) == 1
 
+    def test_panels_of_near_equal_preparation_share_one_axis(self):
+        like = [searches("a", spread(2), prepare_ms=0.22, graph=graph) for graph in ("town", "village")]
+        figure = pareto.preparation_against_search(pd.concat(like), "sssp")
+        first, second = (one for one in figure.axes if one.get_title(loc="left"))
+        assert first.get_xlim() == second.get_xlim()
+        assert first.get_xlim()[1] >= pareto.MIN_SPAN * first.get_xlim()[0]
+
     def test_the_figure_names_the_front(self):
         table = pd.concat(
             [

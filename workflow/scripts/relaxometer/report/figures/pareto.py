@@ -105,6 +105,8 @@ def preparation_against_search(timings: pd.DataFrame, problem: str) -> Figure:
     for panel, graph in zip(panels, graphs, strict=False):
         markers[panel] = _draw_panel(panel, shown[shown["graph"] == graph], looks)
         panel.set_title(graph, loc="left", fontsize=9.5)
+    least, most = panels[0].get_xlim()  # shared by all
+    panels[0].set_xlim(least, max(most, MIN_SPAN * least))  # nothing is left of the least preparation
     for panel in panels[len(graphs) :]:
         panel.set_axis_off()
     for panel in panels[max(0, len(graphs) - columns) : len(graphs)]:
@@ -151,12 +153,10 @@ def _draw_panel(axes: Axes, rows: pd.DataFrame, looks: Mapping[str, Look]) -> li
     ]
     axes.set(xscale="log", yscale="log")
     axes.margins(0.12)
-    for axis, limits in ((axes.xaxis, axes.get_xlim), (axes.yaxis, axes.get_ylim)):
-        least, most = limits()
-        if most < MIN_SPAN * least:
-            # Nothing is left of the least preparation.
-            first = least if axis is axes.xaxis else np.sqrt(least * most / MIN_SPAN)
-            axis.set_view_interval(first, first * MIN_SPAN, ignore=True)
+    least, most = axes.get_ylim()
+    if most < MIN_SPAN * least:
+        first = np.sqrt(least * most / MIN_SPAN)
+        axes.set_ylim(first, first * MIN_SPAN)
     plain_log(axes.xaxis, axes.yaxis)
     axes.xaxis.set_major_formatter(FuncFormatter(_prepared))
     return markers

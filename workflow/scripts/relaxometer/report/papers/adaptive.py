@@ -20,7 +20,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import PercentFormatter, StrMethodFormatter
+from matplotlib.ticker import MaxNLocator, PercentFormatter, StrMethodFormatter
 
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Files, Inputs, View, metadata
 from relaxometer.report.figures.looks import Look, look, looks_of
@@ -101,6 +101,8 @@ def updated_per_phase(phases: pd.DataFrame, graph: str) -> Figure:
         style = {"color": colour, "linestyle": dash, "linewidth": 1.2}
         axes.plot(of_source["phase"], of_source["updated"], label=f"{letter} (vertex {source})", **style)
     axes.set(xlabel="Phase", ylabel="Updated vertices", ylim=(0, None), xlim=(0, None))
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(MaxNLocator("auto", integer=True))
     axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     axes.legend(title="Source", handlelength=3.4)
     lengths = counts.groupby("source")["phase"].max()

@@ -205,10 +205,11 @@ def _against_cpu(times: pd.DataFrame, graph: str) -> str:
 def level_times(phases: pd.DataFrame, graph: str) -> Figure:
     """Draw the direction, the time and the new vertices of each level of BFS from one source.
 
-    Variants that do not search level by level are left out.
+    Variants that do not search level by level, or do not time their levels, are left out.
     """
     title = f"Direction and time of each level of breadth-first search, {graph}"
     phases = phases[phases["mode"].isin(MODES)]
+    phases = phases[phases.groupby("variant")["time_ms"].transform("sum") > 0]
     if phases.empty:
         return empty_figure(title, NOTHING_PROVEN)
     source = phases["source"].iloc[0]
