@@ -177,6 +177,45 @@ def test_a_bundle_of_the_machine_that_measured_is_taken(finished, tmp_path, monk
     assert (tmp_path / "suite" / BUNDLE).read_bytes() == (tmp_path / "made.zip").read_bytes()
 
 
+def published_files(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("made", [None, Path("suite", BUNDLE)])
+def test_results_of_another_suite_do_not_replace_one(finished, tmp_path, monkeypatch, made):
+    monkeypatch.chdir(finished)
+    shutil.copytree("suite", tmp_path / "suite")
+    before = published_files(tmp_path / "suite")
+    smaller = {key: value for key, value in bundles.CONFIG.items() if key != "bfs"}
+    with pytest.raises(UserError, match="bfs small-grid hybrid-cpu: measured, but not of this configuration"):
+        publish(bundles.plan(smaller), Path("results"), tmp_path / "suite", made)
+    assert published_files(tmp_path / "suite") == before
+
+
+def test_a_suite_that_lacks_runs_without_a_reason_is_not_published(finished, tmp_path, monkeypatch):
+    monkeypatch.chdir(finished)
+    larger = bundles.CONFIG | {
+        "bfs": {"graphs": ["small-grid"], "variants": {"hybrid-cpu": {}, "hybrid": {}}}
+    }
+    with pytest.raises(UserError, match="bfs small-grid hybrid: in the suite, but neither measured nor"):
+        publish(bundles.plan(larger), Path("results"), tmp_path / "suite", Path("suite", BUNDLE))
+    assert not (tmp_path / "suite").exists()
+    shutil.copytree("results", tmp_path / "results")
+    with (tmp_path / "results/summary.csv").open("a", encoding="utf-8") as summary:
+        summary.write("bfs,small-grid,hybrid,,,error,not run\n")
+    publish(bundles.plan(larger), tmp_path / "results", tmp_path / "suite", Path("suite", BUNDLE))
+    assert (tmp_path / "suite" / BUNDLE).is_file()
+
+
+def test_ranks_of_another_suite_are_not_published(finished, tmp_path, monkeypatch):
+    monkeypatch.chdir(finished)
+    shutil.copytree("results", tmp_path / "results")
+    runs = "problem,graph,variant,series,ranks\nbfs,kron,weak-2,weak,2\n"
+    (tmp_path / "results/distributed.csv").write_text(runs, encoding="utf-8")
+    with pytest.raises(UserError, match=r"distributed\.csv: weak-2: not of this suite"):
+        publish(bundles.plan(), tmp_path / "results", tmp_path / "suite", Path("suite", BUNDLE))
+
+
 def test_the_order_of_searches_does_not_matter(finished, tmp_path):
     samples = pq.read_table(finished / "suite" / SAMPLES)
     pq.write_table(samples.take(list(range(len(samples)))[::-1]), tmp_path / SAMPLES)

@@ -15,7 +15,7 @@ from relaxometer.core.errors import UserError, naming_lacks
 from relaxometer.plan.load import load_plan
 from relaxometer.plan.plan import Plan
 from relaxometer.results.bundle import Limits, differences, pack
-from relaxometer.results.published import BUNDLE, SAMPLES, write_samples
+from relaxometer.results.published import BUNDLE, SAMPLES, check_suite, write_samples
 
 ROOT = Path(__file__).parents[4]
 SUITES = ["default", *sorted(path.stem for path in (ROOT / "config/suites").glob("*.yaml"))]
@@ -44,11 +44,12 @@ def publish(plan: Plan, results: Path, target: Path, made: Path | None = None) -
     Raises
     ------
     UserError
-        If the run is not finished, or :func:`add_bundle` refuses its bundle.
+        If the run is not finished or of another suite, or :func:`add_bundle` refuses its bundle.
     """
     with tempfile.TemporaryDirectory() as folder:
         staged = Path(folder) / target.name
         stage(results, staged)
+        check_suite(plan, staged)
         said = add_bundle(plan, results, staged, made)
         return replace(staged, target), said
 

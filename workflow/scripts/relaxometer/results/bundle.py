@@ -51,7 +51,7 @@ from relaxometer.results.finished import (
 )
 from relaxometer.results.gather import SEVERITY, SUMMARY, summarise
 from relaxometer.results.processes import PROCESS
-from relaxometer.results.published import RENAMED, SAMPLES, samples_of
+from relaxometer.results.published import RENAMED, SAMPLES, run_of, samples_of
 from relaxometer.results.recorded import RATES
 from relaxometer.results.rows import KEY, PROVEN
 
@@ -112,7 +112,7 @@ def pack(plan: Plan, results: Path, target: Path, name: str, limits: Limits | No
     described = Descriptions(plan, results)
     timings, members = _tables(plan, results, described)
     keys = [tuple(row[column] for column in KEY) for row in timings.select(KEY).to_pylist()]
-    runs = {key: _run_of(plan, key) for key in dict.fromkeys(keys)}
+    runs = {key: run_of(plan, key) for key in dict.fromkeys(keys)}
     members[SAMPLES] = _parquet(samples_of(timings))
     lock = PROJECT.with_name(LOCK)
     for file in (lock, results / RATES):
@@ -161,14 +161,6 @@ def _tables(plan: Plan, results: Path, described: Descriptions) -> tuple[pa.Tabl
                 f"{results}: no searches to pack; a bundle holds none of those over several ranks"
             )
         return timings, {file: (folder / file).read_bytes() for file in files}
-
-
-def _run_of(plan: Plan, key: tuple[str, ...]) -> Run:
-    if key not in plan.runs:
-        raise UserError(
-            f"{' '.join(key)}: measured, but not of this configuration; name the suite that was run: SUITE="
-        )
-    return plan.runs[key[0], key[1], key[2]]
 
 
 def _code(plan: Plan, run: Run) -> str:

@@ -13,7 +13,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from relaxometer.core.files import write_table
+from relaxometer.core.errors import UserError
+from relaxometer.core.files import read_frame, read_table, write_table
+from relaxometer.plan.models import Run
+from relaxometer.plan.plan import Plan
 from relaxometer.results.gather import KEY
 from relaxometer.results.processes import PROCESS, with_processes
 
@@ -85,6 +88,56 @@ def write_samples(results: Path, target: Path) -> list[Path]:
             written.append(target / RANK_SAMPLES)
             write_table(pa.concat_tables(searches, promote_options="permissive"), written[1])
     return written
+
+
+def run_of(plan: Plan, key: tuple[str, ...]) -> Run:
+    """Return the run of a plan by problem, graph and variant; UserError if the plan has none."""
+    if key not in plan.runs:
+        raise UserError(
+            f"{' '.join(key)}: measured, but not of this configuration; name the suite that was run: SUITE="
+        )
+    return plan.runs[key[0], key[1], key[2]]
+
+
+def check_suite(plan: Plan, folder: Path) -> None:
+    """Check that a folder has the results of a plan: all of them, and no others.
+
+    Parameters
+    ----------
+    plan : Plan
+        Of the suite.
+    folder : Path
+        With ``summary.csv`` and ``samples.parquet``, and ``distributed.csv`` if ranks were used.
+
+    Raises
+    ------
+    UserError
+        If a search is of no run of the plan, or a run has neither searches nor a reason in the summary.
+        The same holds for runs over several ranks.
+    """
+    summary = read_frame(folder / "summary.csv", dtype=dict.fromkeys(KEY, str))
+    measured = _keys(read_table(folder / SAMPLES).select(KEY).to_pandas())
+    for key in sorted(measured | _keys(summary)):
+        run_of(plan, key)
+    explained = summary[summary["reason"].notna()] if "reason" in summary else summary[:0]
+    if missing := plan.runs.keys() - measured - _keys(explained):
+        raise UserError(
+            f"{' '.join(min(missing))}: in the suite, but neither measured nor with a reason in summary.csv; "
+            "finish the run first: make run"
+        )
+    _check_ranks(plan, folder / "distributed.csv")
+
+
+def _check_ranks(plan: Plan, file: Path) -> None:
+    found = set(read_frame(file, dtype={"variant": str})["variant"]) if file.is_file() else set()
+    if found != plan.distributed.keys():
+        name = min(found ^ plan.distributed.keys())
+        where = "not of this suite; delete it and" if name in found else "of this suite, but missing;"
+        raise UserError(f"{file.name}: {name}: {where} run again: make run")
+
+
+def _keys(table: pd.DataFrame) -> set[tuple[str, ...]]:
+    return set(table[KEY].itertuples(index=False, name=None))
 
 
 def _rank_samples(runs: pd.DataFrame, folder: Path) -> list[pa.Table]:
