@@ -51,7 +51,7 @@ def test_answers_on_floats_are_proven_anew(tmp_path, monkeypatch, kind):
     pack(plan, Path("results"), tmp_path / "run.zip", "run")
     said = verify(tmp_path / "run.zip", tmp_path / "elsewhere", "host")
     assert said.wrong == []
-    assert said.unchecked == ["answers: sssp phast on floats: no proven answer"]
+    assert said.unchecked == ["the answer of sssp phast on floats: no proven answer"]
     assert "answers: 2 of 2 proven" in said.lines
     assert "graph floats: generated, with the content that was measured" in said.lines
     answer = pq.read_table("results/runs/sssp/floats/conventional/answer.parquet")
@@ -250,12 +250,137 @@ def test_columns_of_another_kind_are_named(packed, tmp_path, change, said):
     assert any(said in line for line in found.wrong), found.wrong
 
 
-def test_a_source_that_is_no_vertex_is_named(packed, tmp_path):
+@pytest.mark.parametrize("source", [72, None])
+def test_a_source_that_is_not_that_of_the_first_search_is_named(packed, tmp_path, source):
     def change(manifest):
-        next(one for one in manifest["answers"] if one["problem"] == "bfs")["source"] = 72
+        next(one for one in manifest["answers"] if one["problem"] == "bfs")["source"] = source
 
     found = verify(rewritten(packed, tmp_path / "b.zip", lambda _: None, change), tmp_path, "host")
-    assert "the answer of bfs hybrid-cpu on small-grid: source 72 is not a vertex" in found.wrong
+    (line,) = found.wrong
+    assert line.startswith(f"the answer of bfs hybrid-cpu on small-grid: source {source}; expected ")
+
+
+def without_bfs(manifest):
+    manifest["answers"] = [one for one in manifest["answers"] if one["problem"] != "bfs"]
+
+
+def left_out_too(manifest):
+    manifest["left_out"] = ["bfs hybrid-cpu on small-grid: too large"]
+
+
+NO_SEARCHES = "bfs mine on small-grid: answers or left_out name it, but it has no searches"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (without_bfs, "bfs hybrid-cpu on small-grid: its first answer is neither in answers nor in left_out"),
+        (
+            lambda manifest: manifest["answers"].append(manifest["answers"][0]),
+            "name it 2 times; expected once",
+        ),
+        (left_out_too, "bfs hybrid-cpu on small-grid: answers and left_out name it 2 times; expected once"),
+        (lambda manifest: manifest["left_out"].append("bfs mine on small-grid: too large"), NO_SEARCHES),
+        (
+            lambda manifest: manifest.update(lock_sha256="0" * 64),
+            "lock_sha256 of the manifest is not that of",
+        ),
+        (lambda manifest: manifest.update(lock_sha256=None), "lock_sha256 of the manifest is not that of"),
+        (
+            lambda manifest: manifest["kernels"].pop("bfs/hybrid-cpu"),
+            "kernels of the manifest: no bfs/hybrid-cpu",
+        ),
+        (
+            lambda manifest: manifest["kernels"].update(a="b"),
+            "kernels of the manifest: a belongs to no search",
+        ),
+        (lambda manifest: manifest["graphs"].pop("small-grid"), "graphs of the manifest: no small-grid"),
+        (
+            lambda manifest: manifest["graphs"]["small-grid"].update(arcs=255),
+            "graph small-grid: arcs 255; it has 254",
+        ),
+        (
+            lambda manifest: manifest["graphs"]["small-grid"].update(vertices=9),
+            "graph small-grid: vertices 9; it has 72",
+        ),
+    ],
+)
+def test_a_manifest_that_contradicts_the_searches_is_named(packed, tmp_path, change, said):
+    found = verify(rewritten(packed, tmp_path / "b.zip", lambda _: None, change), tmp_path, "host")
+    assert any(said in line for line in found.wrong), found.wrong
+
+
+def with_json(name, content):
+    return lambda members: members.update({name: json.dumps(content).encode()})
+
+
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        (with_json("context.json", {}), "context.json: expected the keys common and runs"),
+        (
+            with_json("context.json", {"common": [], "runs": []}),
+            "context.json: common: expected keys and values",
+        ),
+        (
+            with_json("context.json", {"common": {}, "runs": [3]}),
+            "context.json: runs: expected a list of keys",
+        ),
+        (
+            with_json("context.json", {"common": {}, "runs": []}),
+            "context.json: runs: no bfs/small-grid/hybrid-cpu",
+        ),
+        (with_json("device_rates.json", [1]), "device_rates.json: expected the keys device and copy_gb_s"),
+        (lambda members: members.update(extra=b""), "members of the manifest: extra belongs to no search"),
+        (table("summary.csv", lambda frame: pd.concat([frame, frame[:1]])), ": twice in the summary"),
+        (table("certificates.parquet", lambda frame: frame[frame["round"] == 1]), "a search from "),
+    ],
+)
+def test_members_that_contradict_the_searches_are_named(packed, tmp_path, edit, said):
+    found = verify(rewritten(packed, tmp_path / "b.zip", edit), tmp_path, "host")
+    assert any(said in line for line in found.wrong), found.wrong
+
+
+def test_a_bundle_without_a_context_is_refused(packed, tmp_path):
+    bundle = rewritten(packed, tmp_path / "b.zip", lambda members: members.pop("context.json"))
+    with pytest.raises(UserError, match=r"no member context\.json"):
+        verify(bundle, tmp_path, "host")
+
+
+def run_program(monkeypatch, capsys, bundle, results):
+    """Run `verify` on the command line; return its exit message, or nothing, and what it printed."""
+    monkeypatch.setattr(sys, "argv", ["verify", str(bundle), "--device", "host", "--results", str(results)])
+    try:
+        program.main()
+        code = ""
+    except SystemExit as ended:
+        code = str(ended.code)
+    return code, capsys.readouterr()
+
+
+def test_the_last_line_says_what_was_not_checked(packed, tmp_path, monkeypatch, capsys):
+    _, said = run_program(monkeypatch, capsys, packed, tmp_path)
+    assert said.out.endswith(f"{packed} holds: 4 of 4 first answers proven, nothing left unchecked\n")
+
+    def leave_out(manifest):
+        without_bfs(manifest)
+        left_out_too(manifest)
+
+    def without_columns(members):
+        for name in [name for name in members if name.startswith("answers/bfs/")]:
+            del members[name]
+
+    bundle = rewritten(packed, tmp_path / "b.zip", without_columns, leave_out)
+    _, said = run_program(monkeypatch, capsys, bundle, tmp_path)
+    last = "3 of 4 first answers proven; not checked: the answer of bfs hybrid-cpu on small-grid: too large\n"
+    assert said.out.endswith(f"{bundle} holds: {last}")
+
+
+def test_control_characters_of_a_table_do_not_reach_the_terminal(packed, tmp_path, monkeypatch, capsys):
+    edit = table("samples.parquet", of_bfs(variant="\x1b[2Kmine"))
+    code, said = run_program(monkeypatch, capsys, rewritten(packed, tmp_path / "b.zip", edit), tmp_path)
+    assert "\x1b" not in code + said.out + said.err
+    assert "wrong: bfs \\x1b[2Kmine on small-grid: its first answer is neither" in said.err
 
 
 def test_the_program_fails_if_anything_is_wrong(packed, tmp_path, monkeypatch, capsys):
@@ -330,7 +455,7 @@ def test_answers_on_large_graphs_are_left_out(packed, tmp_path, monkeypatch):
     monkeypatch.chdir(packed.parent)
     pack(bundles.plan(), Path("results"), tmp_path / "b.zip", "b", Limits(most_vertices=50))
     said = verify(tmp_path / "b.zip", Path("results"), "host")
-    assert "answers: sssp conventional on small-grid: more than 50 vertices" in said.unchecked
+    assert "the answer of sssp conventional on small-grid: more than 50 vertices" in said.unchecked
 
 
 def test_answers_to_query_sets_are_left_out_and_their_searches_are_not(tmp_path, monkeypatch):
@@ -343,7 +468,7 @@ def test_answers_to_query_sets_are_left_out_and_their_searches_are_not(tmp_path,
     pack(plan, Path("results"), tmp_path / "b.zip", "b")
     said = verify(tmp_path / "b.zip", Path("results"), "host")
     assert said.wrong == []
-    assert said.unchecked == ["answers: routes dijkstra-cpu on small-grid: a bundle holds no query sets"]
+    assert said.unchecked == ["the answer of routes dijkstra-cpu on small-grid: a bundle holds no query sets"]
     assert "tables: 1 runs, 24 searches, their certificates and the summary" in said.lines
 
 
@@ -353,6 +478,15 @@ def test_a_run_of_another_configuration_is_refused(packed, tmp_path, monkeypatch
     other = bundles.Plan(config, bundles.ROOT / "resources/datasets.yaml", "test", gpu=False)
     with pytest.raises(UserError, match="not of this configuration; name the suite that was run: SUITE="):
         pack(other, Path("results"), tmp_path / "b.zip", "b")
+
+
+@pytest.mark.parametrize("base", ["small-grid", "elsewhere"])
+def test_a_graph_that_is_extracted_from_itself_or_another_bundle_is_refused(packed, tmp_path, base):
+    def change(manifest):
+        manifest["graphs"]["small-grid"]["base"] = base
+
+    with pytest.raises(ValueError, match=rf"graphs\.small-grid\.base: {base} is "):
+        rewritten(packed, tmp_path / "b.zip", lambda _: None, change)
 
 
 def test_a_foreign_archive_is_no_bundle(tmp_path):
@@ -402,8 +536,8 @@ def test_runs_and_answers_that_are_not_there_are_left_out(unfinished):
     pack(bundles.plan(), Path("results"), unfinished / "b.zip", "run")
     said = verify(unfinished / "b.zip", Path("results"), "host")
     assert said.wrong == []
-    assert said.unchecked == ["answers: sssp conventional on small-grid: its file was not kept"]
-    assert "answers: 2 of 2 proven" in said.lines
+    assert said.unchecked == ["the answer of sssp conventional on small-grid: its file was not kept"]
+    assert "answers: 2 of 3 proven" in said.lines
     summary = bundle_file.read(unfinished / "b.zip").frame("summary.csv").set_index("variant")
     assert summary.loc["hybrid-cpu", ["status", "reason"]].tolist() == ["error", "not run"]
     assert summary.loc["dijkstra-cpu", "sources"] == 6

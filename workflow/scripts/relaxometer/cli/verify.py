@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from relaxometer.core.cache import let_numba_write
-from relaxometer.core.errors import UserError, naming_lacks
+from relaxometer.core.errors import UserError, escaped, naming_lacks
 from relaxometer.results.bundle import verify
 
 
@@ -27,15 +27,14 @@ def main() -> None:
             said = verify(given.bundle, given.results, given.device, download=given.fetch)
     except UserError as error:
         sys.exit(f"error: {error}")
-    print("\n".join(said.lines))
+    print("\n".join(map(escaped, said.lines)))
     for line in said.unchecked:
-        print(f"not checked: {line}")
+        print(f"not checked: {escaped(line)}")
     for line in said.wrong:
-        print(f"wrong: {line}", file=sys.stderr)
-    outcome = f"{len(said.unchecked)} not checked" if said.unchecked else "nothing left unchecked"
+        print(f"wrong: {escaped(line)}", file=sys.stderr)
     if said.wrong:
-        sys.exit(f"error: {given.bundle}: {len(said.wrong)} wrong, {outcome}")
-    print(f"{given.bundle} holds; {outcome}")
+        sys.exit(f"error: {given.bundle}: {len(said.wrong)} wrong, {escaped(said.outcome)}")
+    print(f"{given.bundle} holds: {escaped(said.outcome)}")
 
 
 # Child processes of a reader import this module again.

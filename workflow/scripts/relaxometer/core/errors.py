@@ -52,6 +52,11 @@ def quoted(text: object) -> str:
     return shown
 
 
+def escaped(text: str) -> str:
+    """Return a line of which some is foreign text, with control characters escaped."""
+    return "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
+
+
 @contextmanager
 def naming_lacks() -> Iterator[None]:
     """Turn a lack of space, permission or memory in the block into a `UserError` that says what to do."""

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from pydantic import ValidationError
 
 from relaxometer.core.environment import PROJECT, environment
-from relaxometer.core.errors import UserError, quoted
+from relaxometer.core.errors import UserError, escaped, quoted
 from relaxometer.core.files import read_table
 from relaxometer.core.provenance import code_hash
 from relaxometer.datasets.build import build_graph
@@ -40,6 +40,14 @@ from relaxometer.plan.plan import Plan
 from relaxometer.problems.problem import load_problem, problem_names
 from relaxometer.problems.variants import solver_modules
 from relaxometer.results import bundle_file
+from relaxometer.results.bundle_checks import (
+    LOCK,
+    called_for,
+    title,
+    wrong_context,
+    wrong_graph,
+    wrong_manifest,
+)
 from relaxometer.results.bundle_file import AnswerOf, BundleFile, Manifest
 from relaxometer.results.finished import (
     CERTIFICATES,
@@ -54,8 +62,6 @@ from relaxometer.results.processes import PROCESS
 from relaxometer.results.published import RENAMED, SAMPLES, run_of, samples_of
 from relaxometer.results.recorded import RATES
 from relaxometer.results.rows import KEY, PROVEN
-
-LOCK = "requirements.lock"
 
 MOST_VERTICES = 1 << 22
 """Answers on larger graphs are left out unless asked for: each has 8 bytes per vertex."""
@@ -263,11 +269,26 @@ class Verified:
         What is not right.
     unchecked : list of str
         What could not be checked, and why.
+    called_for : int
+        How many first answers the searches call for.
+    proven : int
+        How many of them are proven.
     """
 
     lines: list[str] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
     unchecked: list[str] = field(default_factory=list)
+    called_for: int = 0
+    proven: int = 0
+
+    @property
+    def outcome(self) -> str:
+        """How many answers are proven, and what was not checked."""
+        proven = f"{self.proven} of {self.called_for} first answers proven"
+        if not self.unchecked:
+            return f"{proven}, nothing left unchecked"
+        more = f"; and {len(self.unchecked) - 1} more" if len(self.unchecked) > 1 else ""
+        return f"{proven}; not checked: {self.unchecked[0]}{more}"
 
 
 def verify(path: Path, results: Path, device: str = "auto", *, download: bool = False) -> Verified:
@@ -289,31 +310,45 @@ def verify(path: Path, results: Path, device: str = "auto", *, download: bool = 
         If the file is not a bundle, or differs from what was written.
     """
     found = bundle_file.read(path)
-    manifest = found.manifest
     said = Verified([f"{path}: {len(found.members)} members, every byte as written, sha256 {found.sha256}"])
     samples = _samples(found)
-    said.wrong += _wrong_tables(found, samples)
+    said.wrong += _contradictions(found, samples)
     runs = samples.drop_duplicates(KEY)
     said.lines.append(
         f"tables: {len(runs)} runs, {len(samples):,} searches, their certificates and the summary"
     )
-    said.unchecked += [f"answers: {one}" for one in manifest.left_out]
-    maker = _Maker(manifest, results, download)
-    proven = 0
-    for name, answers in _by_graph(manifest).items():
-        try:
-            graph = maker.make(name)
-        except (UserError, MemoryError) as error:
-            said.unchecked.append(f"{len(answers)} answers on {name}: {str(error).splitlines()[0]}")
-            continue
-        said.lines.append(f"graph {name}: {maker.how[name]}, with the content that was measured")
-        proven += _prove(found, samples, graph, answers, device, said)
-    said.lines.append(f"answers: {proven} of {len(manifest.answers)} proven")
+    said.unchecked += [f"the answer of {one}" for one in found.manifest.left_out]
+    said.called_for = called_for(samples)
+    maker = _Maker(found.manifest, results, download)
+    for name, answers in _by_graph(found.manifest).items():
+        _check_graph(found, samples, maker, name, answers, device, said)
+    said.lines.append(f"answers: {said.proven} of {said.called_for} proven")
     return said
 
 
+def _check_graph(
+    found: BundleFile,
+    samples: pd.DataFrame,
+    maker: _Maker,
+    name: str,
+    answers: list[AnswerOf],
+    device: str,
+    said: Verified,
+) -> None:
+    """Make a graph, compare it with its entry, and prove the answers on it."""
+    try:
+        graph = maker.make(name)
+    except (UserError, MemoryError) as error:
+        said.unchecked.append(f"{len(answers)} answers on {name}: {str(error).splitlines()[0]}")
+        return
+    said.lines.append(f"graph {name}: {maker.how[name]}, with the content that was measured")
+    if wrong := wrong_graph(found.manifest.graphs[name], graph.n_vertices, graph.n_arcs):
+        said.wrong.append(f"graph {name}: {wrong}")
+    said.proven += _prove(found, samples, graph, answers, device, said)
+
+
 def differences(path: Path, folder: Path) -> list[str]:
-    """Return what contradicts a bundle's searches in its own tables, and in a published suite.
+    """Return what contradicts a bundle's searches in its own manifest and tables, and in a published suite.
 
     Parameters
     ----------
@@ -328,10 +363,15 @@ def differences(path: Path, folder: Path) -> list[str]:
         If the file is not a bundle, or differs from what was written.
     """
     found = bundle_file.read(path)
-    wrong = _wrong_tables(found, _samples(found))
+    wrong = _contradictions(found, _samples(found))
     if not _in_order(found.table(SAMPLES)).equals(_in_order(pq.read_table(folder / SAMPLES))):
         wrong.append("its searches are not the published ones")
-    return wrong
+    return [escaped(line) for line in wrong]
+
+
+def _contradictions(found: BundleFile, samples: pd.DataFrame) -> list[str]:
+    """Return what contradicts the searches in a bundle's manifest, context and tables."""
+    return [*wrong_manifest(found, samples), *wrong_context(found, samples), *_wrong_tables(found, samples)]
 
 
 def _in_order(samples: pa.Table) -> pa.Table:
@@ -366,19 +406,19 @@ def _samples(found: BundleFile) -> pd.DataFrame:
 def _wrong_tables(found: BundleFile, samples: pd.DataFrame) -> list[str]:
     """Return what contradicts the samples in the certificates and the summary."""
     finished = samples[samples["status"].isin(PROVEN)]
-    wrong = [
-        f"{_name(row)}: a proven search of {row['time_ms']} ms"
-        for row in finished[~(finished["time_ms"] > 0)].to_dict("records")
-    ]
-    search = [*KEY, "source", "repetition"]
+    if len(timeless := finished[~(finished["time_ms"] > 0)]):
+        return [
+            f"{_name(row)}: a proven search of {row['time_ms']} ms" for row in timeless.to_dict("records")
+        ]
+    search = [*KEY, "round", "source", "repetition"]
     certificates = found.frame(CERTIFICATES)
     if lacking := [name for name in (*search, "holds") if name not in certificates]:
         raise UserError(f"{found.path}: {CERTIFICATES} has no column {lacking[0]!r}")
     rules = [name for name in certificates if str(name).startswith("rule_")]
-    broken = certificates[rules].fillna(0).ne(0).any(axis=1) | ~certificates["holds"].astype(bool)
+    broken = certificates[rules].fillna(0).ne(0).any(axis=1) | ~certificates["holds"].eq(True)
     held = pd.MultiIndex.from_frame(certificates.loc[~broken, search])
     bare = finished[~pd.MultiIndex.from_frame(finished[search]).isin(held)]
-    wrong += [
+    wrong = [
         f"{_name(row)}: a search from {row['source']} is said to be proven, without a certificate that holds"
         for row in bare.drop_duplicates(KEY).to_dict("records")
     ]
@@ -387,9 +427,11 @@ def _wrong_tables(found: BundleFile, samples: pd.DataFrame) -> list[str]:
 
 def _wrong_summary(summary: pd.DataFrame, samples: pd.DataFrame) -> list[str]:
     again = summarise(pa.Table.from_pandas(samples, preserve_index=False)).set_index(KEY)
-    if lacking := [name for name in SUMMARY if name not in summary and name not in KEY]:
+    if lacking := [name for name in SUMMARY if name not in summary]:
         return [f"the summary has no column {lacking[0]!r}"]
-    told = summary.set_index(KEY)
+    told = summary.astype(dict.fromkeys(KEY, str)).set_index(KEY)
+    if twice := told.index[told.index.duplicated()].unique().tolist():
+        return [f"{' '.join(key)}: twice in the summary" for key in twice]
     wrong = [f"{' '.join(key)}: not in the summary" for key in again.index.difference(told.index)]
     for key in again.index.intersection(told.index):
         ours, theirs = again.loc[key], told.loc[key]
@@ -492,7 +534,7 @@ def _prove(
     provers: dict[str, Prover] = {}
     outcomes: Counter[bool] = Counter()
     for answer in answers:
-        what = f"{answer.problem} {answer.variant} on {answer.graph}"
+        what = title(answer)
         if answer.problem not in problem_names():
             said.unchecked.append(f"the answer of {what}: no problem of this name here")
             continue
@@ -501,8 +543,8 @@ def _prove(
                 provers[answer.problem] = Prover(load_problem(answer.problem), graph, get_device(device))
             columns = _columns(found, answer, graph)
             search = Search({}, answer.source, columns, False, {})
-            if answer.source is not None and answer.source >= graph.n_vertices:
-                raise ValueError(f"source {answer.source} is not a vertex")
+            if answer.source != (source := _source_of(samples, answer, graph)):
+                raise ValueError(f"source {answer.source}; expected {source}, as in its first search")
             proof = provers[answer.problem].prove(search)
         except DeviceOutOfMemory as error:
             said.unchecked.append(f"the answer of {what}: {error}")
@@ -534,8 +576,20 @@ def _columns(found: BundleFile, answer: AnswerOf, graph: Graph | Batch) -> dict[
     return columns
 
 
+def _source_of(samples: pd.DataFrame, answer: AnswerOf, graph: Graph | Batch) -> int | None:
+    """Return the source of a run's first search, None where searches have none or there are no searches."""
+    sources = samples.loc[_of_run(samples, answer), "source"]
+    if isinstance(graph, Batch) or not load_problem(answer.problem).has_source or sources.empty:
+        return None
+    return int(sources.iloc[0])
+
+
 def _reached(samples: pd.DataFrame, answer: AnswerOf) -> set[int]:
     """Return the numbers of arcs that the searches of this answer's source reached."""
-    of_run = (samples[KEY] == [answer.problem, answer.graph, answer.variant]).all(axis=1)
     source = answer.source if answer.source is not None else 0
-    return {int(one) for one in samples.loc[of_run & (samples["source"] == source), "reached_arcs"].dropna()}
+    of_source = _of_run(samples, answer) & (samples["source"] == source)
+    return {int(one) for one in samples.loc[of_source, "reached_arcs"].dropna()}
+
+
+def _of_run(samples: pd.DataFrame, answer: AnswerOf) -> pd.Series:
+    return (samples[KEY] == [answer.problem, answer.graph, answer.variant]).all(axis=1)

@@ -19,9 +19,9 @@ from typing import Annotated, Any, Literal
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from relaxometer.core.errors import UserError, quoted
+from relaxometer.core.errors import UserError, escaped, quoted
 from relaxometer.core.files import replacing
 
 MANIFEST = "manifest.json"
@@ -93,6 +93,19 @@ class Manifest(Part):
     lock_sha256: Sha256 | None
     answers: list[AnswerOf]
     left_out: list[Text]
+
+    @model_validator(mode="after")
+    def _bases_end(self) -> Manifest:
+        """Check that graphs are extracted from others that are here, and none from itself."""
+        for name in self.graphs:
+            base, seen = self.graphs[name].base, {name}
+            while base is not None:
+                if base not in self.graphs or base in seen:
+                    what = "is extracted from this graph" if base in seen else "is not in graphs"
+                    raise ValueError(f"graphs.{name}.base: {base} {what}")
+                seen.add(base)
+                base = self.graphs[base].base
+        return self
 
 
 @dataclass(frozen=True)
@@ -215,16 +228,17 @@ def _unpacked(path: Path, content: bytes, *, intact: bool) -> tuple[dict[str, by
         raise
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"]))
+        where = escaped("".join(f"{key}: " for key in [".".join(map(str, first["loc"]))] if key))
         what = "changed since it was written" if not intact else "against the schema"
-        raise UserError(f"{path}: {MANIFEST} is {what}: {where}: {first['msg']}") from None
+        raise UserError(f"{path}: {MANIFEST} is {what}: {where}{escaped(first['msg'])}") from None
     except Exception as error:  # of a damaged archive, zipfile raises many kinds
         raise UserError(f"{path}: changed since it was written ({quoted(error)})") from None
     wrong = [name for name, one in manifest.members.items() if not _is(one, members.get(name))]
     wrong += sorted(members.keys() - manifest.members.keys())
     if wrong or len(names) != len(members) + 1:
         raise UserError(
-            f"{path}: changed since it was written: {', '.join(wrong[:5]) or 'a member is there twice'}"
+            f"{path}: changed since it was written: "
+            f"{escaped(', '.join(wrong[:5])) or 'a member is there twice'}"
         )
     if not intact:
         raise UserError(
@@ -234,7 +248,9 @@ def _unpacked(path: Path, content: bytes, *, intact: bool) -> tuple[dict[str, by
 
 
 def _is(member: Member, content: bytes | None) -> bool:
-    return content is not None and hashlib.sha256(content).hexdigest() == member.sha256
+    if content is None or len(content) != member.bytes:
+        return False
+    return hashlib.sha256(content).hexdigest() == member.sha256
 
 
 def _bytes_of_rows(file: pq.ParquetFile) -> int:
