@@ -14,8 +14,9 @@ from relaxometer.cli.publish import add_bundle, publish, replace, stage
 from relaxometer.core.errors import UserError
 from relaxometer.report.figures.summary import ranked_table
 from relaxometer.results.bundle import differences, pack
-from relaxometer.results.gather import summarise
+from relaxometer.results.gather import NOTHING, summarise
 from relaxometer.results.published import BUNDLE, COLUMNS, RANK_SAMPLES, SAMPLES, read_samples
+from relaxometer.results.recorded import read_recorded
 from synthetic_runs import rival, searches, spread
 
 RESULTS = Path(__file__).parents[2] / "docs/results"
@@ -207,6 +208,24 @@ def test_a_suite_that_lacks_runs_without_a_reason_is_not_published(finished, tmp
     assert (tmp_path / "suite" / BUNDLE).is_file()
 
 
+@pytest.mark.parametrize("name", ["timings.parquet", "context.json", "device_rates.json", "summary.csv"])
+def test_a_damaged_folder_is_not_published(finished, tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(finished / "results", "results")
+    Path("results", name).write_bytes(b"\xff")
+    with pytest.raises(UserError, match=rf"^results/{name}: not readable as .*; delete it and run again"):
+        publish(bundles.plan(), Path("results"), Path("suite"), finished / "suite" / BUNDLE)
+    assert not Path("suite").exists()
+
+
+@pytest.mark.parametrize("name", [SAMPLES, "context.json", "device_rates.json"])
+def test_a_damaged_suite_is_not_compared(finished, tmp_path, name):
+    shutil.copytree(finished / "suite", tmp_path / "suite")
+    (tmp_path / "suite" / name).write_bytes(b"[]")
+    with pytest.raises(UserError, match=rf"suite/{name}: not readable as .*; restore it from the repository"):
+        read_recorded(tmp_path / "suite")
+
+
 def test_ranks_of_another_suite_are_not_published(finished, tmp_path, monkeypatch):
     monkeypatch.chdir(finished)
     shutil.copytree("results", tmp_path / "results")
@@ -246,7 +265,7 @@ def test_the_bundle_of_an_earlier_run_does_not_stay(results, tmp_path):
 
 
 def test_searches_over_ranks_only_have_no_bundle(results, tmp_path):
-    pq.write_table(pa.table({"problem": pa.array([], pa.string())}), results / "timings.parquet")
+    pq.write_table(NOTHING, results / "timings.parquet")
     stage(results, tmp_path / "suite")
     said = add_bundle(bundles.plan(), results, tmp_path / "suite")
     assert said == "no bundle: searches over several ranks are not in one"

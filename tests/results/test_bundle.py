@@ -543,6 +543,56 @@ def test_runs_and_answers_that_are_not_there_are_left_out(unfinished):
     assert summary.loc["dijkstra-cpu", "sources"] == 6
 
 
+DAMAGED = [
+    ("timings.parquet", b"hello"),
+    ("timings.parquet", "cut"),
+    ("timings.parquet", "other columns"),
+    ("runs/sssp/small-grid/conventional/runs.parquet", "cut"),
+    ("runs/sssp/small-grid/conventional/runs.parquet", "other columns"),
+    ("certificates.parquet", "cut"),
+    ("graphs/small-grid/graph.json", b"{}"),
+    ("context.json", b"{"),
+    ("context.json", b'{"common": {}, "runs": 3}'),
+    ("device_rates.json", b'{"device": "H200"}'),
+    ("summary.csv", "cut"),
+    ("summary.csv", b"\xff"),
+]
+
+
+def damage(file, how):
+    """Cut a file in half, leave a table of another column in it, or give it other content."""
+    if how == "other columns":
+        pd.DataFrame({"a": [1]}).to_parquet(file)
+    else:
+        file.write_bytes(file.read_bytes()[: file.stat().st_size // 2] if how == "cut" else how)
+
+
+@pytest.mark.parametrize(("name", "how"), DAMAGED)
+def test_a_damaged_folder_is_not_packed(packed, tmp_path, monkeypatch, name, how):
+    shutil.copytree(packed.parent / "results", tmp_path / "results")
+    monkeypatch.chdir(tmp_path)
+    damage(Path("results", name), how)
+    with pytest.raises(UserError) as refused:
+        pack(bundles.plan(), Path("results"), tmp_path / "b.zip", "run")
+    said = str(refused.value)
+    assert "\n" not in said
+    assert Path(name).name in said or "in the summary" in said
+    assert said.startswith("results")
+    assert not (tmp_path / "b.zip").exists()
+
+
+READ_BY_COMPARE = {"timings.parquet", "context.json", "device_rates.json"}
+
+
+@pytest.mark.parametrize(("name", "how"), [one for one in DAMAGED if one[0] in READ_BY_COMPARE])
+def test_a_damaged_folder_is_not_compared(packed, tmp_path, name, how):
+    shutil.copytree(packed.parent / "results", tmp_path / "results")
+    damage(tmp_path / "results" / name, how)
+    with pytest.raises(UserError, match=rf"{Path(name).name}: .*; delete it and run again") as refused:
+        read_recorded(tmp_path)
+    assert "\n" not in str(refused.value)
+
+
 def test_without_any_run_there_is_nothing_to_pack(tmp_path):
     with pytest.raises(UserError, match="no run of this configuration; run the workflow first"):
         pack(bundles.plan(), tmp_path, tmp_path / "b.zip", "run")
@@ -550,7 +600,8 @@ def test_without_any_run_there_is_nothing_to_pack(tmp_path):
 
 def test_answers_that_would_make_the_file_too_large_are_left_out(packed, tmp_path, monkeypatch):
     monkeypatch.chdir(packed.parent)
-    limit, target = packed.stat().st_size - 1, tmp_path / "b.zip"
+    # The time of packing changes the size of the compressed manifest by a few bytes.
+    limit, target = packed.stat().st_size - 50, tmp_path / "b.zip"
     pack(bundles.plan(), Path("results"), target, "run", Limits(most_bytes=limit))
     assert target.stat().st_size <= limit
     said = verify(target, Path("results"), "host")

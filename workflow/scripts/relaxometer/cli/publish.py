@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import pyarrow.parquet as pq
-
 from relaxometer.core.errors import UserError, naming_lacks
+from relaxometer.core.files import read_frame, read_table
 from relaxometer.plan.load import load_plan
 from relaxometer.plan.plan import Plan
 from relaxometer.results.bundle import Limits, differences, pack
 from relaxometer.results.published import BUNDLE, SAMPLES, check_suite, write_samples
+from relaxometer.results.recorded import read_context
 
 ROOT = Path(__file__).parents[4]
 SUITES = ["default", *sorted(path.stem for path in (ROOT / "config/suites").glob("*.yaml"))]
@@ -48,6 +47,7 @@ def publish(plan: Plan, results: Path, target: Path, made: Path | None = None) -
     """
     with tempfile.TemporaryDirectory() as folder:
         staged = Path(folder) / target.name
+        read_context(results)
         stage(results, staged)
         check_suite(plan, staged)
         said = add_bundle(plan, results, staged, made)
@@ -100,8 +100,7 @@ def stage(results: Path, target: Path) -> list[Path]:
 
 
 def _graphs(summary: Path) -> set[str]:
-    with summary.open(encoding="utf-8", newline="") as lines:
-        return {line["graph"] for line in csv.DictReader(lines)}
+    return set(read_frame(summary, usecols=["graph"], dtype=str)["graph"])
 
 
 def _figures(folder: Path, graphs: Iterable[str]) -> Iterator[Path]:
@@ -138,7 +137,7 @@ def add_bundle(plan: Plan, results: Path, target: Path, made: Path | None = None
         If `made` is damaged, too large or of another run, or `results` are of another configuration.
     """
     bundle = target / BUNDLE
-    if not len(pq.read_table(target / SAMPLES)):
+    if not len(read_table(target / SAMPLES)):
         return "no bundle: searches over several ranks are not in one"
     if made is None:
         pack(plan, results, bundle, target.name, Limits(most_bytes=MOST_BYTES))

@@ -46,10 +46,14 @@ def replacing(path: Path) -> Iterator[Path]:
         raise
 
 
+MAKE_AGAIN = "delete it and run again, and it is made again"
+
+RESTORE = "restore it from the repository"
+"""What helps against a damaged file of ``docs/results``, which no run makes again."""
+
+
 @contextmanager
-def reading(
-    path: Path, form: str, *, advice: str = "delete it and run again, and it is made again"
-) -> Iterator[None]:
+def reading(path: Path, form: str, *, advice: str = MAKE_AGAIN) -> Iterator[None]:
     """Name the file that the block reads if it is missing or damaged, and say what helps.
 
     Raises
@@ -66,19 +70,19 @@ def reading(
         raise UserError(f"{path}: not readable as {form} ({quoted(error)}); {advice}") from None
 
 
-def read_json(path: Path) -> dict[str, Any]:
+def read_json(path: Path, *, advice: str = MAKE_AGAIN) -> dict[str, Any]:
     """Return the content of a JSON file; UserError unless it has keys and values."""
-    with reading(path, "JSON"):
+    with reading(path, "JSON", advice=advice):
         content = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(content, dict):
             raise ValueError("it has no keys and values")
         return content
 
 
-def read_table(path: Path) -> pa.Table:
-    """Return the content of a Parquet file; UserError if it is damaged."""
+def read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
+    """Return all or some columns of a Parquet file; UserError if it is damaged, or a column is missing."""
     with reading(path, "Parquet"):
-        return pq.read_table(path)
+        return pq.read_table(path, columns=columns)
 
 
 def read_frame(path: Path, **options: Any) -> pd.DataFrame:
@@ -106,7 +110,7 @@ def read_published(path: Path, **options: Any) -> pd.DataFrame:
     """
     import pandas as pd
 
-    with reading(path, "CSV", advice="restore it from the repository"):
+    with reading(path, "CSV", advice=RESTORE):
         found: pd.DataFrame = pd.read_csv(path, **options)
     return found
 

@@ -59,7 +59,7 @@ from relaxometer.results.finished import (
 )
 from relaxometer.results.gather import SEVERITY, SUMMARY, summarise
 from relaxometer.results.processes import PROCESS
-from relaxometer.results.published import RENAMED, SAMPLES, run_of, samples_of
+from relaxometer.results.published import RENAMED, SAMPLES, read_timings, run_of, samples_of
 from relaxometer.results.recorded import RATES
 from relaxometer.results.rows import KEY, PROVEN
 
@@ -120,10 +120,10 @@ def pack(plan: Plan, results: Path, target: Path, name: str, limits: Limits | No
     keys = [tuple(row[column] for column in KEY) for row in timings.select(KEY).to_pylist()]
     runs = {key: run_of(plan, key) for key in dict.fromkeys(keys)}
     members[SAMPLES] = _parquet(samples_of(timings))
-    lock = PROJECT.with_name(LOCK)
-    for file in (lock, results / RATES):
+    for file in (PROJECT.with_name(LOCK), results / RATES):
         if file.is_file():
             members[file.name] = file.read_bytes()
+    _check_members(results, members)
     manifest = {
         "format": "relaxometer-bundle",
         "version": bundle_file.VERSION,
@@ -149,6 +149,14 @@ def pack(plan: Plan, results: Path, target: Path, name: str, limits: Limits | No
         room = sum(map(len, packer.members.values())) - excess
 
 
+def _check_members(results: Path, members: Mapping[str, bytes]) -> None:
+    """Check the tables of a folder as :func:`verify` does; UserError if one is damaged."""
+    found = BundleFile(results, "", Manifest.model_construct(), members)
+    samples = _samples(found)
+    if wrong := [*wrong_context(found, samples), *_wrong_tables(found, samples)]:
+        raise UserError(f"{results}: {escaped(wrong[0])}; delete {SUMMARY_FILE} and run again: make run")
+
+
 def _tables(plan: Plan, results: Path, described: Descriptions) -> tuple[pa.Table, dict[str, bytes]]:
     """Return the gathered searches, and the members that are tables over all runs."""
     with tempfile.TemporaryDirectory() as made:
@@ -161,7 +169,7 @@ def _tables(plan: Plan, results: Path, described: Descriptions) -> tuple[pa.Tabl
         for file in (*files, TIMINGS):
             if not (folder / file).is_file():
                 raise UserError(f"{folder / file} is not there; run the workflow first: make run")
-        timings = read_table(folder / TIMINGS)
+        timings = read_timings(folder / TIMINGS)
         if not len(timings):
             raise UserError(
                 f"{results}: no searches to pack; a bundle holds none of those over several ranks"
@@ -209,7 +217,7 @@ class _Packer:
     def add(self, run: Run) -> None:
         """Add the answer of a run, or the reason why it is left out."""
         folder = self.results / Path(run.folder()).relative_to("results")
-        first = read_table(folder / "runs.parquet").slice(0, 1).to_pylist()
+        first = read_table(folder / "runs.parquet", ["status", "source"]).slice(0, 1).to_pylist()
         if not (reason := self._reason(run, folder, first)):
             columns, added = self._columns(run, read_table(folder / "answer.parquet"))
             if self._fits(added):
@@ -364,7 +372,7 @@ def differences(path: Path, folder: Path) -> list[str]:
     """
     found = bundle_file.read(path)
     wrong = _contradictions(found, _samples(found))
-    if not _in_order(found.table(SAMPLES)).equals(_in_order(pq.read_table(folder / SAMPLES))):
+    if not _in_order(found.table(SAMPLES)).equals(_in_order(read_table(folder / SAMPLES))):
         wrong.append("its searches are not the published ones")
     return [escaped(line) for line in wrong]
 

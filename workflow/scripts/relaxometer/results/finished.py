@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from relaxometer.core.errors import UserError
-from relaxometer.core.files import read_json, write_csv, write_json, write_table
+from relaxometer.core.files import write_csv, write_json, write_table
 from relaxometer.datasets.build import build_graph
 from relaxometer.datasets.build_batch import build_batch
 from relaxometer.graphs import batch as batches
 from relaxometer.graphs import graph as graphs
 from relaxometer.graphs.batch import Batch
+from relaxometer.graphs.files import read_metadata
 from relaxometer.graphs.graph import Graph
 from relaxometer.plan.models import RivalRun, Run
 from relaxometer.plan.plan import Plan
@@ -50,7 +51,7 @@ class Descriptions(dict[str, dict[str, Any]]):
         kind = "batches/{}/batch.json" if dataset.is_batch else "graphs/{}/graph.json"
         file = self._results / kind.format(name)
         if file.is_file() or dataset.files or dataset.extracted_from:
-            self[name] = read_json(file)
+            self[name] = read_metadata(file, ("content_sha256", "vertices", "arcs"))
         else:
             made = (build_batch if dataset.is_batch else build_graph)(name, dataset, files=[])
             self[name] = _description(made)

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from relaxometer.core.errors import UserError
-from relaxometer.core.files import read_frame, read_table, write_table
+from relaxometer.core.files import RESTORE, read_frame, read_table, reading, write_table
 from relaxometer.plan.models import Run
 from relaxometer.plan.plan import Plan
 from relaxometer.results.gather import KEY
@@ -42,6 +42,9 @@ COLUMNS = [
 ]
 """Columns of ``samples.parquet``, as far as the searches have them; ``round`` is 1 if they have none."""
 
+NEEDED = [*KEY, "class", "device_kind", "device", "source", "repetition", "time_ms", "status", "reason"]
+"""Columns without which searches have no statistics."""
+
 RENAMED = {"parameter_version": "version"}
 """Columns of the gathered searches that have another name here."""
 
@@ -59,10 +62,31 @@ def samples_of(timings: pa.Table) -> pa.Table:
 
 
 def read_samples(path: Path) -> pa.Table:
-    """Return the searches of a ``samples.parquet``, named as gathered ones, for the statistics."""
-    table = pq.read_table(path)
+    """Return the searches of a ``samples.parquet``, named as gathered ones, for the statistics.
+
+    Raises
+    ------
+    UserError
+        If the file is missing or damaged.
+    """
+    with reading(path, "Parquet", advice=RESTORE):
+        table = pq.read_table(path)
+    _check_columns(path, table, RESTORE)
     back = {ours: theirs for theirs, ours in RENAMED.items()}
     return table.rename_columns([back.get(name, name) for name in table.column_names])
+
+
+def read_timings(path: Path) -> pa.Table:
+    """Return the searches of a ``timings.parquet``; UserError if it is damaged or lacks a column."""
+    table = read_table(path)
+    _check_columns(path, table, "delete it and run again: make run")
+    return table
+
+
+def _check_columns(path: Path, table: pa.Table, advice: str) -> None:
+    needed = NEEDED if len(table) else KEY
+    if lacking := [name for name in needed if name not in table.column_names]:
+        raise UserError(f"{path}: no column {lacking[0]!r}; {advice}")
 
 
 def write_samples(results: Path, target: Path) -> list[Path]:
@@ -81,9 +105,9 @@ def write_samples(results: Path, target: Path) -> list[Path]:
         The files written.
     """
     written = [target / SAMPLES]
-    write_table(samples_of(pq.read_table(results / "timings.parquet")), written[0])
+    write_table(samples_of(read_timings(results / "timings.parquet")), written[0])
     if (results / "distributed.csv").is_file():
-        searches = _rank_samples(pd.read_csv(results / "distributed.csv"), results / "runs/distributed")
+        searches = _rank_samples(read_frame(results / "distributed.csv"), results / "runs/distributed")
         if searches:
             written.append(target / RANK_SAMPLES)
             write_table(pa.concat_tables(searches, promote_options="permissive"), written[1])
@@ -115,12 +139,13 @@ def check_suite(plan: Plan, folder: Path) -> None:
         If a search is of no run of the plan, or a run has neither searches nor a reason in the summary.
         The same holds for runs over several ranks.
     """
-    summary = read_frame(folder / "summary.csv", dtype=dict.fromkeys(KEY, str))
+    summary = read_frame(folder / "summary.csv", usecols=[*KEY, "reason"], dtype=str)
     measured = _keys(read_table(folder / SAMPLES).select(KEY).to_pandas())
+    if summary[KEY].isna().any(axis=None):
+        raise UserError("summary.csv: a line without problem, graph or variant; run again: make run")
     for key in sorted(measured | _keys(summary)):
         run_of(plan, key)
-    explained = summary[summary["reason"].notna()] if "reason" in summary else summary[:0]
-    if missing := plan.runs.keys() - measured - _keys(explained):
+    if missing := plan.runs.keys() - measured - _keys(summary[summary["reason"].notna()]):
         raise UserError(
             f"{' '.join(min(missing))}: in the suite, but neither measured nor with a reason in summary.csv; "
             "finish the run first: make run"
@@ -146,7 +171,7 @@ def _rank_samples(runs: pd.DataFrame, folder: Path) -> list[pa.Table]:
     for run in runs.to_dict("records"):
         file = folder / str(run["variant"]) / "times.parquet"
         if file.is_file():
-            times = pq.read_table(file)
+            times = read_table(file)
             identity = {key: run[key] for key in ("problem", "graph", "variant", "series", "ranks")}
             columns = {key: pa.array([value] * len(times)) for key, value in identity.items()}
             found.append(pa.table({**columns, **{name: times[name] for name in times.column_names}}))

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 
 from relaxometer.core.errors import UserError, quoted
-from relaxometer.core.files import read_frame, read_json
+from relaxometer.core.files import MAKE_AGAIN, RESTORE, read_json, reading
 from relaxometer.results import bundle_file
 from relaxometer.results.contexts import Flat
-from relaxometer.results.published import RENAMED, SAMPLES, read_samples
+from relaxometer.results.published import RENAMED, SAMPLES, read_samples, read_timings
 
 TIMINGS, CONTEXT, RATES = "timings.parquet", "context.json", "device_rates.json"
 """Files of a results folder; a bundle and a published suite have them too, and `SAMPLES` for the first."""
+
+_Content = TypeVar("_Content")
 
 RUN = "run"
 """Key of a run's name in a merged context: ``problem/graph/variant``."""
@@ -105,14 +107,17 @@ def searches_file(path: Path) -> Path:
 
 def expanded(merged: Mapping[str, Any]) -> list[Flat]:
     """Return the flat context of each round of a run from a ``context.json`` that holds them merged."""
-    common = merged.get("common", {})
-    return [{**common, **one} for one in merged.get("runs", [])]
+    common, runs = merged.get("common", {}), merged.get("runs", [])
+    if not isinstance(runs, list) or not all(isinstance(one, Mapping) for one in (common, *runs)):
+        raise ValueError("expected keys and values in common, and a list of them in runs")
+    return [{**common, **one} for one in runs]
 
 
 def _from_folder(name: str, folder: Path) -> Recorded:
     gathered = folder / TIMINGS
-    timings = read_frame(gathered) if gathered.is_file() else read_samples(folder / SAMPLES).to_pandas()
-    if timings.empty or "time_ms" not in timings:
+    read = read_timings(gathered) if gathered.is_file() else read_samples(folder / SAMPLES)
+    timings = read.to_pandas()
+    if timings.empty:
         raise UserError(f"{folder}: no run has searches")
     named = timings["graph"].unique()
     files = {graph: folder / "graphs" / graph / "graph.json" for graph in named}
@@ -124,15 +129,29 @@ def _from_folder(name: str, folder: Path) -> Recorded:
         {graph: facts[key] for graph, facts in found.items() if facts.get(key)}
         for key in ("content_sha256", "weight_type")
     )
-    context, rates = folder / CONTEXT, folder / RATES
-    return Recorded(
-        name,
-        timings,
-        expanded(read_json(context)) if context.is_file() else [],
-        graphs,
-        _rates(read_json(rates)) if rates.is_file() else {},
-        types,
-    )
+    advice = MAKE_AGAIN if gathered.is_file() else RESTORE
+    contexts, rates = read_context(folder, advice)
+    return Recorded(name, timings, contexts, graphs, rates, types)
+
+
+def read_context(folder: Path, advice: str = MAKE_AGAIN) -> tuple[list[Flat], dict[str, float]]:
+    """Return the contexts and the rate of copies of a folder, as far as they are there.
+
+    Raises
+    ------
+    UserError
+        If a file is damaged; ends in `advice`.
+    """
+    contexts = _parsed(folder / CONTEXT, expanded, advice) or []
+    return contexts, _parsed(folder / RATES, _rates, advice) or {}
+
+
+def _parsed(file: Path, parse: Callable[[Mapping[str, Any]], _Content], advice: str) -> _Content | None:
+    """Return what a JSON file says, None if there is none."""
+    if not file.is_file():
+        return None
+    with reading(file, "JSON", advice=advice):
+        return parse(read_json(file, advice=advice))
 
 
 def _from_bundle(path: Path) -> Recorded:
@@ -151,4 +170,7 @@ def _recorded(path: Path, found: bundle_file.BundleFile) -> Recorded:
 
 
 def _rates(found: Mapping[str, Any]) -> dict[str, float]:
-    return {str(found["device"]): float(found["copy_gb_s"])}
+    device, rate = found.get("device"), found.get("copy_gb_s")
+    if not isinstance(device, str) or not isinstance(rate, int | float):
+        raise ValueError("expected the keys device and copy_gb_s, a rate")
+    return {device: float(rate)}
