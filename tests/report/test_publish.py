@@ -90,6 +90,20 @@ def test_an_earlier_publication_is_replaced_and_the_findings_stay(results, tmp_p
     assert (target / "README.md").read_text(encoding="utf-8") == "findings"
 
 
+def test_further_files_of_an_earlier_publication_do_not_stay(results, tmp_path):
+    target = tmp_path / "suite"
+    old = ["device_rates.json", "distributed.csv", RANK_SAMPLES, "graph500/weak-2.txt", BUNDLE]
+    kept = ["facts.csv", "page.md", "run-weak-4.json", "graph500/README.md"]
+    (target / "graph500").mkdir(parents=True)
+    for name in (*old, *kept):
+        (target / name).write_text("of an earlier run", encoding="utf-8")
+    (results / "distributed.csv").unlink()
+    stage(results, tmp_path / "staged")
+    replace(tmp_path / "staged", target)
+    assert [name for name in old if (target / name).exists()] == []
+    assert [name for name in kept if (target / name).exists()] == kept
+
+
 def test_an_unfinished_run_is_not_published(results, tmp_path):
     (results / "claims.csv").unlink()
     with pytest.raises(UserError, match=r"claims\.csv is not there; run the workflow first"):
@@ -253,14 +267,6 @@ def test_a_bundle_of_another_run_or_too_large_is_refused(finished, results, tmp_
         add_bundle(bundles.plan(), finished / "results", finished / "suite", made)
     with pytest.raises(UserError, match="not readable"):
         add_bundle(bundles.plan(), finished / "results", finished / "suite", tmp_path / "missing.zip")
-    assert not (tmp_path / "suite" / BUNDLE).exists()
-
-
-def test_the_bundle_of_an_earlier_run_does_not_stay(results, tmp_path):
-    (tmp_path / "suite").mkdir()
-    (tmp_path / "suite" / BUNDLE).write_bytes(b"of an earlier run")
-    stage(results, tmp_path / "staged")
-    replace(tmp_path / "staged", tmp_path / "suite")
     assert not (tmp_path / "suite" / BUNDLE).exists()
 
 

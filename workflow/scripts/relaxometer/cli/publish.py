@@ -13,7 +13,7 @@ from relaxometer.core.files import read_frame, read_table
 from relaxometer.plan.load import load_plan
 from relaxometer.plan.plan import Plan
 from relaxometer.results.bundle import Limits, differences, pack
-from relaxometer.results.published import BUNDLE, SAMPLES, check_suite, write_samples
+from relaxometer.results.published import BUNDLE, RANK_SAMPLES, SAMPLES, check_suite, write_samples
 from relaxometer.results.recorded import read_context
 
 ROOT = Path(__file__).parents[4]
@@ -55,13 +55,15 @@ def publish(plan: Plan, results: Path, target: Path, made: Path | None = None) -
 
 
 def replace(staged: Path, target: Path) -> list[Path]:
-    """Replace the figures, tables and bundle of a published suite; return the files written.
+    """Replace what an earlier run published of a suite; return the files written.
 
     Other files in `target`, such as the template of its page, stay.
     """
     for folder in ("figures", "tables"):
         shutil.rmtree(target / folder, ignore_errors=True)
-    (target / BUNDLE).unlink(missing_ok=True)
+    for pattern in (*EXTRAS, SAMPLES, RANK_SAMPLES, BUNDLE):
+        for file in target.glob(pattern):
+            file.unlink()
     files = sorted(path for path in staged.rglob("*") if path.is_file())
     return [_copy(file, target / file.relative_to(staged)) for file in files]
 
