@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from dominator_samples import reference_by_removal
 from relaxometer.core.errors import UserError
@@ -30,6 +31,11 @@ def test_arcs_of_a_random_flow_graph_lead_where_they_should():
         pytest.approx(10_000, rel=0.2),
         pytest.approx(2500, rel=0.2),
     )
+
+
+def test_a_reach_of_more_than_32_bits_is_refused():
+    with pytest.raises(ValidationError, match="reach: 18446744073709551616 is invalid"):
+        made("flow-random", 1, vertices=10, reach=2**64)
 
 
 def test_gotos_lead_anywhere():

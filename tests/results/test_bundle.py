@@ -150,6 +150,85 @@ def rewritten(packed, target, change, change_manifest=lambda manifest: None):
     return target
 
 
+def damaged_values(value):
+    """Yield values that differ from one of a manifest at its top, and how."""
+    if value is not None:
+        yield "null", None
+    if isinstance(value, bool):
+        yield "inverted", not value
+    elif isinstance(value, int | float):
+        yield from (("longer", value + 1), ("negative", -1), ("huge", 2**64), ("text", str(value)))
+    elif isinstance(value, str):
+        yield from (
+            ("longer", f"{value}x"),
+            ("empty", ""),
+            ("a number", 1),
+            ("a control character", "\x1b[2K"),
+        )
+    elif isinstance(value, list):
+        yield from ((f"{i} twice", [*value, one]) for i, one in enumerate(value))
+        yield from ((f"{i} dropped", value[:i] + value[i + 1 :]) for i in range(len(value)))
+    elif isinstance(value, dict):
+        yield from ((f"{key} dropped", {k: v for k, v in value.items() if k != key}) for key in value)
+        yield "a key more", {**value, "more": next(iter(value.values()), 1)}
+
+
+def damaged_manifests(value, place=()):
+    """Yield every value with one damage anywhere in it, and where."""
+    yield from (((*place, how), other) for how, other in damaged_values(value))
+    if isinstance(value, dict | list):
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            for where, other in damaged_manifests(inner, (*place, key)):
+                copy = value.copy()
+                copy[key] = other
+                yield where, copy
+
+
+def is_free(where):
+    """Whether another value in a place of a manifest contradicts nothing in the bundle.
+
+    Whatever a dataset's entry says, a graph with other content is not checked.
+    """
+    text = where[-1] in {"longer", "empty"}
+    names = where[0] in {"name", "made", "commit", "kernels"} and text
+    return names or (where[0], where[-1]) == ("left_out", "longer") or "dataset" in where
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", ["graphs", "dataset", "answers", "the others"])
+def test_any_damage_to_a_manifest_is_an_error(packed, tmp_path, monkeypatch, part):
+    def leave_out(manifest):
+        without_bfs(manifest)
+        left_out_too(manifest)
+
+    bundle = rewritten(packed, tmp_path / "b.zip", without_columns_of_bfs, leave_out)
+    assert verify(bundle, tmp_path, "host").wrong == []
+    # Members stay as they were.
+    monkeypatch.setattr("relaxometer.results.bundle._wrong_tables", lambda found, samples: [])
+    found = bundle_file.read(bundle)
+    damages = list(damaged_manifests(found.manifest.model_dump()))
+    assert len(damages) > 400
+    for where, changed in (one for one in damages if part_of(one[0]) == part):
+        bundle_file.write_archive(bundle, json.dumps(changed), found.members)
+        said = outcome_of(bundle, tmp_path)
+        assert is_free(where) or said, where
+        assert all(line.isprintable() for line in said), where
+
+
+def outcome_of(bundle, results):
+    """Return what `verify` says is wrong; a refused bundle is one line."""
+    try:
+        return verify(bundle, results, "host").wrong
+    except UserError as error:
+        return [str(error)]
+
+
+def part_of(where):
+    if "dataset" in where:
+        return "dataset"
+    return where[0] if where[0] in ("graphs", "answers") else "the others"
+
+
 def set_table(members, name, frame):
     content = io.BytesIO()
     frame.to_parquet(content)
@@ -264,6 +343,11 @@ def without_bfs(manifest):
     manifest["answers"] = [one for one in manifest["answers"] if one["problem"] != "bfs"]
 
 
+def without_columns_of_bfs(members):
+    for name in [name for name in members if name.startswith("answers/bfs/")]:
+        del members[name]
+
+
 def left_out_too(manifest):
     manifest["left_out"] = ["bfs hybrid-cpu on small-grid: too large"]
 
@@ -366,11 +450,7 @@ def test_the_last_line_says_what_was_not_checked(packed, tmp_path, monkeypatch, 
         without_bfs(manifest)
         left_out_too(manifest)
 
-    def without_columns(members):
-        for name in [name for name in members if name.startswith("answers/bfs/")]:
-            del members[name]
-
-    bundle = rewritten(packed, tmp_path / "b.zip", without_columns, leave_out)
+    bundle = rewritten(packed, tmp_path / "b.zip", without_columns_of_bfs, leave_out)
     _, said = run_program(monkeypatch, capsys, bundle, tmp_path)
     last = "3 of 4 first answers proven; not checked: the answer of bfs hybrid-cpu on small-grid: too large\n"
     assert said.out.endswith(f"{bundle} holds: {last}")

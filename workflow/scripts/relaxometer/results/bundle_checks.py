@@ -8,7 +8,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pandas as pd
+from pydantic import ValidationError
 
+from relaxometer.core.errors import UserError
+from relaxometer.datasets.registry import Dataset
 from relaxometer.results.bundle_file import AnswerOf, BundleFile, GraphOf
 from relaxometer.results.finished import CERTIFICATES, CONTEXT, SUMMARY_FILE
 from relaxometer.results.published import SAMPLES
@@ -32,6 +35,7 @@ def wrong_manifest(found: BundleFile, samples: pd.DataFrame) -> list[str]:
     return [
         *_wrong_answers(found, runs),
         *_differing("graphs", found.manifest.graphs, _with_bases(found, {graph for _, graph, _ in runs})),
+        *_wrong_entries(found),
         *_differing("kernels", found.manifest.kernels, kernels),
         *_differing("members", found.members, _members(found)),
         *_wrong_lock(found),
@@ -88,6 +92,19 @@ def _differing(key: str, ours: Iterable[str], expected: Iterable[str]) -> Iterat
     ours, expected = set(ours), set(expected)
     yield from (f"{key} of the manifest: no {name}" for name in sorted(expected - ours))
     yield from (f"{key} of the manifest: {name} belongs to no search" for name in sorted(ours - expected))
+
+
+def _wrong_entries(found: BundleFile) -> Iterator[str]:
+    """Yield the graphs of which the manifest says something else than their entry of the registry."""
+    for name, graph in found.manifest.graphs.items():
+        try:
+            dataset: Dataset[Any] = Dataset.model_validate(graph.dataset)
+        except (ValidationError, UserError):
+            continue  # An entry of another version: the graph cannot be made, and is not checked.
+        if graph.batch != dataset.is_batch:
+            yield f"graphs of the manifest: {name}: its dataset says that batch is {dataset.is_batch}"
+        if graph.base != dataset.extracted_from:
+            yield f"graphs of the manifest: {name}: its dataset says that base is {dataset.extracted_from}"
 
 
 def _with_bases(found: BundleFile, graphs: set[str]) -> set[str]:

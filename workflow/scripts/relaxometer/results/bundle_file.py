@@ -66,7 +66,7 @@ class GraphOf(Part):
     vertices: Count
     arcs: Count
     dataset: dict[str, Any]
-    base: Text | None = None
+    base: Text | None
 
 
 class AnswerOf(Part):
@@ -176,10 +176,15 @@ def write(path: Path, manifest: Mapping[str, Any], members: Mapping[str, bytes])
     }
     checked = Manifest.model_validate({**manifest, "members": listed})
     text = json.dumps(checked.model_dump(), indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+    return write_archive(path, text, members)
+
+
+def write_archive(path: Path, manifest: str, members: Mapping[str, bytes]) -> str:
+    """Write an archive with a manifest that is not checked, and return its SHA-256."""
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         archive.comment = bytes(COMMENT_BYTES)
-        for name, one in {MANIFEST: text.encode(), **dict(sorted(members.items()))}.items():
+        for name, one in {MANIFEST: manifest.encode(), **dict(sorted(members.items()))}.items():
             # A fixed date, so that the same results make the same file.
             entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
             entry.external_attr = 0o644 << 16

@@ -205,7 +205,7 @@ class FlowRandomParameters(Section):
     branches: Mean = 0.5
     loops: Mean = 0.15
     gotos: Mean = 0.01
-    reach: PositiveInt = 40
+    reach: VertexCount = 40
     without_order: bool = False
 
 
