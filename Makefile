@@ -70,6 +70,7 @@ board: .venv/ready  ## TARGET: the files BUNDLES of several machines as a page, 
 		$(if $(filter-out 0,$(KEEP)),--keep)
 
 history: .venv/ready  ## results/history: a line per variant and graph over the bundles in the folder BUNDLES
+	$(if $(BUNDLES),,$(error name the folder of the bundles: make $@ BUNDLES=bundles))
 	$(Q)PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.history $(BUNDLES)
 
 report: .venv/ready  ## report.zip out of what `make run` left in results/

@@ -42,7 +42,9 @@ def test_the_exit_code_is_3_for_a_regression_only(tmp_path, monkeypatch, capsys)
 def test_mistakes_are_one_line(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_run(tmp_path / "results", 1.0)
-    assert "neither a bundle nor a folder with timings.parquet" in run(monkeypatch, "nowhere")
+    assert "nowhere: does not exist; expected a bundle or a folder with" in run(monkeypatch, "nowhere")
+    (tmp_path / "empty").mkdir()
+    assert "empty: neither a bundle nor a folder with timings.parquet" in run(monkeypatch, "empty")
     assert "not a bundle" in run(monkeypatch, "results/context.json")
     assert "threshold 'much': expected" in run(monkeypatch, "results", "--threshold", "much")
 

@@ -240,7 +240,7 @@ def test_a_folder_of_results_cannot_be_kept(tmp_path):
     folder = tmp_path / "one"
     folder.mkdir()
     machine("one", "NVIDIA X", 1.0).timings.to_parquet(folder / "timings.parquet")
-    with pytest.raises(UserError, match="not readable"):
+    with pytest.raises(UserError, match="is a folder; expected a bundle"):
         write([folder], tmp_path / "board", keep=True)
     assert not (tmp_path / "board").exists()
 

@@ -576,6 +576,24 @@ def test_a_foreign_archive_is_no_bundle(tmp_path):
         bundle_file.read(tmp_path / "x.zip")
 
 
+def test_a_folder_is_no_bundle(tmp_path):
+    with pytest.raises(UserError, match="is a folder; expected a bundle"):
+        bundle_file.read(tmp_path)
+
+
+@pytest.mark.parametrize("comment", ["1", "2"])
+def test_a_bundle_of_another_version_is_refused_by_its_version(packed, tmp_path, monkeypatch, comment):
+    found = bundle_file.read(packed)
+    manifest = found.manifest.model_dump() | {"version": 2, "a key of version 2": 1}
+    monkeypatch.setattr(bundle_file, "VERSION", comment)
+    bundle_file.write_archive(tmp_path / "b.zip", json.dumps(manifest), found.members)
+    monkeypatch.undo()
+    with pytest.raises(
+        UserError, match=r"not a bundle of version 1, but of version '?2'?; read it with the version"
+    ):
+        bundle_file.read(tmp_path / "b.zip")
+
+
 def test_a_manifest_against_the_schema_is_refused(packed, tmp_path):
     with pytest.raises(ValueError, match="version"):
         rewritten(packed, tmp_path / "b.zip", lambda _: None, lambda manifest: manifest.update(version=2))

@@ -18,7 +18,10 @@ def write(folder: Path, target: Path) -> list[Path]:
     """Write ``history.csv``, ``commits.csv`` and ``history.svg``; return their paths."""
     if not folder.is_dir():
         raise UserError(f"{folder}: not a folder; put bundles (make bundle) into one")
-    lines = history([read_recorded(bundle) for bundle in sorted(folder.glob("*.zip"))])
+    bundles = sorted(folder.glob("*.zip"))
+    if not bundles:
+        raise UserError(f"{folder}: no bundle in it; put some there, NAME.zip: make bundle")
+    lines = history([read_recorded(bundle) for bundle in bundles])
     files = [target / name for name in ("history.csv", "commits.csv", "history.svg")]
     write_csv(lines, files[0])
     write_csv(over_commits(lines), files[1])

@@ -27,6 +27,7 @@ from relaxometer.core.files import replacing
 MANIFEST = "manifest.json"
 VERSION = 1
 COMMENT = re.compile(rb"relaxometer bundle 1 sha256 ([0-9a-f]{64})")
+OTHER_COMMENT = re.compile(rb"bundle ([0-9]{1,9}) sha256 [0-9a-f]{64}$")
 COMMENT_BYTES = len(b"relaxometer bundle 1 sha256 ") + 64
 
 MAX_BYTES = 8 << 30
@@ -207,11 +208,15 @@ def read(path: Path) -> BundleFile:
     """
     try:
         content = path.read_bytes()
+    except IsADirectoryError:
+        raise UserError(f"{path}: is a folder; expected a bundle, which make bundle makes") from None
     except OSError as error:
-        raise UserError(f"{path}: not readable ({error.strerror})") from None
+        raise UserError(f"{path}: not readable ({error.strerror}); expected a bundle") from None
     before, comment = content[:-COMMENT_BYTES], content[-COMMENT_BYTES:]
     written = COMMENT.fullmatch(comment)
     if not written:
+        if other := OTHER_COMMENT.search(comment):
+            raise _of_version(path, other[1].decode())
         raise UserError(
             f"{path}: not a bundle of version {VERSION}, or its end is damaged; make it with make bundle"
         )
@@ -232,7 +237,10 @@ def _unpacked(path: Path, content: bytes, *, intact: bool) -> tuple[dict[str, by
     except UserError:
         raise
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
+        errors = error.errors(include_url=False)
+        if other := [one["input"] for one in errors if one["loc"] == ("version",) and intact]:
+            raise _of_version(path, quoted(other[0])) from None
+        first = errors[0]
         where = escaped("".join(f"{key}: " for key in [".".join(map(str, first["loc"]))] if key))
         what = "changed since it was written" if not intact else "against the schema"
         raise UserError(f"{path}: {MANIFEST} is {what}: {where}{escaped(first['msg'])}") from None
@@ -250,6 +258,11 @@ def _unpacked(path: Path, content: bytes, *, intact: bool) -> tuple[dict[str, by
             f"{path}: changed since it was written: its SHA-256 is not the one that its end names"
         )
     return members, manifest
+
+
+def _of_version(path: Path, version: str) -> UserError:
+    what = f"not a bundle of version {VERSION}, but of version {version}"
+    return UserError(f"{path}: {what}; read it with the version of Relaxometer that packed it")
 
 
 def _is(member: Member, content: bytes | None) -> bool:

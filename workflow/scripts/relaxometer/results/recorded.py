@@ -93,9 +93,9 @@ def read_recorded(path: Path) -> Recorded:
     for folder in (path, path / "results"):
         if (folder / TIMINGS).is_file() or (folder / SAMPLES).is_file():
             return _from_folder(path.name or str(path), folder)
+    what = "neither a bundle nor" if path.exists() else "does not exist; expected a bundle or"
     raise UserError(
-        f"{path}: neither a bundle nor a folder with {TIMINGS} or {SAMPLES}; "
-        "make one with make run or make bundle"
+        f"{path}: {what} a folder with {TIMINGS} or {SAMPLES}; make one with make run or make bundle"
     )
 
 
