@@ -47,7 +47,17 @@ def chain(n=300):
     )
 
 
+def hubs(leaves=1100):
+    """Two hubs with arcs to and from all leaves, more than a pass of a warp follows, and a lone vertex."""
+    rng = np.random.default_rng(5)
+    near, far = np.zeros(leaves, dtype=int), np.full(leaves, leaves + 1)
+    ends = np.arange(1, leaves + 1)
+    tails, heads = np.concatenate([near, ends, far, ends]), np.concatenate([ends, near, ends, far])
+    return wide("hubs", leaves + 3, tails, heads, rng.integers(MAX_WEIGHT // 2, MAX_WEIGHT, len(tails)))
+
+
 GRAPHS = {
+    "hubs": hubs(),
     "heaviest": random_wide(120, 300, [MAX_WEIGHT, MAX_WEIGHT - 1]),
     "zero-or-heaviest": random_wide(120, 250, [0, MAX_WEIGHT, MAX_WEIGHT]),
     "all-magnitudes": random_wide(120, 40, 2 ** np.arange(32) - 1),

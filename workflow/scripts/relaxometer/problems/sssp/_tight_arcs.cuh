@@ -85,6 +85,37 @@ __device__ inline void follow_rising_arcs(const Graph& graph, const length_t* di
     }
 }
 
+// Rows longer than this are shared by a warp: a hub's arcs, four at a time, would keep one thread busy for
+// longer than all other rows together.
+__device__ const i64 MAX_ROW_OF_THREAD = 128;
+
+// The same for graphs with hubs, in blocks of whole warps.
+__device__ inline void follow_rising_arcs_by_warps(const Graph& graph, const length_t* distance,
+                                                   u32* predecessor, u32* overflowed, u32* flat)
+{
+    u32 lane = threadIdx.x % WARP;
+    for (u32 first = thread_id() - lane; first < graph.n; first += thread_count()) {
+        Tail tail = load_tail(graph, distance, first + lane);
+        i64 degree = tail.distance == NO_PATH ? 0 : tail.end - tail.begin;
+        if (degree <= MAX_ROW_OF_THREAD) {
+            for (i64 i = tail.begin; i < tail.begin + degree; i += 4) {
+                follow_four(graph, distance, predecessor, overflowed, flat, first + lane, tail, i);
+            }
+        }
+        u32 hubs = __ballot_sync(ALL_LANES, degree > MAX_ROW_OF_THREAD);
+        for (; hubs != 0; hubs &= hubs - 1) {
+            u32 of = __ffs(hubs) - 1;
+            Tail hub;
+            hub.distance = __shfl_sync(ALL_LANES, tail.distance, of);
+            hub.begin = __shfl_sync(ALL_LANES, tail.begin, of);
+            hub.end = __shfl_sync(ALL_LANES, tail.end, of);
+            for (i64 i = hub.begin + 4 * lane; i < hub.end; i += 4 * WARP) {
+                follow_four(graph, distance, predecessor, overflowed, flat, first + of, hub, i);
+            }
+        }
+    }
+}
+
 #if defined(FLOAT_LENGTHS)
 
 // Gives predecessors to heads of flat arcs of vertex u, which has one, and continues from the last of them,
@@ -151,17 +182,26 @@ __device__ inline void follow_zero_arcs(const cooperative_groups::grid_group& gr
 
 // `predecessor` holds the source's own, and NO_PREDECESSOR for all other vertices. `changed` holds three
 // words, the first of them zero. For the whole grid.
+template <bool HAS_HUBS = false>
 __device__ inline void find_predecessors(const cooperative_groups::grid_group& grid, const Graph& graph,
                                          const length_t* distance, u32* predecessor, u32* overflowed,
                                          u32* changed)
 {
 #if defined(FLOAT_LENGTHS)
     if (thread_id() == 0) changed[1] = 0;
-    follow_rising_arcs(graph, distance, predecessor, overflowed, &changed[0]);
-    grid.sync();
-    if (load_relaxed(&changed[0]) != 0) follow_flat_arcs(grid, graph, distance, predecessor, changed);
+    u32* flat = &changed[0];
 #else
-    follow_rising_arcs(graph, distance, predecessor, overflowed, nullptr);
+    u32* flat = nullptr;
+#endif
+    if constexpr (HAS_HUBS) {
+        follow_rising_arcs_by_warps(graph, distance, predecessor, overflowed, flat);
+    } else {
+        follow_rising_arcs(graph, distance, predecessor, overflowed, flat);
+    }
+#if defined(FLOAT_LENGTHS)
+    grid.sync();
+    if (load_relaxed(flat) != 0) follow_flat_arcs(grid, graph, distance, predecessor, changed);
+#else
     if (graph.n_zero_arcs == 0) return;
     grid.sync();
     follow_zero_arcs(grid, graph, distance, predecessor, changed);

@@ -8,5 +8,6 @@ extern "C" __global__ void find_tree(const __grid_constant__ Graph graph,
                                      const length_t* __restrict__ distance, u32* predecessor, u32* overflowed,
                                      u32* changed)
 {
-    find_predecessors(cooperative_groups::this_grid(), graph, distance, predecessor, overflowed, changed);
+    find_predecessors<true>(cooperative_groups::this_grid(), graph, distance, predecessor, overflowed,
+                            changed);
 }
