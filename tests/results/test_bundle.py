@@ -302,6 +302,7 @@ BFS = "bfs small-grid hybrid-cpu: "
         (table("certificates.parquet", of_bfs(rule_tree=1)), f"{BFS}a search from "),
         (table("summary.csv", lambda frame: frame[frame["problem"] != "bfs"]), f"{BFS}not in the summary"),
         (table("samples.parquet", of_bfs(time_ms=0.0)), f"{BFS}a proven search of 0.0 ms"),
+        (table("samples.parquet", lambda frame: pd.concat([frame, frame[-1:]])), "dominators flow-random-30"),
         (
             table("samples.parquet", of_bfs(reached_arcs=1)),
             "the answer of bfs hybrid-cpu on small-grid: it reaches 254 arcs",
@@ -423,6 +424,16 @@ def with_json(name, content):
 def test_members_that_contradict_the_searches_are_named(packed, tmp_path, edit, said):
     found = verify(rewritten(packed, tmp_path / "b.zip", edit), tmp_path, "host")
     assert any(said in line for line in found.wrong), found.wrong
+
+
+@pytest.mark.parametrize("change", [{"source": "x"}, {"class": None}, {"phases": "x"}, {"graph": [1]}])
+def test_a_column_of_another_type_is_refused(packed, tmp_path, change):
+    def other(frame):
+        return frame.assign(**{name: [value] * len(frame) for name, value in change.items()})
+
+    bundle = rewritten(packed, tmp_path / "b.zip", table("samples.parquet", other))
+    with pytest.raises(UserError, match="its tables are not those of a bundle"):
+        verify(bundle, tmp_path, "host")
 
 
 def test_a_bundle_without_a_context_is_refused(packed, tmp_path):

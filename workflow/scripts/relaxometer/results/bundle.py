@@ -7,7 +7,7 @@ import io
 import math
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -381,7 +381,11 @@ def differences(path: Path, folder: Path) -> list[str]:
 
 def _contradictions(found: BundleFile, samples: pd.DataFrame) -> list[str]:
     """Return what contradicts the searches in a bundle's manifest, context and tables."""
-    return [*wrong_manifest(found, samples), *wrong_context(found, samples), *_wrong_tables(found, samples)]
+    checks = (wrong_manifest, wrong_context, _wrong_tables)
+    try:
+        return [line for check in checks for line in check(found, samples)]
+    except (LookupError, TypeError, ValueError) as error:  # a column of another type
+        raise UserError(f"{found.path}: its tables are not those of a bundle ({quoted(error)})") from None
 
 
 def _in_order(samples: pa.Table) -> pa.Table:
@@ -429,6 +433,10 @@ def _wrong_tables(found: BundleFile, samples: pd.DataFrame) -> list[str]:
     held = pd.MultiIndex.from_frame(certificates.loc[~broken, search])
     bare = finished[~pd.MultiIndex.from_frame(finished[search]).isin(held)]
     wrong = [
+        f"{_name(row)}: the search from {row['source']} is there twice"
+        for row in samples[samples.duplicated(search)].drop_duplicates(KEY).to_dict("records")
+    ]
+    wrong += [
         f"{_name(row)}: a search from {row['source']} is said to be proven, without a certificate that holds"
         for row in bare.drop_duplicates(KEY).to_dict("records")
     ]
@@ -441,17 +449,21 @@ def _wrong_summary(summary: pd.DataFrame, samples: pd.DataFrame) -> list[str]:
         return [f"the summary has no column {lacking[0]!r}"]
     told = summary.astype(dict.fromkeys(KEY, str)).set_index(KEY)
     if twice := told.index[told.index.duplicated()].unique().tolist():
-        return [f"{' '.join(key)}: twice in the summary" for key in twice]
-    wrong = [f"{' '.join(key)}: not in the summary" for key in again.index.difference(told.index)]
+        return [f"{_spaced(key)}: twice in the summary" for key in twice]
+    wrong = [f"{_spaced(key)}: not in the summary" for key in again.index.difference(told.index)]
     for key in again.index.intersection(told.index):
         ours, theirs = again.loc[key], told.loc[key]
         for column in ours.index.difference(UNCHECKED):
             if not _agree(ours[column], theirs[column]):
-                wrong.append(f"{' '.join(key)}: {column} of the summary is not that of the samples")
+                wrong.append(f"{_spaced(key)}: {column} of the summary is not that of the samples")
                 break
     extra = told.loc[told.index.difference(again.index)]
     timed = extra["status"].isin(PROVEN) | extra["median_ms"].notna()
-    return wrong + [f"{' '.join(key)}: in the summary without a search" for key in extra[timed].index]
+    return wrong + [f"{_spaced(key)}: in the summary without a search" for key in extra[timed].index]
+
+
+def _spaced(key: Iterable[Any]) -> str:
+    return " ".join(map(str, key))
 
 
 def _agree(ours: Any, theirs: Any) -> bool:
@@ -467,7 +479,7 @@ def _agree(ours: Any, theirs: Any) -> bool:
 
 
 def _name(row: Mapping[Any, Any]) -> str:
-    return " ".join(str(row[column]) for column in KEY)
+    return _spaced(row[column] for column in KEY)
 
 
 class _Maker:

@@ -241,9 +241,10 @@ def _unpacked(path: Path, content: bytes, *, intact: bool) -> tuple[dict[str, by
         if other := [one["input"] for one in errors if one["loc"] == ("version",) and intact]:
             raise _of_version(path, quoted(other[0])) from None
         first = errors[0]
-        where = escaped("".join(f"{key}: " for key in [".".join(map(str, first["loc"]))] if key))
+        # A rule over several keys, such as that of bases, names them itself.
+        where = f"{'.'.join(map(str, first['loc']))}: " if first["loc"] else ""
         what = "changed since it was written" if not intact else "against the schema"
-        raise UserError(f"{path}: {MANIFEST} is {what}: {where}{escaped(first['msg'])}") from None
+        raise UserError(f"{path}: {MANIFEST} is {what}: {escaped(where + first['msg'])}") from None
     except Exception as error:  # of a damaged archive, zipfile raises many kinds
         raise UserError(f"{path}: changed since it was written ({quoted(error)})") from None
     wrong = [name for name, one in manifest.members.items() if not _is(one, members.get(name))]
