@@ -91,7 +91,7 @@ def test_a_bundle_needs_no_workflow(folder):
     assert done.returncode == 0, done.stderr
     assert "tables: 4 runs, 22 searches, their certificates and the summary" in done.stdout
     assert "answers: 3 of 4 proven" in done.stdout
-    assert "not checked: answers: sssp near-far on small-grid: its file was not kept" in done.stdout
+    assert "not checked: the answer of sssp near-far on small-grid: its file was not kept" in done.stdout
 
 
 def test_inputs_come_in_the_order_of_the_configuration_and_updates_with_them(folder):
