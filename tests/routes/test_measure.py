@@ -9,7 +9,7 @@ import pytest
 from relaxometer.measure.measurement import write_measurement
 from relaxometer.measure.variant import measure
 from relaxometer.plan.models import Run, Timing
-from relaxometer.problems.queries import QuerySets
+from relaxometer.problems.queries import QuerySets, content_hash
 from relaxometer.problems.routes import dijkstra_cpu
 from route_samples import random_queries, right_distances
 from sample_graphs import sample_graphs
@@ -44,6 +44,9 @@ def test_every_set_has_a_row_and_the_first_answer_is_kept(monkeypatch, tmp_path)
         (1, "ok", 6),
     ]
     assert all("reached_arcs" not in row and row["time_ms"] > 0 for row in result.runs)
+    assert [(row["queries"], row["queries_hash"]) for row in result.runs] == [
+        (QUERIES.sets[source].name, content_hash(QUERIES.sets[source])) for source in (0, 1)
+    ]
     assert result.answer["distance"].tolist() == right_distances(GRAPH, PLAIN).tolist()
     write_measurement(result, "routes", tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {

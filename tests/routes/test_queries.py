@@ -1,6 +1,7 @@
 """Query sets: what a configuration may ask for, what is drawn, and what a file may hold."""
 
 import gzip
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -11,8 +12,10 @@ from relaxometer.core.errors import UserError
 from relaxometer.core.files import write_table
 from relaxometer.core.validation import validated
 from relaxometer.graphs.graph import Graph
+from relaxometer.problems.queries import content_hash
 from relaxometer.problems.routes import _balls
 from relaxometer.problems.routes._queries import SETS, Spec, draw_queries, read_queries
+from route_samples import some_queries
 from sample_graphs import reference_distances, sample_graphs
 
 GRAPH = sample_graphs()["grid"]
@@ -193,3 +196,12 @@ def test_weights_of_another_type_are_refused():
     graph = Graph.from_arcs("seconds", 2, [0], [1], [0.5], weight_type="float32")
     with pytest.raises(UserError, match="graph seconds: routes takes weights of type uint32, not float32"):
         draw_queries(graph, {"random": Spec(pairs=4)}, 1, 1)
+
+
+def test_the_hash_tells_sets_apart_by_what_they_ask_and_not_by_their_names():
+    sets = some_queries(GRAPH)
+    assert len({content_hash(one) for one in sets}) == len(sets), "pairs, tables, paths and cutoffs"
+    assert content_hash(replace(sets[0], name="other")) == content_hash(sets[0])
+    other_end = sets[0].targets.copy()
+    other_end[-1] = (other_end[-1] + 1) % GRAPH.n_vertices
+    assert content_hash(replace(sets[0], targets=other_end)) != content_hash(sets[0])

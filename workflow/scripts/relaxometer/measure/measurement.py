@@ -35,7 +35,7 @@ from relaxometer.measure.sources import untimed_vertices
 from relaxometer.plan.models import RivalRun, Run
 from relaxometer.problems.certificate import Certificate
 from relaxometer.problems.problem import Problem, load_problem
-from relaxometer.problems.queries import QuerySets
+from relaxometer.problems.queries import QuerySets, content_hash
 from relaxometer.problems.records import PHASES, RUNS, TOO_LONG, certificates_schema
 
 MAX_UNPROVEN_BYTES = min(4 << 30, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 8)
@@ -349,7 +349,17 @@ class _Job:
         """Return the results."""
         found = {"before": {}, **self._result.context}  # unknown of a contestant that never began
         self._result.context = {**found, **environment(), "run": self._run.model_dump()}
+        self._name_queries()
         return self._result
+
+    def _name_queries(self) -> None:
+        """Add the name and the hash of its query set to every row."""
+        if self._queries is None:
+            return
+        asked = [(source, self._queries.sets[source]) for source in self._sources]
+        columns = {source: {"queries": one.name, "queries_hash": content_hash(one)} for source, one in asked}
+        for row in self._result.runs:
+            row |= columns[row["source"]]
 
     def _passes(self, number: int, *, emulated: bool) -> range:
         """Return the numbers of the passes of a round."""

@@ -6,6 +6,7 @@ search; the source of a search is the number of its set.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,6 +44,15 @@ class QuerySet(Protocol):
     @property
     def options(self) -> Mapping[str, int]:
         """Further numbers that a rival reads, by name."""
+
+
+def content_hash(queries: QuerySet) -> str:
+    """Return 16 hexadecimal digits of the SHA-256 of what a set asks; its name does not count."""
+    digest = hashlib.sha256(repr(sorted(queries.options.items())).encode())
+    for name, array in sorted(queries.arrays.items()):
+        digest.update(f"{name} {array.dtype} {array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).view(np.uint8).data)
+    return digest.hexdigest()[:16]
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,8 @@ RUNS = pa.schema(
         ("kernel_bytes", pa.int64()),
         ("copy_gb_s", pa.float64()),
         ("throttled", pa.string()),
+        ("queries", pa.string()),
+        ("queries_hash", pa.string()),
         ("status", pa.string()),
         ("reason", pa.string()),
     ]
@@ -46,7 +48,9 @@ RUNS = pa.schema(
 arrays on the device to the first answer there: ``prepare_ms`` and the first search, by the host's clock.
 
 From ``peak_bytes`` to ``copy_gb_s`` they are the same in all rows of a round, and null where they were not
-measured (docs/cost.md). ``throttled`` says why clocks were held back right after the search.
+measured (docs/cost.md). ``throttled`` says why clocks were held back right after the search. ``queries`` and
+``queries_hash`` are the name of the query set and the hash of its queries
+(:func:`relaxometer.problems.queries.content_hash`); null where a search starts from a vertex.
 """
 
 

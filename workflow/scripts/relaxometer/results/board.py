@@ -13,7 +13,7 @@ from relaxometer.core.errors import UserError
 from relaxometer.results.gather import SEVERITY, UNTIMED
 from relaxometer.results.processes import with_processes
 from relaxometer.results.races import ranking
-from relaxometer.results.recorded import Recorded
+from relaxometer.results.recorded import Recorded, paired
 from relaxometer.results.rows import KEY, PROVEN
 from relaxometer.results.samples import CLASSES, EMULATED, run_estimate, source_times
 
@@ -61,7 +61,7 @@ def board(runs: Sequence[Recorded]) -> pd.DataFrame:
         raise UserError('no bundle to read; name some: make board BUNDLES="a.zip b.zip"')
     _check(runs)
     tables, lines = [], []
-    for one in runs:
+    for one in paired(runs):
         timings = with_processes(one.timings)
         races = timings["graph"] + MARK + timings["class"] + MARK + timings["device"]
         tables.append(timings.assign(graph=races, variant=timings["variant"] + MARK + one.name))

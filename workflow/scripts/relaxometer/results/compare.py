@@ -16,7 +16,7 @@ from relaxometer.core.errors import UserError
 from relaxometer.results.contexts import CLOCKS, MAX_DRIFT
 from relaxometer.results.gather import SEVERITY
 from relaxometer.results.processes import with_processes
-from relaxometer.results.recorded import Recorded
+from relaxometer.results.recorded import Recorded, paired
 from relaxometer.results.rows import KEY, PROVEN
 from relaxometer.results.samples import CLASSES, EMULATED, IDENTITY, Sample, sample_of, source_times
 from relaxometer.results.statistics import FEWEST, SIGNIFICANCE, Estimate, Part, holm
@@ -32,6 +32,7 @@ YARDSTICK = "dijkstra-cpu"
 
 SLOWER, TOLERATED, FASTER, SAME = "slower", "slower, tolerated", "faster", "no difference shown"
 FAILS, FEW, OTHER_GRAPH, EMULATION = "fails now", "too few samples", "other graph", "emulated"
+NOTHING_SHARED = "no source or query set in common"
 ONLY_BASE, ONLY_NOW = "only in base", "new"
 
 REGRESSIONS = (SLOWER, FAILS)
@@ -122,6 +123,7 @@ def compare(base: Recorded, now: Recorded, threshold: float = THRESHOLD) -> Comp
     UserError
         If the two have no run in common.
     """
+    base, now = paired((base, now))
     keys = {side: _runs(one) for side, one in zip(SIDES, (base, now), strict=True)}
     shared = [key for key in keys[NOW] if key in keys[BASE]]
     if not shared:
@@ -140,6 +142,7 @@ def compare(base: Recorded, now: Recorded, threshold: float = THRESHOLD) -> Comp
         low, high = ratio.interval()
         line |= {"ratio": ratio.value, "low": low, "high": high, "p_value": p_value, "samples": ratio.n}
         line["verdict"] = judge(ratio, p_value, threshold)
+        line["note"] = line["note"] if ratio.n else "; ".join(filter(None, [line["note"], NOTHING_SHARED]))
     lines += [
         {**_identity(key, keys[BASE]), "verdict": ONLY_BASE} for key in keys[BASE] if key not in keys[NOW]
     ]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,6 +15,7 @@ from relaxometer.core.files import MAKE_AGAIN, RESTORE, read_json, reading
 from relaxometer.results import bundle_file
 from relaxometer.results.contexts import Flat
 from relaxometer.results.published import RENAMED, SAMPLES, read_samples, read_timings
+from relaxometer.results.query_sets import renumbered
 
 TIMINGS, CONTEXT, RATES = "timings.parquet", "context.json", "device_rates.json"
 """Files of a results folder; a bundle and a published suite have them too, and `SAMPLES` for the first."""
@@ -97,6 +98,12 @@ def read_recorded(path: Path) -> Recorded:
     raise UserError(
         f"{path}: {what} a folder with {TIMINGS} or {SAMPLES}; make one with make run or make bundle"
     )
+
+
+def paired(runs: Sequence[Recorded]) -> list[Recorded]:
+    """Return runs in which two searches on a graph have the same source only if they ask the same."""
+    tables = renumbered(one.timings for one in runs)
+    return [replace(one, timings=table) for one, table in zip(runs, tables, strict=True)]
 
 
 def searches_file(path: Path) -> Path:
