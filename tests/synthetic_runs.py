@@ -85,6 +85,21 @@ def rival(name: str, times_ms: list[float], **options: Any) -> pd.DataFrame:
     return searches(name, times_ms, **{"device_kind": "cpu", "version": "1.2", **options}, rival=True)
 
 
+def query_sets(
+    variant: str,
+    times_ms: dict[str, list[float]],
+    hashes: Sequence[str | None] = (),
+    **options: Any,
+) -> pd.DataFrame:
+    """Rows of searches of `routes`: the times of the query sets of each name, and the hashes of all sets."""
+    names = [name for name, of_name in times_ms.items() for _ in of_name]
+    times = [ms for of_name in times_ms.values() for ms in of_name]
+    rows = searches(variant, times, problem="routes", **options)
+    digests = hashes or [f"{name}-{number}" for number, name in enumerate(names)]
+    found = {"queries": dict(enumerate(names)), "queries_hash": dict(enumerate(digests))}
+    return rows.assign(**{column: rows["source"].map(values) for column, values in found.items()})
+
+
 def phases(
     variant: str,
     updated: list[int],

@@ -22,7 +22,7 @@ from relaxometer.results.board import board
 from relaxometer.results.bundle import pack
 from relaxometer.results.published import SAMPLES
 from relaxometer.results.recorded import Recorded
-from synthetic_runs import quiet, rival, searches, spread
+from synthetic_runs import query_sets, quiet, rival, searches, spread
 
 
 def machine(name, gpu, ms, *, seed_of_sources=0, **options):
@@ -79,6 +79,32 @@ def test_batches_are_ranked_by_their_repetitions():
     ]
     merged = board([Recorded("one", pd.concat([quiet(), *tables]))])
     assert rows_of(merged, graph="cfg")["rank"].tolist() == [1, 2]
+
+
+def routes(name, factor, hashes=()):
+    times = {"pairs": spread(factor), "table": spread(9 * factor)}
+    return Recorded(name, pd.concat([quiet(), query_sets("hierarchy", times, hashes)]))
+
+
+def test_query_sets_are_ranked_by_name_where_they_are_equal():
+    merged = rows_of(board([routes("one", 1.0), routes("two", 2.0)]), problem="routes")
+    assert merged[["graph", "bundle", "rank", "sources"]].to_numpy().tolist() == [
+        *(["town: pairs", "one", 1, 12], ["town: pairs", "two", 2, 12]),
+        *(["town: table", "one", 1, 12], ["town: table", "two", 2, 12]),
+    ]
+
+
+def test_other_query_sets_are_not_ranked_together():
+    others = [f"other-{number}" for number in range(24)]
+    merged = rows_of(board([routes("one", 1.0), routes("two", 2.0, others)]), problem="routes")
+    assert merged["rank"].isna().all(), "each has nothing to be compared with"
+
+
+def test_query_sets_of_earlier_versions_have_a_row_without_a_time():
+    old = searches("hierarchy", spread(1), problem="routes")
+    row = rows_of(board([Recorded("old", pd.concat([quiet(), old]))]), problem="routes").iloc[0]
+    assert (row["graph"], row["status"]) == ("town", "ok")
+    assert row[["rank", "median_ms"]].isna().all()
 
 
 def test_what_failed_has_no_rank_and_says_why():

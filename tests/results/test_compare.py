@@ -12,7 +12,7 @@ from relaxometer.results.processes import process_part
 from relaxometer.results.published import samples_of
 from relaxometer.results.recorded import Recorded
 from relaxometer.results.statistics import Estimate, Part, holm, log_median
-from synthetic_runs import quiet, searches, spread
+from synthetic_runs import query_sets, quiet, searches, spread
 
 NOISE = 0.01
 
@@ -296,27 +296,28 @@ def test_a_calibration_is_not_believed_to_the_percent():
     assert set(found.lines["verdict"]) == {compare.SAME}
 
 
-def query_sets(variant, times_ms, hashes, **options):
-    """Rows of searches that answer query sets of one name."""
-    rows = searches(variant, times_ms, problem="routes", **options).assign(queries="random")
-    return rows.assign(queries_hash=rows["source"].map(dict(enumerate(hashes))))
-
-
 def test_only_equal_query_sets_are_paired():
     """Set 0 of one run is set 11 of the other, and has the same time."""
     hashes = [f"{number:016x}" for number in range(12)]
     times = np.geomspace(1, 100, 12).tolist()
-    base = recorded(quiet(), query_sets("hierarchy", times, hashes))
-    now = recorded(quiet(), query_sets("hierarchy", times[::-1], hashes[::-1]))
+    base = recorded(quiet(), query_sets("hierarchy", {"random": times}, hashes))
+    now = recorded(quiet(), query_sets("hierarchy", {"random": times[::-1]}, hashes[::-1]))
     line = compare.compare(base, now).lines.query("variant == 'hierarchy'").iloc[0]
     assert (line["verdict"], line["samples"], line["note"]) == (compare.SAME, 12, "")
     assert (line["low"], line["high"]) == pytest.approx((1, 1), abs=0.1)
 
 
+def test_query_sets_of_several_names_are_compared_without_a_pooled_time():
+    one = recorded(quiet(), query_sets("hierarchy", {"pairs": spread(1), "table": spread(90)}))
+    line = compare.compare(one, one).lines.query("variant == 'hierarchy'").iloc[0]
+    assert (line["verdict"], line["samples"], line["ratio"]) == (compare.SAME, 24, 1)
+    assert line[["base_ms", "now_ms"]].isna().all()
+
+
 @pytest.mark.parametrize("digest", ["another", None])
 def test_query_sets_that_are_not_known_to_be_equal_are_not_paired(digest):
-    base = recorded(quiet(), query_sets("hierarchy", spread(1), ["one"] * 12))
-    now = recorded(quiet(), query_sets("hierarchy", spread(9), [digest] * 12))
+    base = recorded(quiet(), query_sets("hierarchy", {"random": spread(1)}, ["one"] * 12))
+    now = recorded(quiet(), query_sets("hierarchy", {"random": spread(9)}, [digest] * 12))
     line = compare.compare(base, now).lines.query("variant == 'hierarchy'").iloc[0]
     assert (line["verdict"], line["note"]) == (compare.FEW, compare.NOTHING_SHARED)
 
@@ -328,7 +329,7 @@ def test_query_sets_of_earlier_versions_are_read_and_not_paired():
 
 def test_a_yardstick_is_not_taken_from_other_query_sets():
     def host(device, factor, hashes):
-        one = query_sets("dijkstra-cpu", [factor * ms for ms in spread(1)], hashes, device_kind="cpu")
+        one = query_sets("dijkstra-cpu", {"random": spread(factor)}, hashes, device_kind="cpu")
         return recorded(one.assign(device=device))
 
     base, now = host("CPU X", 1.0, list("abcdefghijkl")), host("CPU Y", 9.0, list("mnopqrstuvwx"))
@@ -336,5 +337,5 @@ def test_a_yardstick_is_not_taken_from_other_query_sets():
 
 
 def test_samples_of_a_bundle_keep_the_hashes_of_query_sets():
-    table = pa.Table.from_pandas(query_sets("hierarchy", spread(1), list("abcdefghijkl")))
+    table = pa.Table.from_pandas(query_sets("hierarchy", {"random": spread(1)}))
     assert {"queries", "queries_hash"} <= set(samples_of(table).column_names)

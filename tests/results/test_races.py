@@ -6,7 +6,7 @@ import pytest
 
 from relaxometer.results.races import common_medians, finishers, ranking, relative_times, winners
 from relaxometer.results.samples import ratio_estimate
-from synthetic_runs import quiet, rival, searches, spread
+from synthetic_runs import query_sets, quiet, rival, searches, spread
 
 RNG = np.random.default_rng(7)
 
@@ -249,3 +249,26 @@ def test_a_winner_is_corrected_for_all_pairs_of_its_race():
     assert only_row(*pair)["winner"] == "ours"
     others = [searches(f"other-{i}", spread(1.06)) for i in range(10)]
     assert only_row(*pair, *others)["winner"] == "neither"
+
+
+def of_sets(variant, pairs, table, **options):
+    return query_sets(variant, {"pairs": spread(pairs), "table": spread(table)}, **options)
+
+
+def test_query_sets_of_other_names_are_races_of_their_own():
+    tables = [quiet(), of_sets("hierarchy", 1, 9), of_sets("trees", 3, 3)]
+    found = ranking(pd.concat(tables)).query("problem == 'routes'")
+    assert {(row.graph, row.variant): (row.rank, row.sources) for row in found.itertuples()} == {
+        ("town: pairs", "hierarchy"): (1, 12),
+        ("town: pairs", "trees"): (2, 12),
+        ("town: table", "trees"): (1, 12),
+        ("town: table", "hierarchy"): (2, 12),
+    }
+    theirs = of_sets("routingkit", 2, 3, rival=True)
+    won = winners(pd.concat([*tables[:2], theirs])).query("problem == 'routes'")
+    assert won[["graph", "winner"]].to_numpy().tolist() == [["town: pairs", "ours"], ["town: table", "rival"]]
+
+
+def test_query_sets_without_names_are_in_no_race():
+    old = searches("hierarchy", spread(1), problem="routes")
+    assert finishers(pd.concat([quiet(), old])).query("problem == 'routes'").empty

@@ -5,8 +5,9 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from relaxometer.results.gather import NOTHING, SUMMARY, summarise
-from synthetic_runs import quiet, searches, spread
+from relaxometer.report.figures.summary import ranked_table
+from relaxometer.results.gather import NOTHING, SUMMARY, summarise, with_sets
+from synthetic_runs import query_sets, quiet, searches, spread
 
 
 def line_of(table, **options):
@@ -99,3 +100,22 @@ class TestRates:
         line = line_of(table, directed={"town": False})
         assert line["mteps"] * 1e6 == pytest.approx(official["median"])
         assert line["mteps_harmonic"] * 1e6 == pytest.approx(official["harmonic_mean"])
+
+
+def test_query_sets_of_several_names_have_times_of_their_own_only():
+    town = searches("tiled", [1.0, 2.0])
+    table = pd.concat([town, query_sets("hierarchy", {"pairs": [1.0, 2.0], "table": [9.0]})])
+    lines = summarise(pa.Table.from_pandas(table, preserve_index=False))
+    assert lines["median_ms"].isna().tolist() == [False, True]
+    divided = with_sets(lines, table)
+    assert divided[["graph", "variant", "median_ms", "sources"]].to_numpy().tolist() == [
+        ["town", "tiled", 1.5, 2],
+        ["town: pairs", "hierarchy", 1.5, 2],
+        ["town: table", "hierarchy", 9.0, 1],
+    ]
+    assert ranked_table(lines, table)["Median [ms]"].tolist() == ["1.5", "1.5", "9"]
+
+
+def test_query_sets_of_one_name_have_a_median():
+    table = query_sets("hierarchy", {"pairs": [1.0, 2.0]})
+    assert summarise(pa.Table.from_pandas(table, preserve_index=False))["median_ms"].tolist() == [1.5]

@@ -12,6 +12,7 @@ import pandas as pd
 from relaxometer.core.errors import UserError
 from relaxometer.results.gather import SEVERITY, UNTIMED
 from relaxometer.results.processes import with_processes
+from relaxometer.results.query_sets import by_set, pooled
 from relaxometer.results.races import ranking
 from relaxometer.results.recorded import Recorded, paired
 from relaxometer.results.rows import KEY, PROVEN
@@ -45,7 +46,8 @@ def board(runs: Sequence[Recorded]) -> pd.DataFrame:
 
     A class of machine is what a program runs on (GPU, one core, all cores) and the device's name. Where all
     bundles of a class share sources they are ranked together, otherwise each by itself. Emulated runs and
-    those without a proven answer have no rank.
+    those without a proven answer have no rank. A run of query sets has a row per name of them
+    (:func:`relaxometer.results.query_sets.by_set`).
 
     Parameters
     ----------
@@ -62,7 +64,7 @@ def board(runs: Sequence[Recorded]) -> pd.DataFrame:
     _check(runs)
     tables, lines = [], []
     for one in paired(runs):
-        timings = with_processes(one.timings)
+        timings = by_set(with_processes(one.timings))
         races = timings["graph"] + MARK + timings["class"] + MARK + timings["device"]
         tables.append(timings.assign(graph=races, variant=timings["variant"] + MARK + one.name))
         lines += _lines(one, timings)
@@ -107,7 +109,8 @@ def _check(runs: Sequence[Recorded]) -> None:
 
 
 def _lines(one: Recorded, timings: pd.DataFrame) -> list[dict]:
-    estimates = {key: run_estimate(rows) for key, rows in source_times(timings).groupby(KEY, sort=False)}
+    times = source_times(timings[~pooled(timings)])
+    estimates = {key: run_estimate(rows) for key, rows in times.groupby(KEY, sort=False)}
     lines = []
     for key, rows in timings.groupby(KEY, sort=False):
         first, good = rows.iloc[0], rows[rows["status"].isin(PROVEN)]

@@ -16,6 +16,7 @@ from relaxometer.core.errors import UserError
 from relaxometer.results.contexts import CLOCKS, MAX_DRIFT
 from relaxometer.results.gather import SEVERITY
 from relaxometer.results.processes import with_processes
+from relaxometer.results.query_sets import pooled
 from relaxometer.results.recorded import Recorded, paired
 from relaxometer.results.rows import KEY, PROVEN
 from relaxometer.results.samples import CLASSES, EMULATED, IDENTITY, Sample, sample_of, source_times
@@ -189,7 +190,8 @@ def _runs(one: Recorded) -> Runs:
     for key, rows in one.timings.groupby(KEY, sort=False):
         first = rows.iloc[0]
         worst = max(rows["status"], key=SEVERITY.index)
-        times = rows.loc[rows["status"].isin(PROVEN), "time_ms"].groupby(rows["source"]).median()
+        timed = rows["status"].isin(PROVEN) & ~pooled(rows)
+        times = rows.loc[timed, "time_ms"].groupby(rows["source"]).median()
         found[tuple(map(str, key))] = {
             "class": first["class"],
             "status": worst,

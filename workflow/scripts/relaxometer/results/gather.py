@@ -18,6 +18,7 @@ from relaxometer.results import rows as tables
 from relaxometer.results.contexts import read_contexts
 from relaxometer.results.graph500_result import rate_statistics, traversed_edges
 from relaxometer.results.processes import with_processes
+from relaxometer.results.query_sets import by_set
 from relaxometer.results.samples import run_estimate, source_times
 
 KEY, FAILURES, PROVEN = tables.KEY, tables.FAILURES, tables.PROVEN
@@ -144,7 +145,8 @@ def summarise(
     -------
     DataFrame
         Columns `SUMMARY`. Times are of the rows that are ok; ``certified`` is the share of all rows whose
-        answer was proven right, 0 for a run that was not made: its status says so.
+        answer was proven right, 0 for a run that was not made: its status says so. A run of query sets of
+        several names has no time: see :func:`with_sets`.
     """
     # The gathered file of no run has no column but the key.
     frame = with_processes(timings.to_pandas()) if len(timings) else timings.to_pandas()
@@ -153,6 +155,27 @@ def summarise(
         for _, rows in frame.groupby(KEY, sort=False)
     ]
     return pd.DataFrame([*lines, *map(_lost_line, lost)], columns=SUMMARY)
+
+
+def with_sets(lines: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
+    """Return the lines of a summary with one line per name of query sets for each run that answers them.
+
+    Parameters
+    ----------
+    lines : DataFrame
+        Of :func:`summarise`.
+    timings : DataFrame
+        The searches of at least these runs.
+    """
+    if "queries" not in timings:
+        return lines
+    asked = timings[timings["queries"].notna()]
+    asked = asked[pd.MultiIndex.from_frame(asked[KEY]).isin(pd.MultiIndex.from_frame(lines[KEY]))]
+    if asked.empty:
+        return lines
+    others = ~pd.MultiIndex.from_frame(lines[KEY]).isin(pd.MultiIndex.from_frame(asked[KEY]))
+    split = summarise(pa.Table.from_pandas(by_set(asked), preserve_index=False))
+    return pd.concat([lines[others], split], ignore_index=True)
 
 
 def _lost_line(run: Mapping[str, Any]) -> dict[str, Any]:
@@ -164,7 +187,8 @@ def _summary_line(rows: pd.DataFrame, directed: bool) -> dict[str, Any]:
     worst, first = max(rows["status"], key=SEVERITY.index), rows.iloc[0]
     reasons = rows.loc[rows["status"] == worst, "reason"]
     good = rows[rows["status"].isin(PROVEN)]
-    timed = worst not in UNTIMED and len(good) > 0
+    several_sets = "queries" in rows and rows["queries"].nunique() > 1
+    timed = worst not in UNTIMED and len(good) > 0 and not several_sets
     return {
         **{key: first[key] for key in [*KEY, "device_kind", "device"]},
         "status": worst,

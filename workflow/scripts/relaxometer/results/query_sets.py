@@ -8,12 +8,14 @@ import pandas as pd
 
 from relaxometer.core.errors import UserError
 from relaxometer.problems.problem import load_problem
+from relaxometer.results.rows import KEY
 
 
 def answer_sets(timings: pd.DataFrame) -> pd.Series:
     """Return whether each search answers a query set: its row says so, or its problem does."""
+    problems = [name for name in timings["problem"].unique() if _takes_queries(name)]
     named = timings["queries"].notna() if "queries" in timings else False
-    return timings["problem"].map(_takes_queries) | named
+    return timings["problem"].isin(problems) | named
 
 
 def _takes_queries(problem: str) -> bool:
@@ -21,6 +23,31 @@ def _takes_queries(problem: str) -> bool:
         return load_problem(problem).queries is not None
     except UserError:  # a problem of one's own, whose folder was not added
         return False
+
+
+def by_set(timings: pd.DataFrame) -> pd.DataFrame:
+    """Return searches with the query sets of each name as a graph of their own, such as ``usa-ny: table``.
+
+    Times of sets of different names say nothing together. Searches that are divided already stay so.
+    """
+    if "queries" not in timings:
+        return timings
+    names = timings["queries"].fillna("")
+    graphs = timings["graph"].where(names == "", timings["graph"] + ": " + names)
+    # An empty name says that the graph has it already.
+    queries = timings["queries"].where(timings["queries"].isna(), "")
+    return timings.assign(graph=graphs, queries=queries)
+
+
+def pooled(timings: pd.DataFrame) -> pd.Series:
+    """Return whether each search is of a run whose query sets may have several names.
+
+    Names are missing in samples of earlier versions.
+    """
+    if "queries" not in timings:
+        return answer_sets(timings)
+    names = timings["queries"].groupby([timings[column] for column in KEY]).transform("nunique")
+    return (names > 1) | (answer_sets(timings) & timings["queries"].isna())
 
 
 def renumbered(tables: Iterable[pd.DataFrame]) -> list[pd.DataFrame]:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from relaxometer.results.processes import with_processes
+from relaxometer.results.query_sets import by_set, pooled
 from relaxometer.results.rows import KEY, PROVEN
 from relaxometer.results.samples import (
     IDENTITY,
@@ -44,12 +45,14 @@ RANKED = [*KEY, "rank", "median_ms", "low_ms", "high_ms", "sources"]
 def finishers(timings: pd.DataFrame) -> pd.DataFrame:
     """Return the :func:`source_times` of the runs in real time that proved an answer for every search.
 
-    Other runs win nothing: their times are of the searches that they could finish.
+    Other runs win nothing: their times are of the searches that they could finish. Query sets of different
+    names are races of their own (:func:`relaxometer.results.query_sets.by_set`); those without are in none.
     """
     timings = with_processes(timings)
     keys = [timings[column] for column in KEY]
     finished = timings["status"].isin(PROVEN).groupby(keys).transform("all")
-    return source_times(timings[finished & ~is_emulated(timings)])
+    taking_part = by_set(timings[finished & ~is_emulated(timings)])
+    return source_times(taking_part[~pooled(taking_part)])
 
 
 def common(times: pd.DataFrame) -> pd.DataFrame:
@@ -140,7 +143,7 @@ def winners(timings: pd.DataFrame) -> pd.DataFrame:
         "too few" where they have too few samples for a verdict, or missing if one side is.
     """
     timings = with_processes(timings)
-    runs = timings.drop_duplicates(KEY).set_index(KEY)
+    runs = by_set(timings).drop_duplicates(KEY).set_index(KEY)
     times = finishers(timings)
     rows = [_race(of_race, runs) for _, of_race in times.groupby(RACE, sort=False)]
     return pd.DataFrame(rows, columns=WINNERS)

@@ -28,6 +28,7 @@ from relaxometer.report.figures.style import (
 from relaxometer.report.figures.summary import LEAST_PREPARATION_MS
 from relaxometer.report.targets import graphs_of, swept
 from relaxometer.results.gather import KEY
+from relaxometer.results.query_sets import by_set
 from relaxometer.results.races import common_medians, finishers
 
 COLUMNS = 2
@@ -78,7 +79,7 @@ def points(timings: pd.DataFrame) -> pd.DataFrame:
     Medians are over the sources that all finishers of a graph share.
     """
     medians = common_medians(finishers(timings))
-    prepared = timings.groupby(KEY)["prepare_ms"].first()
+    prepared = by_set(timings).groupby(KEY)["prepare_ms"].first()
     found = medians.join(prepared, on=KEY).dropna(subset=["prepare_ms"])
     versions = timings.get("parameter_version", pd.Series(dtype=object)).groupby(timings["variant"]).first()
     named = found.assign(version=found["variant"].map(versions))

@@ -18,7 +18,7 @@ from relaxometer.report.figures.names import CLASSES, full_names, label, short_n
 from relaxometer.report.figures.style import annotate, empty_figure, entitle, new_figure, plain_log
 from relaxometer.report.pages import NOTHING
 from relaxometer.report.targets import swept
-from relaxometer.results.gather import KEY
+from relaxometer.results.gather import KEY, with_sets
 from relaxometer.results.races import ranking
 from relaxometer.results.rows import NOT_TRIED
 from relaxometer.results.samples import EMULATED, is_emulated, with_class
@@ -168,7 +168,7 @@ def with_ranks(lines: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
 
 def ranked_table(summary: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
     """Return the lines of ``summary.csv`` as the report's landing page shows them, ranked and rounded."""
-    lines = with_ranks(with_class(summary), timings)
+    lines = with_ranks(with_class(with_sets(summary, timings)), timings)
     return pd.DataFrame(
         {
             "Problem": lines["problem"].map(label),
@@ -266,9 +266,10 @@ def whole(value: float) -> str:
 def _draw(inputs: Inputs) -> dict[str, Content]:
     hidden, lines = inputs.params["swept"], inputs.table("summary")
     lines = lines[~lines["variant"].isin(hidden)]
-    table = ranked_table(lines, inputs.searches(without=hidden))
+    searches = inputs.searches(without=hidden)
+    table = ranked_table(lines, searches)
     return {
-        "median-times": median_times(lines),
+        "median-times": median_times(with_sets(lines, searches)),
         "emulated": emulated_section(table),
         "runs": unmarked(table),
         **races_and_emulated(table),

@@ -11,6 +11,7 @@ from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View
 from relaxometer.report.figures.names import CLASSES, label, shown_version
 from relaxometer.report.figures.summary import prepared, rounded
 from relaxometer.report.targets import swept
+from relaxometer.results.gather import with_sets
 from relaxometer.results.races import NEITHER, OURS, RACE, RIVAL, TOO_FEW, winners
 from relaxometer.results.samples import with_class
 from relaxometer.results.statistics import FEWEST
@@ -47,7 +48,7 @@ def winners_table(summary: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
         The lines of ``summary.csv``: they tell why a side has no time.
     timings : DataFrame
     """
-    lines = with_class(summary)
+    lines = with_class(with_sets(summary, timings))
     races = lines.loc[lines["rival"], RACE].drop_duplicates()
     compared = races.merge(winners(timings), on=RACE, how="left")
     rows = [_row(race, lines) for race in compared.to_dict("records")]
