@@ -61,15 +61,33 @@ def test_two_machines_merge_and_each_class_has_its_own_ranks():
     assert emulated["median_ms"].isna().all()
 
 
-def test_machines_of_one_class_with_other_sources_are_ranked_apart():
-    merged = board([machine("one", "NVIDIA X", 1.0), machine("two", "NVIDIA X", 0.5, seed_of_sources=100)])
-    ranks = {(row.bundle, row.variant): row.rank for row in rows_of(merged, graph="town").itertuples()}
-    assert [ranks[bundle, name] for bundle in ("one", "two") for name in ("tiled", "near-far")] == [
-        1,
-        2,
-        1,
-        2,
+def test_only_bundles_that_share_sources_are_ranked_together():
+    """The fast one, from other sources, is a race of its own."""
+    runs = [
+        machine("one", "NVIDIA X", 1.0),
+        machine("two", "NVIDIA X", 0.5, seed_of_sources=100),
+        machine("zoo", "NVIDIA X", 2.0),
     ]
+    merged = board(runs)
+    rows = rows_of(merged, graph="town", device="NVIDIA X")
+    assert [*rows[["race", "bundle", "variant", "rank"]].itertuples(index=False, name=None)] == [
+        (1, "one", "tiled", 1),
+        (1, "zoo", "tiled", 2),
+        (1, "one", "near-far", 3),
+        (1, "zoo", "near-far", 4),
+        (2, "two", "tiled", 1),
+        (2, "two", "near-far", 2),
+    ]
+    assert "Race</button>" in page(merged)
+    lines = latex(merged).splitlines()
+    first = next(place for place, line in enumerate(lines) if "{}2 & {}1 & {}tiled" in line)
+    assert lines[first - 1] == r"\hline", "a rule between races"
+
+
+def test_where_all_share_sources_races_have_no_number():
+    merged = board([machine("one", "NVIDIA X", 1.0), machine("two", "NVIDIA X", 0.5)])
+    assert merged["race"].isna().all()
+    assert texts(merged)["Race"].eq("").all()
 
 
 def test_batches_are_ranked_by_their_repetitions():
@@ -151,7 +169,7 @@ def awkward():
 
 def test_latex_has_a_plain_table_with_everything_escaped(awkward):
     lines = awkward.splitlines()
-    assert lines[0] == r"\begin{tabular}{llrllrlr}"
+    assert lines[0] == r"\begin{tabular}{llrrllrlr}"
     assert lines[-1] == r"\end{tabular}"
     cells = [line for line in lines if line.endswith(r"\\")]
     assert {len(re.findall(r"(?<!\\)&", line)) for line in cells} == {len(LATEX) - 1}

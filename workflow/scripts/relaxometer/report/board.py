@@ -19,7 +19,8 @@ NOTE = """Runs of {bundles} on {graphs}, ranked within each problem, graph and c
 that share a rank are not told apart. Medians over sources, with 95% intervals; preparation is
 made once per graph and stands next to every time. The cold time is from the graph's arrays to the
 first answer. Only proven answers have a rank; emulated kernels have neither rank nor time.
-Machines of different classes are not compared.
+Machines of different classes are not compared, nor are runs from different sources: where there are several
+races, ranks count within one.
 
 Click a heading to sort; type words to filter."""
 
@@ -47,6 +48,7 @@ make board BUNDLES="{bundles}" TARGET={target} KEEP=1
 LATEX = {
     "Problem": "l",
     "Graph": "l",
+    "Race": "r",
     "Rank": "r",
     "Program": "l",
     "Machine": "l",
@@ -91,6 +93,7 @@ def texts(board: pd.DataFrame) -> pd.DataFrame:
             "Problem": board["problem"].map(label),
             "Graph": board["graph"],
             "Machine": board["device"] + ", " + kinds,
+            "Race": board["race"].astype("string").fillna(""),
             "Rank": board["rank"].astype("string").fillna(""),
             "Program": names + rivals.map({True: " (rival)", False: ""}),
             "Median [ms]": _numbers(board["median_ms"]),
@@ -142,9 +145,9 @@ def _latex_lines(rows: pd.DataFrame) -> Iterator[str]:
     yield "\\hline"
     yield " & ".join(map(escaped, LATEX)) + r" \\"
     yield "\\hline"
-    before: tuple[str, str, str] | None = None
+    before: tuple[str, ...] | None = None
     for row in rows.to_dict("records"):
-        race = (row["Problem"], row["Graph"], row["Machine"])
+        race = tuple(row[name] for name in ("Problem", "Graph", "Machine", "Race"))
         if before and before != race:
             yield "\\hline"
         before = race

@@ -13,10 +13,11 @@ from relaxometer.core.errors import UserError
 from relaxometer.results.gather import SEVERITY, UNTIMED
 from relaxometer.results.processes import with_processes
 from relaxometer.results.query_sets import by_set, pooled
-from relaxometer.results.races import ranking
+from relaxometer.results.races import RACE, enough, finishers, ranking
 from relaxometer.results.recorded import Recorded, paired
 from relaxometer.results.rows import KEY, PROVEN
 from relaxometer.results.samples import CLASSES, EMULATED, run_estimate, source_times
+from relaxometer.results.statistics import FEWEST
 
 BOARD = [
     *(
@@ -24,6 +25,7 @@ BOARD = [
         "graph",
         "class",
         "device",
+        "race",
         "rank",
         "variant",
         "rival",
@@ -44,10 +46,10 @@ MARK = "\n"
 def board(runs: Sequence[Recorded]) -> pd.DataFrame:
     """Return one row per run of every bundle, ranked within each problem, graph and class of machine.
 
-    A class of machine is what a program runs on (GPU, one core, all cores) and the device's name. Where all
-    bundles of a class share sources they are ranked together, otherwise each by itself. Emulated runs and
-    those without a proven answer have no rank. A run of query sets has a row per name of them
-    (:func:`relaxometer.results.query_sets.by_set`).
+    A class of machine is what a program runs on (GPU, one core, all cores) and the device's name. Bundles of
+    a class that share sources are ranked together. Where some share none, ``race`` numbers the groups; it is
+    missing where there is one race only. Emulated runs and those without a proven answer have no rank. A run
+    of query sets has a row per name of them (:func:`relaxometer.results.query_sets.by_set`).
 
     Parameters
     ----------
@@ -69,9 +71,10 @@ def board(runs: Sequence[Recorded]) -> pd.DataFrame:
         tables.append(timings.assign(graph=races, variant=timings["variant"] + MARK + one.name))
         lines += _lines(one, timings)
     found = pd.DataFrame(lines, columns=BOARD)
-    ranks = _ranks(
-        pd.concat([table.dropna(axis="columns", how="all") for table in tables], ignore_index=True)
-    )
+    timings = pd.concat([table.dropna(axis="columns", how="all") for table in tables], ignore_index=True)
+    numbers = _races(timings)
+    ranks = _ranks(timings, numbers)
+    found["race"] = _race_numbers(found, numbers)
     keys = zip(
         found["problem"],
         found["graph"],
@@ -87,7 +90,7 @@ def board(runs: Sequence[Recorded]) -> pd.DataFrame:
     for column in ("median_ms", "low_ms", "high_ms", "sources"):
         found[column] = [one.get(column, old) for one, old in zip(shown, found[column], strict=True)]
     found["order"] = found["median_ms"].where(found["status"].isin(PROVEN), np.inf).fillna(np.inf)
-    order = ["problem", "graph", "class", "device", "order", "variant", "bundle"]
+    order = ["problem", "graph", "class", "device", "race", "order", "variant", "bundle"]
     return found.sort_values(order, kind="stable").drop(columns="order").reset_index(drop=True)
 
 
@@ -135,20 +138,53 @@ def _lines(one: Recorded, timings: pd.DataFrame) -> list[dict]:
     return lines
 
 
-def _ranks(timings: pd.DataFrame) -> dict[tuple[str, ...], dict[str, Any]]:
+Races = dict[tuple[str, str, str], int]
+"""The number of the race of each bundle, from 1, by problem, graph with class and device, and bundle."""
+
+
+def _races(timings: pd.DataFrame) -> Races:
+    """Put bundles that share sources into one race."""
+    times = enough(finishers(timings))
+    bundles = times["variant"].str.split(MARK).str[-1]
+    found: Races = {}
+    for (problem, graph), of_race in times.groupby(RACE, sort=False):
+        shared: list[set[int]] = []
+        for name, rows in of_race.groupby(bundles, sort=False):
+            sources = set.intersection(*map(set, rows.groupby("variant")["source"].agg(list)))
+            found[str(problem), str(graph), str(name)] = _joined(shared, sources) + 1
+    return found
+
+
+def _joined(shared: list[set[int]], sources: set[int]) -> int:
+    """Return the place of the race that a bundle with these sources joins, and update the shared sources."""
+    for place, known in enumerate(shared):
+        # A run of repetitions has one source.
+        if len(both := known & sources) >= FEWEST or (both and known == sources):
+            shared[place] = both
+            return place
+    shared.append(sources)
+    return len(shared) - 1
+
+
+def _race_numbers(found: pd.DataFrame, races: Races) -> Any:
+    """Return the column ``race`` of the rows of a board."""
+    graphs = found["graph"] + MARK + found["class"] + MARK + found["device"]
+    numbers = [races.get(key) for key in zip(found["problem"], graphs, found["bundle"], strict=True)]
+    of_race = pd.Series(pd.array(numbers, dtype="Int64"), index=found.index)
+    several = of_race.groupby([found["problem"], graphs]).transform("max") > 1
+    return of_race.where(several.fillna(False))
+
+
+def _ranks(timings: pd.DataFrame, races: Races) -> dict[tuple[str, ...], dict[str, Any]]:
     """Return the rows of rankings by problem, graph, class, device, variant and bundle."""
-    found = ranking(timings)
-    ranked = set(zip(found["problem"], found["graph"], strict=True))
-    races = zip(timings["problem"], timings["graph"], strict=True)
-    left = timings[[race not in ranked for race in races]]
-    tables = [found]
-    if len(left):
-        # Bundles that share no sources: each is a race of its own.
-        bundles = left["variant"].str.split(MARK).str[-1]
-        tables.append(ranking(left.assign(graph=left["graph"] + MARK + bundles)))
+    bundles = timings["variant"].str.split(MARK).str[-1]
+    numbers = [
+        str(races.get(key, "")) for key in zip(timings["problem"], timings["graph"], bundles, strict=True)
+    ]
+    found = ranking(timings.assign(graph=timings["graph"] + MARK + numbers))
     ranks: dict[tuple[str, ...], dict[str, Any]] = {}
-    for row in (row for table in tables for row in table.to_dict("records")):
-        graph, kind, device, *_ = str(row["graph"]).split(MARK)
+    for row in found.to_dict("records"):
+        graph, kind, device, _ = str(row["graph"]).split(MARK)
         variant, name = str(row["variant"]).split(MARK)
         ranks[str(row["problem"]), graph, kind, device, variant, name] = {
             str(key): value for key, value in row.items()
