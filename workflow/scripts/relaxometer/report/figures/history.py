@@ -11,12 +11,14 @@ from relaxometer.report.figures.names import CLASSES, label
 from relaxometer.report.figures.pareto import COLUMNS, PANEL_INCHES, ROW_INCHES, legend_columns
 from relaxometer.report.figures.style import empty_figure, entitle, legend_below, new_figure, plain_log
 
-PANEL = ["problem", "graph", "class", "device"]
+PANEL = ["problem", "graph", "content", "class", "device"]
 LETTERS_OF_A_COMMIT = 10
 
 
 def times_over_commits(lines: pd.DataFrame) -> Figure:
     """Draw the median time of every variant over commits, a panel per problem, graph and device.
+
+    Graphs of one name with other content have panels of their own, which say their hashes.
 
     Parameters
     ----------
@@ -37,9 +39,11 @@ def times_over_commits(lines: pd.DataFrame) -> Figure:
         rows,
         squeeze=False,
     )
-    for panel, ((problem, graph, kind, device), of_panel) in zip(axes.ravel(), groups, strict=False):
+    contents = shown.groupby(["problem", "graph"])["content"].transform("nunique")
+    for panel, ((problem, graph, content, kind, device), of_panel) in zip(axes.ravel(), groups, strict=False):
+        of_content = f" ({content or 'unknown content'})" if contents[of_panel.index[0]] > 1 else ""
         panel.set_title(
-            f"{label(str(problem))} on {graph}\n{device}, {CLASSES.get(str(kind), kind)}",
+            f"{label(str(problem))} on {graph}{of_content}\n{device}, {CLASSES.get(str(kind), kind)}",
             loc="left",
             fontsize=9,
         )
