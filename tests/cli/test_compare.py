@@ -5,24 +5,27 @@ import sys
 import pandas as pd
 import pytest
 
-from relaxometer.cli import compare
+from relaxometer.cli import board, compare, cost
 from relaxometer.core.errors import UserError
 from relaxometer.core.files import write_json
 from synthetic_runs import quiet, searches, spread
 
 
-def write_run(folder, factor, commit="abc"):
+def write_run(folder, factor, commit="abc", **wrong):
+    """Write a run; the columns in `wrong` have other values in its last 24 rows."""
     folder.mkdir(parents=True)
-    table = pd.concat([quiet(), searches("tiled", spread(factor))])
+    table = pd.concat([quiet(), searches("tiled", spread(factor))], ignore_index=True)
+    for column, value in wrong.items():
+        table[column] = [*table[column].iloc[:-24], *[value] * 24]
     table.to_parquet(folder / "timings.parquet")
     common = {"commit": commit, "date": "2026-01-02T03:04:05+00:00", "device_kind": "cuda"}
     write_json({"common": common, "runs": [{"run": "sssp/town/tiled"}]}, folder / "context.json")
 
 
-def run(monkeypatch, *arguments):
-    monkeypatch.setattr(sys, "argv", ["compare", *map(str, arguments)])
+def run(monkeypatch, *arguments, program=compare):
+    monkeypatch.setattr(sys, "argv", ["program", *map(str, arguments)])
     with pytest.raises(SystemExit) as ended:
-        compare.main()
+        program.main()
     return ended.value.code
 
 
@@ -47,6 +50,43 @@ def test_mistakes_are_one_line(tmp_path, monkeypatch):
     assert "empty: neither a bundle nor a folder with timings.parquet" in run(monkeypatch, "empty")
     assert "not a bundle" in run(monkeypatch, "results/context.json")
     assert "threshold 'much': expected" in run(monkeypatch, "results", "--threshold", "much")
+
+
+WRONG = [
+    ("status", "fine", "'fine'; expected one of ok, disputed"),
+    ("class", None, "is missing; expected one of gpu, emulated, cpu-1, cpu-all"),
+    ("class", "tpu", "'tpu'; expected one of gpu"),
+    ("device_kind", "tpu", "'tpu'; expected one of cuda"),
+    ("variant", "a\nb", r"'a\nb'; expected a name without control characters"),
+    ("device", "\x1b[2J", r"'\x1b[2J'; expected a name without control characters"),
+    ("graph", "", "''; expected a name"),
+    ("time_ms", -1.0, "'-1.0'; expected a time above 0 ms of a proven search"),
+    ("time_ms", float("inf"), "'inf'; expected a time above 0 ms"),
+    ("source", None, "is missing; expected an integer"),
+]
+
+
+@pytest.mark.parametrize(("column", "value", "said"), WRONG)
+@pytest.mark.parametrize("program", [compare, board, cost])
+def test_a_wrong_value_is_named_with_file_and_column(tmp_path, monkeypatch, program, column, value, said):
+    monkeypatch.chdir(tmp_path)
+    write_run(tmp_path / "run", 1.0, **{column: value})
+    line = run(monkeypatch, "run", *(["run"] if program is compare else []), program=program)
+    assert line.startswith(f"error: run/timings.parquet: {column}")
+    assert said in line
+    assert "\n" not in line
+
+
+def test_text_in_place_of_times_is_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_run(tmp_path / "run", 1.0)
+    file = tmp_path / "run/timings.parquet"
+    table = pd.read_parquet(file)
+    table.assign(time_ms="soon").to_parquet(file)
+    expected = "error: run/timings.parquet: time_ms: 'soon'; expected a number"
+    assert run(monkeypatch, "run", "run") == expected
+    table.drop(columns="class").to_parquet(file)
+    assert "run/timings.parquet has no column 'class'" in run(monkeypatch, "run", "run")
 
 
 @pytest.mark.parametrize(("text", "share"), [("5%", 0.05), ("0.1", 0.1), ("0", 0)])

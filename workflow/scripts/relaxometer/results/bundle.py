@@ -49,6 +49,7 @@ from relaxometer.results.bundle_checks import (
     wrong_manifest,
 )
 from relaxometer.results.bundle_file import AnswerOf, BundleFile, Manifest
+from relaxometer.results.checked import checked
 from relaxometer.results.finished import (
     CERTIFICATES,
     CONTEXT,
@@ -57,7 +58,7 @@ from relaxometer.results.finished import (
     Descriptions,
     write_tables,
 )
-from relaxometer.results.gather import SEVERITY, SUMMARY, summarise
+from relaxometer.results.gather import SUMMARY, summarise
 from relaxometer.results.processes import PROCESS
 from relaxometer.results.published import RENAMED, SAMPLES, read_timings, run_of, samples_of
 from relaxometer.results.recorded import RATES
@@ -83,11 +84,8 @@ class Limits:
     most_bytes: float = math.inf
 
 
-NEEDED = [
-    *(*KEY, "kernel", "class", "rival", "device_kind", "device", "round", "source", "repetition"),
-    *("time_ms", "status", "reason", "reached_arcs", "phases"),
-]
-"""Columns that the samples of a bundle must have."""
+NEEDED = ["round", "reached_arcs", "phases"]
+"""Columns that the samples of a bundle must have besides those of every reader."""
 
 SAME_TIME = 1e-5
 """Relative difference of a number and the same in the summary, which has six digits."""
@@ -409,12 +407,7 @@ def _samples(found: BundleFile) -> pd.DataFrame:
     samples = found.frame(SAMPLES).rename(columns={ours: theirs for theirs, ours in RENAMED.items()})
     if lacking := [name for name in NEEDED if name not in samples]:
         raise UserError(f"{found.path}: {SAMPLES} has no column {lacking[0]!r}")
-    if not pd.api.types.is_float_dtype(samples["time_ms"]) or not len(samples):
-        raise UserError(f"{found.path}: {SAMPLES}: expected searches with milliseconds in time_ms")
-    unknown = set(samples["status"]) - set(SEVERITY)
-    if unknown:
-        raise UserError(f"{found.path}: {SAMPLES}: unknown status {quoted(min(map(str, unknown)))}")
-    return samples
+    return checked(f"{found.path}: {SAMPLES}", samples)
 
 
 def _wrong_tables(found: BundleFile, samples: pd.DataFrame) -> list[str]:

@@ -13,6 +13,7 @@ import pandas as pd
 from relaxometer.core.errors import UserError, quoted
 from relaxometer.core.files import MAKE_AGAIN, RESTORE, read_json, reading
 from relaxometer.results import bundle_file
+from relaxometer.results.checked import check_times, checked
 from relaxometer.results.contexts import Flat
 from relaxometer.results.published import RENAMED, SAMPLES, read_samples, read_timings
 from relaxometer.results.query_sets import renumbered
@@ -126,6 +127,7 @@ def _from_folder(name: str, folder: Path) -> Recorded:
     timings = read.to_pandas()
     if timings.empty:
         raise UserError(f"{folder}: no run has searches")
+    timings = _checked(str(gathered if gathered.is_file() else folder / SAMPLES), timings)
     named = timings["graph"].unique()
     files = {graph: folder / "graphs" / graph / "graph.json" for graph in named}
     files |= {
@@ -173,7 +175,13 @@ def _recorded(path: Path, found: bundle_file.BundleFile) -> Recorded:
     samples = found.frame(SAMPLES).rename(columns={ours: theirs for theirs, ours in RENAMED.items()})
     graphs = {name: graph.content_sha256 for name, graph in found.manifest.graphs.items()}
     rates = _rates(found.json(RATES)) if RATES in found.members else {}
+    samples = _checked(f"{path}: {SAMPLES}", samples)
     return Recorded(path.stem, samples, expanded(found.json(CONTEXT)), graphs, rates)
+
+
+def _checked(where: str, timings: pd.DataFrame) -> pd.DataFrame:
+    check_times(where, timings := checked(where, timings))
+    return timings
 
 
 def _rates(found: Mapping[str, Any]) -> dict[str, float]:
