@@ -77,6 +77,28 @@ def test_a_run_that_fails_now_is_a_regression():
     assert verdicts(compare.compare(now, base))["tiled"] == compare.FEW, "nothing to compare with"
 
 
+@pytest.mark.parametrize("status", ["absent", "skipped"])
+def test_what_is_not_run_here_raises_no_alarm(status):
+    base = recorded(quiet(), searches("boost", spread(1)))
+    now = recorded(quiet(), searches("boost", spread(1), status=status))
+    found = compare.compare(base, now)
+    assert verdicts(found)["boost"] == compare.NOT_RUN
+    assert found.regressions.empty
+    assert found.verdict.startswith("12 runs compared: no difference shown; not tested: 1 not run here (")
+
+
+def test_runs_that_fail_now_are_not_counted_as_compared():
+    base = recorded(quiet(), *(searches(name, spread(1)) for name in ("slow", "wrong", "late")))
+    wrong, late = (searches(name, spread(1), status=name) for name in ("invalid", "timeout"))
+    now = recorded(
+        quiet(), searches("slow", spread(2)), wrong.assign(variant="wrong"), late.assign(variant="late")
+    )
+    said = compare.compare(base, now).verdict
+    assert said.startswith("13 runs compared: 1 slower; 2 fail now (")
+    alone = compare.compare(*(recorded(one.timings[one.timings["variant"] == "late"]) for one in (base, now)))
+    assert alone.verdict.startswith("0 runs compared: nothing could be compared; 1 fails now (")
+
+
 def test_emulated_times_are_not_compared():
     base = recorded(searches("tiled", spread(1), device_kind="host"))
     now = recorded(searches("tiled", spread(9), device_kind="host"))

@@ -23,12 +23,12 @@ HEADS = {
 }
 """Columns right of the names."""
 
-QUIET = (compare.SAME, compare.EMULATION)
+QUIET = (compare.SAME, compare.EMULATION, compare.NOT_RUN)
 """Verdicts of lines that Markdown folds away."""
 
 ORDER = [
     *(compare.SLOWER, compare.FAILS, compare.TOLERATED, compare.FASTER, compare.OTHER_GRAPH, compare.FEW),
-    *(compare.SAME, compare.ONLY_NOW, compare.ONLY_BASE, compare.EMULATION),
+    *(compare.SAME, compare.ONLY_NOW, compare.ONLY_BASE, compare.NOT_RUN, compare.EMULATION),
 ]
 """Verdicts from the one that matters most."""
 

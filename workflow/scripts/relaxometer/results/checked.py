@@ -85,7 +85,11 @@ def _rules(timings: pd.DataFrame) -> Iterator[tuple[str, pd.Series, str]]:
     for column in INTEGERS:
         known = timings[column].notna()
         # With values missing, integers are read as floats.
-        yield column, known & (pd.api.types.is_integer_dtype(timings[column]) or ~known.all()), "an integer"
+        yield (
+            column,
+            known & (pd.api.types.is_integer_dtype(timings[column]) or not known.all()),
+            "an integer",
+        )
     for column in dict.fromkeys(NUMBERS):
         if column in timings and not _holds_numbers(timings[column]):
             yield column, timings[column].isna(), "a number"

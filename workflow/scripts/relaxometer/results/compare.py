@@ -18,7 +18,7 @@ from relaxometer.results.gather import SEVERITY
 from relaxometer.results.processes import with_processes
 from relaxometer.results.query_sets import pooled
 from relaxometer.results.recorded import Recorded, paired
-from relaxometer.results.rows import KEY, PROVEN
+from relaxometer.results.rows import KEY, NOT_TRIED, PROVEN
 from relaxometer.results.samples import CLASSES, EMULATED, IDENTITY, Sample, sample_of, source_times
 from relaxometer.results.statistics import FEWEST, SIGNIFICANCE, Estimate, Part, holm
 
@@ -33,6 +33,7 @@ YARDSTICK = "dijkstra-cpu"
 
 SLOWER, TOLERATED, FASTER, SAME = "slower", "slower, tolerated", "faster", "no difference shown"
 FAILS, FEW, OTHER_GRAPH, EMULATION = "fails now", "too few samples", "other graph", "emulated"
+NOT_RUN = "not run here"
 NOTHING_SHARED = "no source or query set in common"
 ONLY_BASE, ONLY_NOW = "only in base", "new"
 
@@ -99,14 +100,19 @@ class Compared:
         """The outcome in one line."""
         counts = self.lines["verdict"].value_counts()
         tested = int(counts.reindex([SLOWER, TOLERATED, FASTER, SAME]).sum())
-        said = [
-            f"{int(counts[name])} {name}" for name in (SLOWER, FAILS, TOLERATED, FASTER) if counts.get(name)
-        ]
-        outcome = "no difference shown" if tested else "nothing could be compared"
-        head = f"{tested} runs compared: {', '.join(said) or outcome}"
-        untested = [f"{counts[name]} {name}" for name in (FEW, OTHER_GRAPH, EMULATION) if counts.get(name)]
-        head += f"; not tested: {', '.join(untested)}" if untested else ""
-        return f"{head} (a slowdown counts unless it is shown to be less than {100 * self.threshold:g}%)"
+        told = _counted(counts, (SLOWER, TOLERATED, FASTER)) or "no difference shown"
+        parts = [f"{tested} runs compared: {told if tested else 'nothing could be compared'}"]
+        if failing := int(counts.get(FAILS, 0)):
+            parts.append(f"{failing} {'fails' if failing == 1 else 'fail'} now")
+        if untested := _counted(counts, (FEW, OTHER_GRAPH, EMULATION, NOT_RUN)):
+            parts.append(f"not tested: {untested}")
+        rule = f"a slowdown counts unless it is shown to be less than {100 * self.threshold:g}%"
+        return f"{'; '.join(parts)} ({rule})"
+
+
+def _counted(counts: pd.Series, verdicts: Iterable[str]) -> str:
+    """Return how often each of the verdicts was given, without those that were not."""
+    return ", ".join(f"{counts[name]} {name}" for name in verdicts if counts.get(name))
 
 
 def compare(base: Recorded, now: Recorded, threshold: float = THRESHOLD) -> Compared:
@@ -221,6 +227,8 @@ def _line(
     hashes = [one.graphs.get(key[1]) for one in (base, now)]
     if all(hashes) and hashes[0] != hashes[1]:
         line |= {"verdict": OTHER_GRAPH, "note": "a graph of the same name with other content"}
+    elif after["status"] in NOT_TRIED:
+        line |= {"verdict": NOT_RUN, "note": f"{after['status']}: {after['reason']}"}
     elif before["status"] in PROVEN and after["status"] not in PROVEN:
         line |= {"verdict": FAILS, "note": f"{after['status']}: {after['reason']}"}
     elif line["class"] == CLASSES[EMULATED] or before["class"] == CLASSES[EMULATED]:

@@ -5,8 +5,8 @@ KEY = ["problem", "graph", "variant"]
 FAILURES = {"error", "invalid"}
 """Statuses that fail the whole workflow at its end."""
 
-NOT_TRIED = ["skipped", "absent"]
-"""Statuses of searches that were not made: they have no answer to prove."""
+NOT_TRIED = ["absent", "skipped"]
+"""Statuses of searches that were not made, as of a rival that is not installed: there is no answer to prove."""
 
 PROVEN = ["ok", "disputed"]
 """Statuses of searches whose answer is proven; the times of disputed ones are by our own clock."""
