@@ -108,9 +108,9 @@ def test_sentences_say_how_well_runs_agree(timings, tmp_path):
     uneven["energy_j"] = np.where(uneven["round"] == 2, 0.2, 0.3)
     table = pd.concat([timings, uneven])
     assert agreement(costs(table), 0.05) == [
-        "energy: 2 of 3 runs between processes within 5%; worst 40.0%, sssp town phast",
-        "energy with idle power: 3 of 3 runs between processes within 5%; worst 2.0%, sssp town tiled",
-        "memory outside the pool: 2 of 3 runs change by at most 5% once loaded",
+        "energy: 2 of 3 runs between processes within 5.0%; worst 40.0%, sssp town phast",
+        "energy with idle power: 3 of 3 runs between processes within 5.0%; worst 2.0%, sssp town tiled",
+        "memory outside the pool: 2 of 3 runs change by at most 5.0% once loaded",
         "leaks: sssp town near-far",
     ]
     table.to_parquet(tmp_path / "timings.parquet")
@@ -121,6 +121,19 @@ def test_sentences_say_how_well_runs_agree(timings, tmp_path):
     (tmp_path / "graphs" / "town").mkdir(parents=True)
     (tmp_path / "graphs" / "town" / "graph.json").write_text('{"weight_type": "float64"}', encoding="utf-8")
     assert "| 0.02 |" in text_of(tmp_path, 0.5)
+
+
+def test_a_tolerance_below_a_whole_percent_is_said(timings):
+    lines = agreement(costs(timings), 0.046)
+    assert "between processes within 4.6%" in lines[0]
+    assert "change by at most 4.6% once loaded" in lines[2]
+
+
+def test_processes_count_where_only_memory_was_measured(timings):
+    without = timings.assign(energy_j=np.nan, gross_j=np.nan, idle_w=np.nan)
+    assert cost_table(without)["Processes"].tolist() == ["2", "2"]
+    old = timings[timings["round"] == 1].drop(columns="round")
+    assert cost_table(old)["Processes"].tolist() == ["1", "1"]
 
 
 def test_searches_of_earlier_versions_have_no_count_of_the_driver(timings):

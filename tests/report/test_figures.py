@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from matplotlib.collections import LineCollection
 
+from relaxometer.cli import headline as headline_program
 from relaxometer.core.errors import UserError
 from relaxometer.graphs.graph import Graph
 from relaxometer.report.figures import graphs, maps, style, summary
@@ -361,3 +362,9 @@ def test_svg_keeps_text_as_text_and_is_the_same_each_time(tmp_path):
 def test_a_png_has_few_colours(tmp_path, square):
     style.save(maps.distance_map(square, answer_of([0, 1, 2, 3], [0, 0, 1, 0])), tmp_path / "map.png")
     assert (tmp_path / "map.png").read_bytes()[25] == 3, "the colour type is a palette"
+
+
+def test_a_missing_table_of_the_headline_is_one_line(tmp_path, monkeypatch):
+    monkeypatch.setattr(headline_program, "RESULTS", tmp_path)
+    with pytest.raises(SystemExit, match=r"^error: [^\n]*summary\.csv is missing[^\n]*$"):
+        headline_program.main()

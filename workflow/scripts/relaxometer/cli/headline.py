@@ -7,10 +7,12 @@ which the workflow cannot draw anew: their median times.
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 import pandas as pd
 
+from relaxometer.core.errors import UserError, naming_lacks
 from relaxometer.report.figures import style
 from relaxometer.report.figures.headline import times_and_preparation
 from relaxometer.report.figures.summary import median_times
@@ -50,12 +52,27 @@ def without_points(suite: Path) -> pd.DataFrame:
     return rows[~rows["variant"].str.match(POINTS)]
 
 
-def main() -> None:
-    """Draw the figures into ``docs/results``."""
-    style.save(times_and_preparation(headline(RESULTS / "rivals")), RESULTS / "headline.svg")
-    for suite in (RESULTS / name for name in suites(RESULTS)):
+def write(results: Path) -> None:
+    """Draw the figures into a folder of published suites.
+
+    Raises
+    ------
+    UserError
+        If a table of a suite is missing, damaged or lacks a row that is drawn.
+    """
+    style.save(times_and_preparation(headline(results / "rivals")), results / "headline.svg")
+    for suite in (results / name for name in suites(results)):
         if not (suite / SAMPLES).is_file():
             style.save(median_times(without_points(suite)), suite / "figures/common/median-times.svg")
+
+
+def main() -> None:
+    """Draw the figures into ``docs/results``."""
+    try:
+        with naming_lacks():
+            write(RESULTS)
+    except UserError as error:
+        sys.exit(f"error: {error}")
 
 
 if __name__ == "__main__":

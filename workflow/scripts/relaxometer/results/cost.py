@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from relaxometer.graphs.lengths import lengths_for
+from relaxometer.results.processes import with_processes
 from relaxometer.results.rows import KEY, PROVEN
 from relaxometer.results.samples import CLASSES, EMULATED, source_times
 
@@ -66,7 +67,7 @@ def costs(timings: pd.DataFrame, types: Mapping[str, str] | None = None) -> pd.D
     Returns
     -------
     DataFrame
-        Columns `COSTS`. ``energy_j`` is the mean of the ``rounds`` in which it was measured, less the idle
+        Columns `COSTS`. ``rounds`` is the number of processes, ``energy_j`` the mean over them, less the idle
         power, ``gross_j`` the same with it; ``spread_j`` and ``gross_spread_j`` are the differences of the
         largest and the smallest. ``watts`` is the mean power during repeated searches, ``idle_w`` that of the
         idle device. ``driver_bytes`` is the peak by the driver less what was in use before, ``later_bytes``
@@ -76,6 +77,7 @@ def costs(timings: pd.DataFrame, types: Mapping[str, str] | None = None) -> pd.D
     """
     if "peak_bytes" not in timings:
         return pd.DataFrame(columns=COSTS)
+    timings = with_processes(timings)  # numbers the rounds of old tables
     real = timings[timings["class"] != CLASSES[EMULATED]]
     times = source_times(real).groupby(KEY, sort=False)["time_ms"].median().to_dict()
     rows = []
@@ -93,7 +95,7 @@ def costs(timings: pd.DataFrame, types: Mapping[str, str] | None = None) -> pd.D
                 **dict(zip(KEY, key, strict=True)),
                 **{name: first[name] for name in ("class", "rival", "device")},
                 "median_ms": times[key],
-                "rounds": int(rounds["energy_j"].count()),
+                "rounds": len(rounds),
                 "energy_j": rounds["energy_j"].mean(),
                 "spread_j": _range(rounds["energy_j"]),
                 "gross_j": rounds["gross_j"].mean(),
@@ -140,13 +142,13 @@ def agreement(rows: pd.DataFrame, share: float) -> list[str]:
         ("energy with idle power", "gross_j", "gross_spread_j"),
     ):
         spreads = several[spread] / several[value].abs()
-        line = f"{what}: {_of(spreads <= share)} between processes within {share:.0%}"
+        line = f"{what}: {_of(spreads <= share)} between processes within {share:.1%}"
         if len(spreads):
             line += f"; worst {spreads.max():.1%}, {_name(several.iloc[int(spreads.argmax())])}"
         lines.append(line)
     later = (pd.to_numeric(rows["later_bytes"]) / pd.to_numeric(rows["driver_bytes"])).dropna()
     lines.append(
-        f"memory outside the pool: {_of(later.abs() <= share)} change by at most {share:.0%} once loaded"
+        f"memory outside the pool: {_of(later.abs() <= share)} change by at most {share:.1%} once loaded"
     )
     leaking = rows[pd.to_numeric(rows["leaked_bytes"]) > 0]
     lines.append(f"leaks: {', '.join(map(_name, leaking.to_dict('records'))) or 'none'}")
