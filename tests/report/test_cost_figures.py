@@ -2,12 +2,14 @@
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from relaxometer.cli.cost import text_of
 from relaxometer.core.errors import UserError
 from relaxometer.report.figures.cost import cost_table, energy_against_time
 from relaxometer.results.cost import agreement, costs, least_bytes, weight_types
+from relaxometer.results.energy import with_pooled_idle
 from relaxometer.results.gather import summarise
 from synthetic_runs import rival, searches, spread
 
@@ -52,6 +54,40 @@ def test_a_row_per_run_with_the_mean_of_its_processes(timings):
     assert rows.loc["near-far", "throttled"] == 48
 
 
+def measured_in_processes(idle_w, name="tiled", **options):
+    """A run whose processes each measured another idle power; a search takes 2 ms and 0.6 J, with it."""
+    table = with_costs(searches(name, spread(1.0), rounds=[1.0] * len(idle_w), **options), 1.0)
+    own = table["round"].map(dict(enumerate(idle_w, start=1)))
+    return table.assign(idle_w=own, gross_j=0.6, energy_j=0.6 - own * 2e-3)
+
+
+def test_net_energy_is_less_one_idle_power_per_device():
+    """A process that measured 10 W more is as frugal as the others."""
+    tiled = measured_in_processes([100.0, 102.0, 110.0])
+    phast = measured_in_processes([101.0, 102.0, 103.0], "phast")
+    table = pd.concat([tiled, phast, measured_in_processes([50.0, 50.0], graph="hub", device="NVIDIA Y")])
+    rows = costs(table).set_index(["graph", "variant"])
+    assert rows["idle_w"].tolist() == [102.0, 102.0, 50.0]
+    assert rows["energy_j"].tolist() == pytest.approx([0.396, 0.396, 0.5])
+    assert rows["spread_j"].tolist() == pytest.approx([0.0] * 3, abs=1e-12)
+    assert rows["watts"].tolist() == pytest.approx([300.0] * 3)
+    assert cost_table(table)["Idle by process [W]"].tolist() == [
+        "100.0 to 110.0",
+        "101.0 to 103.0",
+        "50.0 to 50.0",
+    ]
+    assert "3 of 3 runs between processes" in agreement(costs(table), 0.05)[0]
+
+
+def test_a_selection_keeps_the_idle_power_of_the_whole_run():
+    whole = with_pooled_idle(
+        pd.concat([measured_in_processes([100.0]), measured_in_processes([104.0, 104.0], "phast")])
+    )
+    assert costs(whole[whole["variant"] == "tiled"])["idle_w"].tolist() == [104.0]
+    lines = summarise(pa.Table.from_pandas(whole, preserve_index=False)).set_index("variant")
+    assert lines.loc["tiled", ["energy_j", "idle_w"]].tolist() == pytest.approx([0.6 - 0.208, 100.0])
+
+
 def test_only_paths_read_weights():
     rows = pd.DataFrame(
         {"problem": ["sssp", "sssp", "bfs", "bfs"], "graph": ["a", "b"] * 2, "reached": 1, "reached_arcs": 10}
@@ -92,8 +128,6 @@ def test_without_energy_the_figure_says_why(timings):
 
 
 def test_the_summary_has_the_costs(timings):
-    import pyarrow as pa
-
     lines = summarise(pa.Table.from_pandas(timings, preserve_index=False)).set_index("variant")
     assert lines.loc["tiled", "energy_j"] == pytest.approx(0.202)
     assert lines.loc["tiled", "peak_bytes"] == 3 << 20

@@ -26,6 +26,7 @@ from relaxometer.graphs.files import read_description
 from relaxometer.report import figures, pages, papers
 from relaxometer.report.figures import style
 from relaxometer.report.figures.names import label
+from relaxometer.results.energy import with_pooled_idle
 from relaxometer.results.gather import gather
 from relaxometer.results.processes import with_processes
 from relaxometer.results.samples import proven
@@ -92,8 +93,8 @@ class Inputs:
 
     @cached_property
     def timings(self) -> pd.DataFrame:
-        """The gathered searches of all runs, with the spread between processes of each run."""
-        return with_processes(self.table("timings"))
+        """The gathered searches of all runs, with what is estimated over all of them."""
+        return with_pooled_idle(with_processes(self.table("timings")))
 
     def searches(
         self, problem: str = "", *, variants: Sequence[str] | None = None, without: Sequence[str] = ()

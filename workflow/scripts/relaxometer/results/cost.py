@@ -9,14 +9,15 @@ import numpy as np
 import pandas as pd
 
 from relaxometer.graphs.lengths import lengths_for
+from relaxometer.results.energy import POOLED, with_pooled_idle
 from relaxometer.results.processes import with_processes
 from relaxometer.results.rows import KEY, PROVEN
 from relaxometer.results.samples import CLASSES, EMULATED, source_times
 
 COSTS = [
     *(*KEY, "class", "rival", "device", "median_ms", "rounds", "energy_j", "spread_j", "gross_j"),
-    *("gross_spread_j", "idle_w", "watts", "peak_bytes", "kernel_bytes", "driver_bytes", "later_bytes"),
-    *("leaked_bytes", "least_bytes", "copy_share", "throttled"),
+    *("gross_spread_j", "idle_w", "idle_low_w", "idle_high_w", "watts", "peak_bytes", "kernel_bytes"),
+    *("driver_bytes", "later_bytes", "leaked_bytes", "least_bytes", "copy_share", "throttled"),
 ]
 """Columns of :func:`costs`."""
 
@@ -68,16 +69,18 @@ def costs(timings: pd.DataFrame, types: Mapping[str, str] | None = None) -> pd.D
     -------
     DataFrame
         Columns `COSTS`. ``rounds`` is the number of processes, ``energy_j`` the mean over them, less the idle
-        power, ``gross_j`` the same with it; ``spread_j`` and ``gross_spread_j`` are the differences of the
-        largest and the smallest. ``watts`` is the mean power during repeated searches, ``idle_w`` that of the
-        idle device. ``driver_bytes`` is the peak by the driver less what was in use before, ``later_bytes``
-        that less ``peak_bytes`` and ``kernel_bytes``. As the latter is the driver's count less the pool, too,
-        this is only what is added outside the pool after loading, by any process. ``copy_share`` is the
-        rate of `least_bytes` in the median time over that of a copy.
+        power of the device, ``gross_j`` the same with it; ``spread_j`` and ``gross_spread_j`` are the
+        differences of the largest and the smallest. ``watts`` is the mean power during repeated searches,
+        ``idle_w`` that of the idle device, one for all runs
+        (:func:`relaxometer.results.energy.with_pooled_idle`); the processes of this run measured
+        ``idle_low_w`` to ``idle_high_w``. ``driver_bytes`` is the peak by the driver less what was in use
+        before, ``later_bytes`` that less ``peak_bytes`` and ``kernel_bytes``. As the latter is the driver's
+        count less the pool, too, this is only what is added outside the pool after loading, by any process.
+        ``copy_share`` is the rate of `least_bytes` in the median time over that of a copy.
     """
     if "peak_bytes" not in timings:
         return pd.DataFrame(columns=COSTS)
-    timings = with_processes(timings)  # numbers the rounds of old tables
+    timings = with_pooled_idle(with_processes(timings))  # numbers the rounds of old tables
     real = timings[timings["class"] != CLASSES[EMULATED]]
     times = source_times(real).groupby(KEY, sort=False)["time_ms"].median().to_dict()
     rows = []
@@ -100,7 +103,9 @@ def costs(timings: pd.DataFrame, types: Mapping[str, str] | None = None) -> pd.D
                 "spread_j": _range(rounds["energy_j"]),
                 "gross_j": rounds["gross_j"].mean(),
                 "gross_spread_j": _range(rounds["gross_j"]),
-                "idle_w": rounds["idle_w"].mean(),
+                "idle_w": rounds[POOLED].median(),
+                "idle_low_w": rounds["idle_w"].min(),
+                "idle_high_w": rounds["idle_w"].max(),
                 "watts": _watts(rounds),
                 **{name: rounds[name].max() for name in ("peak_bytes", "kernel_bytes", "leaked_bytes")},
                 "driver_bytes": driver.max(),
@@ -121,7 +126,7 @@ def _range(values: pd.Series) -> float:
 def _watts(rounds: pd.DataFrame) -> float:
     """Return the mean power of repeated searches, whose gross and net energies differ by the idle power."""
     idle_j = rounds["gross_j"] - rounds["energy_j"]
-    seconds = idle_j / rounds["idle_w"]
+    seconds = idle_j / rounds[POOLED]
     return float((rounds["gross_j"] / seconds).mean())
 
 

@@ -93,6 +93,7 @@ def cost_table(timings: pd.DataFrame, types: Mapping[str, str] | None = None) ->
             ),
             "Power [W]": pd.to_numeric(rows["watts"]).map(rounded),
             "Idle [W]": pd.to_numeric(rows["idle_w"]).map(rounded),
+            "Idle by process [W]": [_span(*ends) for ends in rows[["idle_low_w", "idle_high_w"]].to_numpy()],
             "Pool [MiB]": (pd.to_numeric(rows["peak_bytes"]) / 2**20).map(rounded),
             "Loaded outside pool [MiB]": (pd.to_numeric(rows["kernel_bytes"]) / 2**20).map(rounded),
             "Driver [MiB]": (pd.to_numeric(rows["driver_bytes"]) / 2**20).map(rounded),
@@ -105,6 +106,11 @@ def cost_table(timings: pd.DataFrame, types: Mapping[str, str] | None = None) ->
             "Throttled searches": held.map(lambda one: "" if pd.isna(one) else f"{one:.0f}"),
         }
     )
+
+
+def _span(low: float, high: float) -> str:
+    """Return the least and the largest value, or nothing if they are missing."""
+    return "" if pd.isna(low) else f"{low:.1f} to {high:.1f}"
 
 
 def _share(value: float) -> str:
