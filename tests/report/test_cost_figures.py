@@ -11,7 +11,7 @@ from relaxometer.report.figures.cost import cost_table, energy_against_time
 from relaxometer.results.cost import agreement, costs, least_bytes, weight_types
 from relaxometer.results.energy import with_pooled_idle
 from relaxometer.results.gather import summarise
-from synthetic_runs import rival, searches, spread
+from synthetic_runs import query_sets, rival, searches, spread
 
 
 def with_costs(table, energy_j, **more):
@@ -77,6 +77,15 @@ def test_net_energy_is_less_one_idle_power_per_device():
         "50.0 to 50.0",
     ]
     assert "3 of 3 runs between processes" in agreement(costs(table), 0.05)[0]
+
+
+def test_query_sets_of_several_names_have_costs_without_a_pooled_time():
+    table = with_costs(query_sets("hierarchy", {"pairs": spread(1.0), "table": spread(9.0)}), 0.2)
+    (row,) = costs(table).to_dict("records")
+    assert row["energy_j"] == pytest.approx(0.2)
+    assert np.isnan(row["median_ms"])
+    assert cost_table(table)["Median [ms]"].tolist() == [""]
+    assert not any(axes.lines for axes in energy_against_time(table).axes)
 
 
 def test_a_selection_keeps_the_idle_power_of_the_whole_run():

@@ -11,6 +11,7 @@ import pandas as pd
 from relaxometer.graphs.lengths import lengths_for
 from relaxometer.results.energy import POOLED, with_pooled_idle
 from relaxometer.results.processes import with_processes
+from relaxometer.results.query_sets import pooled
 from relaxometer.results.rows import KEY, PROVEN
 from relaxometer.results.samples import CLASSES, EMULATED, source_times
 
@@ -76,6 +77,7 @@ def costs(timings: pd.DataFrame, types: Mapping[str, str] | None = None) -> pd.D
         ``idle_low_w`` to ``idle_high_w``. ``driver_bytes`` is the peak by the driver less what was in use
         before, ``later_bytes`` that less ``peak_bytes`` and ``kernel_bytes``. As the latter is the driver's
         count less the pool, too, this is only what is added outside the pool after loading, by any process.
+        A run of query sets of several names has no ``median_ms``.
         ``copy_share`` is the rate of `least_bytes` in the median time over that of a copy.
     """
     if "peak_bytes" not in timings:
@@ -86,6 +88,7 @@ def costs(timings: pd.DataFrame, types: Mapping[str, str] | None = None) -> pd.D
     rows = []
     for key, of_run in real[real["status"].isin(PROVEN)].groupby(KEY, sort=False):
         rounds, first = of_run.drop_duplicates("round"), of_run.iloc[0]
+        is_pooled = bool(pooled(of_run).any())
         if rounds[["energy_j", "peak_bytes"]].isna().all(axis=None) or key not in times:
             continue
         moved = least_bytes(of_run, types or {}).median()
@@ -97,7 +100,7 @@ def costs(timings: pd.DataFrame, types: Mapping[str, str] | None = None) -> pd.D
             {
                 **dict(zip(KEY, key, strict=True)),
                 **{name: first[name] for name in ("class", "rival", "device")},
-                "median_ms": times[key],
+                "median_ms": np.nan if is_pooled else times[key],
                 "rounds": len(rounds),
                 "energy_j": rounds["energy_j"].mean(),
                 "spread_j": _range(rounds["energy_j"]),

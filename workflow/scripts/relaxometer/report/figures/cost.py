@@ -29,7 +29,7 @@ TITLE = "Energy against time of a search"
 def energy_against_time(timings: pd.DataFrame) -> Figure:
     """Draw the energy and the median time of a search of every variant, a panel per problem and graph."""
     shown = costs(timings)
-    shown = shown[shown["energy_j"] > 0]
+    shown = shown[(shown["energy_j"] > 0) & shown["median_ms"].notna()]
     if shown.empty:
         return empty_figure(TITLE, "No energy was measured: no counter is readable, or cost.energy_s is 0.")
     groups = list(shown.groupby(["problem", "graph"], sort=False))
