@@ -60,6 +60,7 @@ class PackedArcs:
         self.rows = xp.empty((n, 2), dtype=xp.uint32)
         self.arcs = xp.empty((n_arcs, 2), dtype=lengths.weight_word)
         self._sums = xp.zeros(3, dtype=xp.uint64)
+        self._floats = weights.view(lengths.dtype) if lengths.dtype != np.uint32 else None
         self._launch("pack_arcs", n_arcs, (np.uint64(n_arcs), targets, weights, self.arcs, self._sums))
         self._launch("pack_rows", n, (np.uint32(n), offsets.astype(xp.int64, copy=False), self.rows))
 
@@ -79,9 +80,9 @@ class PackedArcs:
         n_arcs = len(self.arcs)
         if n_arcs == 0:
             return 0.0, 0.0
-        if self._lengths.dtype != np.uint32:
-            weights = self.arcs[:, 1].view(self._lengths.dtype)
-            return mean_weight(weights), deviation_of(weights)
+        if self._floats is not None:
+            # Contiguous, unlike those in `arcs`, which CuPy would reduce with a single block.
+            return mean_weight(self._floats), deviation_of(self._floats)
         total, low, high = self._device.asnumpy(self._sums).tolist()
         squares = low + (high << 32)
         return total / n_arcs, math.sqrt(n_arcs * squares - total**2) / n_arcs
