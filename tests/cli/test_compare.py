@@ -86,7 +86,7 @@ def test_text_in_place_of_times_is_named(tmp_path, monkeypatch):
     expected = "error: run/timings.parquet: time_ms: 'soon'; expected a number"
     assert run(monkeypatch, "run", "run") == expected
     table.drop(columns="class").to_parquet(file)
-    assert "run/timings.parquet has no column 'class'" in run(monkeypatch, "run", "run")
+    assert "run/timings.parquet: no column 'class'" in run(monkeypatch, "run", "run")
 
 
 @pytest.mark.parametrize(("text", "share"), [("5%", 0.05), ("0.1", 0.1), ("0", 0)])

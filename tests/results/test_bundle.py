@@ -426,13 +426,21 @@ def test_members_that_contradict_the_searches_are_named(packed, tmp_path, edit, 
     assert any(said in line for line in found.wrong), found.wrong
 
 
-@pytest.mark.parametrize("change", [{"source": "x"}, {"class": None}, {"phases": "x"}, {"graph": [1]}])
-def test_a_column_of_another_type_is_refused(packed, tmp_path, change):
+@pytest.mark.parametrize(
+    ("column", "value", "said"),
+    [
+        ("source", "x", "source: 'x'; expected an integer"),
+        ("class", None, "class is missing; expected one of gpu"),
+        ("phases", "x", "phases: 'x'; expected a number"),
+        ("graph", [1], r"graph: '\[1\]'; expected a name"),
+    ],
+)
+def test_a_column_of_another_type_is_refused(packed, tmp_path, column, value, said):
     def other(frame):
-        return frame.assign(**{name: [value] * len(frame) for name, value in change.items()})
+        return frame.assign(**{column: [value] * len(frame)})
 
     bundle = rewritten(packed, tmp_path / "b.zip", table("samples.parquet", other))
-    with pytest.raises(UserError, match="its tables are not those of a bundle"):
+    with pytest.raises(UserError, match=f"samples.parquet: {said}"):
         verify(bundle, tmp_path, "host")
 
 
@@ -471,7 +479,7 @@ def test_control_characters_of_a_table_do_not_reach_the_terminal(packed, tmp_pat
     edit = table("samples.parquet", of_bfs(variant="\x1b[2Kmine"))
     code, said = run_program(monkeypatch, capsys, rewritten(packed, tmp_path / "b.zip", edit), tmp_path)
     assert "\x1b" not in code + said.out + said.err
-    assert "wrong: bfs \\x1b[2Kmine on small-grid: its first answer is neither" in said.err
+    assert "samples.parquet: variant: '\\x1b[2Kmine'; expected a name without control characters" in code
 
 
 def test_the_program_fails_if_anything_is_wrong(packed, tmp_path, monkeypatch, capsys):
