@@ -138,3 +138,8 @@ def test_variants_that_auto_chose_are_not_told_apart_from_it():
         (ROOT / "docs/statistics.md").read_text(encoding="utf-8").split()
     )
     assert not corrected
+    # The processes of other variants differ by more than would show 5%.
+    tiled_runs = [[rows for _, rows in race.get("tiled", ())] for race in races.values()]
+    tiled = [pair for runs in tiled_runs for pair in combinations(runs, 2)]
+    both_ways = [[[("", pair)] for pair in ways] for ways in (tiled, [pair[::-1] for pair in tiled])]
+    assert sum(aa.found_slowdowns(ways, aa.SLOWDOWN) for ways in both_ways) >= 0.9 * 2 * len(tiled) > 0

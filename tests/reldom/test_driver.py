@@ -159,7 +159,8 @@ def test_an_export_below_a_file(tmp_path, capsys, monkeypatch):
     write_batch(Batch.from_graphs("one", [("f", 2, [0], [1], 0)]), tmp_path / "one")
     (tmp_path / "file").touch()
     monkeypatch.setattr(sys, "argv", ["export_batch", str(tmp_path / "one"), str(tmp_path / "file/below")])
-    with pytest.raises(SystemExit, match=r"^error: .*/file: File exists; name another target"):
+    said = r"^error: .*/file: File exists; name another target, then run again$"
+    with pytest.raises(SystemExit, match=said):
         export_batch.main()
 
 

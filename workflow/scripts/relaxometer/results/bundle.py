@@ -592,7 +592,7 @@ def _columns(found: BundleFile, answer: AnswerOf, graph: Graph | Batch) -> dict[
 
 
 def _source_of(samples: pd.DataFrame, answer: AnswerOf, graph: Graph | Batch) -> int | None:
-    """Return the source of a run's first search, None where searches have none or there are no searches."""
+    """Return the source of the first search of a run, or None if there is none."""
     sources = samples.loc[_of_run(samples, answer), "source"]
     if isinstance(graph, Batch) or not load_problem(answer.problem).has_source or sources.empty:
         return None
