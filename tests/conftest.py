@@ -8,8 +8,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-# Numba and OpenMP read these when they start. With more threads than cores, or threads that spin while they
-# wait, parallel test processes slow each other down thirtyfold.
+# Numba and OpenMP read these when they start; pytest's workers divide the cores. With more threads than
+# cores, or threads that spin while they wait, parallel tests slow each other down thirtyfold.
 _PROCESSES = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
 _THREADS = max(2, len(os.sched_getaffinity(0)) // _PROCESSES)
 os.environ.setdefault("NUMBA_NUM_THREADS", str(_THREADS))
@@ -30,11 +30,6 @@ from relaxometer.device.cuda import obstacle  # noqa: E402
 # The first call of a function that Numba compiles takes seconds.
 settings.register_profile("compiled", deadline=None)
 settings.load_profile("compiled")
-
-_WORKERS = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-for _variable in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS"):
-    # pytest's workers divide the cores; Numba reads its variable when it is imported.
-    os.environ.setdefault(_variable, str(max(1, len(os.sched_getaffinity(0)) // _WORKERS)))
 
 DEFAULT_MIRROR = Path(__file__).parents[2] / "shared/data/roads"
 NO_GPU = obstacle()
