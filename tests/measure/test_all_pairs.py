@@ -7,13 +7,14 @@ import pytest
 from scipy.sparse.csgraph import dijkstra
 
 from relaxometer.core.errors import UserError
-from relaxometer.graphs.graph import UNREACHED, Graph
+from relaxometer.graphs.graph import MAX_WEIGHT, UNREACHED, Graph
+from relaxometer.graphs.lengths import LENGTHS
 from relaxometer.measure import all_pairs
 from relaxometer.measure.all_pairs import measure_all_pairs
 from relaxometer.measure.reductions import reduce_all
 from relaxometer.measure.studies import STUDIES, run_study
 from relaxometer.problems.sssp.phast import phast_many
-from sample_graphs import reference_distances, sample_graphs
+from sample_graphs import detour_too_long, reference_distances, sample_graphs
 
 MAPS = ("grid", "random-directed", "two-islands", "zero-weights", "one-way", "parallel-arcs", "one-vertex")
 
@@ -182,6 +183,24 @@ def test_a_wrong_distance_takes_its_source_out(host_device, monkeypatch):
         }
     ]
     assert (component["sources"], component["proven"]) == (713, 712)
+
+
+@pytest.mark.parametrize(("sources", "table"), [("all", 0), (1, [0, 1, 2])])
+def test_a_path_too_long_is_an_error_with_its_reason(device, sources, table):
+    """Drawn by this seed, the only source of the second case is one whose paths fit."""
+    graph = Graph.from_arcs("too-far", 3, [0, 1, 2], [1, 2, 0], [MAX_WEIGHT, 1, 1])
+    passes, found, _, distances = study(device, graph, sources=sources, table=table, seed=5)
+    assert [one["status"] for one in passes] == ["ok", "error"]
+    assert passes[1]["reason"] == LENGTHS["uint32"].too_long
+    assert (passes[1]["proven"], passes[1]["sources"]) == (1, 3 if sources == "all" else 1)
+    assert {one["source"] for one in found if one["proven"]} == {1}
+    assert {one["source"] for one in distances if one["proven"]} == ({1} if table else set())
+
+
+def test_a_detour_too_long_does_not_matter(host_device):
+    passes, _, _, _ = study(host_device, detour_too_long(), table=[0])
+    assert [(one["status"], one["reason"]) for one in passes] == [("ok", "")] * 2
+    assert passes[1]["proven"] == passes[1]["sources"]
 
 
 def test_sums_that_do_not_follow_from_the_distances_are_refused(host_device, monkeypatch):

@@ -20,7 +20,7 @@ from relaxometer.device import Device, stopwatch
 from relaxometer.graphs.components import component_labels
 from relaxometer.graphs.graph import UNREACHED, Graph
 from relaxometer.graphs.resident import ResidentGraph
-from relaxometer.measure.reductions import Reductions, reduce_all
+from relaxometer.measure.reductions import Reductions, outcome_of, reduce_all
 from relaxometer.measure.study import OUTCOME, WHERE, Row, outcome, study_table
 from relaxometer.problems.sssp import PROBLEM
 from relaxometer.problems.sssp._distance_proof import DistanceProver
@@ -204,8 +204,15 @@ class _AllPairs:
             "prepare_ms": contraction.ms + transposition.ms,
             "time_ms": timer.ms,
             "proven": int(found.proven.sum()),
-            **outcome(found.reason or _difference(unproven, found) or again.reason),
+            **self._outcome(unproven, found, again),
         }
+
+    def _outcome(self, unproven: Reductions, found: Reductions, again: _SweepsAgain) -> Row:
+        if found.reason:
+            return {"status": found.status, "reason": found.reason}
+        if difference := _difference(unproven, found):
+            return outcome(difference)
+        return {"status": again.status, "reason": again.reason}
 
     def _make_tables(self, found: Reductions, again: _SweepsAgain) -> None:
         graph = self._graph
@@ -234,12 +241,12 @@ def _difference(one: Reductions, other: Reductions) -> str:
 class _SweepsAgain:
     """Proven distances from a few sources, after the passes, which keep none.
 
-    `reason` says why some were refused; it is empty if none were.
+    `status` and `reason` are those of `Reductions`.
     """
 
     def __init__(self, solver: phast_many.Solver, prover: DistanceProver) -> None:
         self._solver, self._prover = solver, prover
-        self.reason = ""
+        self.status, self.reason = "ok", ""
 
     def _rows(self, sources: Vertices) -> Iterator[tuple[Any, npt.NDArray[np.bool_]]]:
         """Yield the distances from up to k sources, device array (n_vertices, n_sources), and which hold."""
@@ -247,8 +254,13 @@ class _SweepsAgain:
             part = sources[begin : begin + self._solver.k]
             sweeps = self._solver.sweep(part)
             proof = self._prover.check(sweeps.sources, sweeps.labels)
-            self.reason = self.reason or proof.certificate.reason
+            self._note(*outcome_of(proof, self._solver, sweeps, len(part)))
             yield sweeps.labels[0][:, : len(part)], ~proof.wrong[: len(part)]
+
+    def _note(self, status: str, reason: str) -> None:
+        """Keep the first reason."""
+        if not self.reason:
+            self.status, self.reason = status, reason
 
     def between(self, sources: Vertices, targets: Vertices) -> tuple[Words, npt.NDArray[np.bool_]]:
         """Return distances, ndarray of shape (n_sources, n_targets), and which sources' are proven."""
@@ -271,7 +283,7 @@ class _SweepsAgain:
             right.append(holds)
         is_right = np.concatenate(right) & (np.concatenate(far) == eccentricity)
         if not is_right.all():
-            self.reason = self.reason or "a second sweep gave another eccentricity"
+            self._note("invalid", "a second sweep gave another eccentricity")
         return pa.array(np.concatenate(ends).astype(np.uint32), mask=~is_right)
 
 

@@ -8,10 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from relaxometer.device import Device
-from relaxometer.problems.sssp._distance_proof import DistanceProver
+from relaxometer.graphs.lengths import LENGTHS
+from relaxometer.problems.sssp._distance_proof import DistanceProver, Proof
 from relaxometer.problems.sssp.phast import phast_many
 
 Words = npt.NDArray[np.uint32]
+
+TOO_LONG = LENGTHS["uint32"].too_long
 
 MEMORY_SHARE = 4
 """Distances that wait for their proof take at most one over this of the device's memory."""
@@ -37,14 +40,16 @@ class Reductions:
         The sum of the distances to all reached vertices.
     proven : ndarray of shape (n_sources,), bool
         Whether the distances were proven and these numbers found again from them.
-    reason : str
-        Why not; empty if all are proven, or if no proof was asked for.
+    status, reason : str
+        Why not: ``error`` if a path is too long, else ``invalid``. ``ok`` and empty if all are proven,
+        or if no proof was asked for.
     """
 
     reached: Words
     eccentricity: Words
     farness: npt.NDArray[np.uint64]
     proven: npt.NDArray[np.bool_]
+    status: str = "ok"
     reason: str = ""
 
     @classmethod
@@ -71,7 +76,7 @@ def reduce_all(
     device, n = solver.device, solver.n_vertices
     order = np.argsort(solver.position_of(sources), kind="stable")
     size = _sources_at_once(solver, device, prover is not None)
-    labels, reasons = None, []
+    labels, refused = None, []
     found = Reductions.of(len(sources))
     for begin in range(0, len(sources), size):
         places = order[begin : begin + size]
@@ -87,13 +92,27 @@ def reduce_all(
             ]
             agrees = device.asnumpy(agree[0] & agree[1] & agree[2])
             proven = (agrees & ~proof.wrong)[: len(places)]
-            reasons += [proof.certificate.reason] * (not proof.certificate.holds)
-            reasons += ["sums differ from those of the proof"] * (not agrees.all())
+            if not proof.certificate.holds:
+                refused.append(outcome_of(proof, solver, sweeps, len(places)))
+            elif not agrees.all():
+                refused.append(("invalid", "sums differ from those of the proof"))
         found.reached[places] = device.asnumpy(sweeps.reached)[: len(places)]
         found.eccentricity[places] = device.asnumpy(sweeps.farthest)[: len(places)]
         found.farness[places] = device.asnumpy(sweeps.total)[: len(places)]
         found.proven[places] = proven
-    return replace(found, reason=reasons[0] if reasons else "")
+    # A wrong distance matters more than a path that is too long.
+    status, reason = min(refused, key=lambda one: one[0] != "invalid", default=("ok", ""))
+    return replace(found, status=status, reason=reason)
+
+
+def outcome_of(
+    proof: Proof, solver: phast_many.Solver, sweeps: phast_many.Sweeps, n_sources: int
+) -> tuple[str, str]:
+    """Return status and reason of sweeps whose labels were stored and checked."""
+    if proof.certificate.holds:
+        return "ok", ""
+    too_long = solver.met_too_long(sweeps, n_sources)
+    return proof.certificate.outcome(overflowed=too_long, too_long=TOO_LONG, rule="overstretched")
 
 
 def _sources_at_once(solver: phast_many.Solver, device: Device, stored: bool) -> int:

@@ -277,6 +277,10 @@ class Solver:
         self._sweep[sums](*launch, shared_mem=self._shared_bytes)
         return sweeps
 
+    def met_too_long(self, sweeps: Sweeps, n_sources: int) -> bool:
+        """Return whether some path of sweeps whose labels were stored is too long for its type."""
+        return self._finish(sweeps, n_sources, predecessors=False)[1]
+
     def _batches(self, sweeps: Sweeps, count: int, positions: Any) -> Any:
         """Return the struct ``Batches`` of ``phast_many.cu``."""
         xp = self._graph.device.xp
