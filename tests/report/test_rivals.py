@@ -415,6 +415,13 @@ class TestProfile:
         figure = profiles.performance_profiles(pd.concat([self.TABLE, bfs, one]))
         assert [axes.get_title(loc="left") for axes in figure.axes] == ["SSSP: 3 graphs", "BFS: 2 graphs"]
 
+    def test_query_sets_of_two_names_are_not_two_graphs(self):
+        sets = [
+            self.TABLE.assign(problem="routes", queries=name, queries_hash=name) for name in ("near", "far")
+        ]
+        figure = profiles.performance_profiles(pd.concat(sets))
+        assert figure.axes[0].get_title(loc="left") == "routes: 6 pairs of a graph and query sets"
+
     def test_graphs_on_which_one_program_is_alone_do_not_count(self):
         table = profile_table({"tiled": (1, 2, 9), "r-boost": (10, 8, None)})
         figure = profiles.performance_profiles(table)

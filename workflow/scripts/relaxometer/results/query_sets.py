@@ -13,12 +13,13 @@ from relaxometer.results.rows import KEY
 
 def answer_sets(timings: pd.DataFrame) -> pd.Series:
     """Return whether each search answers a query set: its row says so, or its problem does."""
-    problems = [name for name in timings["problem"].unique() if _takes_queries(name)]
+    problems = [name for name in timings["problem"].unique() if takes_queries(name)]
     named = timings["queries"].notna() if "queries" in timings else False
     return timings["problem"].isin(problems) | named
 
 
-def _takes_queries(problem: str) -> bool:
+def takes_queries(problem: str) -> bool:
+    """Return whether a search of a problem answers a query set; False for one that is not installed."""
     try:
         return load_problem(problem).queries is not None
     except UserError:  # a problem of one's own, whose folder was not added

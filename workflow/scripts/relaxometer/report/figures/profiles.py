@@ -18,6 +18,7 @@ from relaxometer.report.figures.looks import Look, looks_of
 from relaxometer.report.figures.names import full_names, label
 from relaxometer.report.figures.style import empty_figure, entitle, new_figure, plain_log
 from relaxometer.report.targets import graphs_of, swept
+from relaxometer.results.query_sets import takes_queries
 from relaxometer.results.races import RACE, relative_times
 from relaxometer.results.samples import share_at_or_under
 
@@ -64,7 +65,9 @@ def performance_profiles(timings: pd.DataFrame) -> Figure:
     looks = looks_of(timings[["variant", "rival"]].itertuples(index=False, name=None))
     for axes, (problem, rows) in zip(panels[:, 0], profiles.items(), strict=True):
         _draw_profile(axes, rows, looks)
-        axes.set_title(f"{label(problem)}: {rows['graph'].nunique()} graphs", loc="left", fontsize=9.5)
+        # The query sets of each name are a race of their own.
+        races = "pairs of a graph and query sets" if takes_queries(problem) else "graphs"
+        axes.set_title(f"{label(problem)}: {rows['graph'].nunique()} {races}", loc="left", fontsize=9.5)
     entitle(figure, title, _finding(profiles))
     return figure
 
