@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import re
 import shutil
 import subprocess
@@ -21,7 +22,7 @@ from relaxometer.results import bundle_file
 from relaxometer.results.board import board
 from relaxometer.results.bundle import pack
 from relaxometer.results.published import SAMPLES
-from relaxometer.results.recorded import Recorded
+from relaxometer.results.recorded import CONTEXT, Recorded
 from synthetic_runs import query_sets, quiet, rival, searches, spread
 
 
@@ -287,6 +288,24 @@ def test_a_folder_of_results_cannot_be_kept(tmp_path):
     with pytest.raises(UserError, match="is a folder; expected a bundle"):
         write([folder], tmp_path / "board", keep=True)
     assert not (tmp_path / "board").exists()
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "line"),
+    [
+        ("run", "sssp", "run is 'sssp'; expected problem/graph/variant"),
+        ("device_kind", "abacus", "device_kind is 'abacus'; expected one of cuda, host, cpu"),
+        ("reference_ms.before", "fast", "reference_ms.before is 'fast'; expected a time or null"),
+    ],
+)
+def test_a_bundle_with_another_context_is_refused_in_one_line(published, tmp_path, key, value, line):
+    found = bundle_file.read(published / "one.zip")
+    context = found.json(CONTEXT)
+    context["runs"][0][key] = value
+    members = found.members | {CONTEXT: json.dumps(context).encode()}
+    bundle_file.write(tmp_path / "one.zip", found.manifest.model_dump(exclude={"members"}), members)
+    with pytest.raises(UserError, match=re.escape(line)):
+        write([tmp_path / "one.zip"], tmp_path / "board", keep=True)
 
 
 def test_two_bundles_of_one_name_are_not_both_kept(published, tmp_path, monkeypatch):

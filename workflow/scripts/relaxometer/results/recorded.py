@@ -14,7 +14,7 @@ from relaxometer.core.errors import UserError, quoted
 from relaxometer.core.files import MAKE_AGAIN, RESTORE, read_json, reading
 from relaxometer.results import bundle_file
 from relaxometer.results.checked import check_times, checked
-from relaxometer.results.contexts import Flat
+from relaxometer.results.contexts import CLOCKS, Flat
 from relaxometer.results.published import RENAMED, SAMPLES, read_samples, read_timings
 from relaxometer.results.query_sets import renumbered
 
@@ -118,7 +118,23 @@ def expanded(merged: Mapping[str, Any]) -> list[Flat]:
     common, runs = merged.get("common", {}), merged.get("runs", [])
     if not isinstance(runs, list) or not all(isinstance(one, Mapping) for one in (common, *runs)):
         raise ValueError("expected keys and values in common, and a list of them in runs")
-    return [{**common, **one} for one in runs]
+    contexts = [{**common, **one} for one in runs]
+    for context in contexts:
+        _check_context(context)
+    return contexts
+
+
+def _check_context(context: Flat) -> None:
+    if str(context.get(RUN)).count("/") != 2:
+        raise ValueError(f"{RUN} is {quoted(context.get(RUN))}; expected problem/graph/variant")
+    if context.get("device_kind") not in CLOCKS:
+        raise ValueError(
+            f"device_kind is {quoted(context.get('device_kind'))}; expected one of {', '.join(CLOCKS)}"
+        )
+    for key, value in context.items():
+        is_time = isinstance(value, int | float | None) and not isinstance(value, bool)
+        if key.startswith("reference_ms.") and not is_time:
+            raise ValueError(f"{key} is {quoted(value)}; expected a time or null")
 
 
 def _from_folder(name: str, folder: Path) -> Recorded:
