@@ -265,7 +265,7 @@ def test_the_job_writes_every_table(host_device, tmp_path):
     ]
     parameters = {"sources": "all", "table": 2, "seed": 1}
     written = tmp_path / "passes.parquet"
-    assert run_study("all_pairs", parameters, sample_graphs()["grid"], host_device, written) == {"ok"}
+    assert run_study("all_pairs", parameters, sample_graphs()["grid"], "host", written) == {"ok"}
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
         path.rpartition("/")[2] for path in one.paths
     )

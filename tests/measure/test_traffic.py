@@ -1,11 +1,14 @@
 """Changes of weights: every answer is proven against the new ones, and every failure has a reason."""
 
+import time
+
 import numpy as np
 import pytest
 
 from relaxometer.device import DeviceOutOfMemory
 from relaxometer.graphs.graph import MAX_WEIGHT, Graph
 from relaxometer.graphs.lengths import LENGTHS
+from relaxometer.measure.sources import sources_table
 from relaxometer.measure.traffic import TABLE, measure_traffic, slowed
 from relaxometer.problems.sssp.dijkstra import dijkstra_cpu
 from relaxometer.problems.sssp.phast import phast
@@ -16,7 +19,7 @@ VARIANTS = ["phast", "near-far", "dijkstra-cpu"]
 
 def changes(device, graph, variants=VARIANTS, **given):
     options = {"rounds": 2, "searches": 3, "share": 0.3, "factor": 4.0, "seed": 1} | given
-    return measure_traffic(graph, device, variants=variants, **options).to_pylist()
+    return measure_traffic(graph, device.kind, variants=variants, **options).to_pylist()
 
 
 def grid():
@@ -38,26 +41,34 @@ def test_every_round_of_every_variant_is_a_row_and_every_answer_proven(device):
     assert kinds == {"phast": device.kind, "near-far": device.kind, "dijkstra-cpu": "cpu"}
 
 
-def test_all_variants_get_the_same_weights_and_each_round_others(host_device, monkeypatch):
-    seen = {"phast": [], "dijkstra-cpu": []}
+def test_all_variants_get_the_same_weights_and_each_round_others(host_device, monkeypatch, tmp_path):
+    """Variants search in processes of their own, so they leave what they see in files."""
     customize, construct = phast.Solver.customize, dijkstra_cpu.Solver.__init__
 
+    def see(name, weights):
+        np.save(tmp_path / f"{name}-{len(list(tmp_path.iterdir())):02}", weights)
+
     def customizing(self, weights):
-        seen["phast"].append(weights.tolist())
+        see("phast", weights)
         customize(self, weights)
 
     def constructing(self, graph, parameters):
-        seen["dijkstra-cpu"].append(graph.host.weights.tolist())
+        see("dijkstra", graph.host.weights)
         construct(self, graph, parameters)
 
     monkeypatch.setattr(phast.Solver, "customize", customizing)
     monkeypatch.setattr(dijkstra_cpu.Solver, "__init__", constructing)
     graph = grid()
     rows = changes(host_device, graph, ["phast", "dijkstra-cpu"], rounds=3)
-    assert seen["dijkstra-cpu"] == [graph.weights.tolist(), *seen["phast"]]
+    seen = {
+        name: [np.load(file) for file in sorted(tmp_path.glob(f"{name}-*"))] for name in ("phast", "dijkstra")
+    }
+    # Before the changes, a first solver loads the code and a second one is measured.
+    expected = [graph.weights, graph.weights, *seen["phast"]]
+    np.testing.assert_array_equal(seen["dijkstra"], expected)
     assert len({tuple(weights) for weights in seen["phast"]}) == 3
     for row, weights in zip(rows[:3], seen["phast"], strict=True):
-        assert row["slowed"] == (np.array(weights) != graph.weights).sum()
+        assert row["slowed"] == (weights != graph.weights).sum()
 
 
 def test_a_share_of_the_arcs_is_slowed_up_to_the_factor_and_the_largest_weight():
@@ -145,20 +156,37 @@ def test_a_path_too_long_is_an_error_with_its_reason(host_device):
     assert {row["reason"] for row in rows} == {LENGTHS["uint32"].too_long}
 
 
+def test_a_variant_that_hangs_costs_its_own_rows_only(host_device, monkeypatch):
+    original, calls = phast.Solver.customize, []
+
+    def hanging(self, weights):
+        calls.append(weights)
+        if len(calls) == 2:
+            time.sleep(1000)
+        original(self, weights)
+
+    monkeypatch.setattr(phast.Solver, "customize", hanging)
+    rows = changes(host_device, grid(), ["phast", "dijkstra-cpu"], timeout_s=3)
+    assert [row["status"] for row in rows] == ["ok", "timeout", "ok", "ok"]
+    assert rows[1]["reason"] == "not finished within timeout_s = 3"
+
+
 def test_a_wrong_answer_is_reported_although_a_later_path_is_too_long(host_device, monkeypatch):
     original, starts = dijkstra_cpu.Solver.solve, []
+    graph = Graph.from_arcs("far", 3, [0, 1, 2], [1, 2, 0], [MAX_WEIGHT // 2, 1, 1])
+    first = sources_table(graph, 3, 1)["source"][0].as_py()
 
     def wrong(self, source, phases=None):
         answer = original(self, source, phases)
         starts.append(source)
-        if len(starts) == 2:  # the first of the round; the one before warms up
+        if len(starts) == 3:  # two searches warm up
+            assert source == first
             answer.distance[source] = 1
         return answer
 
     monkeypatch.setattr(dijkstra_cpu.Solver, "solve", wrong)
-    graph = Graph.from_arcs("far", 3, [0, 1, 2], [1, 2, 0], [MAX_WEIGHT // 2, 1, 1])
     (row,) = changes(host_device, graph, ["dijkstra-cpu"], rounds=1, share=1.0, factor=1000.0)
     assert row["status"] == "invalid"
-    assert row["reason"].startswith(f"source {starts[1]}: rule ")
+    assert row["reason"].startswith(f"source {first}: rule ")
     assert (row["searches"], row["proven"]) == (3, 1)
     assert row["first_ms"] > 0

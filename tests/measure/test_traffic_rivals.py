@@ -9,7 +9,6 @@ import pytest
 from relaxometer.core.errors import UserError
 from relaxometer.core.files import write_table
 from relaxometer.graphs.graph import Graph
-from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.measure import traffic_rival
 from relaxometer.measure.clocks import CONVERT_NS, COPY_NS, Span
 from relaxometer.measure.traffic import measure_traffic, slowed
@@ -63,7 +62,7 @@ int main(int count, char** arguments) { return rival::serve<Changing>(count, arg
 
 
 @pytest.fixture
-def rows(tmp_path, monkeypatch, host_device):
+def rows(tmp_path, monkeypatch):
     """A function that measures a rival of the given code after two variants, and returns its rows."""
     monkeypatch.chdir(tmp_path)
 
@@ -84,7 +83,7 @@ def rows(tmp_path, monkeypatch, host_device):
         }
         table = measure_traffic(
             graph,
-            host_device,
+            "host",
             variants=["dijkstra-cpu"],
             rounds=ROUNDS,
             searches=3,
@@ -234,13 +233,11 @@ class Ready:
         ("C++", 10**6, 2.0 + 40 - 6),
     ],
 )
-def test_a_compiled_adapter_has_less_time_to_convert_new_weights(
-    host_device, tmp_path, language, arcs, update_ms
-):
+def test_a_compiled_adapter_has_less_time_to_convert_new_weights(tmp_path, language, arcs, update_ms):
     whole = Graph("fan", np.array([0, arcs, arcs]), np.ones(arcs, np.uint32), np.ones(arcs, np.uint32))
     take_ns = {"Python": CONVERT_NS, "C++": COPY_NS}[language]
     rival = RivalInTraffic(Ready(), PROBLEM, ["distance"], {"version": "1"}, tmp_path, take_ns)
-    row = rival.take(ResidentGraph.upload(host_device, whole))
+    row = rival.take(whole)
     assert row["update_ms"] == pytest.approx(update_ms, abs=0.1)
     assert row["facts"] == "version=1 customize_ms=2 weights_ms=40.000"
 

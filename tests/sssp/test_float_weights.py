@@ -297,10 +297,10 @@ class TestStudies:
         )
         assert rows[0]["proven"] == 2
 
-    def test_traffic(self, host_device, graph):
+    def test_traffic(self, graph):
         given = {"rounds": 1, "searches": 2, "share": 0.5, "factor": 3.0, "seed": 1}
         rows = measure_traffic(
-            graph, host_device, variants=["near-far", "dijkstra-cpu", "phast"], **given
+            graph, "host", variants=["near-far", "dijkstra-cpu", "phast"], **given
         ).to_pylist()
         assert [row["status"] for row in rows] == ["ok", "ok", "skipped"]
         assert rows[2]["reason"] == f"takes weights of type uint32, not {graph.weights.dtype}"

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from relaxometer.core.scripting import job
-from relaxometer.device import get_device
 from relaxometer.graphs.graph import read_graph
 from relaxometer.measure.studies import run_study
 from relaxometer.problems.problem import add_folders
@@ -15,6 +14,6 @@ with job(snakemake):
         snakemake.params.study,
         snakemake.params.parameters,
         read_graph(Path(snakemake.input[0]).parent) if snakemake.input else None,
-        get_device(snakemake.params.device),
+        snakemake.params.device,
         Path(snakemake.output[0]),
     )

@@ -35,7 +35,6 @@ from relaxometer.core.files import write_table
 from relaxometer.core.supervision import Child, ChildDied, Link
 from relaxometer.datasets.build import build_graph
 from relaxometer.datasets.build_batch import build_batch
-from relaxometer.device import get_device
 from relaxometer.device.cuda import may_be_there
 from relaxometer.distributed.launch import launch
 from relaxometer.graphs.batch import Batch, read_batch
@@ -184,7 +183,7 @@ def jobs_of(plan: Plan, name: str | None) -> dict[str, Job]:
     def study(kind: str) -> Job:
         path = Path(STUDIES[kind].path.format(graph=name))
         parameters = STUDIES[kind].parameters(plan)
-        return Job(path, lambda graph: run_study(kind, parameters, graph, get_device(device), path))
+        return Job(path, lambda graph: run_study(kind, parameters, graph, device, path))
 
     jobs = {
         f"{run.problem} {name} {run.variant}" + f" round {number}" * (number > 1): variant(run, number)

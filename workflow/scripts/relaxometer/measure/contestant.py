@@ -12,6 +12,8 @@ Each request is one word and its argument, a source, the number of a query set, 
 - ``warm_up``: ``search_ms``, by the host's clock;
 - ``solve``: ``time_ms``, ``download_ms``, ``phases``, ``overflowed``, the ``columns`` with name, dtype and
   shape, ``graph`` after the search, and ``throttled``; then the columns themselves;
+- ``reweight``, in the study of new weights (`traffic.py`), to the next weights of the graph: the ``way`` they
+  were taken, ``update_ms``, and ``graph``, fingerprints of the graph that has them;
 - ``cost``, with sources: the fields of :class:`relaxometer.measure.measurement.Costs`;
 - ``instrument``: ``phases``, each with its mode, updated vertices, relaxed arcs and ``time_ms``;
 - ``context``: ``after``, the state of the device, and ``reference_ms``.
@@ -25,7 +27,7 @@ import contextlib
 import dataclasses
 import itertools
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -48,6 +50,11 @@ from relaxometer.problems.phases import Phase
 from relaxometer.problems.problem import add_folders, load_problem
 from relaxometer.problems.queries import QuerySets
 
+Weights = npt.NDArray[Any]
+
+CUSTOMIZED, PREPARED = "customized", "prepared anew"
+"""How new weights are taken."""
+
 
 def serve(
     link: Link,
@@ -56,11 +63,12 @@ def serve(
     device: str,
     folders: Sequence[str],
     queries: QuerySets | None = None,
+    changes: Iterable[Weights] = (),
 ) -> None:
     """Answer requests until there are no more or one fails."""
     try:
         add_folders(folders)
-        contestant = _VariantProcess(run, graph, device, queries)
+        contestant = _VariantProcess(run, graph, device, queries, iter(changes))
     except UserError as error:
         link.reply(status="usage", reason=str(error))
         return
@@ -94,8 +102,15 @@ def _failure(error: BaseException) -> dict[str, str]:
 class _VariantProcess:
     """One variant on one graph."""
 
-    def __init__(self, run: Run, graph: Graph | Batch, device: str, queries: QuerySets | None = None) -> None:
-        self._run, self._host, self._queries = run, graph, queries
+    def __init__(
+        self,
+        run: Run,
+        graph: Graph | Batch,
+        device: str,
+        queries: QuerySets | None,
+        changes: Iterator[Weights],
+    ) -> None:
+        self._run, self._host, self._queries, self._changes = run, graph, queries, changes
         self._module = variants.load_solver(run.problem, run.solver)
         self.runs_on = self._module.Solver.runs_on
         self.device = get_device(device)
@@ -124,6 +139,8 @@ class _VariantProcess:
                 self._solver.solve(start)
                 self.device.synchronize()
             link.reply(search_ms=search.ms)
+        elif what == "reweight":
+            link.reply(**self._reweight())
         elif what == "cost":
             link.reply(**self._cost(argument))
         elif what == "instrument":
@@ -176,6 +193,25 @@ class _VariantProcess:
             self._solver = self._module.Solver(self._arrived, self._run.solver_parameters)
             self.device.synchronize()
         return {"prepare_ms": prepare.ms, "resolved": self._solver.resolved}
+
+    def _reweight(self) -> dict[str, Any]:
+        """Customize the solver with the next weights, which have arrived, or prepare it anew."""
+        assert isinstance(self._host, Graph)
+        weights = next(self._changes)
+        # Numba would compile anew for arrays that differ in this.
+        weights.setflags(write=self._host.weights.flags.writeable)
+        changed = ResidentGraph.upload(self.device, dataclasses.replace(self._host, weights=weights))
+        self._fingerprint = Fingerprint(changed)
+        fingerprints = self._fingerprint.take()
+        customizes = hasattr(self._solver, "customize")
+        with stopwatch() as update:
+            if customizes:
+                self._solver.customize(weights if self.runs_on == "cpu" else changed.weights)
+            else:
+                self._solver = self._module.Solver(changed, self._run.solver_parameters)
+            self.device.synchronize()
+        way = CUSTOMIZED if customizes else PREPARED
+        return {"way": way, "update_ms": update.ms, "graph": fingerprints}
 
     def _solve(self, source: int | None) -> tuple[dict[str, Any], list[npt.NDArray[Any]]]:
         """Time a search; return the reply and the columns of the answer."""

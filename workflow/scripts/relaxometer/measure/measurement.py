@@ -7,11 +7,10 @@ proves, and neither sees the other. This process opens no device.
 from __future__ import annotations
 
 import itertools
-import math
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -27,10 +26,9 @@ from relaxometer.core.environment import cpu_model, environment
 from relaxometer.core.errors import Failed, UserError
 from relaxometer.core.files import write_json, write_table
 from relaxometer.core.progress import Progress
-from relaxometer.core.supervision import Child, ChildDied
 from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.graph import Graph
-from relaxometer.measure.proofs import Search, serve_proofs
+from relaxometer.measure.proofs import Search, certificate_of, prove_all
 from relaxometer.measure.sources import untimed_vertices
 from relaxometer.plan.models import RivalRun, Run
 from relaxometer.problems.certificate import Certificate
@@ -329,21 +327,15 @@ class _Job:
     def prove(self) -> None:
         """Prove the answers that are not proven yet, in a process that has the device to itself."""
         searches, self._unproven = self._unproven, []
-        arguments = self._problem, self._graph, self._device, searches, self._queries
-        with Child(serve_proofs, *arguments) as child:
-            try:
-                self._result.context = child.ask(math.inf) | self._result.context
-            except ChildDied as death:
-                raise UserError(f"{self._what}: the prover {death} when it opened the device") from death
-            for search in searches:
-                try:
-                    proof = child.ask(math.inf, next=True)
-                except ChildDied as death:
-                    proof = {"status": "error", "reason": str(death)}
-                if "status" in proof:
-                    search.row |= {"status": proof["status"], "reason": f"the proof: {proof['reason']}"}
-                else:
-                    self._settle(search, proof)
+        context, proofs = prove_all(
+            self._what, self._problem, self._graph, self._device, searches, self._queries
+        )
+        self._result.context = context | self._result.context
+        for search, proof in zip(searches, proofs, strict=True):
+            if "status" in proof:
+                search.row |= {"status": proof["status"], "reason": f"the proof: {proof['reason']}"}
+            else:
+                self._settle(search, proof)
 
     def finish(self) -> Measurement:
         """Return the results."""
@@ -452,10 +444,8 @@ class _Job:
 
     def _settle(self, search: Search, proof: dict[str, Any]) -> None:
         """Complete the row of a search with the proof of its answer."""
-        certificate = Certificate(proof.pop("violations"), proof.pop("first"), proof.pop("item"))
-        changed = ", ".join(
-            name for name, value in self._fingerprints.items() if search.graph.get(name) != value
-        )
+        certificate = certificate_of(proof)
+        changed = changes_of(self._fingerprints, search.graph)
         key = self._key(search.row["source"], search.row["repetition"])
         violations = {f"rule_{rule}": count for rule, count in certificate.violations.items()}
         self._result.certificates.append(key | {"holds": certificate.holds and not changed} | violations)
@@ -463,7 +453,7 @@ class _Job:
         is_rival = isinstance(self._run, RivalRun)
         status, reason = answer_status(search.overflowed, certificate, too_long, is_rival=is_rival)
         if changed:
-            status, reason = "invalid", f"changed the graph: {changed}"
+            status, reason = "invalid", changed
         search.row |= proof
         if status != "ok" or "status" not in search.row:
             search.row |= {"status": status, "reason": reason}
@@ -532,6 +522,12 @@ class _Job:
                 if (source, repetition) not in done:
                     row = {**self._key(source, repetition), "status": status, "reason": reason}
                     self._result.runs.append(row)
+
+
+def changes_of(loaded: Mapping[str, int], after: Mapping[str, int]) -> str:
+    """Return which arrays of its graph a contestant has changed, by their fingerprints; empty if none."""
+    changed = ", ".join(name for name, value in loaded.items() if after.get(name) != value)
+    return changed and f"changed the graph: {changed}"
 
 
 def answer_status(

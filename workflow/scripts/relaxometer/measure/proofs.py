@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from relaxometer.core.supervision import Link
+from relaxometer.core.errors import UserError
+from relaxometer.core.supervision import Child, ChildDied, Link
 from relaxometer.device import Device, get_device, stopwatch
 from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.graphs.resident_batch import ResidentBatch
+from relaxometer.problems.certificate import Certificate
 from relaxometer.problems.problem import Problem
 from relaxometer.problems.queries import QuerySets
 
@@ -26,7 +30,7 @@ class Search:
     root: int | None
     answer: dict[str, npt.NDArray[Any]]
     overflowed: bool
-    graph: dict[str, int]
+    graph: dict[str, int] = field(default_factory=dict)
 
     @property
     def nbytes(self) -> int:
@@ -81,12 +85,64 @@ class Prover:
         }
 
 
+def prove_all(
+    what: str,
+    problem: Problem,
+    graph: Graph | Batch,
+    device: str,
+    searches: Sequence[Search] = (),
+    queries: QuerySets | None = None,
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Prove the answers of searches in a process that has the device to itself.
+
+    Parameters
+    ----------
+    what : str
+        Names the run in messages.
+    problem : Problem
+    graph : Graph or Batch
+    device : {"auto", "cuda", "host"}
+        The calling process must not have opened CUDA, which does not survive a fork.
+    searches : sequence of Search
+    queries : QuerySets, optional
+
+    Returns
+    -------
+    context : dict
+        ``device_kind`` and ``device``.
+    proofs : list of dict
+        As :meth:`Prover.prove` returns them, or ``status`` and ``reason`` of a proof that failed.
+
+    Raises
+    ------
+    UserError
+        If the device cannot be opened.
+    """
+    proofs = []
+    with Child(serve_proofs, problem, graph, device, searches, queries) as child:
+        try:
+            context = child.ask(math.inf)
+        except ChildDied as death:
+            raise UserError(f"{what}: the prover {death} when it opened the device") from death
+        for _ in searches:
+            try:
+                proofs.append(child.ask(math.inf, next=True))
+            except ChildDied as death:
+                proofs.append({"status": "error", "reason": str(death)})
+    return context, proofs
+
+
+def certificate_of(proof: dict[str, Any]) -> Certificate:
+    """Take the certificate out of a proof."""
+    return Certificate(proof.pop("violations"), proof.pop("first"), proof.pop("item"))
+
+
 def serve_proofs(
     link: Link,
     problem: Problem,
     graph: Graph | Batch,
     device: str,
-    searches: list[Search],
+    searches: Sequence[Search],
     queries: QuerySets | None,
 ) -> None:
     """Prove the answers of `searches`; a forked process finds them in its memory."""

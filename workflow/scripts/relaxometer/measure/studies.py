@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from relaxometer.core.files import write_json, write_table
-from relaxometer.device import Device
+from relaxometer.device import get_device
 from relaxometer.graphs.graph import Graph
 from relaxometer.plan.models import Config
 
@@ -41,6 +41,8 @@ class Study:
         A study without graphs is made if the report redraws one of these papers.
     further : tuple of str
         Names of the files in the same folder that hold the second table and those that follow.
+    opens_device : bool
+        Whether `measure` gets an open device, or only its kind, for the processes that it starts.
     describe : callable, optional
         Returns a line of text for a row of the first table, as the verdict names it. None if rows have no
         status.
@@ -52,6 +54,7 @@ class Study:
     parameters: Callable[[Plan], dict[str, Any]] = lambda plan: {"seed": plan.config.seed}
     papers: frozenset[str] = frozenset()
     further: tuple[str, ...] = ()
+    opens_device: bool = True
     describe: Callable[[Mapping[Any, Any]], str] | None = None
 
     @property
@@ -88,7 +91,8 @@ def _section(name: str) -> Callable[[Plan], dict[str, Any]]:
 def _traffic(plan: Plan) -> dict[str, Any]:
     """Return the parameters of the study of new weights: its rivals are whole runs, of all graphs."""
     rivals = [run.model_dump() for run in plan.traffic_rivals]
-    return _section("traffic")(plan) | {"rivals": rivals, "rival_folders": plan.config.rivals}
+    given = {"timeout_s": plan.config.timing.timeout_s, "rivals": rivals, "rival_folders": plan.config.rivals}
+    return _section("traffic")(plan) | given
 
 
 STUDIES = {
@@ -111,6 +115,7 @@ STUDIES = {
         "relaxometer.measure.traffic:measure_traffic",
         lambda config: config.traffic.graphs,
         _traffic,
+        opens_device=False,
         describe=_change_of_weights,
     ),
     "all_pairs": Study(
@@ -144,12 +149,13 @@ STUDIES = {
 
 
 def run_study(
-    name: str, parameters: Mapping[str, Any], graph: Graph | None, device: Device, path: Path
+    name: str, parameters: Mapping[str, Any], graph: Graph | None, device: str, path: Path
 ) -> Statuses:
-    """Make a study and write its result to `path`, and its further tables to the same folder."""
+    """Make a study on a kind of device and write its result to `path`, further tables to the same folder."""
     study = STUDIES[name]
     module, _, function = study.measure.partition(":")
-    given = (graph, device) if "{graph}" in study.path else (device,)
+    opened = get_device(device) if study.opens_device else device
+    given = (graph, opened) if "{graph}" in study.path else (opened,)
     result = getattr(importlib.import_module(module), function)(*given, **parameters)
     if isinstance(result, dict):
         write_json(result, path)

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 
 from relaxometer.core.errors import Failed
 from relaxometer.core.progress import Progress
-from relaxometer.device import Device, DeviceOutOfMemory
+from relaxometer.device import DeviceOutOfMemory
 from relaxometer.graphs.graph import Graph
 from relaxometer.problems.variants import Skipped
 
 Row = dict[str, Any]
+
+
+class Where(Protocol):
+    """A device, or what is known of one that another process has opened."""
+
+    kind: str
+    name: str
+
 
 OUTCOME = [("status", pa.string()), ("reason", pa.string())]
 """Columns of every study of a graph: a status as that of a run, and the reason if it is not ``ok``."""
@@ -23,7 +31,7 @@ WHERE = [("device_kind", pa.string()), ("device", pa.string())]
 
 
 def study_table(
-    name: str, graph: Graph, device: Device, schema: pa.Schema, keys: Sequence[Row], results: Iterator[Row]
+    name: str, graph: Graph, device: Where, schema: pa.Schema, keys: Sequence[Row], results: Iterator[Row]
 ) -> pa.Table:
     """Collect the results of a study of one graph.
 
@@ -32,7 +40,7 @@ def study_table(
     name : str
         The study's name in progress messages.
     graph : Graph
-    device : Device
+    device : Device or Where
     schema : Schema
     keys : sequence of dict
         One per row: the first columns after the graph's name.

@@ -6,10 +6,9 @@ them as ``docs/rivals.md`` describes.
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -19,18 +18,18 @@ import pyarrow as pa
 
 from relaxometer.core.environment import cpu_model
 from relaxometer.core.errors import Failed, UserError
-from relaxometer.device import Device, DeviceOutOfMemory, stopwatch
 from relaxometer.graphs.graph import Graph
-from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.measure.contestant import CUSTOMIZED, PREPARED
 from relaxometer.measure.entrant import threads_of
-from relaxometer.measure.measurement import answer_status
+from relaxometer.measure.measurement import Found, answer_status, changes_of
+from relaxometer.measure.proofs import Search, certificate_of, prove_all
 from relaxometer.measure.sources import sources_table
-from relaxometer.measure.study import OUTCOME, WHERE, Row, completed, outcome, study_table
-from relaxometer.measure.traffic_rival import CUSTOMIZED, rival_in_traffic
-from relaxometer.plan.models import RivalRun
+from relaxometer.measure.study import OUTCOME, WHERE, Row, Where, completed, study_table
+from relaxometer.measure.traffic_rival import rival_in_traffic
+from relaxometer.measure.variant import Reweighted, open_variant
+from relaxometer.plan.models import Cost, RivalRun, Run, Timing
 from relaxometer.problems import sssp
-from relaxometer.problems.sssp.certify import SsspCertifier
-from relaxometer.problems.variants import Skipped, load_solver, refuse_weights
+from relaxometer.problems.variants import load_solver
 from relaxometer.rivals.definition import find_rivals
 
 TABLE = pa.schema(
@@ -56,34 +55,35 @@ TABLE = pa.schema(
 the time to take the weights, the time of the first search, the median of the others, the number of searches
 and of proven answers. Only rivals have a class of machine, threads, and facts, which the adapter reports."""
 
-PREPARED = "prepared anew"
 WAYS = CUSTOMIZED, PREPARED
 
 
 class TrafficContestant(Protocol):
-    """A variant or rival that searches a graph whose weights change.
+    """A variant or rival, in a process of its own, that searches a graph whose weights change."""
 
-    Attributes
-    ----------
-    is_rival : bool
-    """
+    def take(self, changed: Graph) -> Row:
+        """Take the weights of the changed graph; return the columns ``way``, ``update_ms`` and any facts."""
 
-    is_rival: bool
-
-    def take(self, changed: ResidentGraph) -> Row:
-        """Take the weights of a changed graph; return the columns ``way``, ``update_ms`` and any facts."""
-
-    def search(self, source: int) -> tuple[float, Sequence[Any], bool]:
-        """Search the changed graph; return the milliseconds, distances and predecessors, and any overflow."""
+    def search(self, source: int) -> Search:
+        """Search the changed graph; the row has ``time_ms``, and a ``reason`` if the graph was written to."""
 
 
 Opener = Callable[[], AbstractContextManager[TrafficContestant]]
 """Prepares a contestant with the weights of the graph before any change, and ends it with the block."""
 
 
+@dataclass
+class _Round:
+    """One change of the weights as a contestant met it; proven after the contestant has ended."""
+
+    changed: Graph
+    taken: Row
+    searches: list[Search]
+
+
 def measure_traffic(
     graph: Graph,
-    device: Device,
+    device: str,
     *,
     variants: Sequence[str],
     rounds: int,
@@ -91,6 +91,7 @@ def measure_traffic(
     share: float,
     factor: float,
     seed: int,
+    timeout_s: float = 600,
     rivals: Sequence[Mapping[str, Any]] = (),
     rival_folders: Sequence[str] = (),
 ) -> pa.Table:
@@ -102,7 +103,8 @@ def measure_traffic(
     Parameters
     ----------
     graph : Graph
-    device : Device
+    device : {"auto", "cuda", "host"}
+        The calling process must not have opened CUDA, which does not survive a fork.
     variants : sequence of str
         Solvers of `sssp`, with their default parameters.
     rounds : int
@@ -115,6 +117,8 @@ def measure_traffic(
         An arc is slowed by a factor drawn between 1 and this one.
     seed : int
         Draws weights, and sources as for single searches; these repeat if the graph has too few.
+    timeout_s : float
+        A variant is killed if its preparation, or a round, takes longer than this many seconds.
     rivals : sequence of mapping
         The content of a `RivalRun` each; those of other graphs are left out.
     rival_folders : sequence of str
@@ -128,31 +132,53 @@ def measure_traffic(
     names = [*variants, *(run.variant for run in runs)]
     keys = [{"variant": name, "round": number} for name in names for number in range(rounds)]
     sources = np.resize(sources_table(graph, searches, seed)["source"].to_numpy(), searches).tolist()
+    context, _ = prove_all(f"traffic {graph.name}", sssp.PROBLEM, graph, device)
+    where = _Place(context["device_kind"], context["device"])
+
+    def changes() -> Iterator[npt.NDArray[Any]]:
+        rng = np.random.default_rng(seed)
+        return (slowed(graph, share, factor, rng) for _ in range(rounds))
 
     def contestants() -> Iterator[tuple[Row, Opener]]:
         for name in variants:
-            module = load_solver("sssp", name)
-            where = _ON_CPU | {"device": cpu_model()} if module.Solver.runs_on == "cpu" else {}
-            yield where, partial(_prepared, module, graph, sources[0], device)
+            run = _run_of(name, graph, timeout_s)
+            on_cpu = load_solver("sssp", name).Solver.runs_on == "cpu"
+            place = _ON_CPU | {"device": cpu_model()} if on_cpu else {}
+            yield place, partial(_variant_in_traffic, run, graph, sources[0], device, changes())
         known = find_rivals(rival_folders) if runs else {}
-        for run in runs:
-            where = _place_of(run, device)
-            yield where, partial(rival_in_traffic, run, known[run.solver], graph, sources[0])
+        for rival in runs:
+            place = _place_of(rival, where)
+            yield place, partial(rival_in_traffic, rival, known[rival.solver], graph, sources[0])
 
     def rows() -> Iterator[Row]:
-        for where, opener in contestants():
-            rng = np.random.default_rng(seed)
-            changes = (slowed(graph, share, factor, rng) for _ in range(rounds))
-            for row in completed(_rounds(opener, graph, changes, sources, device), rounds):
-                yield row | where
+        for place, opener in contestants():
+            is_rival = "class" in place
+            found = _rounds(opener, graph, changes(), sources, device, is_rival=is_rival)
+            for row in completed(found, rounds):
+                yield row | place
 
-    return study_table("traffic", graph, device, TABLE, keys, rows())
+    return study_table("traffic", graph, where, TABLE, keys, rows())
+
+
+@dataclass
+class _Place:
+    kind: str
+    name: str
+
+
+def _run_of(name: str, graph: Graph, timeout_s: float) -> Run:
+    """Return the run of a variant with its default parameters."""
+    timing = Timing(timeout_s=timeout_s)
+    run = Run(
+        problem="sssp", graph=graph.name, variant=name, solver=name, parameters={}, timing=timing, cost=Cost()
+    )
+    return run.with_parsed(load_solver("sssp", name).Parameters.model_validate({}))
 
 
 _ON_CPU = {"device_kind": "cpu"}
 
 
-def _place_of(run: RivalRun, device: Device) -> Row:
+def _place_of(run: RivalRun, device: Where) -> Row:
     """Return the columns that say where a rival runs."""
     where: Row = {"class": run.kind, "threads": threads_of(run)}
     if run.kind != "gpu":
@@ -172,109 +198,98 @@ def slowed(graph: Graph, share: float, factor: float, rng: np.random.Generator) 
 
 
 def _rounds(
-    opener: Opener, graph: Graph, changes: Iterator[npt.NDArray[Any]], sources: list[int], device: Device
+    opener: Opener,
+    graph: Graph,
+    changes: Iterator[npt.NDArray[Any]],
+    sources: list[int],
+    device: str,
+    *,
+    is_rival: bool,
 ) -> Iterator[Row]:
-    """Let a contestant search after each change; yield one row per change."""
-    with _naming_its_failure(), opener() as contestant:
-        for weights in changes:
-            changed = ResidentGraph.upload(device, _own_copy(graph, weights))
-            device.synchronize()
-            taken = contestant.take(changed)
-            certifier = SsspCertifier(ResidentGraph.upload(device, replace(graph, weights=weights)))
-            times_ms, reasons = _search(contestant, certifier, changed, sources)
-            yield {
-                **taken,
-                "slowed": int((weights != graph.weights).sum()),
-                "first_ms": times_ms[0],
-                "tree_ms": float(np.median(times_ms[1:] or times_ms)),
-                "searches": len(sources),
-                "proven": reasons.count(""),
-                **outcome(next(filter(None, reasons), "")),
-            }
-
-
-def _own_copy(graph: Graph, weights: npt.NDArray[Any]) -> Graph:
-    """Return a graph that a variant may write to without changing what it is proven against.
-
-    Numba also compiles anew for arrays that cannot be written.
-    """
-    return replace(graph, offsets=graph.offsets.copy(), targets=graph.targets.copy(), weights=weights.copy())
-
-
-@contextmanager
-def _naming_its_failure() -> Iterator[None]:
-    """Turn an exception of a variant into `Failed`, so that the others are still measured."""
+    """Let a contestant search after each change; yield one row per change, and then raise its failure."""
+    made: list[_Round] = []
+    failure = None
     try:
-        yield
-    except (Skipped, DeviceOutOfMemory, OverflowError, Failed, UserError):
-        raise
-    except Exception as error:
-        traceback.print_exc()
-        reason = str(error).partition("\n")[0]
-        raise Failed(
-            "error", f"{type(error).__name__}: {reason}" if reason else type(error).__name__
-        ) from error
+        with opener() as contestant:
+            for weights in changes:
+                changed = replace(graph, weights=weights)
+                taken = contestant.take(changed)
+                made.append(_Round(changed, taken, [contestant.search(source) for source in sources]))
+    except Failed as error:
+        if error.status == "usage":
+            raise UserError(error.reason) from error
+        failure = error
+    for one in made:
+        status, reason, proven = _outcome(one, device, is_rival=is_rival)
+        times_ms = [search.row["time_ms"] for search in one.searches]
+        yield {
+            **one.taken,
+            "slowed": int((one.changed.weights != graph.weights).sum()),
+            "first_ms": times_ms[0],
+            "tree_ms": float(np.median(times_ms[1:] or times_ms)),
+            "searches": len(sources),
+            "proven": proven,
+            "status": status,
+            "reason": reason,
+        }
+    if failure:
+        raise failure
 
 
-def _search(
-    contestant: TrafficContestant, certifier: SsspCertifier, changed: ResidentGraph, sources: list[int]
-) -> tuple[list[float], list[str]]:
-    """Search from every source; return the times, and why each answer is refused, empty if it is proven.
-
-    Raises
-    ------
-    OverflowError
-        If a shortest path is too long, unless an answer before was wrong, which is told instead.
-    """
-    times_ms: list[float] = []
-    reasons: list[str] = []
-    for source in sources:
-        time_ms, columns, overflowed = contestant.search(source)
-        # A program on the CPU answers in the host's memory.
-        certificate = certifier.check(source, *map(changed.device.asarray, columns))
-        too_long, is_rival = changed.lengths.too_long, contestant.is_rival
-        status, reason = answer_status(overflowed, certificate, too_long, is_rival=is_rival)
-        if status == "error" and not any(reasons):
-            raise OverflowError(reason)
-        times_ms.append(time_ms)
-        reasons.append(reason and f"source {source}: {reason}")
-    return times_ms, reasons
+def _outcome(one: _Round, device: str, *, is_rival: bool) -> tuple[str, str, int]:
+    """Prove the answers of a round; return the status, its first reason, and how many are right."""
+    too_long = one.changed.lengths.too_long
+    _, proofs = prove_all(f"traffic {one.changed.name}", sssp.PROBLEM, one.changed, device, one.searches)
+    refused = []
+    for search, proof in zip(one.searches, proofs, strict=True):
+        if "status" in proof:
+            status, reason = proof["status"], f"the proof: {proof['reason']}"
+        elif "reason" in search.row:
+            status, reason = "invalid", search.row["reason"]
+        else:
+            certificate = certificate_of(proof)
+            status, reason = answer_status(search.overflowed, certificate, too_long, is_rival=is_rival)
+        if status == "invalid":
+            reason = f"source {search.root}: {reason}"
+        if status != "ok":
+            refused.append((status, reason))
+    # A wrong answer matters more than a path that is too long.
+    status, reason = min(refused, key=lambda one: one[0] != "invalid", default=("ok", ""))
+    return status, reason, len(proofs) - len(refused)
 
 
 @contextmanager
-def _prepared(module: Any, graph: Graph, source: int, device: Device) -> Iterator[TrafficContestant]:
-    """Prepare a variant for the graph before any change."""
-    refuse_weights(sssp.PROBLEM, module.Solver, graph)
-    first = ResidentGraph.upload(device, _own_copy(graph, graph.weights))
-    yield _Variant(module, first, source)
+def _variant_in_traffic(
+    run: Run, graph: Graph, source: int, device: str, changes: Iterator[npt.NDArray[Any]]
+) -> Iterator[TrafficContestant]:
+    """Start a variant, which prepares the graph before any change and searches once; end it after."""
+    with open_variant(run, sssp.PROBLEM, graph, device, changes=changes) as client:
+        client.begin()
+        client.prepare([source])
+        client.warm_up(source)
+        yield _Variant(client.reweight, client.solve)
 
 
 class _Variant:
-    """A variant with its default parameters; implements `TrafficContestant`."""
+    """A variant as the study sees it; implements `TrafficContestant`."""
 
-    is_rival = False
+    def __init__(
+        self,
+        reweight: Callable[[], Reweighted],
+        solve: Callable[[int], tuple[Found, dict[str, npt.NDArray[Any]]]],
+    ) -> None:
+        self._reweight, self._solve = reweight, solve
+        self._fingerprints: dict[str, int] = {}
 
-    def __init__(self, module: Any, graph: ResidentGraph, source: int) -> None:
-        self._module, self._graph = module, graph
-        self._on_cpu = module.Solver.runs_on == "cpu"
-        self._parameters = module.Parameters.model_validate({})
-        self._solver = module.Solver(graph, self._parameters)
-        self._solver.solve(source)
-        self._way = CUSTOMIZED if hasattr(self._solver, "customize") else PREPARED
+    def take(self, changed: Graph) -> Row:
+        """Have the variant take the next weights, which its process draws as this one did."""
+        taken = self._reweight()
+        self._fingerprints = taken.graph
+        return {"way": taken.way, "update_ms": taken.update_ms}
 
-    def take(self, changed: ResidentGraph) -> Row:
-        """Customize the solver, or prepare it anew."""
-        self._graph = changed
-        with stopwatch() as update:
-            if self._way == CUSTOMIZED:
-                self._solver.customize(changed.host.weights if self._on_cpu else changed.weights)
-            else:
-                self._solver = self._module.Solver(changed, self._parameters)
-            changed.device.synchronize()
-        return {"way": self._way, "update_ms": update.ms}
-
-    def search(self, source: int) -> tuple[float, Sequence[Any], bool]:
-        """Time a search."""
-        with stopwatch() if self._on_cpu else self._graph.device.timer() as timer:
-            answer = self._solver.solve(source)
-        return timer.ms, (answer.distance, answer.predecessor), answer.overflowed
+    def search(self, source: int) -> Search:
+        """Have a search timed, and receive its answer."""
+        found, answer = self._solve(source)
+        changed = changes_of(self._fingerprints, found.graph)
+        row = {"time_ms": found.time_ms, **({"reason": changed} if changed else {})}
+        return Search(row, source, answer, found.overflowed)

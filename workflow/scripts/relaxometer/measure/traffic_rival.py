@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from relaxometer.graphs.graph import Graph
-from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.measure.clocks import CONVERT_NS, COPY_NS, late_ms, time_to_convert
+from relaxometer.measure.contestant import CUSTOMIZED
 from relaxometer.measure.entrant import Entrant, Running, believed_ms
+from relaxometer.measure.proofs import Search
 from relaxometer.measure.study import Row
 from relaxometer.plan.models import RivalRun
 from relaxometer.problems.problem import Problem, load_problem
@@ -19,9 +19,6 @@ from relaxometer.rivals.answers import completed_answer, read_answer
 from relaxometer.rivals.definition import Rival
 from relaxometer.rivals.exchange import export
 from relaxometer.rivals.installation import installation
-
-CUSTOMIZED = "customized"
-"""How a rival takes new weights."""
 
 
 @contextmanager
@@ -87,9 +84,9 @@ class RivalInTraffic:
     ) -> None:
         self._running, self._problem, self._answers = running, problem, answers
         self._facts, self._folder, self._take_ns = facts, folder, take_ns
-        self._changed: ResidentGraph
+        self._changed: Graph
 
-    def take(self, changed: ResidentGraph) -> Row:
+    def take(self, changed: Graph) -> Row:
         """Have the rival convert the new weights, and then customize.
 
         The conversion is free within the time that its language needs for it, and the rest counts; the fact
@@ -97,7 +94,7 @@ class RivalInTraffic:
         """
         self._changed = changed
         self._running.extend()
-        weights = changed.host.weights
+        weights = changed.weights
         with tempfile.NamedTemporaryFile(dir=self._folder) as file:
             weights.astype("<u4", copy=False).tofile(file)
             file.flush()
@@ -109,9 +106,9 @@ class RivalInTraffic:
         told = " ".join(f"{name}={value}" for name, value in self._facts.items())
         return {"way": CUSTOMIZED, "update_ms": update_ms + early_ms, "facts": told}
 
-    def search(self, source: int) -> tuple[float, Sequence[Any], bool]:
+    def search(self, source: int) -> Search:
         """Time a search and the work that is left for the answer, and read the answer."""
-        running, host = self._running, self._changed.host
+        running, host = self._running, self._changed
         given = [column for column in self._problem.columns if column in self._answers]
         running.ping()
         with tempfile.TemporaryDirectory(dir=self._folder) as folder:
@@ -124,4 +121,5 @@ class RivalInTraffic:
         answer = completed_answer(self._problem, host, dict(columns), source)
         time_ms = believed_ms(theirs, span)
         convert_ms = time_to_convert(len(given) * host.n_vertices, 1)
-        return time_ms + late_ms(give, again, time_ms, convert_ms), list(answer.values()), overflowed
+        row = {"time_ms": time_ms + late_ms(give, again, time_ms, convert_ms)}
+        return Search(row, source, answer, overflowed)

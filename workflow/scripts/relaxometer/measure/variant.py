@@ -8,10 +8,10 @@ of the graph and imports nothing of the variant.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -54,13 +54,25 @@ def measure(
 ) -> Measurement:
     """Run a variant from every source; see :func:`relaxometer.measure.measurement.measure`."""
 
-    @contextmanager
-    def opener(run: Run, problem: Problem, graph: Graph | Batch) -> Iterator[_VariantClient]:
-        columns = problem.columns_on(graph)
-        with Child(contestant.serve, run, graph, device, added_folders(), queries) as child:
-            yield _VariantClient(child, columns, graph.n_vertices, run.timing.timeout_s, queries)
+    def opener(run: Run, problem: Problem, graph: Graph | Batch) -> AbstractContextManager[_VariantClient]:
+        return open_variant(run, problem, graph, device, queries)
 
     return measurement.measure(opener, run, graph, sources, device, number, queries)
+
+
+@contextmanager
+def open_variant(
+    run: Run,
+    problem: Problem,
+    graph: Graph | Batch,
+    device: str,
+    queries: QuerySets | None = None,
+    changes: Iterable[npt.NDArray[Any]] = (),
+) -> Iterator[_VariantClient]:
+    """Start a variant in a process of its own, and end it; `changes` are weights that it is asked to take."""
+    columns = problem.columns_on(graph)
+    with Child(contestant.serve, run, graph, device, added_folders(), queries, changes) as child:
+        yield _VariantClient(child, columns, graph.n_vertices, run.timing.timeout_s, queries)
 
 
 class _Column(Reply):
@@ -75,6 +87,14 @@ class _Found(Found):
 
 class _Warmed(Reply):
     search_ms: Milliseconds
+
+
+class Reweighted(Reply):
+    """How new weights were taken, the time, and the fingerprints of the graph that has them."""
+
+    way: Literal["customized", "prepared anew"]
+    update_ms: Milliseconds
+    graph: dict[str, int]
 
 
 class _Phases(Reply):
@@ -126,6 +146,10 @@ class _VariantClient:
         for column in found.columns:
             self._within(partial(self._child.receive_array, array=columns[column.name]))
         return found, columns
+
+    def reweight(self) -> Reweighted:
+        self.extend()
+        return Reweighted.read(self._ask(reweight=None))
 
     def instrument(self, source: int | None) -> list[Phase]:
         return _Phases.read(self._ask(instrument=source)).phases
