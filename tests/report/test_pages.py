@@ -257,7 +257,8 @@ class TestClaims:
 def test_parameters_have_the_description_of_the_class_that_they_come_from():
     about = {"file": "workflow/scripts/relaxometer/problems/bfs/hybrid_cpu.py"}
     _, documented = variant_pages._about(about)
-    assert documented["beta"].startswith("A larger value prolongs")
+    assert documented["beta"].meaning.startswith("A larger value prolongs")
+    assert documented["beta"].default == "14"
 
 
 class TestPareto:
@@ -387,6 +388,16 @@ class TestVariantPages:
         assert "<td>1024 (town); 0 (village)</td>" in text
         assert "<td>4096</td>" in text
         assert re.search(r'<div class="wide"><table>\s*<tr><th>Graph</th><th>Phases</th>', text)
+
+    def test_parameters_have_their_defaults_and_other_values_a_table_of_their_own(self):
+        table = searches("phast", spread(4)).assign(parameter_tasks=8, parameter_height=104)
+        text = html.unescape(self.page("phast", table))
+        assert re.search(r"<th>tasks</th><td>auto \(default\)</td><td>8</td><td>Parts besides the top", text)
+        assert re.search(r"<th>fill</th><td>16.0 \(default\)</td><td></td>", text)
+        assert re.search(
+            rf"{variant_pages.DERIVED}</p>\s*<table>\s*<tr><th>Name</th>.*\s*<tr><th>height</th><td>104<",
+            text,
+        )
 
     def test_a_rival_has_its_definition_and_no_phases(self):
         text = html.unescape(self.page("boost", rival("boost", spread(4)), searches("phast", spread(9))))

@@ -7,6 +7,7 @@ import html
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,7 @@ SMALL = 0.1
 
 EMULATED_ONLY = "It ran on the emulated device only, whose times are compared with no others."
 NOWHERE = "Nowhere: it is the fastest on every graph on which it finished in real time."
+DERIVED = "Other values that it reports:"
 UNFINISHED = "It did not finish on any graph in real time with every answer proven right."
 
 
@@ -130,8 +132,16 @@ def variant_page(
     return page(f"{name} ({label(program['problem'])})", "\n".join(parts))
 
 
-def _about(about: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-    """Return what a program is as HTML, and what its documentation says of its parameters."""
+@dataclass(frozen=True)
+class _Parameter:
+    """What a variant's source says of a parameter."""
+
+    default: str
+    meaning: str
+
+
+def _about(about: Mapping[str, str]) -> tuple[str, dict[str, _Parameter]]:
+    """Return what a program is as HTML, and its parameters."""
     if "file" not in about:
         return table(about.items()), {}
     text = _file(about["file"]).read_text(encoding="utf-8")
@@ -154,18 +164,32 @@ def _about(about: Mapping[str, str]) -> tuple[str, dict[str, str]]:
     return "\n".join([*said, table(rows)]), _documented(tree, "Parameters")
 
 
-def _documented(tree: ast.Module, name: str) -> dict[str, str]:
-    """Return what a class of parameters, of a module or imported by it, and its bases say of them."""
+def _documented(tree: ast.Module, name: str) -> dict[str, _Parameter]:
+    """Return the parameters of a class, of a module or imported by it, and of its bases."""
     for node in tree.body:
         if isinstance(node, ast.ClassDef) and node.name == name:
             bases = [_documented(tree, base.id) for base in node.bases if isinstance(base, ast.Name)]
-            own = parameter_docs(ast.get_docstring(node) or "")
-            return {key: text for one in (*bases, own) for key, text in one.items()}
+            docs, defaults = parameter_docs(ast.get_docstring(node) or ""), _defaults(node)
+            own = {key: _Parameter(defaults.get(key, ""), text) for key, text in docs.items()}
+            return {key: one for of_class in (*bases, own) for key, one in of_class.items()}
         if isinstance(node, ast.ImportFrom) and name in (alias.name for alias in node.names):
             spec = find_spec(node.module or "")
             if spec is not None and spec.origin:
                 return _documented(ast.parse(Path(spec.origin).read_text(encoding="utf-8")), name)
     return {}
+
+
+def _defaults(node: ast.ClassDef) -> dict[str, str]:
+    """Return the default of each field of a class, as it is written."""
+    found = {}
+    for one in node.body:
+        if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name) and one.value:
+            value = one.value
+            if isinstance(value, ast.Call) and value.args:  # Field(default, ...)
+                value = value.args[0]
+            is_text = isinstance(value, ast.Constant) and isinstance(value.value, str)
+            found[one.target.id] = ast.literal_eval(value) if is_text else ast.unparse(value)
+    return found
 
 
 def _code(text: str) -> str:
@@ -186,22 +210,23 @@ def parameter_docs(docstring: str) -> dict[str, str]:
     return found
 
 
-def _parameters(given: Mapping[str, str], documented: Mapping[str, str], ours: pd.DataFrame) -> str:
-    """Return a table of the parameters: as configured, in force, and what they do."""
+def _parameters(given: Mapping[str, str], documented: Mapping[str, _Parameter], ours: pd.DataFrame) -> str:
+    """Return a table of the parameters, and one of the other values that the program reports."""
     used = {
         column.removeprefix("parameter_"): _in_force(ours, column)
         for column in map(str, ours)
         if column.startswith("parameter_") and ours[column].notna().any()
     }
-    names = list(dict.fromkeys([*given, *documented, *used]))
-    if not names:
-        return "<p>It has none.</p>"
-    rows = [
-        (name, given.get(name, "default"), used.get(name, ""), documented.get(name, ""))
-        for name in names
-        if name in given or name in used or name in documented
-    ]
-    return table(rows, ("Parameter", "Configured", "In force", "What it does"))
+    derived = {name: value for name, value in used.items() if name not in documented and name not in given}
+    rows = []
+    for name in dict.fromkeys([*given, *documented]):
+        one = documented.get(name, _Parameter("", ""))
+        configured = given.get(name) or (f"{one.default} (default)" if one.default else "default")
+        rows.append((name, configured, used.get(name, ""), one.meaning))
+    parts = [table(rows, ("Parameter", "Configured", "In force", "Meaning"))] if rows else ["<p>None.</p>"]
+    if derived:
+        parts += [f'<p class="note">{DERIVED}</p>', table(derived.items(), ("Name", "Value"))]
+    return "\n".join(parts)
 
 
 def _in_force(ours: pd.DataFrame, column: str) -> str:
