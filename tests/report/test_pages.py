@@ -302,7 +302,9 @@ class TestPareto:
             ]
         )
         figure = pareto.preparation_against_search(table, "sssp")
-        assert "On the front: quick on 1 of 1, patient on 1 of 1" in figure.texts[1].get_text()
+        said = figure.texts[1].get_text()
+        assert "On the front: quick on 1 of 1, patient on 1 of 1" in said
+        assert "rivals" not in said
         (axes,) = [one for one in figure.axes if one.get_title(loc="left") == "town"]
         steps, *points = axes.lines
         assert list(steps.get_xdata()) == [pareto.LEAST_MS, 50]

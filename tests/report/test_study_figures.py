@@ -440,6 +440,14 @@ class TestChoice:
         timings = pd.concat([auto([1.0, 1.0, 100.0], "tiled"), searches("tiled", [1.0, 1.0])])
         assert choice.regrets(timings)["regret"].tolist() == [0]
 
+    def test_the_figure_has_few_searches_first(self):
+        counts = [100, 1, 1000]
+        ours = [auto([2.0] * 3, "tiled", count=count) for count in counts]
+        ours = [one.assign(variant=f"auto-{count}") for one, count in zip(ours, counts, strict=True)]
+        (axes,) = choice.regret_figure(pd.concat([*ours, searches("tiled", [2.0] * 3)])).axes
+        shown = [text.get_text() for text in axes.get_yticklabels()]
+        assert shown == ["town, 1,000", "town, 100", "town, 1"]  # from the bottom
+
     def test_the_table_says_what_why_and_at_what_cost(self):
         table = choice.regret_table(self.TIMINGS).set_index("Graph")
         assert table.loc["city"].to_dict() == {

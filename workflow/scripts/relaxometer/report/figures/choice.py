@@ -133,6 +133,7 @@ def regret_figure(timings: pd.DataFrame) -> Figure:
     table = regrets(timings)
     if table.empty:
         return empty_figure(title, in_short(table))
+    table = table.sort_values("searches", kind="stable")
     figure, axes = new_figure(ROW_INCHES * len(table) + 1.9)
     for y, row in enumerate(table.iloc[::-1].to_dict("records")):
         style, ratio = look(row["chosen"]), 1 + row["regret"]

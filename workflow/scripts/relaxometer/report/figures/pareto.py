@@ -182,9 +182,8 @@ def _finding(shown: pd.DataFrame) -> str:
     rest = f" and {len(counts) - 4} more" if len(counts) > 4 else ""
     explained = (
         "Grey steps: the Pareto front, the programs that no other one beats in both. Log scales; lower and "
-        "further left is better. Markers that would cover each other stand side by side. Real time only; "
-        "open markers: rivals"
-    )
+        "further left is better. Markers that would cover each other stand side by side. Real time only"
+    ) + ("; open markers: rivals" if shown["rival"].any() else "")
     return f"{explained}\nOn the front: {named}{rest}"
 
 
