@@ -327,9 +327,8 @@ class _Job:
     def prove(self) -> None:
         """Prove the answers that are not proven yet, in a process that has the device to itself."""
         searches, self._unproven = self._unproven, []
-        context, proofs = prove_all(
-            self._what, self._problem, self._graph, self._device, searches, self._queries
-        )
+        parts = [(self._graph, searches)]
+        context, proofs = prove_all(self._what, self._problem, parts, self._device, self._queries)
         self._result.context = context | self._result.context
         for search, proof in zip(searches, proofs, strict=True):
             if "status" in proof:

@@ -85,13 +85,12 @@ class Prover:
         }
 
 
+Part = tuple[Graph | Batch, Sequence[Search]]
+"""A graph, and searches on it."""
+
+
 def prove_all(
-    what: str,
-    problem: Problem,
-    graph: Graph | Batch,
-    device: str,
-    searches: Sequence[Search] = (),
-    queries: QuerySets | None = None,
+    what: str, problem: Problem, parts: Sequence[Part], device: str, queries: QuerySets | None = None
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Prove the answers of searches in a process that has the device to itself.
 
@@ -100,10 +99,9 @@ def prove_all(
     what : str
         Names the run in messages.
     problem : Problem
-    graph : Graph or Batch
+    parts : sequence of (Graph or Batch, sequence of Search)
     device : {"auto", "cuda", "host"}
         The calling process must not have opened CUDA, which does not survive a fork.
-    searches : sequence of Search
     queries : QuerySets, optional
 
     Returns
@@ -111,7 +109,7 @@ def prove_all(
     context : dict
         ``device_kind`` and ``device``.
     proofs : list of dict
-        As :meth:`Prover.prove` returns them, or ``status`` and ``reason`` of a proof that failed.
+        One per search: as :meth:`Prover.prove` returns it, or ``status`` and ``reason`` of a failed one.
 
     Raises
     ------
@@ -119,12 +117,12 @@ def prove_all(
         If the device cannot be opened.
     """
     proofs = []
-    with Child(serve_proofs, problem, graph, device, searches, queries) as child:
+    with Child(serve_proofs, problem, parts, device, queries) as child:
         try:
             context = child.ask(math.inf)
         except ChildDied as death:
             raise UserError(f"{what}: the prover {death} when it opened the device") from death
-        for _ in searches:
+        for _ in range(sum(len(searches) for _, searches in parts)):
             try:
                 proofs.append(child.ask(math.inf, next=True))
             except ChildDied as death:
@@ -138,26 +136,24 @@ def certificate_of(proof: dict[str, Any]) -> Certificate:
 
 
 def serve_proofs(
-    link: Link,
-    problem: Problem,
-    graph: Graph | Batch,
-    device: str,
-    searches: Sequence[Search],
-    queries: QuerySets | None,
+    link: Link, problem: Problem, parts: Sequence[Part], device: str, queries: QuerySets | None
 ) -> None:
-    """Prove the answers of `searches`; a forked process finds them in its memory."""
+    """Prove the answers of all searches in turn; a forked process finds them in its memory."""
     opened = get_device(device)
     link.reply(device_kind=opened.kind, device=opened.name)
-    if not searches:
-        return
-    prover: Prover | None = None
-    failure: dict[str, Any] = {}
-    try:
-        prover = Prover(problem, graph, opened, queries)
-    except MemoryError as error:
-        failure = _out_of_memory(error)
-    for _, search in zip(link.requests(), searches, strict=False):
-        link.reply(**(_proof(prover, search) if prover else failure))
+    requests = link.requests()
+    for graph, searches in parts:
+        prover: Prover | None = None
+        failure: dict[str, Any] = {}
+        if searches:
+            try:
+                prover = Prover(problem, graph, opened, queries)
+            except MemoryError as error:
+                failure = _out_of_memory(error)
+        for search in searches:
+            if next(requests, None) is None:
+                return
+            link.reply(**(_proof(prover, search) if prover else failure))
 
 
 def _proof(prover: Prover, search: Search) -> dict[str, Any]:

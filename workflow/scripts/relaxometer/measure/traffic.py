@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from typing import Any, Protocol
 
 import numpy as np
@@ -132,7 +133,7 @@ def measure_traffic(
     names = [*variants, *(run.variant for run in runs)]
     keys = [{"variant": name, "round": number} for name in names for number in range(rounds)]
     sources = np.resize(sources_table(graph, searches, seed)["source"].to_numpy(), searches).tolist()
-    context, _ = prove_all(f"traffic {graph.name}", sssp.PROBLEM, graph, device)
+    context, _ = prove_all(f"traffic {graph.name}", sssp.PROBLEM, [], device)
     where = _Place(context["device_kind"], context["device"])
 
     def changes() -> Iterator[npt.NDArray[Any]]:
@@ -219,8 +220,11 @@ def _rounds(
         if error.status == "usage":
             raise UserError(error.reason) from error
         failure = error
+    parts = [(one.changed, one.searches) for one in made]
+    proofs = iter(prove_all(f"traffic {graph.name}", sssp.PROBLEM, parts, device)[1] if made else [])
     for one in made:
-        status, reason, proven = _outcome(one, device, is_rival=is_rival)
+        of_round = list(islice(proofs, len(one.searches)))
+        status, reason, proven = _outcome(one, of_round, is_rival=is_rival)
         times_ms = [search.row["time_ms"] for search in one.searches]
         yield {
             **one.taken,
@@ -236,10 +240,9 @@ def _rounds(
         raise failure
 
 
-def _outcome(one: _Round, device: str, *, is_rival: bool) -> tuple[str, str, int]:
-    """Prove the answers of a round; return the status, its first reason, and how many are right."""
+def _outcome(one: _Round, proofs: Sequence[dict[str, Any]], *, is_rival: bool) -> tuple[str, str, int]:
+    """Return the status of a round, its first reason, and how many answers are right."""
     too_long = one.changed.lengths.too_long
-    _, proofs = prove_all(f"traffic {one.changed.name}", sssp.PROBLEM, one.changed, device, one.searches)
     refused = []
     for search, proof in zip(one.searches, proofs, strict=True):
         if "status" in proof:
