@@ -193,7 +193,7 @@ class Values(Section):
     Parameters
     ----------
     type : {"uint32", "float32", "float64", "int32"}, optional
-        Left out: uint32 with a `scale`, or if the file has integers only; otherwise float32.
+        By default uint32 with a `scale` or if the file has only integers, otherwise float32.
     scale : float, optional
         Values are multiplied by this factor; for an integer type they are then rounded. Without it, an
         integer type refuses fractions.

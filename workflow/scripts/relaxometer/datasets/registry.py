@@ -56,7 +56,7 @@ class DataFile(Section):
     path : str, optional
         A file on this machine instead of a download.
     sha256 : str, optional
-        Checksum of the file as downloaded. If left out, the first download that could be read fixes it.
+        Checksum of the file as downloaded. If left out, the first readable download fixes it.
     bytes : int, optional
         Size of the file as downloaded.
     """
@@ -145,7 +145,7 @@ class Dataset(DataFile, Generic[Parameters]):
     weight_unit : str, optional
         Unit of the weights.
     distances : {"uint64"}, optional
-        Type of distances, for weights of type uint32 with sums beyond 2**32 - 2. Left out: that of the
+        Type of distances, for weights of type uint32 with sums beyond 2**32 - 2. By default the type of the
         weights.
     vertices, arcs : int, optional
         Expected counts of the finished graph, or of the whole batch; other counts are an error.

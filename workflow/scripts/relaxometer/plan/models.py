@@ -64,11 +64,11 @@ class Timing(Section):
         Passes over all sources.
     rounds : int, optional
         Processes that measure a variant or rival, in mirrored order: A B C, then C B A. Each makes
-        `repetitions` / `rounds` passes, rounded up. Left out, they are 2, and 1 on the emulated device.
+        `repetitions` / `rounds` passes, rounded up. By default 2, and 1 on the emulated device.
     warmup : int
         Untimed searches of each process before its first pass, from vertices that are not timed; the first
-        completes `cold_ms`. Unless it is 0, one more precedes each search that follows one of less than 5 ms,
-        and a variant that is not emulated searches once before the preparation that is timed.
+        completes `cold_ms`. Unless this is 0, each search that follows one of less than 5 ms is preceded by
+        one more, and a variant that is not emulated searches once before the timed preparation.
     timeout_s : float
         A variant is killed if its preparation on a graph takes longer than this many seconds, or if all its
         searches do. A first preparation, in which its kernels compile, may take another minute.
@@ -100,9 +100,9 @@ class Cost(Section):
     Parameters
     ----------
     energy_s : float
-        Seconds of repeated searches over which the energy of one is measured, in each process, after a second
-        of the idle device. 0 leaves energy, clocks and the device's own count of its memory out; half
-        a second is too short for the counter of a GPU.
+        Seconds of repeated searches over which each process measures the energy of one, after a second with
+        the device idle. With 0, energy, clocks and the device's own count of its memory are not measured;
+        half a second is too short for a GPU's counter.
     """
 
     energy_s: Annotated[float, Field(ge=0, le=600, allow_inf_nan=False)] = 0.0
@@ -163,12 +163,12 @@ class RivalEntry(Section):
     rival : str, optional
         Name of the rival's folder; the entry's own name if left out.
     command : str, optional
-        Starts the adapter, words as in a shell: for a program that you have built.
+        Command that starts the adapter, split into words as in a shell: for a program that you have built.
     threads : int, optional
         Threads of a rival that runs on all cores; as many as there are cores if left out.
     tune : dict of str to list, optional
-        Parameters and the values to try. The fastest ones on two other sources are used, and an entry
-        without `tune` shows the defaults.
+        Parameters and the values to try. The fastest ones on two other sources are used, and an entry without
+        `tune` uses the defaults.
     graphs : list of str, optional
         Run only on these graphs.
     not_on : list of str
@@ -197,9 +197,9 @@ class Problem(Section):
     variants : dict of str to Variant or False
         Variants by name. An empty value means all defaults; False removes a variant of an earlier file.
     rivals : dict of str to RivalEntry or False
-        Other people's programs, in the same way. False removes all of an earlier file.
+        Third-party programs, in the same way. False removes all of an earlier file.
     queries : dict of str to section or False
-        Query sets by name, of `routes`. False removes a set of an earlier file.
+        Query sets of `routes`, by name. False removes a set of an earlier file.
     """
 
     graphs: list[Name] = []
@@ -306,8 +306,8 @@ class Traffic(Section):
         Solvers of `sssp`, with their default parameters. Those that cannot take new weights are prepared
         anew.
     rivals : dict of str to RivalEntry or False
-        Other people's programs that can take new weights, as under `rivals` of a problem; without `tune`, and
-        of `timing` only `timeout_s`, the limit of the preparation and of each round.
+        Third-party programs that can take new weights, as under `rivals` of a problem; without `tune`, and
+        with only `timeout_s` of `timing`, the limit of the preparation and of each round.
     share : float
         Share of the arcs that are slowed.
     factor : float

@@ -197,8 +197,8 @@ class FlowRandomParameters(Section):
     reach : int
         Longest span of a branch or loop, in vertices.
     without_order : bool
-        Leave out one arc, so that a vertex has arcs from larger vertices only: the order of the vertices then
-        is not one in which each has a predecessor before it.
+        Leave out one arc, so that one vertex has arcs only from larger vertices: then the order of the
+        vertices no longer gives each a predecessor before it.
     """
 
     vertices: VertexCount

@@ -21,8 +21,8 @@ class ReweightedParameters(Section):
     scale : float
         The graph's weights are multiplied by this factor; for an integer type they are then rounded.
     potentials : int
-        Each vertex draws a potential from 0 to this integer. An arc's weight grows by that of its tail less
-        that of its head: then many arcs are negative, and no cycle is. For int32.
+        Each vertex draws a potential from 0 to this integer. An arc's weight grows by the potential of its
+        tail minus that of its head: many arcs become negative, but no cycle does. For int32.
     seed : int
         Seed of the potentials.
     """

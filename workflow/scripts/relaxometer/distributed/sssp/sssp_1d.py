@@ -40,9 +40,9 @@ class Parameters(variants.Parameters):
         Distance of the limit beyond the nearest waiting vertex. "auto" is 32 (a warp) times the mean weight
         over the mean degree, after Davidson, Baxter, Garland and Owens (IPDPS 2014).
     local_phases : int
-        Phases that a rank runs at most on its own vertices before requests are exchanged. More phases save
-        exchanges if neighbours mostly belong to the same rank, as on a road map, and cost relaxations
-        otherwise.
+        Maximum number of phases that a rank runs on its own vertices before requests are exchanged. More
+        phases save exchanges if neighbours mostly belong to the same rank, as on a road map, and cost
+        relaxations otherwise.
     """
 
     delta: Annotated[int, Field(ge=1, lt=2**32)] | Literal["auto"] = "auto"

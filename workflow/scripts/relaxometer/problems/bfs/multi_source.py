@@ -44,9 +44,9 @@ class Parameters(SwitchingParameters):
     alpha, beta, way_back
         See :class:`SwitchingParameters`.
     order : {"auto", "degree", "given"}
-        Whether vertices are renumbered by falling degree. "auto": if there are hubs.
+        Whether vertices are renumbered by descending degree. "auto": if there are hubs.
     lag : int
-        In a bottom-up level, a source is searched from top-down if less than 1 / lag of the arcs that enter
+        In a bottom-up level, a source is still expanded top-down if less than 1 / lag of the arcs that enter
         open vertices leave its frontier.
     sources : int
         Maximum number of sources of :meth:`Solver.solve_many`; all answers are in memory at once.

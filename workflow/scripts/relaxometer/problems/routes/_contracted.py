@@ -25,8 +25,8 @@ class HierarchyParameters(variants.Parameters):
     fill : float
         Maximum arcs of the hierarchy per edge of the graph. Road maps have about 3.
     keep_order : bool
-        Keep the order of contraction in the cache of compiled kernels, and take it from there for the same
-        map with any weights. The preparation is then timed without it, except for the first time.
+        Keep the order of contraction in the cache of compiled kernels, and reuse it for the same map with any
+        weights. Then the timed preparation excludes finding the order, except the first time.
     """
 
     fill: PositiveFloat = Field(16.0)

@@ -37,8 +37,8 @@ class Parameters(variants.Parameters):
     Parameters
     ----------
     tree : {"auto", "union", "search"}
-        "union": any tree, by union-find. "search": a breadth-first tree by `hybrid`, so that few arcs need be
-        looked at. "auto": "search" if the graph says that it is undirected and has a vertex of 1,024 arcs.
+        "union": any tree, by union-find. "search": a breadth-first tree by `hybrid`, so that few arcs need to
+        be examined. "auto": "search" if the graph says that it is undirected and has a vertex of 1,024 arcs.
         A tree of more than 256 levels gives way to "union".
     """
 

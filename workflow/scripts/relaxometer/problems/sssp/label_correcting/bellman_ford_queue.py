@@ -54,7 +54,7 @@ class Parameters(variants.Parameters):
     capacity : int
         Vertices per queue, a power of two. Further vertices go to the common pool.
     keep : int
-        Vertices that a block keeps while the common pool has little.
+        Vertices that a block keeps while the common pool has few.
     """
 
     order: Literal["fifo", "slf", "lll", "slf-lll"] = "fifo"

@@ -37,7 +37,7 @@ class Parameters(variants.Parameters):
     delta : float or "auto"
         As for :mod:`relaxometer.problems.sssp.near_far.near_far`.
     target : int
-        A phase with fewer near entries than this takes further buckets along until it has enough.
+        A phase with fewer near entries than this adds further buckets until it has enough.
     sources : int
         Maximum number of sources of :meth:`Solver.solve_many`; all answers are in memory at once.
     """

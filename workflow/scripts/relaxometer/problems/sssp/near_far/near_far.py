@@ -50,10 +50,10 @@ class Parameters(variants.Parameters):
         over the mean degree on graphs of mean degree up to 8, 1.3 over it on others, divided by the
         coefficient of variation of the weights if that is above 1.
     block_target, grid_target : int
-        A phase of one block, or of all blocks, that has fewer near entries than this takes further buckets
-        along until it has enough.
+        A phase of one block, or of all blocks, that has fewer near entries than this adds further buckets
+        until it has enough.
     narrow : int or "auto"
-        One block goes on alone with fewer entries to expand than this; 0: never. "auto": 1024, or `wide` if
+        One block continues alone with fewer entries to expand than this; 0: never. "auto": 1024, or `wide` if
         that is less, on graphs of mean degree up to 8, and 0 on others.
     wide : int
         All blocks take over with more entries to expand than this; at least `narrow`.

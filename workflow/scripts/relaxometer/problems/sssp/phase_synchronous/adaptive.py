@@ -37,11 +37,11 @@ class Parameters(variants.Parameters):
     Parameters
     ----------
     to_all_us : float or "auto"
-        A phase over selected vertices that takes longer, in microseconds, switches to all vertices. The
-        paper used 350 on a Tesla K20c; "auto" tunes it to the device and the graph.
+        Switch to all vertices after a phase over selected vertices that takes longer than this, in
+        microseconds. The paper used 350 on a Tesla K20c; "auto" tunes it to the device and the graph.
     to_selected_us : float or "auto"
-        An all-vertex phase that takes less switches back. The paper used 330. "auto" tunes it, or keeps
-        the paper's ratio to `to_all_us` if that is given.
+        Switch back after an all-vertex phase that takes less than this. The paper used 330. "auto" tunes it,
+        or keeps the paper's ratio to `to_all_us` if that is given.
     """
 
     to_all_us: PositiveFloat | Literal["auto"] = Field("auto")

@@ -52,8 +52,8 @@ class Parameters(variants.Parameters):
     fill : float
         Maximum arcs of the hierarchy per edge of the graph. Road maps have about 3.
     keep_order : bool
-        Keep the order of contraction in the cache of compiled kernels, and take it from there for the same
-        map with any weights. The preparation is then timed without it, except for the first time.
+        Keep the order of contraction in the cache of compiled kernels, and reuse it for the same map with any
+        weights. Then the timed preparation excludes finding the order, except the first time.
     """
 
     tasks: PositiveInt | Literal["auto"] = Field("auto")

@@ -71,17 +71,17 @@ class Parameters(variants.Parameters):
     Parameters
     ----------
     cut : "auto", "ranges", "grow" or "bisection"
-        How the vertices are cut into tiles. "ranges": equal ranges of ids. "grow": equal ranges of an order
-        that keeps neighbours close, grown from 512 seeds. "bisection": repeated halving on the host,
+        How the vertices are partitioned into tiles. "ranges": equal ranges of ids. "grow": equal ranges of an
+        order that keeps neighbours close, grown from 512 seeds. "bisection": repeated halving on the host,
         for the fewest arcs between tiles; takes as long as hundreds of searches. "auto": ranges if at most a
         fifth of the arcs cross between them, else grow.
     delta : float or "auto"
         How far above the least waiting distance a tile raises its threshold, in mean weights. "auto": 20,
         divided by the square of the weights' coefficient of variation if that is above 1.
     leash : float, "none" or "auto"
-        How far the threshold of a tile may be above the least waiting distance of all tiles, in mean
-        weights. "auto": 1.5 times delta if the weights' coefficient of variation is above 1, else 3 times
-        delta if tiles are in global memory, else none.
+        How far the threshold of a tile may exceed the least waiting distance of all tiles, in mean weights.
+        "auto": 1.5 times delta if the weights' coefficient of variation is above 1, else 3 times delta if
+        tiles are in global memory, else none.
     tiles : int or "auto"
         "auto": one per multiprocessor, of at least 64 vertices, or two if tiles are in global memory.
     threads : int or "auto"
