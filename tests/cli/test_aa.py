@@ -105,7 +105,7 @@ def test_runs_of_one_process_are_said_to_be(plan, tmp_path, monkeypatch):
 def test_few_sources_make_no_pair(plan, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_runs(plan, np.random.default_rng(3), sd=0.005, sources=FEWEST - 1)
-    with pytest.raises(UserError, match="no two runs differ in their name only and have 6 samples"):
+    with pytest.raises(UserError, match="no two runs differ only in their name and have 6 samples"):
         aa.report(plan, 1.05)
 
 
@@ -133,7 +133,9 @@ def test_variants_that_auto_chose_are_not_told_apart_from_it():
     count, apart = sum(map(len, pairs)), len(aa.told_apart(pairs, alone=True))
     found = sum(aa.found_slowdowns(one, aa.SLOWDOWN) for one in (pairs, mirrored))
     corrected = aa.told_apart(pairs, alone=False)
-    said = f"{count} pairs, {apart} told apart one by one and {len(corrected)} after Holm; {found}"
+    said = (
+        f"{count} pairs, {apart} is told apart before and {len(corrected)} after Holm's correction; {found}"
+    )
     assert f"{said} of {2 * count}" in " ".join(
         (ROOT / "docs/statistics.md").read_text(encoding="utf-8").split()
     )

@@ -172,7 +172,7 @@ def test_sources_and_query_sets_of_another_configuration_are_drawn_anew(folder):
     }
     done = all_runs(folder, overlay)
     assert done.returncode == 0, done.stderr
-    said = "results/sources/small-grid.parquet: drawn for another configuration; drawn anew"
+    said = "results/sources/small-grid.parquet: drawn for another configuration; drawn again"
     assert done.stderr.splitlines() == [said]
     sources = pq.read_table(drawn)["source"].to_pylist()
     assert len(sources) == 2

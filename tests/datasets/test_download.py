@@ -359,7 +359,7 @@ def test_a_damaged_pin_is_one_line(server, destination, damage):
     destination.parent.mkdir()
     pin_of(destination).write_bytes(damage)
     message = refusal(server, destination, sha256=None)
-    assert message.endswith("expected a line '<sha256>  file.gr.gz'; delete it to accept the file anew")
+    assert message.endswith("expected a line '<sha256>  file.gr.gz'; delete it to accept the file")
     assert not server.asked
 
 
@@ -607,7 +607,7 @@ def test_a_second_process_waits_and_takes_the_file_of_the_first(server, destinat
             server.release.set()
             said = second.stderr.read()
     assert (first.returncode, second.returncode) == (0, 0)
-    assert waiting == "file.gr.gz: another process fetches it; waiting for it to end\n"
+    assert waiting == "file.gr.gz: another process is fetching it; waiting\n"
     assert said.startswith("file.gr.gz: 1.0 MB from another process, sha256 ")
     assert len(server.asked) == 1
     assert destination.read_bytes() == CONTENT

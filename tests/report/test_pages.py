@@ -183,15 +183,14 @@ class TestLead:
         table = pd.concat([searches("tiled", spread(2)), rival("boost", spread(10), prepare_ms=3.0)])
         outcome, certainty, machine = sentences(summary_of(table), table, "2026-01-02")
         assert (
-            "In one race of our best program against the best of others, our programs won 1: 5 times"
-            in outcome
+            "In one race of our best program against the best rival, our programs won 1: 5 times" in outcome
         )
         assert (
             "in SSSP on town (95% interval 4.6 to 5.43; tiled, 2 ms after 0.5 ms of preparation, " in outcome
         )
         assert "against boost 1.2, " in outcome
         assert "10 ms after 3 ms of preparation)" in outcome
-        assert "test over 12 samples that both have" in certainty
+        assert "test over 12 common samples tells" in certainty
         assert "48 of 48 answers were proven right" in certainty
         assert machine == "Measured on NVIDIA X and CPU X, 2026-01-02."
 
@@ -204,14 +203,14 @@ class TestLead:
         table = pd.concat([*lost, *theirs])
         outcome, *_ = sentences(summary_of(table), table)
         assert "In 3 races" in outcome
-        assert "programs of others won 2: 2 times as fast in SSSP on a" in outcome
+        assert "rivals won 2: 2 times as fast in SSSP on a" in outcome
         assert "to 3 times as fast in SSSP on b" in outcome
         assert "in 1 no difference is shown" in outcome
 
     def test_races_without_a_winner_are_not_counted_apart(self):
         table = pd.concat([searches("tiled", spread(1)), rival("boost", spread(1))])
         outcome, certainty, _ = sentences(summary_of(table), table)
-        assert outcome.endswith("against the best of others, no difference is shown.")
+        assert outcome.endswith("against the best rival, no difference is shown.")
         assert certainty == "48 of 48 answers were proven right."
 
     @pytest.mark.parametrize("status", ["skipped", "absent"])

@@ -202,7 +202,7 @@ def test_results_of_another_suite_do_not_replace_one(finished, tmp_path, monkeyp
     shutil.copytree("suite", tmp_path / "suite")
     before = published_files(tmp_path / "suite")
     smaller = {key: value for key, value in bundles.CONFIG.items() if key != "bfs"}
-    with pytest.raises(UserError, match="bfs small-grid hybrid-cpu: measured, but not of this configuration"):
+    with pytest.raises(UserError, match="bfs small-grid hybrid-cpu: measured, but not in this configuration"):
         publish(bundles.plan(smaller), Path("results"), tmp_path / "suite", made)
     assert published_files(tmp_path / "suite") == before
 

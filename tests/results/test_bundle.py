@@ -547,7 +547,7 @@ def test_another_generator_is_not_checked(packed, tmp_path):
 
     said = verify(rewritten(packed, tmp_path / "b.zip", lambda _: None, other_seed), tmp_path, "host")
     assert len(said.unchecked) == 1
-    assert "made here, it has other content" in said.unchecked[0]
+    assert "made here, its content differs" in said.unchecked[0]
 
 
 def test_answers_on_large_graphs_are_left_out(packed, tmp_path, monkeypatch):
@@ -575,7 +575,7 @@ def test_a_run_of_another_configuration_is_refused(packed, tmp_path, monkeypatch
     monkeypatch.chdir(packed.parent)
     config = {**bundles.CONFIG, "sssp": {"graphs": []}}
     other = bundles.Plan(config, bundles.ROOT / "resources/datasets.yaml", "test", gpu=False)
-    with pytest.raises(UserError, match="not of this configuration; name the suite that was run: SUITE="):
+    with pytest.raises(UserError, match="not in this configuration; name the suite that was run: SUITE="):
         pack(other, Path("results"), tmp_path / "b.zip", "b")
 
 

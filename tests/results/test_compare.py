@@ -163,7 +163,7 @@ def test_another_host_is_said_and_calibrated(yardstick, said):
         )
     base = recorded(quiet(), searches("tiled", spread(1)), **base_options)
     found = compare.compare(base, other_host(2.0, **now_options))
-    assert found.notes == [f"gpu: other hosts, NVIDIA X and NVIDIA Y; times calibrated by {said}"]
+    assert found.notes == [f"gpu: different hosts, NVIDIA X and NVIDIA Y; times calibrated by {said}"]
     assert found.lines["ratio"].tolist() == pytest.approx([1.0] * 13)
     slower = compare.compare(base, other_host(4.0, **now_options))
     assert set(slower.lines["verdict"]) == {compare.SLOWER}

@@ -46,7 +46,7 @@ def test_the_figure_has_a_panel_per_device_and_a_line_per_variant(lines):
 
 
 def test_an_empty_folder_is_an_error(tmp_path):
-    with pytest.raises(UserError, match=f"^{tmp_path}: no bundle in it; put some there"):
+    with pytest.raises(UserError, match=f"^{tmp_path}: contains no bundle; put some there"):
         write(tmp_path, tmp_path)
 
 

@@ -117,11 +117,11 @@ def report(plan: Plan, slowdown: float) -> str:
     races = list(pairs_of(plan, timings))
     pairs = sum(map(len, races))
     if not pairs:
-        raise UserError(f"no two runs differ in their name only and have {FEWEST} samples")
+        raise UserError(f"no two runs differ only in their name and have {FEWEST} samples")
     apart, corrected = told_apart(races, alone=True), told_apart(races, alone=False)
     found = found_slowdowns(races, slowdown)
     lines = [
-        f"{pairs} pairs of runs that differ in their name only",
+        f"{pairs} pairs of runs that differ only in their name",
         *(f"  {line}" for line in spreads(timings)),
         f"told apart: {len(apart)} ({len(apart) / pairs:.1%}); corrected for all of a race: {len(corrected)}",
         *(f"  {line}" for line in apart),
@@ -134,7 +134,7 @@ def main() -> None:
     """Print the outcome for the configuration files on the command line."""
     parser = argparse.ArgumentParser(
         prog="python -m relaxometer.cli.aa",
-        description="Compare runs that differ in their name only; in the workflow's folder, after the runs.",
+        description="Compare runs that differ only in their name; in the workflow's folder, after the runs.",
     )
     parser.add_argument("configfiles", nargs="+", type=Path, help="laid over config/config.yaml")
     parser.add_argument(

@@ -146,7 +146,7 @@ def _is_stale(path: Path, request: Request) -> bool:
     """Return whether a file was drawn for something else, and say so."""
     is_stale = not serves(path, request)
     if is_stale:
-        print(f"{path}: drawn for another configuration; drawn anew", file=sys.stderr)
+        print(f"{path}: drawn for another configuration; drawn again", file=sys.stderr)
     return is_stale
 
 
@@ -288,7 +288,7 @@ def _launch_several(runs: list[DistributedRun], plan: Plan, folder: Path, limit_
         if sources and not serves(sources, request):
             raise UserError(
                 f"{sources}: drawn for another configuration; delete it, and let snakemake --until "
-                "draw_sources draw it anew"
+                "draw_sources draw it again"
             )
         arguments = arguments_of(
             run,

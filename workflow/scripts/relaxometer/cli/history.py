@@ -20,7 +20,7 @@ def write(folder: Path, target: Path) -> list[Path]:
         raise UserError(f"{folder}: not a folder; put bundles (make bundle) into one")
     bundles = sorted(folder.glob("*.zip"))
     if not bundles:
-        raise UserError(f"{folder}: no bundle in it; put some there, NAME.zip: make bundle")
+        raise UserError(f"{folder}: contains no bundle; put some there: make bundle")
     lines = history([read_recorded(bundle) for bundle in bundles])
     files = [target / name for name in ("history.csv", "commits.csv", "history.svg")]
     write_csv(lines, files[0])

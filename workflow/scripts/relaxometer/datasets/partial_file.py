@@ -227,7 +227,7 @@ def _lock(handle: int, name: str) -> bool:
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        print(f"{name}: another process fetches it; waiting for it to end", file=sys.stderr, flush=True)
+        print(f"{name}: another process is fetching it; waiting", file=sys.stderr, flush=True)
         fcntl.flock(handle, fcntl.LOCK_EX)
         return True
     except OSError as error:

@@ -34,7 +34,7 @@ def pinned(file: Path) -> str | None:
         raise UserError(f"{path}: not readable ({error.strerror})") from None
     found = _HASH.match(content)
     if not found:
-        raise UserError(f"{path}: expected a line '<sha256>  {file.name}'; delete it to accept the file anew")
+        raise UserError(f"{path}: expected a line '<sha256>  {file.name}'; delete it to accept the file")
     return found[0].decode()
 
 

@@ -169,9 +169,7 @@ def _tables(plan: Plan, results: Path, described: Descriptions) -> tuple[pa.Tabl
                 raise UserError(f"{folder / file} is not there; run the workflow first: make run")
         timings = read_timings(folder / TIMINGS)
         if not len(timings):
-            raise UserError(
-                f"{results}: no searches to pack; a bundle holds none of those over several ranks"
-            )
+            raise UserError(f"{results}: no searches to pack; searches over several ranks are not bundled")
         return timings, {file: (folder / file).read_bytes() for file in files}
 
 
@@ -426,7 +424,7 @@ def _wrong_tables(found: BundleFile, samples: pd.DataFrame) -> list[str]:
     held = pd.MultiIndex.from_frame(certificates.loc[~broken, search])
     bare = finished[~pd.MultiIndex.from_frame(finished[search]).isin(held)]
     wrong = [
-        f"{_name(row)}: the search from {row['source']} is there twice"
+        f"{_name(row)}: the search from {row['source']} occurs twice"
         for row in samples[samples.duplicated(search)].drop_duplicates(KEY).to_dict("records")
     ]
     wrong += [
@@ -510,7 +508,7 @@ class _Maker:
                 made = build_graph(name, dataset, files=files, base=base if isinstance(base, Graph) else None)
         found = batches.content_hash(made) if isinstance(made, Batch) else graphs.content_hash(made)
         if found != entry.content_sha256:
-            raise UserError("made here, it has other content; check with the commit that the bundle names")
+            raise UserError("made here, its content differs; check with the commit that the bundle names")
         self.how[name] = "made from its files" if dataset.files else "generated"
         return made
 

@@ -252,7 +252,7 @@ def _unpacked(path: Path, content: bytes, *, intact: bool) -> tuple[dict[str, by
     if wrong or len(names) != len(members) + 1:
         raise UserError(
             f"{path}: changed since it was written: "
-            f"{escaped(', '.join(wrong[:5])) or 'a member is there twice'}"
+            f"{escaped(', '.join(wrong[:5])) or 'a member occurs twice'}"
         )
     if not intact:
         raise UserError(

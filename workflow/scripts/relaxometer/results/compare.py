@@ -226,7 +226,7 @@ def _line(
         line |= {f"{side}_ms": run["ms"], f"{side}_prepare_ms": run["prepare_ms"]}
     hashes = [one.graphs.get(key[1]) for one in (base, now)]
     if all(hashes) and hashes[0] != hashes[1]:
-        line |= {"verdict": OTHER_GRAPH, "note": "a graph of the same name with other content"}
+        line |= {"verdict": OTHER_GRAPH, "note": "a graph of the same name with different content"}
     elif after["status"] in NOT_TRIED:
         line |= {"verdict": NOT_RUN, "note": f"{after['status']}: {after['reason']}"}
     elif before["status"] in PROVEN and after["status"] not in PROVEN:
@@ -343,7 +343,7 @@ def _notes(base: Recorded, now: Recorded, yardsticks: Mapping[str, Yardstick]) -
     """Return what differs between the machines, and what was done about it."""
     before, after = base.devices(), now.devices()
     notes = [
-        f"{name}: other hosts, {before[name]} and {after[name]}; times calibrated by {one.what}"
+        f"{name}: different hosts, {before[name]} and {after[name]}; times calibrated by {one.what}"
         for name, one in yardsticks.items()
         if one.what
     ]

@@ -118,7 +118,7 @@ def run_of(plan: Plan, key: tuple[str, ...]) -> Run:
     """Return the run of a plan by problem, graph and variant; UserError if the plan has none."""
     if key not in plan.runs:
         raise UserError(
-            f"{' '.join(key)}: measured, but not of this configuration; name the suite that was run: SUITE="
+            f"{' '.join(key)}: measured, but not in this configuration; name the suite that was run: SUITE="
         )
     return plan.runs[key[0], key[1], key[2]]
 

@@ -68,7 +68,7 @@ def _without_order(n: int, tails: Vertices, heads: Vertices, seed: int) -> Ends:
         kept = ~(forward & (heads == v))
         if _all_reached(n, tails[kept], heads[kept]):
             return tails[kept], heads[kept]
-    raise UserError("without_order: no arc found whose loss spoils the order and leaves all vertices reached")
+    raise UserError("without_order: no arc found whose loss breaks the order and keeps all vertices reached")
 
 
 def _all_reached(n: int, tails: Vertices, heads: Vertices) -> bool:

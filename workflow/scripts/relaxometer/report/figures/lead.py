@@ -48,7 +48,7 @@ def _outcome(races: pd.DataFrame, timings: pd.DataFrame) -> str:
         return _fastest(races)
     said = [
         part
-        for side, who in ((OURS, "our programs"), (RIVAL, "programs of others"))
+        for side, who in ((OURS, "our programs"), (RIVAL, "rivals"))
         if (part := _wins(decided[decided["winner"] == side], side, who))
     ]
     ties = int((decided["winner"] == NEITHER).sum())
@@ -58,7 +58,7 @@ def _outcome(races: pd.DataFrame, timings: pd.DataFrame) -> str:
     if few:
         said.append(f"in {few} there are too few sources for a verdict")
     count = f"{len(decided)} races" if len(decided) > 1 else "one race"
-    return f"In {count} of our best program against the best of others, {'; '.join(said)}."
+    return f"In {count} of our best program against the best rival, {'; '.join(said)}."
 
 
 def _wins(won: pd.DataFrame, side: str, who: str) -> str:
@@ -112,7 +112,7 @@ def _certainty(races: pd.DataFrame, lines: pd.DataFrame, timings: pd.DataFrame) 
         return f"{said}."
     sources = decided["sources"]
     over = f"{sources.min():.0f}" + (f" to {sources.max():.0f}" if sources.min() < sources.max() else "")
-    return f"A test over {over} samples that both have tells each winner from the loser; {said}."
+    return f"A test over {over} common samples tells each winner from the loser; {said}."
 
 
 def _machine(lines: pd.DataFrame, measured: str) -> str:
