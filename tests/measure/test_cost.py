@@ -201,7 +201,7 @@ def test_a_variant_that_leaks_device_memory_is_seen(monkeypatch):
     result = measure(run_of(0), GRAPH, np.array([0, 1]), "host")
     assert {row["leaked_bytes"] for row in result.runs} == {4096}
     (warning,) = cost_warnings([result.context])
-    assert warning == "warning: sssp v on g keeps 4,096 bytes of device memory more in each search"
+    assert warning == "warning: sssp v on g leaks 4,096 bytes of device memory in each search"
 
 
 def test_memory_of_a_variant_adds_up_to_what_the_driver_counts(monkeypatch):

@@ -95,8 +95,7 @@ def test_drift_is_between_the_references_of_a_race_on_one_clock():
     ]
     assert found["drift"].tolist() == pytest.approx([0.04, 0.1])
     assert drift_warnings(runs) == [
-        "warning: sssp on town: the cpu drifted by 10% during the race: "
-        "a fixed piece of work took 5 to 5.5 ms"
+        "warning: sssp on town: the cpu drifted by 10% during the race: fixed work took 5 to 5.5 ms"
     ]
     page = provenance_page(merge_contexts(runs), {}, found, {})
     assert "<td>10.0%</td>" in page

@@ -135,7 +135,7 @@ def drift_warnings(contexts: Iterable[Mapping[str, Any]]) -> list[str]:
     lines = drift_lines(contexts)
     return [
         f"warning: {row.problem} on {row.graph}: the {row.clock} drifted by {row.drift:.0%} during the race: "
-        f"a fixed piece of work took {row.fastest_ms:.3g} to {row.slowest_ms:.3g} ms"
+        f"fixed work took {row.fastest_ms:.3g} to {row.slowest_ms:.3g} ms"
         for row in lines[lines["drift"] > MAX_DRIFT].itertuples()
     ]
 
@@ -149,11 +149,11 @@ def cost_warnings(contexts: Iterable[Mapping[str, Any]]) -> list[str]:
         where = f"{what} on {context['run'].get('graph')}" if cost else ""
         if cost.get("leaked_bytes"):
             lines[
-                f"warning: {where} keeps {cost['leaked_bytes']:,} bytes of device memory more in each search"
+                f"warning: {where} leaks {cost['leaked_bytes']:,} bytes of device memory in each search"
             ] = None
         if cost.get("throttled"):
             lines[
-                f"warning: {where}: clocks were held back during repeated searches: {cost['throttled']}"
+                f"warning: {where}: clocks were throttled during repeated searches: {cost['throttled']}"
             ] = None
     return list(lines)
 
