@@ -691,11 +691,14 @@ def test_a_missing_file_is_found_before_anything_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     entry = {"format": "dimacs", "path": "gone.gr"}
     config = {"datasets": {"mine": entry}, "sssp": {"graphs": ["mine"], "variants": {"phast": {}}}}
-    with pytest.raises(UserError, match=r"^my\.yaml: datasets\.mine: path 'gone\.gr' is not a file$"):
+    with pytest.raises(UserError, match=r"^my\.yaml: datasets\.mine\.path: 'gone\.gr' is not a file$"):
         Plan(config, REGISTRY, "my.yaml").check_files()
     (tmp_path / "gone.gr").touch()
     Plan(config, REGISTRY).check_files()
     Plan({"datasets": {"mine": {**entry, "path": "nowhere"}}}, REGISTRY).check_files()  # no run needs it
+    config["datasets"]["mine"] = {**entry, "coordinates": {"path": "."}}
+    with pytest.raises(UserError, match=r"^my\.yaml: datasets\.mine\.coordinates\.path: '\.' is not a file$"):
+        Plan(config, REGISTRY, "my.yaml").check_files()
 
 
 def routes(**queries):

@@ -236,6 +236,13 @@ class Dataset(DataFile, Generic[Parameters]):
         return [*own, *filter(None, (getattr(self, key) for key in _COMPANIONS))]
 
     @property
+    def paths(self) -> dict[str, str]:
+        """The files on this machine, by the key that names each."""
+        companions = {f"{key}.path": getattr(self, key) for key in _COMPANIONS}
+        given = {"path": self, **companions}
+        return {key: file.path for key, file in given.items() if file and file.path}
+
+    @property
     def has_coordinates(self) -> bool:
         """True if the vertices of the graph have coordinates.
 

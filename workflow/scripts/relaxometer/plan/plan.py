@@ -241,10 +241,10 @@ class Plan:
         needed += [run.graph for run in self.distributed.values() if run.graph]
         for name in needed:  # which grows by the graphs that others are extracted from
             dataset = self.datasets[name]
-            for path in (file.path for file in dataset.files if file.path):
+            for key, path in dataset.paths.items():
                 # The workflow may make what is below results/.
-                if not os.path.isfile(path) and Path(path).parts[0] != "results":  # noqa: PTH113 (never raises)
-                    raise UserError(f"{self.origin}: datasets.{name}: path {quoted(path)} is not a file")
+                if not os.path.isfile(path) and Path(path).parts[:1] != ("results",):  # noqa: PTH113 (never raises)
+                    raise UserError(f"{self.origin}: datasets.{name}.{key}: {quoted(path)} is not a file")
             if dataset.extracted_from:
                 needed.append(dataset.extracted_from)
         for name, sets in self.queries.items():
