@@ -37,6 +37,23 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
+    ("named", "hint"),
+    [
+        ("my_kernels/sssp", "name the folder above it"),
+        ("my_kernels/components", "name the folder above it"),
+        ("loose", "put a variant of sssp into a folder sssp"),
+    ],
+)
+def test_a_folder_without_problems_is_refused(folder, named, hint):
+    (folder / "sssp").mkdir()
+    for place in (folder / "sssp", folder.parent / "loose"):
+        shutil.copytree(folder / "components", place, ignore=lambda *_: ["__init__.py"], dirs_exist_ok=True)
+    with pytest.raises(UserError) as error:
+        Plan({**CONFIG, "kernels": [named]}, REGISTRY, "my.yaml")
+    assert str(error.value) == f"my.yaml: kernels: '{named}' holds no folders of problems; {hint}"
+
+
+@pytest.mark.parametrize(
     ("file", "text", "message"),
     [
         ("nothing/x.py", "", "my_kernels/nothing: unknown problem 'nothing'; known: sssp, bfs,"),

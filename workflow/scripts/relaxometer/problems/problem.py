@@ -216,7 +216,7 @@ def add_folders(folders: Iterable[str], origin: str = "config") -> None:
     Raises
     ------
     UserError
-        If a folder does not exist or contains a folder that is not a problem.
+        If a folder does not exist, or does not contain folders of problems only.
     """
     for folder in folders:
         try:
@@ -226,7 +226,12 @@ def add_folders(folders: Iterable[str], origin: str = "config") -> None:
             found = False
         if not found:
             raise UserError(f"{origin}: kernels: {quoted(folder)} is not a folder")
-        for inner in sorted(path for path in root.iterdir() if path.is_dir() and path.name[0] not in "._"):
+        inside = sorted(path for path in root.iterdir() if path.is_dir() and path.name[0] not in "._")
+        if not inside:
+            is_problem = root.name in problem_names() or (root / "__init__.py").is_file()
+            hint = "name the folder above it" if is_problem else "put a variant of sssp into a folder sssp"
+            raise UserError(f"{origin}: kernels: {quoted(folder)} holds no folders of problems; {hint}")
+        for inner in inside:
             if inner.name in problem_names():
                 _extend(f"relaxometer.problems.{inner.name}", inner)
             elif (inner / "__init__.py").is_file():
