@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import urlsplit
+
+URL = r"https?://[^/]+/.*[^/]"
+"""A URL that ends in a name."""
 
 MAX_BYTES = 200
 """Longest name; file systems take 255 bytes, and the downloader appends an ending of its own."""
@@ -33,7 +37,7 @@ def checked_url(url: str) -> str:
     """Return a URL that can be requested; ValueError with the reason for any other."""
     try:
         parts = urlsplit(url)
-        possible = parts.hostname and parts.port != 0 and url.isprintable()
+        possible = re.fullmatch(URL, url) and parts.hostname and parts.port != 0 and url.isprintable()
     except ValueError as error:
         raise ValueError(f"should be a URL like https://host/name.gr.gz ({error})") from None
     if not possible:

@@ -5,6 +5,7 @@ Snakemake imports this module each time it parses the workflow, so it imports no
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, TypeVar
@@ -29,15 +30,24 @@ from pydantic import (
 from relaxometer.core.errors import UserError, quoted
 from relaxometer.core.validation import Name, Section, Seed, explain, nearest, validated
 from relaxometer.core.yaml_files import read_yaml
-from relaxometer.datasets.file_names import checked_name, checked_url
+from relaxometer.datasets.file_names import URL, checked_name, checked_url
 from relaxometer.datasets.formats import Format, all_formats
 from relaxometer.datasets.parameters import NoParameters
 
-Url = Annotated[str, Field(pattern=r"^https?://[^/]+/.*[^/]$"), AfterValidator(checked_url)]
+
+def _checked_sha256(text: str) -> str:
+    if not re.fullmatch("[0-9a-f]{64}", text):
+        raise ValueError("should be 64 hexadecimal digits in lower case, as sha256sum prints")
+    return text
+
+
+Url = Annotated[str, AfterValidator(checked_url), Field(json_schema_extra={"pattern": f"^{URL}$"})]
 FileName = Annotated[
     str, AfterValidator(checked_name), Field(json_schema_extra={"pattern": r"^[^./\\{}][^/\\{}]*$"})
 ]
-Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Sha256 = Annotated[
+    str, AfterValidator(_checked_sha256), Field(json_schema_extra={"pattern": "^[0-9a-f]{64}$"})
+]
 Parameters = TypeVar("Parameters", bound=BaseModel)
 
 _COMPANIONS = ("coordinates", "edge_weights")
@@ -173,6 +183,17 @@ class Dataset(DataFile, Generic[Parameters]):
     parameters: Annotated[Parameters, WithJsonSchema({"type": "object"})] = Field({}, validate_default=True)
     extracted_from: Name | None = None
     _base_has_coordinates: bool = PrivateAttr(False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_parameters_in_their_section(cls, entry: Any) -> Any:
+        """Refuse a parameter of the format among the keys, which have other names that look like it."""
+        known = all_formats().get(str(entry.get("format"))) if isinstance(entry, Mapping) else None
+        for key in known.parameters.model_fields.keys() - cls.model_fields.keys() if known else ():
+            if key in entry:
+                of = f"a parameter of format {entry['format']!r}"
+                raise ValueError(f"`{key}` is {of}; write `parameters: {{ {key}: ... }}`")
+        return entry
 
     @field_validator("format")
     @classmethod
