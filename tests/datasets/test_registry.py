@@ -125,6 +125,8 @@ def test_terms_say_when_nothing_is_stated():
         ({"format": "dimacs", "urls": ["ftp://x.org/a.gr"]}, "mine.urls.0: 'ftp://x.org/a.gr' is invalid"),
         ({"format": "dimacs", "urls": ["https://x.org/"]}, "mine.urls.0: 'https://x.org/' is invalid"),
         ({"format": "dimacs"}, "datasets.mine: format 'dimacs' needs `path` or `urls`"),
+        ({**SMALL, "file": "a.gr"}, "datasets.mine: `file` names a download; leave it out, or give `url`"),
+        ({"format": "kanto-like", "seed": 1, "bytes": 9}, "'kanto-like' takes no `bytes`: it reads no file"),
         ({**SMALL, "seed": 3}, "datasets.mine: format 'dimacs' takes no `seed`"),
         ({**SMALL, "parameters": 3}, "datasets.mine.parameters: 3 is invalid: should be a section with keys"),
         ({**SMALL, "parameters": {"a": 1}}, "config: datasets.mine.parameters: a: unknown key"),

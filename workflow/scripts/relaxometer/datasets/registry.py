@@ -100,6 +100,8 @@ class DataFile(Section):
     def _is_in_one_place(self) -> DataFile:
         if self.path and self.urls:
             raise ValueError("give `path` or `urls`, not both")
+        if self.file is not None and not self.urls:
+            raise ValueError("`file` names a download; leave it out, or give `url`")
         return self
 
     @model_validator(mode="after")
@@ -238,6 +240,9 @@ class Dataset(DataFile, Generic[Parameters]):
         for key in given:
             if given[key] and key != needed:
                 raise ValueError(f"format {self.format!r} takes no {words[key]}")
+        for key in ("sha256", "bytes"):
+            if getattr(self, key) is not None and not (given["file"] or self.kind.finds_file):
+                raise ValueError(f"format {self.format!r} takes no `{key}`: it reads no file")
         if self.distances and self.kind.batch:
             raise ValueError(f"format {self.format!r} takes no `distances`: a batch has no weights")
         for key in _COMPANIONS:

@@ -40,6 +40,8 @@ class Format:
         True if the vertices have the coordinates of the graph that it is made from, if that has any.
     base : str, optional
         The format that the graph named by `extracted_from` must have.
+    finds_file : bool
+        True if the function finds its file itself, and checks it against the entry.
     batch : bool
         True if the function makes a batch of small flow graphs instead of a graph.
     """
@@ -52,6 +54,7 @@ class Format:
     has_coordinates: bool = False
     keeps_coordinates: bool = False
     base: str | None = None
+    finds_file: bool = False
     batch: bool = False
 
     def load(self) -> Callable[..., Any]:

@@ -108,7 +108,10 @@ FORMATS = {
         "relaxometer.datasets.readers.osm_pbf", needs="file", parameters=OsmParameters, has_coordinates=True
     ),
     "highways": Format(
-        "relaxometer.datasets.readers.highways", parameters=HighwayParameters, has_coordinates=True
+        "relaxometer.datasets.readers.highways",
+        parameters=HighwayParameters,
+        has_coordinates=True,
+        finds_file=True,
     ),
     "ksj-n02": Format(
         "relaxometer.datasets.readers.ksj_n02",
