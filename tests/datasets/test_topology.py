@@ -69,7 +69,7 @@ def test_weights_follow_from_the_seed(small_file, drawn):
     ("old", "new", "message"),
     [
         ("4 2", "5 2", "small.gr:5: '5 2': vertex 5 is not an integer from 1 to 4"),
-        ("4 2", "4", "small.gr:5: '4': 1 fields; expected '<vertex> <neighbour>'"),
+        ("4 2", "4", "small.gr:5: '4': 1 field; expected '<vertex> <neighbour>'"),
         ("4 2", "4 2 1", "small.gr:5: '4 2 1': 3 fields; expected '<vertex> <neighbour>'"),
         ("4 2\n", "", "small.gr:2: 'p tw 4 3' announces 3 edges, but 2 follow"),
         ("p tw", "p sp", "small.gr:2: 'p sp 4 3': expected 'p tw <vertices> <edges>'"),

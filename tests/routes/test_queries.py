@@ -140,7 +140,7 @@ def test_a_file_is_one_set(tmp_path, name):
     ("text", "reason"),
     [
         ("", "no queries; expected lines '<origin>,<target>'"),
-        ("1,2\n3\n", ":2: '3': 1 fields; expected '<origin>,<target>'"),
+        ("1,2\n3\n", ":2: '3': 1 field; expected '<origin>,<target>'"),
         ("1,2,3\n", ":1: '1,2,3': 3 fields"),
         ("# a\n1,x\n", ":2: '1,x': target x is not an integer from 0 to 712"),
         ("713,1\n", ":1: '713,1': origin 713 is not an integer from 0 to 712"),

@@ -210,7 +210,9 @@ class LineFormat:
             refuse(path, number, text, f"expected {self.item} {self.shape!r}{comment}")
         values = fields[1:] if self.keyword else fields
         if len(values) != len(self.columns):
-            refuse(path, number, text, f"{len(fields)} fields; expected {self.shape!r}")
+            found = f"{len(fields)} field{'s' * (len(fields) != 1)}"
+            advice = ", separated by spaces or tabs" if re.search("[,;|]", text) else ""
+            refuse(path, number, text, f"{found}; expected {self.shape!r}{advice}")
         return [
             column.parse(path, number, text, field)
             for column, field in zip(self.columns, values, strict=True)

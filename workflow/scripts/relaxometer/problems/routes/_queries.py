@@ -272,7 +272,7 @@ def _read_pairs(path: Path, graph: Graph) -> dict[str, Words]:
         where = path, line.number, line.text
         fields = line.text.replace(",", " ").split()
         if len(fields) != len(ends):
-            refuse(*where, f"{len(fields)} fields; expected '<origin>,<target>'")
+            refuse(*where, f"{len(fields)} field{'s' * (len(fields) != 1)}; expected '<origin>,<target>'")
         if len(pairs) == MAX_QUERIES:
             refuse(*where, f"a set has at most {MAX_QUERIES:,} queries")
         pairs.append([end.parse(*where, field) for end, field in zip(ends, fields, strict=True)])
