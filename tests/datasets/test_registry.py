@@ -138,7 +138,7 @@ def test_terms_say_when_nothing_is_stated():
         ),
         (
             {"format": "highways", "parameters": {"box": {"sout": 3, "west": 1, "north": 2, "east": 4}}},
-            "datasets.mine.parameters: box.south: missing",
+            "datasets.mine.parameters: box.sout: unknown key (its value is 3); did you mean 'south'?",
         ),
         (
             {"format": "kanto-like-main", "extracted_from": "kanto-lik"},

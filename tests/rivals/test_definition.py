@@ -88,6 +88,14 @@ ANSWERS = "distance and, if it has it, predecessor, or an empty list"
 
 FLAWS = {
     "rival.yaml: licence: missing, and has no default": {"licence": None},
+    "rival.yaml: license: unknown key (its value is 'MIT'); did you mean 'licence'?": {
+        "licence": None,
+        "license": "MIT",
+    },
+    "rival.yaml: clas: unknown key (its value is 'gpu'); did you mean 'class'?": {
+        "class": None,
+        "clas": "gpu",
+    },
     "rival.yaml: class: 'cpu' is invalid: should be 'cpu-1', 'cpu-all' or 'gpu'; did you mean 'cpu-1'?": {
         "class": "cpu"
     },

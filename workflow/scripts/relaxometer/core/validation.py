@@ -110,7 +110,7 @@ def explain(error: ValidationError, file: str, raw: Any, model: type[BaseModel],
     keys = _path(problems[0], raw)
     # Of the branches of a union, the one that got furthest is the one that was meant.
     inside = [problem for problem in problems if _path(problem, raw)[: len(keys)] == keys]
-    first = max(inside, key=lambda problem: len(_path(problem, raw)))
+    first = _cause(max(inside, key=lambda problem: len(_path(problem, raw))), problems, raw)
     keys = _path(first, raw)
     value = shown(first["input"])
     if first["type"] == "invalid_key" or first["loc"][-1:] == ("[key]",):
@@ -129,6 +129,16 @@ def explain(error: ValidationError, file: str, raw: Any, model: type[BaseModel],
     same = [problem for problem in same if problem["type"] == REPEATED] or same
     reasons, hints = (dict.fromkeys(map(part, same)) for part in (_reason, _hint))
     return f"{where}: {value} is invalid: {', or '.join(reasons)}{''.join(hints)}"
+
+
+def _cause(first: ErrorDetails, problems: Sequence[ErrorDetails], raw: Any) -> ErrorDetails:
+    """Return the problem that explains `first`: a key that is missing may be there with a typing error."""
+    for problem in problems if first["type"] == "missing" else ():
+        wanted, given = _path(first, raw), _path(problem, raw)
+        is_there = problem["type"] == "extra_forbidden" and given[:-1] == wanted[:-1]
+        if is_there and nearest(str(given[-1]), [str(wanted[-1])]):
+            return problem
+    return first
 
 
 def nearest(name: str, known: Sequence[str]) -> str | None:
@@ -251,7 +261,8 @@ def _known_keys(model: type[BaseModel], keys: Sequence[str | int]) -> list[str]:
     kinds: list[Any] = list(_branches(model))
     for key in keys:
         kinds = [branch for kind in kinds for branch in _branches(_inside(kind, key))]
-    return [field for kind in kinds if _is_model(kind) for field in kind.model_fields]
+    fields = [field for kind in kinds if _is_model(kind) for field in kind.model_fields.items()]
+    return [field.alias or name for name, field in fields]
 
 
 def _inside(kind: Any, key: str | int) -> Any:
