@@ -296,6 +296,15 @@ def test_a_file_of_another_size_is_not_even_fetched(server, destination):
     assert not list(destination.parent.iterdir())
 
 
+def test_a_file_that_is_there_is_not_fetched_again(server, destination):
+    for _ in range(2):
+        fetch_checked(server, destination)
+    assert len(server.asked) == 1
+    destination.write_bytes(b"another")
+    fetch_checked(server, destination)
+    assert len(server.asked) == 2
+
+
 def test_a_wrong_checksum_names_both_and_leaves_nothing(server, destination):
     message = refusal(server, destination, [page])
     found = hashlib.sha256(b"<html>log in</html>\n").hexdigest()

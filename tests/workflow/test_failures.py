@@ -97,3 +97,18 @@ def test_without_any_dataset_the_summary_names_the_failure(workflow, config):
     assert "Traceback" not in done.stderr
     assert summary_of(workflow)["status"].to_list() == ["error", "error"]
     assert last_line(done).startswith("error: 2 of 2 measurements are not ok")
+
+
+def test_a_download_outlives_a_change_of_its_entry(workflow, config):
+    def build(entry, **options):
+        workflow.configure({**config, "datasets": {"lost": entry}, "sssp": {"graphs": []}})
+        return workflow.run("--", "results/graphs/lost/graph.json", **options)
+
+    entry, served = config["datasets"]["lost"], workflow.folder / "served/lost.gr"
+    workflow.path("tiny.gr").rename(served)
+    build(entry)
+    served.unlink()
+    build({**entry, "license": "CC-BY-4.0"})
+    assert executed(workflow) == ["build_graph"]
+    assert build({**entry, "url": f"{entry['url']}?new"}, check=False).returncode != 0
+    assert workflow.path("results/downloads/lost.gr").is_file()

@@ -6,6 +6,7 @@ import logging
 import os
 import re
 import sys
+from collections import UserString
 from functools import partial
 from pathlib import Path
 

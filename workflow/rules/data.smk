@@ -1,10 +1,10 @@
 """Download and build graphs and batches, and draw the sources and query sets of searches."""
 
 
-# Nodes of a cluster often have no internet.
+# Nodes of a cluster often have no internet. The file is kept until another has come in its place.
 rule download_file:
     output:
-        "results/downloads/{file}",
+        update("results/downloads/{file}"),
     log:
         "logs/downloads/{file}.log",
     wildcard_constraints:
@@ -15,7 +15,8 @@ rule download_file:
         "../envs/relaxometer.yaml"
     params:
         file=lambda wildcards: DOWNLOADS[wildcards.file][1].as_download(),
-        terms=lambda wildcards: DOWNLOADS[wildcards.file][0].terms,
+        # Snakemake compares built-in types only: other terms of use are no reason to fetch the file again.
+        terms=lambda wildcards: UserString(DOWNLOADS[wildcards.file][0].terms),
     script:
         "../scripts/download_file.py"
 

@@ -15,5 +15,5 @@ with job(snakemake):
         expected_bytes=file.bytes,
         # Not a parameter of the rule, since the file is the same from every mirror.
         mirrors=all_mirrors(snakemake.config.get("data_mirrors", [])),
-        terms=snakemake.params.terms,
+        terms=str(snakemake.params.terms),
     )

@@ -43,7 +43,8 @@ def fetch(
 ) -> None:
     """Fetch a file and check it; an interrupted download is resumed from ``{destination}.part``.
 
-    If another process fetches the same file, its end is awaited.
+    If another process fetches the same file, its end is awaited. A file that is there with the checksum of
+    `sha256` is not fetched again.
 
     Parameters
     ----------
@@ -104,9 +105,12 @@ def _first_success(
     with _errors_of_the_folder(destination):
         destination.parent.mkdir(parents=True, exist_ok=True)
         with part.locked() as already_there:
-            if already_there:
+            # The entry's own checksum holds wherever the file comes from; a pinned one may be of another URL.
+            is_named = wanted.sha256 is not None and wanted.pin is None
+            if already_there or (is_named and destination.is_file()):
                 with suppress(LocationError):
-                    return "another process", wanted.checked(destination)
+                    origin = "another process" if already_there else "an earlier run"
+                    return origin, wanted.checked(destination)
             for location in [*(_in_mirror(mirror, wanted.name) for mirror in mirrors), *urls]:
                 try:
                     if _is_url(location):
