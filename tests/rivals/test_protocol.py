@@ -108,8 +108,8 @@ def test_programs_that_cannot_run(tmp_path):
 
 
 COMMANDS = {
-    "no-such-program --fast": "no program 'no-such-program --fast', which `command` names",
-    "./plain": "no program './plain', which `command` names",
+    "no-such-program --fast": "no program 'no-such-program', which `command` names",
+    "./plain --fast": "'./plain', which `command` names, is not executable: chmod +x",
     "'unfinished": '`command` is "\'unfinished", which is not a command: No closing quotation',
 }
 

@@ -156,7 +156,10 @@ def _given(command: str) -> Installed:
         raise Absent(f"`command` is {quoted(command)}, which is not a command: {error}") from None
     program = shutil.which(words[0]) if words else None
     if program is None:
-        raise Absent(f"no program {quoted(command)}, which `command` names")
+        named = quoted(words[0] if words else command)
+        if words and os.path.isfile(words[0]):  # noqa: PTH113 (never raises)
+            raise Absent(f"{named}, which `command` names, is not executable: chmod +x")
+        raise Absent(f"no program {named}, which `command` names")
     is_path = os.path.exists  # never raises
     arguments = [str(Path(word).absolute()) if is_path(word) else word for word in words[1:]]
     return Installed([str(Path(program).absolute()), *arguments], {"PYTHONPATH": str(HELPERS)})
