@@ -5,7 +5,8 @@ import pytest
 
 from relaxometer.graphs.graph import MAX_WEIGHT, Graph
 from relaxometer.graphs.resident import ResidentGraph
-from relaxometer.problems.sssp._packed_arcs import FIRST, MORE_ARCS, NO_ARC, PackedArcs
+from relaxometer.problems.sssp._packed_arcs import FIRST, MAX_ARCS, MORE_ARCS, NO_ARC, PackedArcs
+from relaxometer.problems.variants import Skipped
 from sample_graphs import as_floats, sample_graphs
 
 
@@ -65,3 +66,10 @@ def test_statistics_of_the_weights(device, graph):
 )
 def test_sums_of_great_weights_are_exact(device, weights, expected):
     assert packed_arcs(device, loaded(weights)).weight_statistics() == expected
+
+
+def test_arcs_from_which_a_step_would_wrap_are_refused(host_device):
+    """A block whose threads step from arc 2**32 - 1 would come to the first arcs, of another vertex."""
+    arcs = np.broadcast_to(np.uint32(0), MAX_ARCS + 1)
+    with pytest.raises(Skipped, match="4,294,966,273 arcs; the kernels number at most 4,294,966,272"):
+        PackedArcs(host_device, np.array([0, len(arcs)]), arcs, arcs)

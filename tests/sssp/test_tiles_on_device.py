@@ -1,14 +1,16 @@
 """Tiles cut on the device: the same as by NumPy, for any order; the grown order; facts about the arcs."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
-from relaxometer.problems.sssp._packed_arcs import FIRST, MORE_ARCS, NO_ARC
+from relaxometer.problems.sssp._packed_arcs import FIRST, MAX_ARCS, MORE_ARCS, NO_ARC
 from relaxometer.problems.sssp.certify import SsspCertifier
 from relaxometer.problems.sssp.tiled import tiled
-from relaxometer.problems.sssp.tiled._device_tiles import FRONTIER, Cutter, Order
+from relaxometer.problems.sssp.tiled._device_tiles import FRONTIER, MAX_VERTICES, Cutter, Order
 from relaxometer.problems.sssp.tiled._tiles import REMOTE
 from relaxometer.problems.variants import Skipped
 from sample_graphs import hide_host_graph, sample_graphs, undirected
@@ -122,16 +124,10 @@ class TestCut:
         weighted = Cutter(ResidentGraph.upload(device, graph), 4).cut()
         np.testing.assert_array_equal(first[..., 0], device.asnumpy(weighted.first)[..., 0])
 
-    def test_numbers_that_do_not_fit_are_refused(self, host_device):
-        resident = ResidentGraph.upload(host_device, sample_graphs()["grid"])
-        object.__setattr__(resident, "host", _Huge())
-        with pytest.raises(Skipped, match="2147483648 vertices"):
-            Cutter(resident, 4)
-
-
-class _Huge:
-    n_vertices = 2**31
-    n_arcs = 1
+    @pytest.mark.parametrize(("n", "m"), [(MAX_VERTICES + 1, 0), (1, MAX_ARCS + 1)])
+    def test_numbers_from_which_a_step_would_wrap_are_refused(self, n, m):
+        with pytest.raises(Skipped, match=f"{n:,} vertices, {m:,} arcs; the kernels number at most"):
+            Cutter(SimpleNamespace(n_vertices=n, n_arcs=m), 1)
 
 
 class TestFacts:

@@ -24,6 +24,9 @@ BLOCK = 256
 MAX_BLOCKS = 8 * 132
 """Blocks that fill an H200; threads of a larger launch would only add up fewer weights each."""
 
+MAX_ARCS = 2**32 - 2**10
+"""Arcs that kernels number with 32 bits: the step of a block from the last one must not wrap to the first."""
+
 
 class PackedArcs:
     """The arcs of a graph, given as the device arrays of its CSR and the type of its weights.
@@ -41,7 +44,7 @@ class PackedArcs:
     Raises
     ------
     Skipped
-        If the graph has 2**32 arcs or more.
+        If the graph has more than `MAX_ARCS` arcs.
     """
 
     def __init__(
@@ -53,8 +56,8 @@ class PackedArcs:
         lengths: Lengths = LENGTHS["uint32"],
     ) -> None:
         n, n_arcs, xp = len(offsets) - 1, len(targets), device.xp
-        if n_arcs >= 2**32:
-            raise Skipped(f"{n_arcs} arcs; the kernel numbers arcs with 32 bits")
+        if n_arcs > MAX_ARCS:
+            raise Skipped(f"{n_arcs:,} arcs; the kernels number at most {MAX_ARCS:,}")
         self._device, self._lengths = device, lengths
         self._module = device.module(_KERNELS, options=lengths.weight_options)
         self.rows = xp.empty((n, 2), dtype=xp.uint32)

@@ -13,7 +13,7 @@ import numpy as np
 from relaxometer.device.signature import read_source
 from relaxometer.graphs.lengths import LENGTHS, SMALLEST_SQUARED, deviation_of, mean_weight
 from relaxometer.problems.sssp._cooperative import threads_per_block
-from relaxometer.problems.sssp._packed_arcs import FIRST, PackedArcs
+from relaxometer.problems.sssp._packed_arcs import FIRST, MAX_ARCS, PackedArcs
 from relaxometer.problems.variants import Skipped
 
 if TYPE_CHECKING:
@@ -30,6 +30,9 @@ CELLS, CELLS_PER_BLOCK, NEIGHBOURS, FRONTIER, LANDMARKS = (
 )
 FACTS = CUT.layout("Facts")
 WARP = 32
+
+MAX_VERTICES = (2**32 - 2**20) // FIRST
+"""Vertices whose first arcs kernels number with 32 bits, less the threads of a launch, their step."""
 
 MIN_CELL = 16
 """Mean number of vertices per cell, at least."""
@@ -179,13 +182,14 @@ class Cutter:
     Raises
     ------
     Skipped
-        If the graph has 2**30 vertices or 2**32 arcs, or more.
+        If the graph has more than `MAX_VERTICES` vertices or `MAX_ARCS` arcs.
     """
 
     def __init__(self, graph: ResidentGraph, n_tiles: int, *, weighted: bool = True) -> None:
         n, m = graph.n_vertices, graph.n_arcs
-        if n >= 2**30 or m >= 2**32:
-            raise Skipped(f"{n} vertices, {m} arcs; the kernels number them with 30 and 32 bits")
+        if n > MAX_VERTICES or m > MAX_ARCS:
+            limits = f"{MAX_VERTICES:,} and {MAX_ARCS:,}"
+            raise Skipped(f"{n:,} vertices, {m:,} arcs; the kernels number at most {limits}")
         self._graph, self._n, self._xp = graph, n, graph.device.xp
         self._kernels = kernels_of(graph.device, graph.lengths.name if weighted else "uint32")
         self._sums_floats = weighted and graph.lengths.is_float
