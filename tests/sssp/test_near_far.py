@@ -1,5 +1,7 @@
 """Near and far piles: every width of a phase, piles that overflow, and many sources at once."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from pydantic import ValidationError
@@ -9,7 +11,7 @@ from relaxometer.graphs.graph import MAX_WEIGHT, Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp.certify import SsspCertifier
 from relaxometer.problems.sssp.near_far import many_sources, near_far
-from relaxometer.problems.sssp.near_far._near_far import QUEUE, bucket_shift, packed_arcs
+from relaxometer.problems.sssp.near_far._near_far import QUEUE, bucket_shift, initial_capacity, packed_arcs
 from relaxometer.problems.variants import Skipped, load_solver
 from sample_graphs import reference_distances, sample_graphs
 
@@ -170,6 +172,11 @@ def test_a_search_without_memory_for_larger_piles_keeps_the_small_ones(host_devi
     assert solver._capacity == former
     monkeypatch.undo()
     assert_solved(resident, 0, solver.solve(0))
+
+
+def test_the_first_capacity_of_the_largest_graphs_fits_the_kernel():
+    """It is too much for any memory, and is halved until the piles fit."""
+    np.uint32(initial_capacity(SimpleNamespace(n_vertices=2**31)))
 
 
 @pytest.mark.parametrize("name", ["block_target", "grid_target", "narrow", "wide", "crowd"])

@@ -70,9 +70,9 @@ def initial_capacity(graph: ResidentGraph) -> int:
     A pile that overflows costs the whole search again. The largest pile holds between one and two entries per
     vertex on R-MAT graphs of mean degree 30, 1.2 on kanto-like, and up to one on the other maps tried. All
     piles are equal, so two entries per vertex take 1,152 bytes per vertex, or 1,728 if lengths have 64 bits,
-    most of which a search never touches.
+    most of which a search never touches. Kernels count entries with 32 bits.
     """
-    return max(2 * QUEUE, 2 * graph.n_vertices)
+    return min(max(2 * QUEUE, 2 * graph.n_vertices), 2**31)
 
 
 def allocate_piles(problem: Struct, graph: ResidentGraph, searches: int, capacity: int, shift: int) -> None:
