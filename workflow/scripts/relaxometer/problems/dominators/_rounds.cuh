@@ -59,8 +59,8 @@ __device__ __forceinline__ void follow(const Tree& tree, u32 u, u32 w, u32 span,
     if (a < above && atomicMin(&tree.parent[w], a) > a) ++*moved;
 }
 
-// Applies all arcs, given by number; adds to `all_moved` and raises `all_longest`. Jumps lead `span` steps up
-// or to the root; 0 means no jumps.
+// Applies all arcs, given by number; adds to `all_moved` and raises `all_longest`. Jumps lead about `span`
+// steps up, or to the root; 0 means no jumps.
 __device__ __forceinline__ void follow_arcs(const Tree& tree, u64 n_arcs, const u32* from, const u32* to,
                                             u32 span, u64* all_moved, u64* all_longest)
 {
@@ -84,8 +84,8 @@ __device__ __forceinline__ void begin_jumps(const Tree& tree, u32 n)
     }
 }
 
-// Makes every jump at least twice as long. A thread may read a jump that is already doubled: an ancestor of
-// an ancestor is an ancestor.
+// Extends every jump by that of the vertex it leads to, which doubles it. Another thread may be a pass behind
+// or ahead; then the jump becomes shorter or longer, but an ancestor of an ancestor is an ancestor.
 __device__ __forceinline__ void double_jumps(const Tree& tree, u32 n)
 {
     for (u32 v = thread_id(); v < n; v += thread_count()) {
