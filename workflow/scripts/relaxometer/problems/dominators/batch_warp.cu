@@ -124,8 +124,9 @@ extern "C" __global__ void one_graph(u32 n, u32 n_arcs, const i64* __restrict__ 
     if (n == LARGEST_OF_WARP && lane == 0) own_offsets[n] = n_arcs;
     __syncwarp();
     solve_by_warp({n, own_offsets, own_targets, idom}, lane, sets);
-    __threadfence_system();
+    // The fence of the lane that sets `done` must follow the writes of all lanes.
     __syncwarp();
+    __threadfence_system();
     if (lane == 0) store_relaxed(done, 1u);
 }
 
