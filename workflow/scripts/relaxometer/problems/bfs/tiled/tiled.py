@@ -151,7 +151,7 @@ class Solver:
         self._arrays.prepare()
 
     def _most_crossing(self) -> int:
-        """Return up to how many arcs between ranges of ids these are to be the tiles; -1 if never."""
+        """Return the maximum number of arcs that cross between ranges of ids used as tiles; -1: never."""
         n_arcs = self._graph.n_arcs
         return {"auto": int(FEW_CROSS * n_arcs), "ranges": n_arcs}.get(self._parameters.cut, -1)
 

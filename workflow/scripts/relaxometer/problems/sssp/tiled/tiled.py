@@ -157,7 +157,7 @@ class Solver:
         self._arrays.prepare()
 
     def _most_crossing(self, parameters: Parameters) -> int:
-        """Return up to how many arcs between ranges of ids these are to be the tiles; -1 if never."""
+        """Return the maximum number of arcs that cross between ranges of ids used as tiles; -1: never."""
         most = {"auto": int(FEW_CROSS * self._graph.n_arcs), "ranges": self._graph.n_arcs}
         return most.get(parameters.cut, -1)
 
