@@ -302,13 +302,18 @@ def mean_weight(weights: Any) -> float:
 
 
 def deviation_of(weights: Any) -> float:
-    """Return the standard deviation of weights; as :func:`mean_weight`, but floats are copied as float64."""
+    """Return the standard deviation of weights; as :func:`mean_weight`, but with a copy of them as float64.
+
+    CuPy's own function runs on one block, since its kernel takes several inputs, and rounds differences of
+    float32 from their mean to float32.
+    """
     if len(weights) == 0:
         return 0.0
     scaled, unit = _scaled(weights)
-    if scaled.dtype == np.float32:  # whose differences from the mean CuPy rounds to float32
-        scaled = scaled.astype(np.float64)
-    return float(scaled.std(dtype=np.float64)) * unit
+    squares = scaled.astype(np.float64)
+    squares -= squares.mean()
+    squares *= squares
+    return math.sqrt(float(squares.mean())) * unit
 
 
 def _scaled(weights: Any) -> tuple[Any, float]:

@@ -84,8 +84,7 @@ class PackedArcs:
         if n_arcs == 0:
             return 0.0, 0.0
         if self._floats is not None:
-            # Contiguous, unlike those in `arcs`, which CuPy would reduce with a single block. The variance
-            # still has only one, since its kernel takes several inputs.
+            # Contiguous, unlike those in `arcs`, which CuPy would reduce with a single block.
             return mean_weight(self._floats), deviation_of(self._floats)
         total, low, high = self._device.asnumpy(self._sums).tolist()
         squares = low + (high << 32)
