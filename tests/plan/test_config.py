@@ -168,6 +168,16 @@ def test_false_leaves_a_variant_out_and_nothing_means_defaults():
     assert {key[2] for key in chosen.runs} == {"selection", "adaptive"}
 
 
+def test_a_wrong_number_need_not_become_a_list():
+    with pytest.raises(UserError, match=r"0 is invalid: should be .* 1, or should be a valid list$"):
+        Plan({"timing": {"sources": 0}}, REGISTRY)
+
+
+def test_not_on_that_leaves_no_graph_is_refused():
+    with pytest.raises(UserError, match=r"variants\.selection: not_on leaves none of its graphs"):
+        plan(variants={"selection": {"graphs": ["kanto-highways"], "not_on": ["kanto-highways"]}})
+
+
 def test_not_on_leaves_out_graphs_that_another_file_may_take_away():
     section = {"variants": {"conventional": {"not_on": ["rome99"]}, "selection": {"not_on": ["usa-ny"]}}}
     chosen = Plan({"sssp": {"graphs": ["kanto-highways", "rome99"], **section}}, REGISTRY)

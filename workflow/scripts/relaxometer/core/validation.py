@@ -127,7 +127,10 @@ def explain(error: ValidationError, file: str, raw: Any, model: type[BaseModel],
     # A value that fits no branch of a union is reported once per branch; a repetition alone says enough.
     same = [problem for problem in problems if problem["input"] is first["input"]]
     same = [problem for problem in same if problem["type"] == REPEATED] or same
-    reasons, hints = (dict.fromkeys(map(part, same)) for part in (_reason, _hint))
+    reasons = dict.fromkeys(map(_reason, same))
+    # Where a value may be a number or a list, a wrong number need not become a list.
+    hinting = [problem for problem in same if problem["type"] != "list_type"] or same
+    hints = dict.fromkeys(map(_hint, hinting))
     return f"{where}: {value} is invalid: {', or '.join(reasons)}{''.join(hints)}"
 
 

@@ -347,7 +347,12 @@ class Plan:
             self._one_of(graph, section.graphs, f"{key}.graphs", f"graph of {name}.graphs")
         for graph in spec.not_on:
             self._one_of(graph, self.datasets, f"{key}.not_on", "dataset")
-        return [graph for graph in spec.graphs or section.graphs if graph not in spec.not_on]
+        left = [graph for graph in spec.graphs or section.graphs if graph not in spec.not_on]
+        if spec.graphs and not left:
+            raise UserError(
+                f"{self.origin}: {key}: not_on leaves none of its graphs; leave out one of the two keys"
+            )
+        return left
 
     def _taken(
         self, graphs: list[str], takes: str, spec: Variant | RivalEntry, key: str, solver: str
