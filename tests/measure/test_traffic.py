@@ -10,6 +10,8 @@ from relaxometer.graphs.graph import MAX_WEIGHT, Graph
 from relaxometer.graphs.lengths import LENGTHS
 from relaxometer.measure.sources import sources_table
 from relaxometer.measure.traffic import TABLE, measure_traffic, slowed
+from relaxometer.problems.certificate import Certificate
+from relaxometer.problems.sssp.certify import SsspCertifier
 from relaxometer.problems.sssp.dijkstra import dijkstra_cpu
 from relaxometer.problems.sssp.phast import phast
 from sample_graphs import detour_too_long, sample_graphs
@@ -109,6 +111,25 @@ def test_a_variant_that_writes_to_its_graph_proves_nothing(host_device, monkeypa
     monkeypatch.setattr(dijkstra_cpu.Solver, "__init__", constructing)
     rows = changes(host_device, grid(), ["dijkstra-cpu", "phast"])
     assert [row["status"] for row in rows] == ["invalid", "invalid", "ok", "ok"]
+
+
+def test_a_variant_cannot_reach_its_proof(host_device, monkeypatch):
+    construct, solve, check = dijkstra_cpu.Solver.__init__, dijkstra_cpu.Solver.solve, SsspCertifier.check
+
+    def constructing(self, graph, parameters):
+        construct(self, graph, parameters)
+        SsspCertifier.check = lambda *_: Certificate({}, {})
+
+    def wrong(self, source, phases=None):
+        answer = solve(self, source, phases)
+        answer.distance[source] = 1
+        return answer
+
+    monkeypatch.setattr(dijkstra_cpu.Solver, "__init__", constructing)
+    monkeypatch.setattr(dijkstra_cpu.Solver, "solve", wrong)
+    rows = changes(host_device, grid(), ["dijkstra-cpu", "phast"])
+    assert [row["status"] for row in rows] == ["invalid", "invalid", "ok", "ok"]
+    assert SsspCertifier.check is check
 
 
 @pytest.mark.parametrize(
