@@ -89,3 +89,22 @@ def test_without_a_mistake_the_variants_are_planned(folder):
     section = {"graphs": ["usa-ny"], "variants": {"label-propagation": {}}}
     runs = Plan({**CONFIG, "components": section}, REGISTRY).runs
     assert set(runs) == {("sssp", "usa-ny", "conventional"), ("components", "usa-ny", "label-propagation")}
+
+
+def test_a_variant_with_a_required_parameter_cannot_take_new_weights(folder):
+    """The study of new weights gives no parameters."""
+    (folder / "sssp").mkdir()
+    lines = [
+        "from relaxometer.problems import variants",
+        "from relaxometer.problems.sssp.dijkstra.dijkstra_cpu import Solver",
+        "class Parameters(variants.Parameters):",
+        "    width: int",
+    ]
+    (folder / "sssp/needing.py").write_text("\n".join(lines), encoding="utf-8")
+    config = {
+        **CONFIG,
+        "components": {"graphs": []},
+        "traffic": {"graphs": ["usa-ny"], "variants": ["needing"]},
+    }
+    with pytest.raises(UserError, match=r"my\.yaml: traffic\.variants\.needing\.width: missing"):
+        Plan(config, REGISTRY, "my.yaml")

@@ -224,6 +224,9 @@ class Plan:
                 self._one_of(graph, known, f"{study}.graphs", f"graph of {owner}.graphs")
         for name in self.config.traffic.variants:
             self._one_of(name, variants.solver_names("sssp"), "traffic.variants", "solver of sssp")
+            if self.config.traffic.graphs:  # it has the default parameters there
+                model = variants.load_solver("sssp", name).Parameters
+                validated(model, {}, self.origin, f"traffic.variants.{name}")
         flow_graphs = self.config.problem("dominators").graphs
         single = [name for name in flow_graphs if not self.datasets[name].is_batch]
         for graph in self.config.updates.graphs:
