@@ -44,7 +44,7 @@ def test_every_round_of_every_variant_is_a_row_and_every_answer_proven(device):
 
 
 def test_all_variants_get_the_same_weights_and_each_round_others(host_device, monkeypatch, tmp_path):
-    """Variants search in processes of their own, so they leave what they see in files."""
+    """Variants search in processes of their own, so they save the weights to files."""
     customize, construct = phast.Solver.customize, dijkstra_cpu.Solver.__init__
 
     def see(name, weights):

@@ -396,7 +396,7 @@ class TestVariantPages:
         assert re.search(r"<th>tasks</th><td>auto \(default\)</td><td>8</td><td>Parts besides the top", text)
         assert re.search(r"<th>fill</th><td>16.0 \(default\)</td><td></td>", text)
         assert re.search(
-            rf"{variant_pages.DERIVED}</p>\s*<table>\s*<tr><th>Name</th>.*\s*<tr><th>height</th><td>104<",
+            rf"{variant_pages.OTHER_VALUES}</p>\s*<table>\s*<tr><th>Name</th>.*\s*<tr><th>height</th><td>104<",
             text,
         )
 

@@ -15,7 +15,7 @@ rule download_file:
         "../envs/relaxometer.yaml"
     params:
         file=lambda wildcards: DOWNLOADS[wildcards.file][1].as_download(),
-        # Snakemake compares built-in types only: other terms of use are no reason to fetch the file again.
+        # Snakemake ignores changes of other than built-in types, so new terms of use do not fetch the file again.
         terms=lambda wildcards: UserString(DOWNLOADS[wildcards.file][0].terms),
     script:
         "../scripts/download_file.py"

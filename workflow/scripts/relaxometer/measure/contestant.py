@@ -12,8 +12,8 @@ Each request is one word and its argument, a source, the number of a query set, 
 - ``warm_up``: ``search_ms``, by the host's clock;
 - ``solve``: ``time_ms``, ``download_ms``, ``phases``, ``overflowed``, the ``columns`` with name, dtype and
   shape, ``graph`` after the search, and ``throttled``; then the columns themselves;
-- ``reweight``, in the study of new weights (`traffic.py`), to the next weights of the graph: the ``way`` they
-  were taken, ``update_ms``, and ``graph``, fingerprints of the graph that has them;
+- ``reweight``, to the next weights of the graph, for the study of new weights (`traffic.py`): ``way``,
+  ``update_ms``, and ``graph``, fingerprints of the graph that has them;
 - ``cost``, with sources: the fields of :class:`relaxometer.measure.measurement.Costs`;
 - ``instrument``: ``phases``, each with its mode, updated vertices, relaxed arcs and ``time_ms``;
 - ``context``: ``after``, the state of the device, and ``reference_ms``.

@@ -17,7 +17,7 @@ Row = dict[str, Any]
 
 
 class Where(Protocol):
-    """A device, or what is known of one that another process has opened."""
+    """Kind and name of a device, which another process may have opened."""
 
     kind: str
     name: str

@@ -32,7 +32,7 @@ SMALL = 0.1
 
 EMULATED_ONLY = "It ran on the emulated device only, whose times are compared with no others."
 NOWHERE = "Nowhere: it is the fastest on every graph on which it finished in real time."
-DERIVED = "Other values that it reports:"
+OTHER_VALUES = "Other values that it reports:"
 UNFINISHED = "It did not finish on any graph in real time with every answer proven right."
 
 
@@ -134,14 +134,14 @@ def variant_page(
 
 @dataclass(frozen=True)
 class _Parameter:
-    """What a variant's source says of a parameter."""
+    """Default and description of a parameter, from the source of its variant."""
 
     default: str
     meaning: str
 
 
 def _about(about: Mapping[str, str]) -> tuple[str, dict[str, _Parameter]]:
-    """Return what a program is as HTML, and its parameters."""
+    """Describe a program in HTML; return that and its parameters."""
     if "file" not in about:
         return table(about.items()), {}
     text = _file(about["file"]).read_text(encoding="utf-8")
@@ -225,7 +225,7 @@ def _parameters(given: Mapping[str, str], documented: Mapping[str, _Parameter], 
         rows.append((name, configured, used.get(name, ""), one.meaning))
     parts = [table(rows, ("Parameter", "Configured", "In force", "Meaning"))] if rows else ["<p>None.</p>"]
     if derived:
-        parts += [f'<p class="note">{DERIVED}</p>', table(derived.items(), ("Name", "Value"))]
+        parts += [f'<p class="note">{OTHER_VALUES}</p>', table(derived.items(), ("Name", "Value"))]
     return "\n".join(parts)
 
 
