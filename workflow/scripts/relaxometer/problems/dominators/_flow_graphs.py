@@ -71,24 +71,24 @@ class FlowGraphs(NamedTuple):
             first_vertex, roots = resident.host.first_vertex, resident.host.entries
         else:
             first_vertex, roots = np.array([0, host.n_vertices]), np.zeros(1, dtype=np.uint32)
-        first_vertex = _read_only(first_vertex)
-        out = Arcs(_read_only(host.offsets), _read_only(host.targets))
+        first_vertex = read_only(first_vertex)
+        out = Arcs(read_only(host.offsets), read_only(host.targets))
         if host.metadata.get("directed") is False:
-            return cls(first_vertex, _read_only(roots), out, out)
-        into = Arcs(*(_read_only(array) for array in _reversed(first_vertex, out)))
-        return cls(first_vertex, _read_only(roots), out, into)
+            return cls(first_vertex, read_only(roots), out, out)
+        into = Arcs(*(read_only(array) for array in _reversed(first_vertex, out)))
+        return cls(first_vertex, read_only(roots), out, into)
 
     @classmethod
     def one_vertex(cls) -> FlowGraphs:
         """Return the smallest graph, for the call that compiles a function."""
-        none = Arcs(_read_only(np.zeros(2, dtype=np.int64)), _read_only(np.zeros(0, dtype=np.uint32)))
-        return cls(_read_only(np.array([0, 1])), _read_only(np.zeros(1, dtype=np.uint32)), none, none)
+        none = Arcs(read_only(np.zeros(2, dtype=np.int64)), read_only(np.zeros(0, dtype=np.uint32)))
+        return cls(read_only(np.array([0, 1])), read_only(np.zeros(1, dtype=np.uint32)), none, none)
 
     def rooted_at(self, root: int | None) -> FlowGraphs:
         """Return the graph with another root, or the batch itself if `root` is None."""
         if root is None:
             return self
-        return self._replace(roots=_read_only(np.array([root], dtype=np.uint32)))
+        return self._replace(roots=read_only(np.array([root], dtype=np.uint32)))
 
     @property
     def n_vertices(self) -> int:
@@ -138,7 +138,8 @@ class Forest(NamedTuple):
     path: Ids
 
 
-def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a read-only view; Numba would compile once for it and once for a writeable array."""
     view = array.view()
     view.flags.writeable = False
     return view

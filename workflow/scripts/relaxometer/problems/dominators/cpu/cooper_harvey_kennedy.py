@@ -19,6 +19,7 @@ from relaxometer.problems.dominators._flow_graphs import (
     Offsets,
     dominators_by_vertex,
     graph_at,
+    read_only,
     scratch_rows,
 )
 from relaxometer.problems.dominators.cpu._on_cpu import SHARES, CpuParameters, CpuSolver, usable_cores
@@ -229,7 +230,7 @@ class Solver(CpuSolver):
         batch = self._batch
         assert batch is not None
         idom = np.empty(len(batch.offsets) - 1, dtype=np.uint32)
-        arrays = batch.first_vertex, batch.offsets, batch.targets, idom
+        arrays = read_only(batch.first_vertex), read_only(batch.offsets), read_only(batch.targets), idom
         if self._cores == 1:
             return idom, _find_from_host(*arrays, 0, len(batch.first_vertex) - 1)
         numba.set_num_threads(self._cores)
