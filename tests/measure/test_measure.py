@@ -1,5 +1,6 @@
 """The results of variants that fail or do not suit a graph."""
 
+import gc
 import time
 from contextlib import nullcontext
 
@@ -70,6 +71,22 @@ def test_preparation_excludes_compiling(monkeypatch):
     run = Run(problem="sssp", graph="g", variant="v", solver="dijkstra-cpu", parameters={}, timing=timing)
     (row,) = measure(run, GRAPH, np.array([0]), "host").runs
     assert 0 < row["prepare_ms"] < 400
+
+
+def test_the_garbage_collector_rests_during_timed_searches_only(monkeypatch, tmp_path):
+    class Solver(ORIGINAL):
+        def solve(self, source, phases=None):
+            with (tmp_path / "collecting").open("a") as file:
+                file.write(f"{source} {gc.isenabled()}\n")
+            return super().solve(source, phases)
+
+    monkeypatch.setattr(dijkstra_cpu, "Solver", Solver)
+    timing = Timing(repetitions=1, warmup=1)
+    run = Run(problem="sssp", graph="g", variant="v", solver="dijkstra-cpu", parameters={}, timing=timing)
+    assert [row["status"] for row in measure(run, GRAPH, np.array([0, 2]), "host").runs] == ["ok", "ok"]
+    seen = [line.split() for line in (tmp_path / "collecting").read_text().splitlines()]
+    timed = [number for number, (source, _) in enumerate(seen) if source in ("0", "2")][:2]
+    assert [collecting for _, collecting in seen] == [str(number not in timed) for number in range(len(seen))]
 
 
 class Scripted:

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import gc
 import itertools
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
@@ -219,7 +220,7 @@ class _VariantProcess:
         # A launch, so that the way to the GPU is warm: until now this process has moved an answer.
         self._fingerprint.warm_up()
         on_host = self.runs_on == "cpu" or getattr(self._solver, "ends_on_host", False)
-        with stopwatch() if on_host else self.device.timer() as search:
+        with _uncollected(), stopwatch() if on_host else self.device.timer() as search:
             answer = self._solver.solve(start)
         with stopwatch() as download:
             columns = {
@@ -280,6 +281,16 @@ class _VariantProcess:
         if before is None or loaded is None:
             return {"peak_bytes": memory[1]}
         return {"peak_bytes": memory[1], "nvml_before_bytes": before, "kernel_bytes": loaded - before}
+
+
+@contextlib.contextmanager
+def _uncollected() -> Iterator[None]:
+    """Hold Python's garbage collector back, whose work would be part of whichever search it interrupts."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def _arrived_again(resident: Any) -> Any:
