@@ -211,7 +211,7 @@ def test_a_wrong_variant_is_not_measured():
     line = judged(
         faster(), searches("conventional", spread(10)), searches("adaptive", spread(5), status="invalid")
     )
-    assert line["verdict"] == "not measured: adaptive on town was not proven right and finished"
+    assert line["verdict"] == "not measured: adaptive on town was not proven correct and finished"
 
 
 def test_a_variant_that_was_not_run_is_named():

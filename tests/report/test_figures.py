@@ -341,7 +341,7 @@ def test_a_map_needs_coordinates():
 
 
 def test_a_map_without_a_proven_answer_says_so(square):
-    assert "proven right" in texts(maps.distance_map(square, answer_of([], [])))
+    assert "proven correct" in texts(maps.distance_map(square, answer_of([], [])))
 
 
 def test_svg_has_an_alternative_text(tmp_path):

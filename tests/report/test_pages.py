@@ -191,7 +191,7 @@ class TestLead:
         assert "against boost 1.2, " in outcome
         assert "10 ms after 3 ms of preparation)" in outcome
         assert "test over 12 common samples tells" in certainty
-        assert "48 of 48 answers were proven right" in certainty
+        assert "48 of 48 answers were proven correct" in certainty
         assert machine == "Measured on NVIDIA X and CPU X, 2026-01-02."
 
     def test_rivals_win_and_no_difference_is_said(self):
@@ -211,13 +211,13 @@ class TestLead:
         table = pd.concat([searches("tiled", spread(1)), rival("boost", spread(1))])
         outcome, certainty, _ = sentences(summary_of(table), table)
         assert outcome.endswith("against the best rival, no difference is shown.")
-        assert certainty == "48 of 48 answers were proven right."
+        assert certainty == "48 of 48 answers were proven correct."
 
     @pytest.mark.parametrize("status", ["skipped", "absent"])
     def test_programs_that_were_not_run_have_no_wrong_answers(self, status):
         table = pd.concat([searches("tiled", spread(1)), searches("phast", spread(1), status=status)])
         _, certainty, _ = sentences(summary_of(table), table)
-        assert certainty.startswith("24 of 24 answers were proven right")
+        assert certainty.startswith("24 of 24 answers were proven correct")
 
     def test_without_a_rival_the_fastest_are_counted(self):
         table = pd.concat(

@@ -203,7 +203,7 @@ class TestTraffic:
 
     def test_without_a_finished_round_the_figure_says_why(self):
         table = changes({"phast": ROADS["phast"]}, failed={("phast", k) for k in range(3)})
-        assert "No search was proven right and finished: 9 GB" in texts(traffic.traffic(table, "town"))
+        assert "No search was proven correct and finished: 9 GB" in texts(traffic.traffic(table, "town"))
         assert traffic.traffic_table(table)["Proven"].tolist() == [""]
 
     def test_each_graph_has_its_own_lines(self):
@@ -275,7 +275,7 @@ class TestVerdict:
         rows = ["sssp,town,tiled,ok,", "sssp,town,silent,unproven,it gives no answer that could be proven"]
         summary.write_text("\n".join(["problem,graph,variant,status,reason", *rows, ""]), encoding="utf-8")
         (head,) = verdict(summary).splitlines()
-        assert head.endswith("every answer proven right; without an answer to prove: sssp silent on town")
+        assert head.endswith("every answer proven correct; without an answer to prove: sssp silent on town")
 
 
 def passes(*, device_kind="cuda", **options):

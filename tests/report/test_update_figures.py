@@ -62,7 +62,7 @@ def test_a_change_that_failed_once_has_no_times():
     assert failed["status"] == "invalid"
     assert pd.isna(failed["time_ms"])
     wrong = MEASURED.assign(status="oom")
-    assert "No update was proven right and finished." in texts(updates.over_arcs(wrong))
+    assert "No update was proven correct and finished." in texts(updates.over_arcs(wrong))
 
 
 @pytest.mark.parametrize(

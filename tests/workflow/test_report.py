@@ -115,7 +115,7 @@ def test_the_landing_page_opens_with_the_outcome(browser):
     lead = [one.text for one in browser.find_elements("css selector", ".prose .lead p")]
     assert len(lead) == 3
     assert lead[0].startswith("The fastest programs, by the number of graphs: SSSP: dijkstra-cpu on 1.")
-    assert "answers were proven right" in lead[1]
+    assert "answers were proven correct" in lead[1]
     assert lead[2].startswith("Measured on ")
 
 

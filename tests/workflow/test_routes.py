@@ -80,7 +80,7 @@ def test_every_variant_answers_and_is_proven(finished_routes):
     assert summary["sources"].to_dict() == {"dijkstra-cpu": 7, "hierarchy": 7, "trees": 4, "asked": 7}
     assert summary["mteps"].isna().all(), "a query traverses no part of the graph that could be counted"
     verdict = finished_routes.path("results/verdict.txt").read_text(encoding="utf-8")
-    assert verdict.startswith("4 runs measured, every answer proven right")
+    assert verdict.startswith("4 runs measured, every answer proven correct")
 
 
 def test_searches_are_those_of_the_sets(finished_routes):

@@ -171,7 +171,7 @@ def execute(options: argparse.Namespace, make_ranks: Callable[[str, TransportKin
     Returns
     -------
     str or None
-        The first answer that was not proven right, and why; None if all were.
+        The first answer that was not proven correct, and why; None if all were.
     """
     with process.patience(options.patience_s):
         return _execute(options, make_ranks)
@@ -329,7 +329,7 @@ class Searches:
         self.times.append(key | fixed | totals | row)
 
     def wrong(self) -> str | None:
-        """Describe the first answer that was not proven right, or return None; the same on all ranks."""
+        """Describe the first answer that was not proven correct, or return None; the same on all ranks."""
         for row in self.times:
             if row["status"] != "ok":
                 return f"the answer from root {row['source']} is {row['status']}: {row['reason']}"

@@ -110,7 +110,7 @@ class Inputs:
         return rows[~rows["variant"].isin(list(without))]
 
     def proven_phases(self) -> pd.DataFrame:
-        """Return the gathered phases of the runs that were proven right."""
+        """Return the gathered phases of the runs that were proven correct."""
         folders = [file.parent for file in self.files("phases")]
         return proven(gather(folders, "phases.parquet").to_pandas(), self.timings)
 

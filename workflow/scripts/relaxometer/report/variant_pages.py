@@ -33,7 +33,7 @@ SMALL = 0.1
 EMULATED_ONLY = "It ran on the emulated device only, whose times are compared with no others."
 NOWHERE = "Nowhere: it is the fastest on every graph on which it finished in real time."
 OTHER_VALUES = "Other values that it reports:"
-UNFINISHED = "It did not finish on any graph in real time with every answer proven right."
+UNFINISHED = "It did not finish on any graph in real time with every answer proven correct."
 
 
 def programs(plan: Plan) -> list[dict[str, Any]]:

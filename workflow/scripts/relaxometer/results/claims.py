@@ -131,7 +131,7 @@ class Evidence:
             raise NotMeasured("emulated time")
         times = source_times(rows)
         if times.empty:
-            raise NotMeasured(f"{what} was not proven right and finished")
+            raise NotMeasured(f"{what} was not proven correct and finished")
         return times
 
 

@@ -148,7 +148,7 @@ def summarise(
     -------
     DataFrame
         Columns `SUMMARY`. Times are of the rows that are ok; ``certified`` is the share of all rows whose
-        answer was proven right, 0 for a run that was not made: its status says so. A run of query sets of
+        answer was proven correct, 0 for a run that was not made: its status says so. A run of query sets of
         several names has no time: see :func:`with_sets`.
     """
     # The gathered file of no run has no column but the key.

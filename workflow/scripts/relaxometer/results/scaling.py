@@ -48,8 +48,8 @@ def scaling_table(
         with the ranks), ``engine, ranks, scheme, transport, device_kind, device, vertices, arcs, status,
         reason, sources, repetitions``; medians over sources ``median_ms`` and ``median_gteps`` with
         ``gteps_low`` and ``gteps_high`` (95%), and of `PARTS` over the instrumented searches, NaN where a run
-        failed; ``certified``, the share of answers proven right; ``efficiency``, the rate per rank over that
-        of the run of the series with the fewest ranks; ``model_gteps``, the prediction of
+        failed; ``certified``, the share of answers proven correct; ``efficiency``, the rate per rank over
+        that of the run of the series with the fewest ranks; ``model_gteps``, the prediction of
         :mod:`relaxometer.distributed.model` for an H200, NaN for runs that it does not cover.
     """
     missing = pd.DataFrame([_lost_line(run, reason) for run, reason in lost], columns=COLUMNS)

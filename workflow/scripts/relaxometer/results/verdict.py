@@ -60,7 +60,7 @@ def verdict(
         head = f"error: {len(bad)} of {len(outcomes)} measurements are not ok: {named}"
     else:
         proven = int(table["status"].isin(PROVEN).sum())
-        head = f"{proven} runs measured, every answer proven right"
+        head = f"{proven} runs measured, every answer proven correct"
         head = head if outcomes else "nothing measured: the configuration has no runs"
         head += f"; without an answer to prove: {_listed(unproven)}" if unproven else ""
         for said, those in (("own clock disputed", disputed), ("not finished", unfinished)):

@@ -1,4 +1,4 @@
-"""Certificates of dominators: every answer is proven right, whatever found it.
+"""Certificates of dominators: every answer is proven correct, whatever found it.
 
 An answer is a tree D. Its parents are dominators if every arc v -> w comes from the subtree of the parent of
 w (the parent property of Georgiadis and Tarjan); this takes one pass over the arcs. No vertex has a nearer

@@ -70,48 +70,48 @@ __device__ inline void follow_four(const Graph& graph, const length_t* distance,
     }
 }
 
-// Sets `overflowed` if the type does not hold the length of a path.
+__device__ const i64 ANY_ROW = 0x7fffffffffffffff;
+
+// Follows the arcs of rows of up to `max_row` arcs. Sets `overflowed` if the type does not hold the length of
+// a path.
 __device__ inline void follow_rising_arcs(const Graph& graph, const length_t* distance, u32* predecessor,
-                                          u32* overflowed, u32* flat)
+                                          u32* overflowed, u32* flat, i64 max_row)
 {
     Tail next = load_tail(graph, distance, thread_id());
     for (u32 u = thread_id(); u < graph.n; u += thread_count()) {
         Tail tail = next;
         next = load_tail(graph, distance, u + thread_count());
-        if (tail.distance == NO_PATH) continue;
+        if (tail.distance == NO_PATH || tail.end - tail.begin > max_row) continue;
         for (i64 i = tail.begin; i < tail.end; i += 4) {
             follow_four(graph, distance, predecessor, overflowed, flat, u, tail, i);
         }
     }
 }
 
-// Rows longer than this are shared by a warp: a hub's arcs, four at a time, would keep one thread busy for
-// longer than all other rows together.
-__device__ const i64 MAX_ROW_OF_THREAD = 128;
+// Rows of more than `max_row` arcs, in pieces of up to `max_arcs`: a hub's arcs, four at a time, would keep
+// one thread busy for longer than all other rows together. Hubs may have neighbouring numbers, so a piece is
+// not for the warp of its row.
+struct Pieces {
+    const uint2* row_and_number;
+    u32 count;
+    u32 max_arcs;
+    u32 max_row;
+};
 
-// The same for graphs with hubs, in blocks of whole warps.
-__device__ inline void follow_rising_arcs_by_warps(const Graph& graph, const length_t* distance,
-                                                   u32* predecessor, u32* overflowed, u32* flat)
+// Follows the arcs of all pieces, each with a warp; in blocks of whole warps.
+__device__ inline void follow_rising_arcs_of(const Pieces& pieces, const Graph& graph,
+                                             const length_t* distance, u32* predecessor, u32* overflowed,
+                                             u32* flat)
 {
     u32 lane = threadIdx.x % WARP;
-    for (u32 first = thread_id() - lane; first < graph.n; first += thread_count()) {
-        Tail tail = load_tail(graph, distance, first + lane);
-        i64 degree = tail.distance == NO_PATH ? 0 : tail.end - tail.begin;
-        if (degree <= MAX_ROW_OF_THREAD) {
-            for (i64 i = tail.begin; i < tail.begin + degree; i += 4) {
-                follow_four(graph, distance, predecessor, overflowed, flat, first + lane, tail, i);
-            }
-        }
-        u32 hubs = __ballot_sync(ALL_LANES, degree > MAX_ROW_OF_THREAD);
-        for (; hubs != 0; hubs &= hubs - 1) {
-            u32 of = __ffs(hubs) - 1;
-            Tail hub;
-            hub.distance = __shfl_sync(ALL_LANES, tail.distance, of);
-            hub.begin = __shfl_sync(ALL_LANES, tail.begin, of);
-            hub.end = __shfl_sync(ALL_LANES, tail.end, of);
-            for (i64 i = hub.begin + 4 * lane; i < hub.end; i += 4 * WARP) {
-                follow_four(graph, distance, predecessor, overflowed, flat, first + of, hub, i);
-            }
+    for (u32 i = thread_id() / WARP; i < pieces.count; i += thread_count() / WARP) {
+        uint2 piece = read_only(&pieces.row_and_number[i]);
+        Tail tail = load_tail(graph, distance, piece.x);
+        if (tail.distance == NO_PATH) continue;
+        tail.begin += static_cast<i64>(piece.y) * pieces.max_arcs;
+        if (tail.end > tail.begin + pieces.max_arcs) tail.end = tail.begin + pieces.max_arcs;
+        for (i64 arc = tail.begin + 4 * lane; arc < tail.end; arc += 4 * WARP) {
+            follow_four(graph, distance, predecessor, overflowed, flat, piece.x, tail, arc);
         }
     }
 }
@@ -181,11 +181,10 @@ __device__ inline void follow_zero_arcs(const cooperative_groups::grid_group& gr
 #endif
 
 // `predecessor` holds the source's own, and NO_PREDECESSOR for all other vertices. `changed` holds three
-// words, the first of them zero. For the whole grid.
-template <bool HAS_HUBS = false>
+// words, the first of them zero. For the whole grid. Long rows are followed in pieces if these are given.
 __device__ inline void find_predecessors(const cooperative_groups::grid_group& grid, const Graph& graph,
                                          const length_t* distance, u32* predecessor, u32* overflowed,
-                                         u32* changed)
+                                         u32* changed, const Pieces* pieces = nullptr)
 {
 #if defined(FLOAT_LENGTHS)
     if (thread_id() == 0) changed[1] = 0;
@@ -193,10 +192,10 @@ __device__ inline void find_predecessors(const cooperative_groups::grid_group& g
 #else
     u32* flat = nullptr;
 #endif
-    if constexpr (HAS_HUBS) {
-        follow_rising_arcs_by_warps(graph, distance, predecessor, overflowed, flat);
-    } else {
-        follow_rising_arcs(graph, distance, predecessor, overflowed, flat);
+    i64 max_row = pieces == nullptr ? ANY_ROW : pieces->max_row;
+    follow_rising_arcs(graph, distance, predecessor, overflowed, flat, max_row);
+    if (pieces != nullptr) {
+        follow_rising_arcs_of(*pieces, graph, distance, predecessor, overflowed, flat);
     }
 #if defined(FLOAT_LENGTHS)
     grid.sync();

@@ -15,6 +15,12 @@ from relaxometer.problems.variants import Skipped
 if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
 
+MAX_ROW = 128
+"""Arcs that one thread follows at most; longer rows are cut into pieces."""
+
+MAX_ARCS = 1024
+"""Arcs of a piece, which a warp follows."""
+
 MAX_VERTICES = 1 << 30
 """A path of 32-bit weights through this many vertices is less than 2**62 long."""
 
@@ -44,8 +50,11 @@ class TightTree:
         self._state = device.xp.zeros(4, dtype=np.uint32)
         arrays = None, None, self._state[3:], self._state[:3]
         members = module.struct("Graph", **graph_members(graph))
+        count, pieces = _pieces(graph)
+        numbers = {"count": np.uint32(count), "max_arcs": np.uint32(MAX_ARCS), "max_row": np.uint32(MAX_ROW)}
+        long_rows = module.struct("Pieces", row_and_number=pieces, **numbers)
         blocks = device.max_cooperative_blocks(kernel, threads)
-        self._launch = kernel.bind(blocks, threads, (members, *arrays))
+        self._launch = kernel.bind(blocks, threads, (members, long_rows, *arrays))
 
     def predecessors(self, source: int, distance: Any) -> Any:
         """Return the predecessors that shortest distances imply, device array of shape (n_vertices,), uint32.
@@ -62,3 +71,18 @@ class TightTree:
         self._state.fill(0)
         self._launch(distance=distance, predecessor=predecessor)
         return predecessor
+
+
+def _pieces(graph: ResidentGraph) -> tuple[int, Any]:
+    """Return how many pieces long rows have, and the row and number of each, shape (n_pieces, 2), uint32."""
+    xp = graph.device.xp
+    degrees = xp.diff(graph.offsets)
+    rows = xp.flatnonzero(degrees > MAX_ROW)
+    if not len(rows):
+        return 0, None
+    counts = -(-degrees[rows] // MAX_ARCS)
+    ends = xp.cumsum(counts)
+    pieces = xp.arange(int(ends[-1]))
+    place = xp.searchsorted(ends, pieces, side="right")
+    numbers = pieces - (ends - counts)[place]
+    return len(pieces), xp.stack([rows[place], numbers], axis=1).astype(np.uint32)

@@ -19,7 +19,7 @@ from relaxometer.results.samples import is_emulated, with_class
 
 OTHER = {OURS: RIVAL, RIVAL: OURS}
 
-NOBODY = "No program finished in real time with every answer proven right."
+NOBODY = "No program finished in real time with every answer proven correct."
 ALONE = "Nobody else ran on these graphs, so nothing is compared."
 
 
@@ -104,7 +104,7 @@ def _certainty(races: pd.DataFrame, lines: pd.DataFrame, timings: pd.DataFrame) 
     decided = races[races["winner"].isin((OURS, RIVAL))] if len(races) else races
     status = timings["status"]
     proven, searched = int(status.isin(PROVEN).sum()), int((~status.isin(NOT_TRIED)).sum())
-    said = f"{proven:,} of {searched:,} answers were proven right"
+    said = f"{proven:,} of {searched:,} answers were proven correct"
     failed = int(lines["status"].isin(FAILURES).sum())
     if failed:
         said += f", and {failed} of {len(lines)} runs failed"

@@ -75,7 +75,7 @@ def distance_map(graph: Graph, answer: Mapping[str, npt.NDArray[Any]]) -> Figure
     title = f"Shortest-path distance of each road from one source, {graph.name}"
     distance, predecessor = answer["distance"], answer["predecessor"]
     if not len(distance):
-        return empty_figure(title, "No search on this graph was proven right.")
+        return empty_figure(title, "No search on this graph was proven correct.")
     source = int(np.flatnonzero(predecessor == np.arange(len(predecessor)))[0])
     factor, unit = readable_unit(graph)
     known = distance != unreached(distance.dtype)
@@ -252,7 +252,7 @@ def _label(axes: Axes, graph: Graph) -> None:
 
 
 def _draw(inputs: Inputs) -> Figure:
-    """Draw the answer of the first variant that was proven right."""
+    """Draw the answer of the first variant that was proven correct."""
     failed = set(failed_variants(inputs.timings).itertuples(index=False, name=None))
     files = inputs.files("answers")
     proven = [file for file in files if ("sssp", inputs.graph, file.parent.name) not in failed]

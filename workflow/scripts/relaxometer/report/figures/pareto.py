@@ -92,7 +92,7 @@ def preparation_against_search(timings: pd.DataFrame, problem: str) -> Figure:
     shown = points(timings[timings["problem"] == problem])
     shown = shown.assign(prepare_ms=shown["prepare_ms"].clip(lower=LEAST_MS))
     if shown.empty:
-        return empty_figure(title, "No program finished in real time with every answer proven right.")
+        return empty_figure(title, "No program finished in real time with every answer proven correct.")
     graphs = list(shown["graph"].unique())
     names = shown.drop_duplicates("variant").set_index("variant")["name"]
     names_in_a_row = legend_columns(list(names))

@@ -146,7 +146,7 @@ def _finding(profiles: Mapping[str, pd.DataFrame]) -> str:
         share = f"{wins.max()} of {rows['graph'].nunique()}"
         said.append(f"{label(problem)}: lowest median on most graphs: {best}, {share}")
     if any(rows["rival"].any() for rows in profiles.values()):
-        said[0] += ". Open markers: rivals, the programs of others"
+        said[0] += ". Open markers: rivals, third-party programs"
     return "\n".join(said)
 
 

@@ -32,7 +32,7 @@ from relaxometer.report.figures.style import (
 from relaxometer.report.figures.summary import rounded
 from relaxometer.results.samples import EMULATED, in_words, on_one_clock
 
-NOTHING_PROVEN = "No breadth-first search over several ranks here was proven right and finished."
+NOTHING_PROVEN = "No breadth-first search over several ranks here was proven correct and finished."
 PERFECT: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "linestyle": (0, (3, 2))}
 WAYS = {"nccl": "NCCL", "mpi": "MPI", "peers": "each other's memory"}
 """Names of the transports between ranks."""

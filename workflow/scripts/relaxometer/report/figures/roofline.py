@@ -84,7 +84,7 @@ def roofline(
     title = f"{label(problem)}: bandwidth of the GPU variants against a copy"
     shown = loads(timings, problem, types)
     if shown.empty or rate["device_kind"] != "cuda":
-        return empty_figure(title, "No variant that counts its work was proven right on a GPU.")
+        return empty_figure(title, "No variant that counts its work was proven correct on a GPU.")
     variants = list(shown["variant"].unique())
     figure, axes = new_figure(4.6 + ROW_INCHES * -(-len(variants) // NAMES_IN_A_ROW))
     looks = looks_of((variant, False) for variant in variants)

@@ -49,7 +49,7 @@ def median_times(summary: pd.DataFrame) -> Figure:
     lines = lines.assign(name=full_names(lines))
     timed = lines.dropna(subset=["median_ms"])
     if timed.empty:
-        return empty_figure(title, "No variant finished with every answer proven right.")
+        return empty_figure(title, "No variant finished with every answer proven correct.")
     panels = [
         (f"{graph} ({label(str(problem))}){note}", of_race, bool(note))
         for note, of_clock in (("", timed[~is_emulated(timed)]), (EMULATED_NOTE, timed[is_emulated(timed)]))
@@ -108,7 +108,7 @@ def _headline_finding(lines: pd.DataFrame) -> str:
     timed = lines.dropna(subset=["median_ms"])
     said = [f"{_whiskers(timed)}. Log scale; lower is better"]
     if timed["rival"].any():
-        said.append("Open markers: rivals, the programs of others")
+        said.append("Open markers: rivals, third-party programs")
     if is_emulated(timed).any():
         said.append("Emulated kernels: a CPU ran the CUDA kernels; these are not GPU times")
     disputed = timed[timed["status"] == "disputed"]
@@ -239,7 +239,7 @@ def emulated_section(table: pd.DataFrame) -> str:
     names = ", ".join(dict.fromkeys(rows["Variant"]))
     return f"""<h1>Emulated kernels</h1>
 <p>A processor ran these CUDA kernels: {html.escape(names)}. {proven} of {len(rows)} of their runs were proven
-right all the same. Their times say nothing about a GPU: they have no rank and are compared with no time in
+correct all the same. Their times say nothing about a GPU: they have no rank and are compared with no time in
 the race. The page of all variants and rivals under Summary has them.</p>
 """
 

@@ -71,7 +71,7 @@ def traffic(changes: pd.DataFrame, graph: str) -> Figure:
     title = f"Trees after a change of weights, {graph}"
     table = medians(changes[changes["graph"] == graph]).dropna(subset=["ready_ms"])
     if table.empty:
-        return empty_figure(title, f"No search was proven right and finished: {_reason(changes)}")
+        return empty_figure(title, f"No search was proven correct and finished: {_reason(changes)}")
     emulated = table["device_kind"] == EMULATED
     table = table[emulated] if emulated.any() else table
     kind = str(table["device_kind"].iloc[0])

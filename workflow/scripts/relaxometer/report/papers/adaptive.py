@@ -85,7 +85,9 @@ BESIDE = 0.2
 """Distance between the variants of a graph in figure 7, where graphs are 1 apart."""
 
 CURVE_POINTS = 400
-NOTHING_PROVEN = "No run of conventional, selection or adaptive on this graph was proven right and finished."
+NOTHING_PROVEN = (
+    "No run of conventional, selection or adaptive on this graph was proven correct and finished."
+)
 
 
 def updated_per_phase(phases: pd.DataFrame, graph: str) -> Figure:

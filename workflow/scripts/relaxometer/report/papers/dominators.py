@@ -69,7 +69,7 @@ FASTER = {1: "GPU", -1: "CPU", 0: NO_DIFFERENCE, None: f"not compared: fewer tha
 WINNERS = ["graph", "kernel", "kernel_ms", "program", "program_ms", "gain", "faster"]
 """Columns of :func:`winners`."""
 
-NOTHING_PROVEN = "No run on graphs of this kind was proven right and finished."
+NOTHING_PROVEN = "No run on graphs of this kind was proven correct and finished."
 
 
 def over_size(timings: pd.DataFrame, graphs: Sequence[Mapping[str, Any]]) -> Figure:
@@ -340,7 +340,7 @@ def over_arcs(updates: pd.DataFrame) -> Figure:
     """Draw the time of updates over the number of arcs, a panel for each graph."""
     table = update_medians(updates).dropna(subset=["time_ms"])
     if table.empty:
-        return empty_figure(UPDATES_TITLE, "No update was proven right and finished.")
+        return empty_figure(UPDATES_TITLE, "No update was proven correct and finished.")
     names = list(table["graph"].unique())
     kind = str(table["device_kind"].iloc[0])
     figure, panels = new_figure(1.2 + 2.2 * len(names), rows=len(names), sharex=True, squeeze=False)

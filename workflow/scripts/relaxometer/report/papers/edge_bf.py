@@ -94,7 +94,7 @@ CLAIMED_RATE, CLAIMED_SPEEDUP, CLAIMED_AT = 100, 40, (2**20, 2**22)
 EDGE_BYTES, DISTANCE_BYTES = 16, 8
 """Sizes in the paper of an edge (two vertices and a weight) and of a distance."""
 
-NOTHING_PROVEN = "No run of edge-bf on an R-MAT graph was proven right and finished."
+NOTHING_PROVEN = "No run of edge-bf on an R-MAT graph was proven correct and finished."
 NO_GPU_TIME = f"Not compared: {NOT_GPU_TIMES}."
 
 
@@ -281,7 +281,7 @@ def blocks(timings: pd.DataFrame, swept: Sequence[str], graph: str) -> Figure:
     sizes = _parameter(timings, "block").groupby(timings["variant"]).first()
     sweep = times[times["variant"].isin(swept)].assign(block=lambda rows: rows["variant"].map(sizes))
     if sweep.empty:
-        return empty_figure(title, "No run of the sweep was proven right and finished.")
+        return empty_figure(title, "No run of the sweep was proven correct and finished.")
     kind = sweep["device_kind"].iloc[0]
     figure, axes = new_figure(3.8)
     runs: dict[float, pd.DataFrame] = dict(iter(sweep.groupby("block")))  # type: ignore[arg-type]

@@ -72,7 +72,7 @@ PARAMETERS = ("alpha", "beta", "threshold")
 MODES = {"top-down": "o", "bottom-up": "s"}
 """Marker of a level by its direction."""
 
-NOTHING_PROVEN = "No run of breadth-first search here was proven right and finished."
+NOTHING_PROVEN = "No run of breadth-first search here was proven correct and finished."
 
 
 def degree_shares(degrees: npt.NDArray[np.int64], graph: str) -> Figure:

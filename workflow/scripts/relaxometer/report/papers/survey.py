@@ -75,7 +75,7 @@ CITED_GAINS = {"slf": "15 to 20% faster", "slf-lll": "50% faster"}
 CLOSE = 0.1
 """Rules share a label if their widths differ by less than this share of the axis."""
 
-NOTHING_PROVEN = "No run of {} on this graph was proven right and finished."
+NOTHING_PROVEN = "No run of {} on this graph was proven correct and finished."
 
 
 def extract_min(trials: pd.DataFrame) -> Figure:
