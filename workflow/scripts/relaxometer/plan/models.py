@@ -61,7 +61,8 @@ class Timing(Section):
     sources : int or list of int
         Number of sources drawn from the seed, or the sources' ids; of query sets, the number per name.
     repetitions : int
-        Passes over all sources.
+        Passes over all sources, shared by the rounds. Searches of less than a millisecond need more: 20 with
+        `enough_s: 2` halve the spread between processes.
     rounds : int, optional
         Processes that measure a variant or rival, in mirrored order: A B C, then C B A. Each makes
         `repetitions` / `rounds` passes, rounded up. By default 2, and 1 on the emulated device.

@@ -8,6 +8,7 @@ suite over several ranks has ``rank-samples.parquet`` too.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import pyarrow as pa
@@ -15,10 +16,12 @@ import pyarrow.parquet as pq
 
 from relaxometer.core.errors import UserError
 from relaxometer.core.files import RESTORE, read_frame, read_table, reading, write_table
-from relaxometer.plan.models import Run
-from relaxometer.plan.plan import Plan
 from relaxometer.results.gather import KEY
 from relaxometer.results.processes import PROCESS, with_processes
+
+if TYPE_CHECKING:
+    from relaxometer.plan.models import Run
+    from relaxometer.plan.plan import Plan
 
 SAMPLES, RANK_SAMPLES, BUNDLE = "samples.parquet", "rank-samples.parquet", "bundle.zip"
 

@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from relaxometer.report import compared
 from relaxometer.report.catalogue import SUMMARY, TIMINGS, Exhibit, Files, Inputs, View
-from relaxometer.results.compare import compare
-from relaxometer.results.recorded import read_recorded, searches_file
 
 if TYPE_CHECKING:
     from relaxometer.plan.plan import Plan
@@ -19,11 +16,18 @@ if TYPE_CHECKING:
 
 def against_base(inputs: Inputs) -> pd.DataFrame:
     """Return the rows of the comparison with the base, the worst first."""
+    # Here, since all other figures would load them too.
+    from relaxometer.report import compared
+    from relaxometer.results.compare import compare
+    from relaxometer.results.recorded import read_recorded
+
     (now,) = inputs.files("timings")
     return compared.rows(compare(read_recorded(Path(inputs.params["base"])), read_recorded(now.parent)))
 
 
 def _inputs(plan: Plan, _: str) -> Files:
+    from relaxometer.results.recorded import searches_file
+
     base = plan.config.report.base
     # The context is a file of its own, which the comparison reads for the machine.
     return {
