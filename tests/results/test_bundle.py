@@ -5,6 +5,7 @@ import json
 import shutil
 import sys
 import zipfile
+from contextlib import chdir
 from pathlib import Path
 
 import numpy as np
@@ -600,27 +601,39 @@ def test_a_folder_is_no_bundle(tmp_path):
         bundle_file.read(tmp_path)
 
 
-@pytest.mark.parametrize("comment", ["1", "2"])
+@pytest.mark.parametrize("comment", ["2", "3"])
 def test_a_bundle_of_another_version_is_refused_by_its_version(packed, tmp_path, monkeypatch, comment):
     found = bundle_file.read(packed)
-    manifest = found.manifest.model_dump() | {"version": 2, "a key of version 2": 1}
+    manifest = found.manifest.model_dump() | {"version": 3, "a key of version 3": 1}
     monkeypatch.setattr(bundle_file, "VERSION", comment)
     bundle_file.write_archive(tmp_path / "b.zip", json.dumps(manifest), found.members)
     monkeypatch.undo()
     with pytest.raises(
-        UserError, match=r"not a bundle of version 1, but of version '?2'?; read it with the version"
+        UserError, match=r"not a bundle of version 1 or 2, but of version '?3'?; read it with the version"
+    ):
+        bundle_file.read(tmp_path / "b.zip")
+
+
+def test_a_manifest_of_another_version_than_the_file_is_refused(packed, tmp_path):
+    found = bundle_file.read(packed)
+    manifest = found.manifest.model_dump() | {"version": 1}
+    for answer in manifest["answers"]:
+        del answer["tree"], answer["hashes"]
+    bundle_file.write_archive(tmp_path / "b.zip", json.dumps(manifest), found.members)
+    with pytest.raises(
+        UserError, match=r"manifest.json is of version 1, its end of version 2; pack it again"
     ):
         bundle_file.read(tmp_path / "b.zip")
 
 
 def test_a_manifest_against_the_schema_is_refused(packed, tmp_path):
     with pytest.raises(ValueError, match="version"):
-        rewritten(packed, tmp_path / "b.zip", lambda _: None, lambda manifest: manifest.update(version=2))
+        rewritten(packed, tmp_path / "b.zip", lambda _: None, lambda manifest: manifest.update(version=3))
 
 
 def test_the_same_results_make_the_same_file(tmp_path):
     manifest = {
-        **{"format": "relaxometer-bundle", "version": 1, "name": "a", "made": "now", "commit": "b"},
+        **{"format": "relaxometer-bundle", "version": 2, "name": "a", "made": "now", "commit": "b"},
         **{"graphs": {}, "kernels": {}, "lock_sha256": None, "answers": [], "left_out": []},
     }
     table = pa.table({"a": [1]})
@@ -715,13 +728,85 @@ def test_without_any_run_there_is_nothing_to_pack(tmp_path):
         pack(bundles.plan(), tmp_path, tmp_path / "b.zip", "run")
 
 
-def test_answers_that_would_make_the_file_too_large_are_left_out(packed, tmp_path, monkeypatch):
+def test_answers_that_would_make_the_file_too_large_are_left_out(packed, with_trees, tmp_path, monkeypatch):
     monkeypatch.chdir(packed.parent)
     # The time of packing changes the size of the compressed manifest by a few bytes.
-    limit, target = packed.stat().st_size - 50, tmp_path / "b.zip"
+    limit, target = with_trees.stat().st_size - 50, tmp_path / "b.zip"
     pack(bundles.plan(), Path("results"), target, "run", Limits(most_bytes=limit))
     assert target.stat().st_size <= limit
     said = verify(target, Path("results"), "host")
     assert said.wrong == []
     assert 0 < len(said.unchecked) < 4
     assert said.unchecked[-1].endswith(f"the bundle would have more than {limit:,} bytes")
+
+
+@pytest.fixture(scope="module")
+def with_trees(packed):
+    """The bundle of the same run with a limit on its bytes, in which answers of trees are packed as such."""
+    target = packed.with_name("trees.zip")
+    with chdir(packed.parent):
+        pack(bundles.plan(), Path("results"), target, "run", Limits(most_bytes=1e6))
+    return target
+
+
+def test_trees_are_packed_as_such_where_bytes_are_limited(packed, with_trees, tmp_path):
+    answers = {answer.variant: answer for answer in bundle_file.read(with_trees).manifest.answers}
+    assert {name: bool(answer.tree) for name, answer in answers.items()} == {
+        "conventional": True,
+        "dijkstra-cpu": True,
+        "hybrid-cpu": True,
+        "semi-nca": False,
+    }
+    assert all(bool(answer.columns) != bool(answer.tree) for answer in answers.values())
+    said = verify(with_trees, tmp_path / "results", "host")
+    assert said.wrong == said.unchecked == []
+    assert "answers: 4 of 4 proven" in said.lines
+    assert not any(answer.tree for answer in bundle_file.read(packed).manifest.answers)
+
+
+def trees_of(members):
+    return [name for name in members if name.startswith("answers/sssp/small-grid/tree-")]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            lambda places: places + np.uint32(5),
+            "a place in its tree is beyond the neighbours of the vertex",
+        ),
+        (lambda places: 0 * places, "column distance of its tree is not the one that was measured"),
+        (lambda places: places[:-1], "its tree is not one of this graph and problem"),
+        (lambda places: places.astype("int64"), "is not a column tree of a graph's answer"),
+    ],
+)
+def test_a_wrong_tree_is_named(with_trees, tmp_path, change, said):
+    def corrupt(members):
+        for name in trees_of(members):
+            places = pd.read_parquet(io.BytesIO(members[name]))["tree"].to_numpy()
+            set_table(members, name, pd.DataFrame({"tree": change(places).astype(change(places).dtype)}))
+
+    found = verify(rewritten(with_trees, tmp_path / "b.zip", corrupt), tmp_path, "host")
+    named = [line for line in found.wrong if line.startswith("the answer of sssp ")]
+    assert len(named) == 2
+    assert all(said in line for line in named)
+
+
+def test_a_tree_whose_lengths_are_not_the_measured_ones_is_named(with_trees, tmp_path):
+    def other_hash(manifest):
+        for answer in manifest["answers"]:
+            if answer["tree"]:
+                answer["hashes"]["predecessor"] = "0" * 64
+
+    def lacking(manifest):
+        for answer in manifest["answers"]:
+            answer["hashes"].pop("predecessor", None)
+
+    wrong = verify(
+        rewritten(with_trees, tmp_path / "a.zip", lambda _: None, other_hash), tmp_path, "host"
+    ).wrong
+    assert len(wrong) == 3
+    assert all("column predecessor of its tree is not the one that was measured" in line for line in wrong)
+    wrong = verify(rewritten(with_trees, tmp_path / "b.zip", lambda _: None, lacking), tmp_path, "host").wrong
+    assert len(wrong) == 3
+    assert all("; expected " in line for line in wrong)

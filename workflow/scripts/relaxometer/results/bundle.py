@@ -63,6 +63,7 @@ from relaxometer.results.processes import PROCESS
 from relaxometer.results.published import RENAMED, SAMPLES, read_timings, run_of, samples_of
 from relaxometer.results.recorded import RATES
 from relaxometer.results.rows import KEY, PROVEN
+from relaxometer.results.tree_answers import columns_of, places_of
 
 MOST_VERTICES = 1 << 22
 """Answers on larger graphs are left out unless asked for: each has 8 bytes per vertex."""
@@ -77,12 +78,19 @@ class Limits:
     most_vertices : int
         Those on larger graphs.
     most_bytes : float
-        Those that would make the file larger than this; answers on small graphs come first.
+        Those that would make the file larger than this; answers on small graphs come first, and trees are
+        packed as :mod:`relaxometer.results.tree_answers` has them.
     """
 
     most_vertices: int = MOST_VERTICES
     most_bytes: float = math.inf
 
+
+TREE = "tree"
+"""The column of an answer that is packed as a tree."""
+
+Packed = tuple[dict[str, Any], dict[str, bytes]]
+"""The manifest's keys of an answer's content, and the members that are new."""
 
 NEEDED = ["round", "reached_arcs", "phases"]
 """Columns that the samples of a bundle must have besides those of every reader."""
@@ -209,17 +217,20 @@ class _Packer:
     members: dict[str, bytes]
     answers: list[dict[str, Any]] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
+    graph: Graph | None = None
+    """That of the last tree."""
 
     def add(self, run: Run) -> None:
         """Add the answer of a run, or the reason why it is left out."""
         folder = self.results / Path(run.folder()).relative_to("results")
         first = read_table(folder / "runs.parquet", ["status", "source"]).slice(0, 1).to_pylist()
         if not (reason := self._reason(run, folder, first)):
-            columns, added = self._columns(run, read_table(folder / "answer.parquet"))
+            source, answer = self._source(run, first[0]), read_table(folder / "answer.parquet")
+            content, added = self._tree(run, source, answer) or self._columns(run, answer)
             if self._fits(added):
                 self.members |= added
                 identity = {"problem": run.problem, "graph": run.graph, "variant": run.variant}
-                self.answers.append({**identity, "source": self._source(run, first[0]), "columns": columns})
+                self.answers.append({**identity, "source": source, **content})
                 return
             reason = f"the bundle would have more than {self.limits.most_bytes:,.0f} bytes"
         self.left_out.append(f"{run.problem} {run.variant} on {run.graph}: {reason}")
@@ -236,16 +247,38 @@ class _Packer:
             return "its file was not kept"
         return "" if len(read_table(folder / "answer.parquet")) else "no proven answer"
 
-    def _columns(self, run: Run, answer: pa.Table) -> tuple[dict[str, str], dict[str, bytes]]:
+    def _columns(self, run: Run, answer: pa.Table) -> Packed:
         """Return the members of an answer's columns, and the content of those that are new."""
         columns, added = {}, {}
         for name in answer.column_names:
-            values = np.ascontiguousarray(answer[name].to_numpy())
-            digest = hashlib.sha256(values.view(np.uint8).data).hexdigest()[:16]
-            columns[name] = f"answers/{run.problem}/{run.graph}/{name}-{digest}.parquet"
+            columns[name] = _member(run, name, answer[name].to_numpy())
             if columns[name] not in self.members:
                 added[columns[name]] = _parquet(answer.select([name]))
-        return columns, added
+        return {"columns": columns, "tree": None, "hashes": {}}, added
+
+    def _tree(self, run: Run, source: int | None, answer: pa.Table) -> Packed | None:
+        """Return the same of an answer that is packed as a tree, which a file without a limit has none of."""
+        if math.isinf(self.limits.most_bytes) or source is None:
+            return None
+        columns = {name: answer[name].to_numpy() for name in answer.column_names}
+        places = places_of(self._graph(run.graph), run.problem, source, columns)
+        if places is None:
+            return None
+        member = _member(run, TREE, places)
+        new = {} if member in self.members else {member: _parquet(pa.table({TREE: places}))}
+        return {
+            "columns": {},
+            "tree": member,
+            "hashes": {name: _hash(columns[name]) for name in columns},
+        }, new
+
+    def _graph(self, name: str) -> Graph:
+        """Return the arrays of a graph, from its files or generated again."""
+        if self.graph is None or self.graph.name != name:
+            folder, dataset = self.results / "graphs" / name, self.plan.datasets[name]
+            is_here = folder.is_dir() or dataset.files or dataset.extracted_from
+            self.graph = read_graph(folder) if is_here else build_graph(name, dataset, files=[])
+        return self.graph
 
     def _fits(self, added: Mapping[str, bytes]) -> bool:
         return sum(map(len, [*self.members.values(), *added.values()])) <= self.room
@@ -253,6 +286,14 @@ class _Packer:
     def _source(self, run: Run, first: Mapping[str, Any]) -> int | None:
         has_source = load_problem(run.problem).has_source and not self.plan.datasets[run.graph].is_batch
         return int(first["source"]) if has_source else None
+
+
+def _member(run: Run, name: str, values: npt.NDArray[Any]) -> str:
+    return f"answers/{run.problem}/{run.graph}/{name}-{_hash(values)[:16]}.parquet"
+
+
+def _hash(values: npt.NDArray[Any]) -> str:
+    return hashlib.sha256(np.ascontiguousarray(values).view(np.uint8).data).hexdigest()
 
 
 def _parquet(table: pa.Table) -> bytes:
@@ -575,6 +616,8 @@ def _prove(
 
 def _columns(found: BundleFile, answer: AnswerOf, graph: Graph | Batch) -> dict[str, npt.NDArray[Any]]:
     """Return the columns of an answer; ValueError if they are not those of its problem."""
+    if answer.tree is not None:
+        return _columns_of_tree(found, answer, graph)
     expected, n_vertices = load_problem(answer.problem).columns_on(graph), graph.n_vertices
     if sorted(answer.columns) != sorted(expected):
         raise ValueError(f"columns {', '.join(answer.columns)}; expected {', '.join(expected)}")
@@ -586,6 +629,23 @@ def _columns(found: BundleFile, answer: AnswerOf, graph: Graph | Batch) -> dict[
         columns[name] = table[name].to_numpy()
         if columns[name].dtype != kind:
             raise ValueError(f"column {name} is of type {columns[name].dtype}, expected {kind}")
+    return columns
+
+
+def _columns_of_tree(
+    found: BundleFile, answer: AnswerOf, graph: Graph | Batch
+) -> dict[str, npt.NDArray[Any]]:
+    """Return the columns that follow from an answer's tree; ValueError if they are not the measured ones."""
+    table = found.table(str(answer.tree))
+    if table.schema != pa.schema({TREE: pa.uint32()}) or table[TREE].null_count or isinstance(graph, Batch):
+        raise ValueError(f"{answer.tree} is not a column {TREE} of a graph's answer")
+    if answer.columns or answer.source is None:
+        raise ValueError("a tree has a source, and no columns beside it")
+    columns = columns_of(graph, answer.problem, answer.source, table[TREE].to_numpy())
+    if sorted(answer.hashes) != sorted(columns):
+        raise ValueError(f"hashes of {', '.join(answer.hashes)}; expected {', '.join(columns)}")
+    if other := [name for name, values in columns.items() if _hash(values) != answer.hashes[name]]:
+        raise ValueError(f"column {other[0]} of its tree is not the one that was measured")
     return columns
 
 

@@ -118,8 +118,10 @@ def _with_bases(found: BundleFile, graphs: set[str]) -> set[str]:
 
 def _members(found: BundleFile) -> set[str]:
     optional = {RATES, LOCK} & found.members.keys()
-    columns = {member for answer in found.manifest.answers for member in answer.columns.values()}
-    return {SAMPLES, CERTIFICATES, SUMMARY_FILE, CONTEXT} | optional | columns
+    answers = found.manifest.answers
+    columns = {member for answer in answers for member in answer.columns.values()}
+    trees = {answer.tree for answer in answers if answer.tree is not None}
+    return {SAMPLES, CERTIFICATES, SUMMARY_FILE, CONTEXT} | optional | columns | trees
 
 
 def _wrong_lock(found: BundleFile) -> Iterator[str]:

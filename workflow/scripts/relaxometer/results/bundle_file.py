@@ -25,8 +25,9 @@ from relaxometer.core.errors import UserError, escaped, quoted
 from relaxometer.core.files import replacing
 
 MANIFEST = "manifest.json"
-VERSION = 1
-COMMENT = re.compile(rb"relaxometer bundle 1 sha256 ([0-9a-f]{64})")
+VERSION = 2
+READABLE = "1 or 2"
+COMMENT = re.compile(rb"relaxometer bundle ([12]) sha256 ([0-9a-f]{64})")
 OTHER_COMMENT = re.compile(rb"bundle ([0-9]{1,9}) sha256 [0-9a-f]{64}$")
 COMMENT_BYTES = len(b"relaxometer bundle 1 sha256 ") + 64
 
@@ -71,20 +72,26 @@ class GraphOf(Part):
 
 
 class AnswerOf(Part):
-    """The first answer of a run: its source, null where searches have none, and the member of each column."""
+    """The first answer of a run: its source, null where searches have none, and the member of each column.
+
+    Or the member of its tree, as :mod:`relaxometer.results.tree_answers` has it, and the hashes of the
+    columns that follow from it.
+    """
 
     problem: Text
     graph: Text
     variant: Text
     source: Count | None
     columns: dict[Text, Text]
+    tree: Text | None = None
+    hashes: dict[Text, Sha256] = {}
 
 
 class Manifest(Part):
     """``manifest.json``."""
 
     format: Literal["relaxometer-bundle"]
-    version: Literal[1]
+    version: Literal[1, 2]
     name: Text
     made: Text
     commit: Text
@@ -94,6 +101,17 @@ class Manifest(Part):
     lock_sha256: Sha256 | None
     answers: list[AnswerOf]
     left_out: list[Text]
+
+    @model_validator(mode="after")
+    def _says_of_every_answer_whether_it_is_a_tree(self) -> Manifest:
+        """Check that answers have all keys of their version, since a key left out would have its default."""
+        for number, answer in enumerate(self.answers):
+            given = answer.model_fields_set & {"tree", "hashes"}
+            if len(given) != (2 if self.version == 2 else 0):
+                raise ValueError(f"answers.{number}: expected tree and hashes in version 2, and in no other")
+            if bool(answer.hashes) != (answer.tree is not None):
+                raise ValueError(f"answers.{number}: hashes belong to a tree")
+        return self
 
     @model_validator(mode="after")
     def _bases_end(self) -> Manifest:
@@ -218,10 +236,13 @@ def read(path: Path) -> BundleFile:
         if other := OTHER_COMMENT.search(comment):
             raise _of_version(path, other[1].decode())
         raise UserError(
-            f"{path}: not a bundle of version {VERSION}, or its end is damaged; make it with make bundle"
+            f"{path}: not a bundle of version {READABLE}, or its end is damaged; make it with make bundle"
         )
     sha256 = hashlib.sha256(before).hexdigest()
-    members, manifest = _unpacked(path, content, intact=sha256 == written[1].decode())
+    members, manifest = _unpacked(path, content, intact=sha256 == written[2].decode())
+    if manifest.version != int(written[1]):
+        what = f"{MANIFEST} is of version {manifest.version}, its end of version {written[1].decode()}"
+        raise UserError(f"{path}: {what}; pack it again")
     return BundleFile(path, sha256, manifest, members)
 
 
@@ -262,7 +283,7 @@ def _unpacked(path: Path, content: bytes, *, intact: bool) -> tuple[dict[str, by
 
 
 def _of_version(path: Path, version: str) -> UserError:
-    what = f"not a bundle of version {VERSION}, but of version {version}"
+    what = f"not a bundle of version {READABLE}, but of version {version}"
     return UserError(f"{path}: {what}; read it with the version of Relaxometer that packed it")
 
 
