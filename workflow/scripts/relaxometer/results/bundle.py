@@ -142,8 +142,9 @@ def pack(plan: Plan, results: Path, target: Path, name: str, limits: Limits | No
     }
     limits = limits or Limits()
     room = math.inf
+    trees: dict[str, npt.NDArray[np.uint32] | None] = {}
     while True:
-        packer = _Packer(plan, results, described, limits, room, dict(members))
+        packer = _Packer(plan, results, described, limits, room, dict(members), trees)
         for run in sorted(runs.values(), key=lambda run: described[run.graph]["vertices"]):
             packer.add(run)
         answers = {"answers": packer.answers, "left_out": packer.left_out}
@@ -215,6 +216,8 @@ class _Packer:
     limits: Limits
     room: float
     members: dict[str, bytes]
+    trees: dict[str, npt.NDArray[np.uint32] | None]
+    """By folder of a run: what an earlier attempt found."""
     answers: list[dict[str, Any]] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     graph: Graph | None = None
@@ -261,8 +264,9 @@ class _Packer:
         if math.isinf(self.limits.most_bytes) or source is None:
             return None
         columns = {name: answer[name].to_numpy() for name in answer.column_names}
-        places = places_of(self._graph(run.graph), run.problem, source, columns)
-        if places is None:
+        if run.folder() not in self.trees:
+            self.trees[run.folder()] = places_of(self._graph(run.graph), run.problem, source, columns)
+        if (places := self.trees[run.folder()]) is None:
             return None
         member = _member(run, TREE, places)
         new = {} if member in self.members else {member: _parquet(pa.table({TREE: places}))}
@@ -640,7 +644,7 @@ def _columns_of_tree(
     if table.schema != pa.schema({TREE: pa.uint32()}) or table[TREE].null_count or isinstance(graph, Batch):
         raise ValueError(f"{answer.tree} is not a column {TREE} of a graph's answer")
     if answer.columns or answer.source is None:
-        raise ValueError("a tree has a source, and no columns beside it")
+        raise ValueError("expected a source and no columns with a tree")
     columns = columns_of(graph, answer.problem, answer.source, table[TREE].to_numpy())
     if sorted(answer.hashes) != sorted(columns):
         raise ValueError(f"hashes of {', '.join(answer.hashes)}; expected {', '.join(columns)}")
