@@ -50,7 +50,7 @@ def test_every_graph_has_its_answer_back_or_none(host_device, problem, name):
     if name in ("one-vertex", "hub", "grid"):
         assert places is not None
     if name == "random-directed":
-        assert places is None, "its predecessors are no neighbours"
+        assert places is None, "some predecessors are not neighbours"
     if places is not None:
         again = columns_of(graph, problem, 0, places)
         assert all(again[one].tobytes() == columns[one].tobytes() for one in columns)

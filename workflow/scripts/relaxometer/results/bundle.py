@@ -256,11 +256,11 @@ class _Packer:
         for name in answer.column_names:
             columns[name] = _member(run, name, answer[name].to_numpy())
             if columns[name] not in self.members:
-                added[columns[name]] = _parquet(answer.select([name]))
+                added[columns[name]] = _parquet(answer.select([name]), repeats=False)
         return {"columns": columns, "tree": None, "hashes": {}}, added
 
     def _tree(self, run: Run, source: int | None, answer: pa.Table) -> Packed | None:
-        """Return the same of an answer that is packed as a tree, which a file without a limit has none of."""
+        """Return the same for an answer packed as a tree; None without a limit or if that is impossible."""
         if math.isinf(self.limits.most_bytes) or source is None:
             return None
         columns = {name: answer[name].to_numpy() for name in answer.column_names}
@@ -300,9 +300,10 @@ def _hash(values: npt.NDArray[Any]) -> str:
     return hashlib.sha256(np.ascontiguousarray(values).view(np.uint8).data).hexdigest()
 
 
-def _parquet(table: pa.Table) -> bytes:
+def _parquet(table: pa.Table, *, repeats: bool = True) -> bytes:
+    """Return the bytes of a file; a dictionary of values that rarely repeat would double them."""
     content = io.BytesIO()
-    pq.write_table(table, content, compression="zstd", compression_level=9)
+    pq.write_table(table, content, compression="zstd", compression_level=9, use_dictionary=repeats)
     return content.getvalue()
 
 

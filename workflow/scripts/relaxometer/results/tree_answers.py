@@ -1,6 +1,6 @@
 """First answers in few bytes: of a tree, only which of its neighbours each vertex was reached from.
 
-A column of predecessors takes four bytes per vertex, one of lengths as many, and neither compresses well.
+Predecessors and lengths take at least four bytes per vertex each, and neither column compresses well.
 Where arcs run both ways, a predecessor is one of the vertex's neighbours, and its place among them is a small
 number. The graph, which a proof needs anyway, then tells the predecessor, and the tree the lengths.
 """
@@ -97,7 +97,7 @@ def _largest(kind: np.dtype[Any]) -> Any:
 
 @njit(cache=True)
 def _find_places(offsets: Any, targets: Any, predecessor: Any, source: int, places: Any) -> bool:
-    """Find predecessors among the neighbours; return whether all that were reached have one there."""
+    """Find predecessors among the neighbours; return False if one is not there."""
     largest = np.iinfo(predecessor.dtype).max
     if predecessor[source] != source:
         return False
@@ -115,7 +115,7 @@ def _find_places(offsets: Any, targets: Any, predecessor: Any, source: int, plac
 
 @njit(cache=True)
 def _follow_places(offsets: Any, targets: Any, places: Any, predecessor: Any) -> bool:
-    """Write the predecessors of all places other than 0; return whether there are as many neighbours."""
+    """Write the predecessors of all places other than 0; return False if a place exceeds a degree."""
     for v in range(len(places)):
         if places[v] == 0:
             continue

@@ -89,10 +89,10 @@ __device__ inline void follow_rising_arcs(const Graph& graph, const length_t* di
 }
 
 // Rows of more than `max_row` arcs, in pieces of up to `max_arcs`: a hub's arcs, four at a time, would keep
-// one thread busy for longer than all other rows together. Hubs may have neighbouring numbers, so a piece is
-// not for the warp of its row.
+// one thread busy for longer than all other rows together. Any warp takes any piece, since hubs may have
+// neighbouring ids.
 struct Pieces {
-    const uint2* row_and_number;
+    const uint2* row_and_index;
     u32 count;
     u32 max_arcs;
     u32 max_row;
@@ -105,7 +105,7 @@ __device__ inline void follow_rising_arcs_of(const Pieces& pieces, const Graph& 
 {
     u32 lane = threadIdx.x % WARP;
     for (u32 i = thread_id() / WARP; i < pieces.count; i += thread_count() / WARP) {
-        uint2 piece = read_only(&pieces.row_and_number[i]);
+        uint2 piece = read_only(&pieces.row_and_index[i]);
         Tail tail = load_tail(graph, distance, piece.x);
         if (tail.distance == NO_PATH) continue;
         tail.begin += static_cast<i64>(piece.y) * pieces.max_arcs;

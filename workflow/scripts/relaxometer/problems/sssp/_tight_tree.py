@@ -51,8 +51,8 @@ class TightTree:
         arrays = None, None, self._state[3:], self._state[:3]
         members = module.struct("Graph", **graph_members(graph))
         count, pieces = _pieces(graph)
-        numbers = {"count": np.uint32(count), "max_arcs": np.uint32(MAX_ARCS), "max_row": np.uint32(MAX_ROW)}
-        long_rows = module.struct("Pieces", row_and_number=pieces, **numbers)
+        sizes = {"count": np.uint32(count), "max_arcs": np.uint32(MAX_ARCS), "max_row": np.uint32(MAX_ROW)}
+        long_rows = module.struct("Pieces", row_and_index=pieces, **sizes)
         blocks = device.max_cooperative_blocks(kernel, threads)
         self._launch = kernel.bind(blocks, threads, (members, long_rows, *arrays))
 
@@ -74,7 +74,7 @@ class TightTree:
 
 
 def _pieces(graph: ResidentGraph) -> tuple[int, Any]:
-    """Return how many pieces long rows have, and the row and number of each, shape (n_pieces, 2), uint32."""
+    """Return the number of pieces of long rows, and row and index of each, shape (n_pieces, 2), uint32."""
     xp = graph.device.xp
     degrees = xp.diff(graph.offsets)
     rows = xp.flatnonzero(degrees > MAX_ROW)
@@ -84,5 +84,5 @@ def _pieces(graph: ResidentGraph) -> tuple[int, Any]:
     ends = xp.cumsum(counts)
     pieces = xp.arange(int(ends[-1]))
     place = xp.searchsorted(ends, pieces, side="right")
-    numbers = pieces - (ends - counts)[place]
-    return len(pieces), xp.stack([rows[place], numbers], axis=1).astype(np.uint32)
+    index = pieces - (ends - counts)[place]
+    return len(pieces), xp.stack([rows[place], index], axis=1).astype(np.uint32)
