@@ -100,6 +100,16 @@ def test_room_for_paths_grows(monkeypatch, device, name, parameters):
     check(resident, solver, [random_queries(graph, 20, paths=True)] * 2)
 
 
+def test_pieces_of_paths_are_at_most_as_many_as_are_numbered(monkeypatch, device):
+    monkeypatch.setattr(hierarchy, "PIECES_PER_QUERY", 2**32)
+    monkeypatch.setattr(hierarchy, "MAX_PIECES", 200)
+    graph = sample_graphs()["grid"]
+    resident, solver = solver_for(device, graph, "hierarchy")
+    check(resident, solver, [random_queries(graph, 5, paths=True)])
+    with pytest.raises(MemoryError, match="pieces; 32 bits number 200"):
+        check(resident, solver, [random_queries(graph, 500, paths=True)])
+
+
 def test_the_path_with_the_fewest_arcs_is_found_among_equal_ones(device):
     ring = np.array([[i, (i + 1) % 12] for i in range(12)])
     graph = undirected("free-ring", 12, ring, np.zeros(12, dtype=int))

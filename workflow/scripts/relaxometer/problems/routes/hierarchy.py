@@ -29,6 +29,9 @@ MAX_ROWS = 65_535
 PIECES_PER_QUERY = 32
 """Room for pieces of paths at first."""
 
+MAX_PIECES = 2**32 - 1
+"""Pieces of all paths: 32 bits number them."""
+
 NO_RANK = np.uint32(2**32 - 1)
 
 
@@ -136,7 +139,7 @@ class Solver:
         """Answer queries with paths; room for their pieces that turns out too small is enlarged and kept."""
         device, xp, count = self._device, self._device.xp, len(queries)
         distance, size = (xp.empty(count, dtype=xp.uint32) for _ in range(2))
-        self._capacity = max(self._capacity, PIECES_PER_QUERY * count)
+        self._capacity = max(self._capacity, min(PIECES_PER_QUERY * count, MAX_PIECES))
         wanted, words = xp.zeros(1, dtype=xp.uint64), self._words[1]
         struct, spans = self._struct(queries), xp.empty((count, 4), dtype=xp.uint32)
         while True:
@@ -155,8 +158,8 @@ class Solver:
             ends = xp.cumsum(size, dtype=xp.int64)
             if (needed := int(device.item(wanted))) <= self._capacity:
                 break
-            if needed >= 2**32:
-                raise MemoryError(f"paths of {needed:,} pieces; 32 bits number {2**32 - 1:,}")
+            if needed > MAX_PIECES:
+                raise MemoryError(f"paths of {needed:,} pieces; 32 bits number {MAX_PIECES:,}")
             self._capacity = needed
             wanted.fill(0)
         path = xp.empty(int(device.item(ends, count - 1)), dtype=xp.uint32)
