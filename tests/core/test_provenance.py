@@ -23,6 +23,7 @@ def package(tmp_path, monkeypatch):
 def clear():
     provenance.code_hash.cache_clear()
     provenance._read.cache_clear()
+    provenance._found.cache_clear()
 
 
 def hashes():

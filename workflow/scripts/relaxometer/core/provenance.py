@@ -181,7 +181,7 @@ def _files_of(reference: Reference, file: Path) -> Iterator[Path]:
     else:
         parts = name.split(".")[1:]
         yield from _chain(parts)
-        yield from filter(None, (_file_of([*parts, one]) for one in names))
+        yield from filter(None, (_file_of(*parts, one) for one in names))
 
 
 def _included(file: Path, name: str) -> Path:
@@ -196,18 +196,24 @@ def _is_ours(module: str | None) -> TypeGuard[str]:
 
 def _chain(parts: list[str]) -> Iterator[Path]:
     """Yield the file of a module and of the packages that contain it, which are imported first."""
-    found = _file_of(parts)
+    found = _file_of(*parts)
     if found is None:
         raise FileNotFoundError(f"no module {'.'.join([NAME, *parts])}")
     yield found
-    yield from filter(None, (_file_of(parts[:count]) for count in range(len(parts))))
+    yield from filter(None, (_file_of(*parts[:count]) for count in range(len(parts))))
 
 
-def _file_of(parts: list[str]) -> Path | None:
+def _file_of(*parts: str) -> Path | None:
     """Return the file of a module if there is one."""
+    return _found(PACKAGE, *parts)
+
+
+@cache
+def _found(package: Path, *parts: str) -> Path | None:
+    """Return the file of a module of a package; many files import the same modules."""
     if not parts:
-        return PACKAGE / "__init__.py"
-    files = (file for folder in _folders_of(parts[:-1]) for file in _candidates(folder, parts[-1]))
+        return package / "__init__.py"
+    files = (file for folder in _folders_of([*parts[:-1]]) for file in _candidates(folder, parts[-1]))
     return next((file for file in files if file.is_file()), None)
 
 

@@ -229,17 +229,23 @@ def read_source(
     constants: dict[str, int] = {}
     layouts: dict[str, Layout] = {}
     for text in files.values():
-        code = _COMMENT.sub(lambda found: found[1] or " ", text)
-        for pattern in _ALIASES:
-            aliases |= {found["name"]: found["type"] for found in pattern.finditer(code)}
-        aliases |= defined
-        kernels |= {found["name"]: found for found in _KERNEL.finditer(code)}
+        code, named, declared = _scanned(text)
+        aliases |= {**named, **defined}
+        kernels |= declared
         _read_constants(code, aliases, constants)
         for found in _STRUCT.finditer(code):
             layout = _layout(found["name"], code[found.end() :], aliases, constants, layouts)
             if layout is not None and not found["template"]:
                 layouts[layout.name] = layout
     return Source(path.resolve(), files, aliases, kernels, constants, layouts)
+
+
+@functools.cache
+def _scanned(text: str) -> tuple[str, Mapping[str, str], Mapping[str, re.Match[str]]]:
+    """Return a text without comments, its aliases and its kernels; many files include the same headers."""
+    code = _COMMENT.sub(lambda found: found[1] or " ", text)
+    aliases = {found["name"]: found["type"] for pattern in _ALIASES for found in pattern.finditer(code)}
+    return code, aliases, {found["name"]: found for found in _KERNEL.finditer(code)}
 
 
 def _read_into(files: dict[Path, str], path: Path, include_folders: Sequence[Path]) -> None:

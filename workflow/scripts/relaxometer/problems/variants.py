@@ -6,6 +6,7 @@ names begin with an underscore: ``sssp/dijkstra/dijkstra_cpu.py`` is ``dijkstra-
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -73,9 +74,15 @@ def solver_modules(problem: str) -> dict[str, str]:
         If two modules have the same name, or Python cannot import a file of this name.
     """
     package = importlib.import_module(f"relaxometer.problems.{problem}")
+    return dict(_modules_in(problem, package.__name__, *map(Path, package.__path__)))
+
+
+@functools.cache
+def _modules_in(problem: str, package: str, *folders: Path) -> dict[str, str]:
+    """Look for the modules of a problem's variants; a plan asks for each run several times."""
     found: dict[str, Path] = {}
     modules: dict[str, str] = {}
-    for folder in map(Path, package.__path__):
+    for folder in folders:
         for file in folder.rglob("[!_]*.py"):
             parts = file.relative_to(folder).with_suffix("").parts
             if parts == ("certify",):
@@ -88,7 +95,7 @@ def solver_modules(problem: str) -> dict[str, str]:
             if name in found:
                 raise UserError(f"{problem}: two variants are called {name!r}: {found[name]} and {file}")
             found[name] = file
-            modules[name] = ".".join([package.__name__, *parts])
+            modules[name] = ".".join([package, *parts])
     return dict(sorted(modules.items()))
 
 
