@@ -8,12 +8,11 @@ import os
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from relaxometer.core.errors import UserError, quoted
 from relaxometer.core.validation import check_keys, nearest, shown, validated
 from relaxometer.datasets.registry import Dataset, load_registry
-from relaxometer.distributed.engines import ENGINES, Engine
 from relaxometer.plan.models import (
     MAX_COMBINATIONS,
     MAX_SCALE,
@@ -33,6 +32,9 @@ from relaxometer.plan.models import (
 from relaxometer.plan.sweeps import Point, expand
 from relaxometer.problems import problem, variants
 from relaxometer.rivals.definition import Rival, find_rivals
+
+if TYPE_CHECKING:
+    from relaxometer.distributed.engines import Engine
 
 MAX_RUNS = 10_000
 """Limit of the runs of a configuration; Snakemake needs minutes to plan as many jobs."""
@@ -460,6 +462,9 @@ class Plan:
 
     def _distributed_runs(self, name: str, series: Series) -> Iterable[DistributedRun]:
         """Yield a run for each number of ranks of a series."""
+        # Few configurations have one, and every engine reads its kernels when it is imported.
+        from relaxometer.distributed.engines import ENGINES
+
         key = f"distributed.{name}"
         given = [what for what in ("graph", "scale", "scale_per_rank") if getattr(series, what) is not None]
         if len(given) != 1:
