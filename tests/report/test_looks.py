@@ -10,6 +10,7 @@ from relaxometer.cli.all_runs import load_plan
 from relaxometer.plan.models import RivalRun
 from relaxometer.problems import problem as problems
 from relaxometer.problems.variants import solver_names
+from relaxometer.report import ticks
 from relaxometer.report.figures import style
 from relaxometer.report.figures.looks import (
     LOOKS,
@@ -102,7 +103,7 @@ def labels_between(low, high):
 )
 def test_ticks_are_plain_numbers_and_neither_few_nor_many(low, high, shown):
     labels = labels_between(low, high)
-    assert len(labels) <= style.MAX_TICKS + 1
+    assert len(labels) <= ticks.MAX_TICKS + 1
     assert set(labels) & set(shown)
     assert len(labels) >= 3
     assert not any("times" in label or "$" in label or "e" in label for label in labels)

@@ -16,10 +16,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import pandas as pd
-from matplotlib.figure import Figure
 
 from relaxometer.core.files import read_frame, read_json, replacing, write_text
 from relaxometer.graphs.files import read_description
@@ -32,6 +31,8 @@ from relaxometer.results.processes import with_processes
 from relaxometer.results.samples import proven
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from relaxometer.plan.plan import Plan
 
 TIMINGS = "results/timings.parquet"
@@ -48,7 +49,7 @@ KINDS = {"csv": "tables", "html": "pages"}
 PAGE = "-page"
 """Ends the name of a table's page among the outputs of a rule."""
 
-Content = Figure | pd.DataFrame | str
+Content: TypeAlias = "Figure | pd.DataFrame | str"
 Files = Mapping[str, str | list[str]]
 """Input files by what they hold; :class:`Inputs` reads them."""
 
@@ -249,10 +250,10 @@ class Exhibit:
         for name, file in outputs.items():
             view = self.outputs()[name].shown
             content = contents[name.removesuffix(PAGE)]
-            if isinstance(content, Figure):
-                style.save(content, file)
-            elif isinstance(content, str):
+            if isinstance(content, str):
                 write_text(content, Path(file))
+            elif not isinstance(content, pd.DataFrame):
+                style.save(content, file)
             elif view:
                 write_text(self._table_page(view, content, inputs.graph), Path(file))
             else:

@@ -7,9 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, PercentFormatter
 
 from relaxometer.report.catalogue import Exhibit, Files, View, metadata
 from relaxometer.report.figures.looks import look
@@ -19,6 +16,7 @@ from relaxometer.report.figures.style import (
     annotate,
     empty_figure,
     entitle,
+    label_percent,
     new_figure,
     plain,
     weight_unit,
@@ -28,6 +26,9 @@ from relaxometer.report.figures.summary import CLOCKS, rounded
 from relaxometer.results.samples import EMULATED
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
     from relaxometer.plan.plan import Plan
 
 BINS = 60
@@ -63,8 +64,8 @@ def eccentricities(
     _mark(axes, largest["diameter"], _bound(largest, "diameter"), "right")
     farthest = with_unit("Distance to the farthest vertex", weight_unit(description))
     axes.set(xlabel=farthest, ylabel="Share of the vertices")
-    axes.xaxis.set_major_formatter(FuncFormatter(plain))
-    axes.yaxis.set_major_formatter(PercentFormatter(1))
+    axes.xaxis.set_major_formatter(plain)
+    label_percent(axes.yaxis)
     entitle(figure, title, f"{_extremes(largest)}\n{_cost(passes)}")
     return figure
 

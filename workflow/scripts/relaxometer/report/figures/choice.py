@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View
 from relaxometer.report.figures.looks import look
@@ -25,6 +24,8 @@ from relaxometer.results.gather import KEY
 from relaxometer.results.samples import EMULATED, paired, source_times
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from relaxometer.plan.plan import Plan
 
 AUTO = "auto"

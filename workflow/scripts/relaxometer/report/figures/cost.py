@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from relaxometer.report.catalogue import SUMMARY, TIMINGS, Exhibit, View, metadata
 from relaxometer.report.figures.looks import Look, looks_of
@@ -22,6 +21,10 @@ from relaxometer.report.figures.style import (
 from relaxometer.report.figures.summary import rounded
 from relaxometer.report.targets import swept
 from relaxometer.results.cost import costs, weight_types
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 TITLE = "Energy against time of a search"
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, PercentFormatter
 
 from relaxometer.graphs.batch import SIZE_LIMITS
 from relaxometer.graphs.degrees import WARP, Counts
@@ -25,6 +22,7 @@ from relaxometer.report.figures.style import (
     annotate,
     empty_figure,
     entitle,
+    label_percent,
     legend_above,
     new_figure,
     plain,
@@ -34,6 +32,10 @@ from relaxometer.report.figures.style import (
 )
 from relaxometer.results.contexts import data_lines
 from relaxometer.results.samples import share_at_or_under
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 MAX_BARS = 16
 """Larger degrees are drawn as a curve on logarithmic axes, not as bars."""
@@ -106,7 +108,7 @@ def arc_weights(weights: npt.NDArray[Any], graph: dict[str, Any]) -> Figure:
     if at[0] > 0:
         axes.set_xscale("log")
         plain_log(axes.xaxis)
-    axes.yaxis.set_major_formatter(PercentFormatter(1))
+    label_percent(axes.yaxis)
     axes.set_ylabel("Cumulative share of the arcs")
     spread = deviation_of(weights) / mean if mean > 0 else 0
     finding = (
@@ -172,7 +174,7 @@ def _draw_bars(axes: Axes, shown: Mapping[str, Counts]) -> None:
             axes.bar_label(bars, [percent(share) for share in shares], fontsize=7.5, padding=2)
     occurring = [value for found in shown.values() for value in found["value"]]
     axes.set_xticks(range(min(occurring), max(occurring) + 1))
-    axes.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+    label_percent(axes.yaxis, decimals=0)
     axes.grid(visible=False, axis="x")
     axes.margins(y=0.1)
     if len(shown) > 1:
@@ -207,7 +209,7 @@ def draw_tails(axes: Axes, shown: Mapping[str, Counts]) -> None:
     axes.set(xscale="log", yscale="log")
     axes.axvline(WARP, color=GREY, linewidth=0.9, linestyle=(0, (3, 2)), label=f"{WARP} (a warp)")
     plain_log(axes.xaxis, axes.yaxis)
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{plain(100 * share)}%"))
+    axes.yaxis.set_major_formatter(lambda share, _: f"{plain(100 * share)}%")
     legend_above(axes, 3)
 
 
@@ -285,7 +287,7 @@ def _draw_sizes(axes: Axes, description: Mapping[str, Any]) -> None:
         options = {"rotation": 90, "ha": "right", "va": "bottom", "color": GREY, "fontsize": 7.5}
         annotate(axes, text, (limit, 0.03), (-2, 0), **options)
     plain_log(axes.xaxis)
-    axes.yaxis.set_major_formatter(PercentFormatter(1))
+    label_percent(axes.yaxis)
     legend_above(axes, 2)
 
 
@@ -300,7 +302,7 @@ def _draw_few_degrees(axes: Axes, description: Mapping[str, Any]) -> None:
         axes.bar_label(bars, [f"{share:.0%}" if share else "" for share in shares], fontsize=7, padding=2)
     axes.set_xticks(range(5), names)
     axes.set(xlabel="Edges of a block", ylabel="Share of the blocks")
-    axes.yaxis.set_major_formatter(PercentFormatter(1))
+    label_percent(axes.yaxis)
     axes.grid(visible=False, axis="x")
     axes.margins(y=0.1)
     legend_above(axes, 2)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from relaxometer.report.figures.looks import looks_of
 from relaxometer.report.figures.names import full_names, label
@@ -16,11 +13,16 @@ from relaxometer.report.figures.style import (
     GREY,
     annotate,
     entitle,
+    legend_mark,
     new_figure,
     plain_log,
 )
 from relaxometer.report.figures.summary import LEAST_PREPARATION_MS, rounded
 from relaxometer.results.samples import with_class
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 TITLE = "Median time of a search, and of its preparation"
 ROW_INCHES = 0.25
@@ -86,7 +88,7 @@ def _draw_row(axes: Axes, y: int, line: pd.Series, points: dict[str, Any]) -> No
 def _explain(axes: Axes) -> None:
     """Put the legend of the two marks above the first panel, to the right of its title."""
     marks = [
-        Line2D([], [], linestyle="", marker="o", color="black", label="a search"),
-        Line2D([], [], linestyle="", marker="|", markersize=9, color=GREY, label="preparation"),
+        legend_mark(linestyle="", marker="o", color="black", label="a search"),
+        legend_mark(linestyle="", marker="|", markersize=9, color=GREY, label="preparation"),
     ]
     axes.legend(handles=marks, loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderaxespad=0.2)

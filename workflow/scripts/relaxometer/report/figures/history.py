@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from relaxometer.report.figures.looks import looks_of
 from relaxometer.report.figures.names import CLASSES, label
 from relaxometer.report.figures.pareto import COLUMNS, PANEL_INCHES, ROW_INCHES, legend_columns
 from relaxometer.report.figures.style import empty_figure, entitle, legend_below, new_figure, plain_log
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 PANEL = ["problem", "graph", "content", "class", "device"]
 LETTERS_OF_A_COMMIT = 10

@@ -5,14 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import matplotlib as mpl
 import numpy as np
 import numpy.typing as npt
-from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection
-from matplotlib.colors import BoundaryNorm, ListedColormap
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from relaxometer.core.errors import UserError
 from relaxometer.core.files import read_table
@@ -31,12 +25,13 @@ from relaxometer.report.targets import folder, runs_of
 from relaxometer.results.samples import failed_variants
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import ListedColormap
+    from matplotlib.figure import Figure
+
     from relaxometer.plan.plan import Plan
 
 BANDS = 10
-LIGHT_TO_DARK = ListedColormap(mpl.colormaps["viridis_r"](np.linspace(0.06, 1, 256)))
-"""Without the palest yellow, which is invisible on white."""
-
 MAX_LINES = 100_000
 """Larger maps are drawn as an image in seconds; as lines they would take minutes."""
 
@@ -116,6 +111,8 @@ def _map(
     marks: Sequence[int],
 ) -> Figure:
     """Draw every road in the mean value of its ends, grey if one is unknown, and mark vertices."""
+    from matplotlib.colors import BoundaryNorm
+
     assert graph.lon is not None
     assert graph.lat is not None
     positions = np.column_stack([graph.lon, graph.lat])
@@ -130,10 +127,11 @@ def _map(
     tails, heads = tails[coloured], heads[coloured]
     means = (values[tails] + values[heads]) / 2
     limits = band_limits(means)
-    norm = BoundaryNorm(limits, LIGHT_TO_DARK.N)
+    colours = _light_to_dark()
+    norm = BoundaryNorm(limits, colours.N)
     if not np.allclose(np.diff(limits), limits[1] - limits[0]):
         label += "; unequal steps"
-    look = {"array": means, "cmap": LIGHT_TO_DARK, "norm": norm}
+    look = {"array": means, "cmap": colours, "norm": norm}
     drawn = _draw_roads(axes, positions, tails, heads, width=width, **look)
     figure.colorbar(
         drawn,
@@ -151,6 +149,14 @@ def _map(
     axes.set_aspect(1 / parallel)
     _label(axes, graph)
     return figure
+
+
+def _light_to_dark() -> ListedColormap:
+    """Return the colours of a map, without the palest yellow, which is invisible on white."""
+    import matplotlib as mpl
+    from matplotlib.colors import ListedColormap
+
+    return ListedColormap(mpl.colormaps["viridis_r"](np.linspace(0.06, 1, 256)))
 
 
 def readable_unit(graph: Graph) -> tuple[float, str]:
@@ -182,6 +188,8 @@ def _draw_roads(
     """Draw roads as straight lines between their ends."""
     if len(tails) > MAX_LINES:
         return _draw_pixels(axes, positions, tails, heads, **look)
+    from matplotlib.collections import LineCollection
+
     segments = np.stack([positions[tails], positions[heads]], axis=1)
     return axes.add_collection(LineCollection(list(segments), linewidths=width, **look))
 
@@ -198,7 +206,9 @@ def _draw_pixels(
     norm: Any = None,
 ) -> Any:
     """Draw roads as an image on a transparent ground."""
-    # Imported late: Numba takes longer than all the rest, and Snakemake imports this module for its records.
+    # Imported late: both load slowly, and Snakemake imports this module for its records.
+    from matplotlib.colors import ListedColormap
+
     from relaxometer.report.pixels import fill_pixels
 
     (west, south), (east, north) = positions.min(axis=0), positions.max(axis=0)
@@ -226,6 +236,8 @@ def band_limits(values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     They are round numbers at equal steps, unless these would give more than half of the roads two
     neighbouring colours, as a few far vertices do; then about equally many roads lie between two limits.
     """
+    from matplotlib.ticker import MaxNLocator
+
     furthest = max(float(values.max(initial=0)), 1e-9)
     equal = np.asarray(MaxNLocator(BANDS).tick_values(0, furthest))
     in_bands = np.histogram(values, equal)[0]

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter
-from matplotlib.transforms import ScaledTranslation
 
 from relaxometer.report.catalogue import TIMINGS, Exhibit, View
 from relaxometer.report.figures.looks import Look, looks_of
@@ -24,12 +20,18 @@ from relaxometer.report.figures.style import (
     new_figure,
     plain,
     plain_log,
+    shift,
 )
 from relaxometer.report.figures.summary import LEAST_PREPARATION_MS
 from relaxometer.report.targets import graphs_of, swept
 from relaxometer.results.gather import KEY
 from relaxometer.results.query_sets import by_set
 from relaxometer.results.races import common_medians, finishers
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 COLUMNS = 2
 """Panels in a row."""
@@ -134,8 +136,7 @@ def _part(axes: Axes, markers: Sequence[Line2D]) -> None:
             place += np.array([0.8 * MARKER_POINTS, 0.0])
         placed.append(place)
         right = float(place[0] - start[0]) / 72
-        shift = ScaledTranslation(right, 0, axes.figure.dpi_scale_trans)
-        marker.set_transform(axes.transData + shift)
+        marker.set_transform(axes.transData + shift(axes, right, 0))
 
 
 def _draw_panel(axes: Axes, rows: pd.DataFrame, looks: Mapping[str, Look]) -> list[Line2D]:
@@ -159,11 +160,11 @@ def _draw_panel(axes: Axes, rows: pd.DataFrame, looks: Mapping[str, Look]) -> li
         first = np.sqrt(least * most / MIN_SPAN)
         axes.set_ylim(first, first * MIN_SPAN)
     plain_log(axes.xaxis, axes.yaxis)
-    axes.xaxis.set_major_formatter(FuncFormatter(_prepared))
+    axes.xaxis.set_major_formatter(_prepared)
     return markers
 
 
-def _prepared(value: float, _: int) -> str:
+def _prepared(value: float, _: float) -> str:
     """Label an axis of preparation: where all stand that are ready at once, and nothing left of there."""
     return "" if value < 0.99 * LEAST_MS else f"≤{value:g}" if abs(value - LEAST_MS) < 1e-9 else plain(value)
 

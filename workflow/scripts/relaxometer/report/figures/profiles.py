@@ -8,21 +8,28 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import PercentFormatter
-from matplotlib.transforms import ScaledTranslation, Transform
 
 from relaxometer.report.catalogue import TIMINGS, Exhibit, View
 from relaxometer.report.figures.looks import Look, looks_of
 from relaxometer.report.figures.names import full_names, label
-from relaxometer.report.figures.style import empty_figure, entitle, new_figure, plain_log
+from relaxometer.report.figures.style import (
+    empty_figure,
+    entitle,
+    label_percent,
+    new_figure,
+    plain_log,
+    shift,
+)
 from relaxometer.report.targets import graphs_of, swept
 from relaxometer.results.query_sets import takes_queries
 from relaxometer.results.races import RACE, relative_times
 from relaxometer.results.samples import share_at_or_under
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.transforms import Transform
+
     from relaxometer.plan.plan import Plan
 
 Floats = npt.NDArray[np.float64]
@@ -106,7 +113,7 @@ def _draw_profile(axes: Axes, rows: pd.DataFrame, looks: Mapping[str, Look]) -> 
     axes.set(xscale="log", xlim=(1 / 1.03, farthest), ylim=(-0.04, 1.06), ylabel="Share of the graphs")
     axes.set_xlabel("Time within this factor of the best of the graph")
     plain_log(axes.xaxis)
-    axes.yaxis.set_major_formatter(PercentFormatter(1))
+    label_percent(axes.yaxis)
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.03), handlelength=3.4, fontsize=8.5)
 
 
@@ -134,7 +141,7 @@ def _area(factors: Floats, shares: Floats) -> float:
 def _dodge(axes: Axes, place: int, lines: int) -> Transform:
     """Return the shift by which the line at a place stays apart from those that coincide with it."""
     points = min(DODGE_POINTS, MAX_DODGE_POINTS / lines) * ((lines - 1) / 2 - place)
-    return ScaledTranslation(0, points / 72, axes.figure.dpi_scale_trans)
+    return shift(axes, 0, points / 72)
 
 
 def _finding(profiles: Mapping[str, pd.DataFrame]) -> str:

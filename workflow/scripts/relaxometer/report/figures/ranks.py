@@ -11,12 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import cycle
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, NullLocator
 
 from relaxometer.report.catalogue import SUMMARY, Exhibit, Inputs, View
 from relaxometer.report.figures.looks import LOOKS, Look
@@ -28,9 +25,14 @@ from relaxometer.report.figures.style import (
     entitle,
     new_figure,
     plain_log,
+    without_minor_ticks,
 )
 from relaxometer.report.figures.summary import rounded
 from relaxometer.results.samples import EMULATED, in_words, on_one_clock
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 NOTHING_PROVEN = "No breadth-first search over several ranks here was proven correct and finished."
 PERFECT: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "linestyle": (0, (3, 2))}
@@ -118,7 +120,7 @@ def _draw_weak(axes: Axes, rows: pd.DataFrame) -> None:
     axes.axhline(1, **PERFECT)
     axes.set_ylim(0, 1.1 * max(1.0, rows["efficiency"].max()))
     axes.set_ylabel(f"Efficiency{_note(rows)}")
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{share:.0%}"))
+    axes.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
 
 
 def _draw_strong(axes: Axes, rows: pd.DataFrame) -> None:
@@ -128,7 +130,7 @@ def _draw_strong(axes: Axes, rows: pd.DataFrame) -> None:
     axes.plot(ranks, [count / ranks[0] for count in ranks], **PERFECT)
     axes.set_yscale("log", base=2)
     axes.set_ylabel(f"Speed-up{_note(rows)}")
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda factor, _: f"{factor:g}"))
+    axes.yaxis.set_major_formatter(lambda factor, _: f"{factor:g}")
 
 
 def _panels(
@@ -191,8 +193,8 @@ def _over_ranks(axes: Axes, rows: pd.DataFrame) -> None:
     """Label the axis with the numbers of ranks, and put the legend at the right."""
     axes.set(xscale="log", xlabel="Ranks, one device each")
     axes.set_xticks(sorted(set(rows["ranks"])))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda ranks, _: f"{ranks:g}"))
-    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(lambda ranks, _: f"{ranks:g}")
+    without_minor_ticks(axes.xaxis)
     axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), borderaxespad=0.2, handlelength=2.6)
 
 

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View, metadata
 from relaxometer.report.figures.looks import looks_of
@@ -29,6 +27,9 @@ from relaxometer.results.gather import KEY
 from relaxometer.results.samples import proven
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
     from relaxometer.plan.plan import Plan
 
 PHASE_MICROSECONDS = (1, 10, 100, 1_000, 10_000)

@@ -6,21 +6,22 @@ import html
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from textwrap import wrap
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
-import matplotlib as mpl
 import numpy as np
-from cycler import cycler
-from matplotlib.axes import Axes
-from matplotlib.axis import Axis, XAxis
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, Locator, NullFormatter, NullLocator
-from PIL import Image
 
 from relaxometer.core.files import replacing
 from relaxometer.report.figures.looks import Look
 from relaxometer.results.samples import EMULATED
+
+# Matplotlib is imported where figures are drawn, since every start of Snakemake imports this module.
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+    from matplotlib.transforms import Transform
 
 WIDTH = 7.2
 """Inches; fits the text block of a printed page and the panel of the report."""
@@ -36,31 +37,10 @@ NOT_GPU_TIMES = "emulated device: these are not GPU times"
 PALETTE = 128
 """Colours in a PNG file."""
 
-
-MAX_TICKS = 7
-"""Labels of a logarithmic axis."""
-
-ROUND = (
-    (1, 1.05, 1.1, 1.2, 1.3, 1.5, 1.7, 2, 2.5, 3, 4, 5, 6, 7, 8, 9, 9.5),
-    (1, 1.1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9),
-    (1, 1.2, 1.5, 2, 3, 4, 5, 7),
-    (1, 2, 3, 5, 7),
-    (1, 2, 5),
-    (1, 3),
-    (1,),
-)
-"""Steps within a power of ten, the densest first."""
-
 LARGE = 6
 """Powers of ten from here on are written as such."""
 
 SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-DIGIT, NARROW = 0.64, {**dict.fromkeys(",.·", 0.32), **dict.fromkeys("⁰¹²³⁴⁵⁶⁷⁸⁹", 0.41)}
-"""Widths of letters, in units of the size of the font."""
-
-LABEL_GAP = 0.3
-"""The least gap between labels of ticks, in units of the size of the font."""
 
 MAX_STEP = 10.5
 """Sizes with a larger ratio are not connected by a line: others between them were not run."""
@@ -83,7 +63,7 @@ THEME: Any = {
     "axes.labelcolor": INK,
     "axes.labelsize": 10.08,
     "axes.linewidth": 1.0,
-    "axes.prop_cycle": cycler(color=["#4C72B0", "#DD8452", "#55A868", "#C44E52", "#8172B3", "#937860"]),
+    "axes.prop_cycle": "cycler(color=['#4C72B0', '#DD8452', '#55A868', '#C44E52', '#8172B3', '#937860'])",
     "axes.spines.right": False,
     "axes.spines.top": False,
     "axes.titlesize": 10.08,
@@ -121,6 +101,8 @@ THEME: Any = {
 
 def use_theme() -> None:
     """Set the theme of all figures."""
+    import matplotlib as mpl
+
     mpl.rcParams.update(THEME)
 
 
@@ -142,6 +124,8 @@ def new_figure(
     figure : Figure
     axes : Axes or ndarray of Axes
     """
+    from matplotlib.figure import Figure
+
     use_theme()
     figure = Figure(figsize=(width, height), layout="constrained")
     return figure, figure.subplots(rows, columns, **options)
@@ -177,71 +161,30 @@ def legend_above(axes: Axes, columns: int, handles: Any = None) -> None:
     )
 
 
+def legend_mark(**look: Any) -> Line2D:
+    """Return the entry of a legend that shows a marker."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], **look)
+
+
+def legend_patch(**look: Any) -> Patch:
+    """Return the entry of a legend that shows an area."""
+    from matplotlib.patches import Patch
+
+    return Patch(**look)
+
+
 def legend_below(figure: Figure, looks: Mapping[str, Look], columns: int) -> None:
     """Put a legend of markers below all panels, by the names that the figure shows."""
     handles = [
-        Line2D([], [], linestyle="none", label=name, markersize=6, **style.points)
+        legend_mark(linestyle="none", label=name, markersize=6, **style.points)
         for name, style in looks.items()
     ]
     figure.legend(handles=handles, loc="outside lower left", ncols=columns, fontsize=8.5, handletextpad=0.3)
 
 
-class PlainLogLocator(Locator):
-    """Ticks of a logarithmic axis at round numbers: as many as fit, down to a ratio of 1.05."""
-
-    def __call__(self) -> list[float]:
-        """Return the ticks of the axis."""
-        assert self.axis is not None, "a locator belongs to an axis"
-        return self.tick_values(*self.axis.get_view_interval())
-
-    def tick_values(self, vmin: float, vmax: float) -> list[float]:
-        """Return the ticks between two ends; none if an end is not above 0."""
-        low, high = sorted((vmin, vmax))
-        if not (low > 0 and np.isfinite(high)):
-            return []
-        choices = [_round_numbers(low, high, steps) for steps in ROUND]
-        fitting = [ticks for ticks in choices if len(ticks) <= MAX_TICKS and self._fit(ticks, low, high)]
-        if fitting and len(fitting[0]) > 1:
-            return fitting[0]
-        several = [ticks for ticks in choices if len(ticks) > 1]
-        return self._thinned(several[-1], low, high) if several else choices[0]
-
-    def _thinned(self, ticks: list[float], low: float, high: float) -> list[float]:
-        """Return every n-th tick, the smallest n whose labels fit."""
-        for every in range(1, len(ticks)):
-            chosen = ticks[::every]
-            if len(chosen) <= MAX_TICKS and self._fit(chosen, low, high):
-                return chosen
-        return ticks[:1]
-
-    def _fit(self, ticks: list[float], low: float, high: float) -> bool:
-        """Return whether no two labels touch."""
-        figure = self.axis.get_figure(root=True) if isinstance(self.axis, Axis) else None
-        if not isinstance(self.axis, Axis) or figure is None or low == high:
-            return True
-        is_x = isinstance(self.axis, XAxis)
-        box = self.axis.axes.bbox
-        points = 72 / figure.dpi * (box.width if is_x else box.height)
-        size = mpl.rcParams["xtick.labelsize" if is_x else "ytick.labelsize"]
-        at = np.log(np.array(ticks) / low) / np.log(high / low) * points
-        extents = size * np.array([_ems(plain(tick)) if is_x else 1.0 for tick in ticks])
-        gaps = np.diff(at) - (extents[1:] + extents[:-1]) / 2
-        return bool((gaps >= LABEL_GAP * size).all())
-
-
-def _round_numbers(low: float, high: float, steps: Sequence[float]) -> list[float]:
-    """Return the multiples of powers of ten by `steps` between two ends."""
-    decades = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
-    ticks = [float(f"{step}e{decade}") for decade in decades for step in steps]
-    return [tick for tick in ticks if low * (1 - 1e-9) <= tick <= high * (1 + 1e-9)]
-
-
-def _ems(label: str) -> float:
-    """Return the width of a number in the font of the figures, in units of its size."""
-    return sum(NARROW.get(letter, DIGIT) for letter in label)
-
-
-def plain(value: float, _: int | None = None) -> str:
+def plain(value: float, _: float | None = None) -> str:
     """Format a tick as a plain number; powers of ten from a million on as such."""
     if value <= 0 or not np.isfinite(value):
         return "0" if value == 0 else ""
@@ -254,10 +197,47 @@ def plain(value: float, _: int | None = None) -> str:
 
 def plain_log(*axes: Axis) -> None:
     """Label logarithmic axes at round numbers, written plainly: 0.5, 1, 2, ... or 0.01, 1, 100, ..."""
+    from relaxometer.report.ticks import PlainLogLocator
+
     for axis in axes:
-        axis.set_major_locator(PlainLogLocator())
-        axis.set_major_formatter(FuncFormatter(plain))
-        axis.set_minor_formatter(NullFormatter())
+        axis.set_major_locator(PlainLogLocator(plain))
+        axis.set_major_formatter(plain)
+        without_minor_labels(axis)
+
+
+def label_percent(axis: Axis, decimals: int | None = None) -> None:
+    """Label an axis of shares in per cent, by default with as many decimals as its range needs."""
+    from matplotlib.ticker import PercentFormatter
+
+    axis.set_major_formatter(PercentFormatter(1, decimals))
+
+
+def whole_ticks(axis: Axis, bins: int | Literal["auto"] = 10) -> None:
+    """Put ticks at whole numbers only, at most `bins` of them and one."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(bins, integer=True))
+
+
+def without_minor_labels(axis: Axis) -> None:
+    """Leave out the labels of the minor ticks of a logarithmic axis."""
+    from matplotlib.ticker import NullFormatter
+
+    axis.set_minor_formatter(NullFormatter())
+
+
+def without_minor_ticks(axis: Axis) -> None:
+    """Leave out the minor ticks of a logarithmic axis."""
+    from matplotlib.ticker import NullLocator
+
+    axis.set_minor_locator(NullLocator())
+
+
+def shift(axes: Axes, right: float, up: float) -> Transform:
+    """Return a transform that moves what it is added to, by inches."""
+    from matplotlib.transforms import ScaledTranslation
+
+    return ScaledTranslation(right, up, axes.figure.dpi_scale_trans)
 
 
 def size_axis(axes: Axes, sizes: Iterable[float]) -> None:
@@ -269,7 +249,7 @@ def size_axis(axes: Axes, sizes: Iterable[float]) -> None:
     shown = sorted(set(sizes))
     axes.set_xlim(shown[0] / BESIDE_SIZES, shown[-1] * BESIDE_SIZES)
     axes.set_xticks(shown)
-    axes.xaxis.set_minor_locator(NullLocator())
+    without_minor_ticks(axes.xaxis)
     powers = [np.log2(size) for size in shown]
     are_powers = all(abs(power - round(power)) < 0.01 for power in powers)
     as_powers = [f"2{str(round(power)).translate(SUPERSCRIPT)}" for power in powers]
@@ -373,6 +353,8 @@ def empty_figure(title: str, why: str) -> Figure:
 
 def save(figure: Figure, path: str | Path, *, dpi: int = 150) -> None:
     """Write a figure to `path`, whose suffix is the format."""
+    import matplotlib as mpl
+
     target = Path(path)
     kind = target.suffix.lstrip(".")
     metadata = {"Date": None} if kind == "svg" else {"Software": None}
@@ -395,6 +377,8 @@ def _describe(svg: Path, figure: Figure) -> None:
 
 def _reduce_colours(png: Path) -> None:
     """Rewrite an image with a palette, which shrinks it to a third."""
+    from PIL import Image
+
     with Image.open(png) as image:
         reduced = image.convert("RGB").quantize(PALETTE, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
     reduced.save(png, format="png", optimize=True)

@@ -6,11 +6,10 @@ import html
 import re
 from collections.abc import Collection, Mapping, Sequence
 from textwrap import shorten
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from relaxometer.report.catalogue import SUMMARY, TIMINGS, Content, Exhibit, Inputs, View
 from relaxometer.report.figures.looks import Look, looks_of
@@ -23,6 +22,10 @@ from relaxometer.results.races import ranking
 from relaxometer.results.rows import NOT_TRIED
 from relaxometer.results.samples import EMULATED, is_emulated, with_class
 from relaxometer.results.statistics import FEWEST
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 CLOCKS = {"cuda": "GPU", "cpu": "CPU", EMULATED: "emulated"}
 """Name of the clock of each device kind."""

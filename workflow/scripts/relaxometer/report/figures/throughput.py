@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter
 
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Files, View
 from relaxometer.report.figures.looks import look
@@ -21,11 +19,14 @@ from relaxometer.report.figures.style import (
     entitle,
     new_figure,
     plain_log,
+    without_minor_labels,
 )
 from relaxometer.report.figures.summary import CLOCKS, rounded
 from relaxometer.results.samples import EMULATED, source_times
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from relaxometer.plan.plan import Plan
 
 MANY_SOURCES = "many-sources"
@@ -113,7 +114,7 @@ def throughput(launches: pd.DataFrame, timings: pd.DataFrame, graph: str, proble
         ylabel=f"Searches per second{emulated_note(kind)}",
     )
     axes.set_xticks(many["searches"].unique(), labels=[f"{count:,}" for count in many["searches"].unique()])
-    axes.xaxis.set_minor_formatter(NullFormatter())
+    without_minor_labels(axes.xaxis)
     plain_log(axes.yaxis)
     entitle(figure, title, _finding(many, others, launches, kind))
     return figure

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
 from relaxometer.report.catalogue import Exhibit, Files, View
 from relaxometer.report.figures.looks import look
@@ -24,6 +23,8 @@ from relaxometer.report.figures.summary import CLOCKS, rounded
 from relaxometer.results.samples import EMULATED
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from relaxometer.plan.plan import Plan
 
 TREES = 10.0 ** np.arange(0, 4.01, 0.25)

@@ -16,11 +16,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
-from matplotlib.ticker import MaxNLocator, PercentFormatter, StrMethodFormatter
 
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Files, Inputs, View, metadata
 from relaxometer.report.figures.looks import Look, look, looks_of
@@ -33,9 +28,13 @@ from relaxometer.report.figures.style import (
     empty_figure,
     emulated_note,
     entitle,
+    label_percent,
     legend_above,
+    legend_mark,
+    legend_patch,
     new_figure,
     plain_log,
+    whole_ticks,
 )
 from relaxometer.report.figures.summary import rounded
 from relaxometer.report.targets import folder, is_swept, names, runs_of
@@ -54,6 +53,10 @@ from relaxometer.results.samples import (
 from relaxometer.results.statistics import log_mean
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Patch
+
     from relaxometer.plan.models import Run
     from relaxometer.plan.plan import Plan
 
@@ -104,8 +107,8 @@ def updated_per_phase(phases: pd.DataFrame, graph: str) -> Figure:
         axes.plot(of_source["phase"], of_source["updated"], label=f"{letter} (vertex {source})", **style)
     axes.set(xlabel="Phase", ylabel="Updated vertices", ylim=(0, None), xlim=(0, None))
     for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_locator(MaxNLocator("auto", integer=True))
-    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+        whole_ticks(axis, "auto")
+    axes.yaxis.set_major_formatter("{x:,.0f}")
     axes.legend(title="Source", handlelength=3.4)
     lengths = counts.groupby("source")["phase"].max()
     finding = (
@@ -139,7 +142,7 @@ def updated_distribution(phases: pd.DataFrame, graph: str) -> Figure:
     axes.set(xscale="log", ylim=(0, 1.03), xlabel="Updated vertices in a phase")
     axes.set_ylabel("Cumulative share of the phases")
     plain_log(axes.xaxis)
-    axes.yaxis.set_major_formatter(PercentFormatter(1))
+    label_percent(axes.yaxis)
     finding = (
         f"{len(updated):,} phases of {counts['source'].nunique():,} sources; peak {peak:,} "
         "(in the paper: 59% at or under 10,000, peak over 500,000)"
@@ -178,12 +181,12 @@ def _updated_behind(axes: Axes, counts: pd.DataFrame) -> Patch:
     right = axes.twinx()
     right.fill_between(counts["phase"], counts["updated"], color=FAINT, linewidth=0, step="mid")
     right.set(ylabel="Updated vertices", ylim=(0, None))
-    right.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    right.yaxis.set_major_formatter("{x:,.0f}")
     right.grid(visible=False)
     right.spines["right"].set_visible(True)
     axes.set_zorder(right.get_zorder() + 1)
     axes.patch.set_visible(False)
-    return Patch(color=FAINT, label="updated vertices (right)")
+    return legend_patch(color=FAINT, label="updated vertices (right)")
 
 
 def _mark_all_vertex_phases(axes: Axes, rows: pd.DataFrame) -> list[Patch]:
@@ -195,7 +198,7 @@ def _mark_all_vertex_phases(axes: Axes, rows: pd.DataFrame) -> list[Patch]:
     runs = np.split(phases, np.flatnonzero(np.diff(phases) > 1) + 1)
     for run in runs:
         axes.axvspan(run[0] - 0.5, run[-1] + 0.5, ymax=0.025, color=colour, linewidth=0)
-    return [Patch(color=colour, label="adaptive runs all vertices")]
+    return [legend_patch(color=colour, label="adaptive runs all vertices")]
 
 
 def _phase_finding(rows: pd.DataFrame, source: int, kind: str) -> str:
@@ -237,9 +240,7 @@ def mean_times(timings: pd.DataFrame, graphs: Sequence[dict[str, Any]]) -> Figur
     plain_log(axes.yaxis)
     handles = axes.get_legend_handles_labels()[0]
     if any((name, variant) in PAPER_MS for name in order for variant in variants):
-        handles.append(
-            Line2D([], [], linestyle="none", color=GREY, label="in the paper (K20c)", **PAPER_MARK)
-        )
+        handles.append(legend_mark(linestyle="none", color=GREY, label="in the paper (K20c)", **PAPER_MARK))
     legend_above(axes, 4, handles)
     entitle(figure, title, "\n".join(_mean_time_findings(times, order, kind)))
     return figure

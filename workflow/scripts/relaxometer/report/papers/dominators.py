@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View, metadata
 from relaxometer.report.figures.looks import Look, looks_of
@@ -40,6 +38,9 @@ from relaxometer.results.samples import EMULATED, in_words, source_times
 from relaxometer.results.statistics import FEWEST
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
     from relaxometer.plan.plan import Plan
 
 STEPS = {

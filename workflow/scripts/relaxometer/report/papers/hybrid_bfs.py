@@ -13,10 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from relaxometer.graphs.degrees import WARP
 from relaxometer.graphs.graph import read_degrees
@@ -33,10 +29,12 @@ from relaxometer.report.figures.style import (
     emulated_note,
     entitle,
     legend_above,
+    legend_mark,
     new_figure,
     plain,
     plain_log,
     size_axis,
+    whole_ticks,
 )
 from relaxometer.report.figures.summary import rounded
 from relaxometer.report.targets import folder, graphs_of, is_swept, names, runs_of
@@ -57,6 +55,9 @@ from relaxometer.results.samples import (
 )
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
     from relaxometer.plan.models import Run
     from relaxometer.plan.plan import Plan
 
@@ -231,11 +232,11 @@ def level_times(phases: pd.DataFrame, graph: str) -> Figure:
     lower.step(first["phase"], first["updated"], where="mid", color=GREY)
     lower.set(xlabel="Level (the first expands the source)", ylabel="New vertices")
     _from_zero(lower, first["updated"])
-    lower.xaxis.set_major_locator(MaxNLocator(integer=True))
+    whole_ticks(lower.xaxis)
     upper.set(yscale="log", ylabel=f"Time of the level [ms{emulated_note(kind)}]")
     plain_log(upper.yaxis)
     marks = [
-        Line2D([], [], linestyle="none", marker=marker, color="black", markersize=5, label=mode)
+        legend_mark(linestyle="none", marker=marker, color="black", markersize=5, label=mode)
         for mode, marker in MODES.items()
         if mode in marked
     ]
@@ -250,7 +251,7 @@ def _from_zero(axes: Axes, counts: pd.Series) -> None:
     most = max(1, int(np.ceil(np.log10(max(counts.max(), 1)))))
     powers = range(0, most + 1, -(-most // 4))
     axes.set_yticks([0, *(10**power for power in powers)])
-    axes.yaxis.set_major_formatter(FuncFormatter(plain))
+    axes.yaxis.set_major_formatter(plain)
     axes.set_ylim(bottom=0)
 
 

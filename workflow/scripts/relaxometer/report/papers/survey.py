@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View, metadata
 from relaxometer.report.figures.looks import Look, look
@@ -47,6 +45,9 @@ from relaxometer.results.samples import (
 from relaxometer.results.statistics import Estimate, Part, median_of
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
     from relaxometer.plan.models import Run
     from relaxometer.plan.plan import Plan
 

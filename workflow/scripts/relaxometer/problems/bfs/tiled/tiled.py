@@ -19,7 +19,6 @@ from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import _maps
 from relaxometer.problems.sssp._cooperative import threads_per_block
 from relaxometer.problems.sssp.tiled._device_tiles import Cutter, DeviceTiling, Facts
-from relaxometer.problems.sssp.tiled._tiles import cut
 from relaxometer.problems.variants import Skipped
 
 if TYPE_CHECKING:
@@ -137,6 +136,8 @@ class Solver:
             raise Skipped(f"made for maps; a vertex has {facts.max_degree} arcs, more than {MAX_ARCS}")
         self._way = self._cut(cutter, facts)
         if self._way == "bisection":
+            from relaxometer.problems.sssp.tiled._tiles import cut  # loads Numba
+
             tiling = DeviceTiling.upload(device, cut(graph.host, self._tiles))
             filler = Filler(device, tiling, self._tiles)
             tiles.set(**_members(tiling))
