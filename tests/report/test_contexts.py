@@ -80,6 +80,12 @@ def reference(before, after, **values):
     return context("town", reference_ms={"before": before, "after": after}, **values)
 
 
+def test_the_landing_page_says_how_far_the_speed_changed():
+    lines = dict(machine_lines([reference(1.0, 1.84)]).itertuples(index=False, name=None))
+    assert lines["Speed"] == "changed by up to 84% in a race"
+    assert "Speed" not in set(machine_lines([reference(1.0, 1.04), context("town")])["what"])
+
+
 def test_drift_is_between_the_references_of_a_race_on_one_clock():
     runs = [
         reference(1.0, 1.02),

@@ -194,6 +194,11 @@ class TestLead:
         assert "48 of 48 answers were proven correct" in certainty
         assert machine == "Measured on NVIDIA X and CPU X, 2026-01-02."
 
+    def test_a_changed_speed_is_said(self):
+        table = searches("tiled", spread(2))
+        machine = sentences(summary_of(table), table, "2026-01-02", "changed by up to 84% in a race")[2]
+        assert machine == "Measured on NVIDIA X, 2026-01-02, whose speed changed by up to 84% in a race."
+
     def test_rivals_win_and_no_difference_is_said(self):
         lost = [
             searches("tiled", spread(mean), graph=graph)

@@ -1,6 +1,7 @@
 """Figures and tables of throughput, all pairs, the choice of auto, and preparation, read back as drawn."""
 
 import importlib
+import json
 
 import numpy as np
 import pandas as pd
@@ -276,6 +277,16 @@ class TestVerdict:
         summary.write_text("\n".join(["problem,graph,variant,status,reason", *rows, ""]), encoding="utf-8")
         (head,) = verdict(summary).splitlines()
         assert head.endswith("every answer proven correct; without an answer to prove: sssp silent on town")
+
+    def test_the_first_line_says_how_far_the_speed_changed(self, tmp_path):
+        summary, known = tmp_path / "summary.csv", tmp_path / "context.json"
+        summary.write_text("problem,graph,variant,status,reason\nsssp,town,tiled,ok,\n", encoding="utf-8")
+        run = {"problem": "sssp", "graph": "town"}
+        context = {"run": run, "device_kind": "cpu", "reference_ms": {"before": 1.0, "after": 1.5}}
+        known.write_text(json.dumps(context), encoding="utf-8")
+        head, warning = verdict(summary, contexts=[known]).splitlines()
+        assert head.endswith("every answer proven correct; the machine's speed changed by up to 50%")
+        assert warning.startswith("warning: sssp on town")
 
 
 def passes(*, device_kind="cuda", **options):

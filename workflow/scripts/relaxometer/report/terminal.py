@@ -152,4 +152,4 @@ def show(overlays: Sequence[Path] = ()) -> None:
     """
     tables = (pd.read_csv(path, dtype=str, keep_default_na=False) for path in (REAL, EMULATED))
     print(race(*tables))
-    print(f"All results: results/summary.csv. For the report, report.zip: {report_command(overlays)}")
+    print(f"Equal ranks: not told apart. Summary: results/summary.csv. Report: {report_command(overlays)}")

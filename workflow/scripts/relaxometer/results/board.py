@@ -125,14 +125,17 @@ def _lines(one: Recorded, timings: pd.DataFrame) -> list[dict]:
             "commit": one.commit,
             "date": one.date[:10],
         }
-        line |= {name: first.get(name) for name in ("class", "device", "rival", "prepare_ms", "cold_ms")}
-        line |= {name: first.get(name) for name in ("energy_j", "peak_bytes")}
+        line |= {name: first.get(name) for name in ("class", "device", "rival", "energy_j", "peak_bytes")}
         line |= {"version": first.get("parameter_version"), "status": worst}
         line |= {
             "reason": rows.loc[rows["status"] == worst, "reason"].iloc[0],
             "sources": good["source"].nunique(),
         }
-        if worst not in UNTIMED and key in estimates and first["class"] != CLASSES[EMULATED]:
+        if first["class"] == CLASSES[EMULATED]:
+            lines.append(line)
+            continue
+        line |= {name: first.get(name) for name in ("prepare_ms", "cold_ms")}
+        if worst not in UNTIMED and key in estimates:
             low, high = estimates[key].interval()
             line |= {"median_ms": estimates[key].value, "low_ms": low, "high_ms": high}
         lines.append(line)

@@ -71,7 +71,7 @@ def _without_unchanged(flat: Flat) -> Flat:
 
 
 def machine_lines(contexts: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Return the lines of the report's landing page: device, software, commit and dates.
+    """Return the lines of the report's landing page: device, software, commit, dates, and a changed speed.
 
     Parameters
     ----------
@@ -79,6 +79,7 @@ def machine_lines(contexts: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
         As ``measure`` makes them.
     """
     before = ("driver", "cuda_driver_api", "cuda_runtime", "cupy", "compiler")
+    drift = largest_drift(contexts)
     lines = {
         "Device": [context["device"] for context in contexts],
         **{
@@ -88,6 +89,7 @@ def machine_lines(contexts: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
         "Machine": [context["machine"] for context in contexts],
         "Commit": [context["commit"] for context in contexts],
         "Measured": [_first_and_last(context["date"] for context in contexts)] if contexts else [],
+        "Speed": [f"changed by up to {drift:.0%} in a race"] if drift > MAX_DRIFT else [],
     }
     joined = {
         what: "; ".join(dict.fromkeys(str(one) for one in values if one)) for what, values in lines.items()
@@ -138,6 +140,12 @@ def drift_warnings(contexts: Iterable[Mapping[str, Any]]) -> list[str]:
         f"fixed work took {row.fastest_ms:.3g} to {row.slowest_ms:.3g} ms"
         for row in lines[lines["drift"] > MAX_DRIFT].itertuples()
     ]
+
+
+def largest_drift(contexts: Iterable[Mapping[str, Any]]) -> float:
+    """Return the largest share by which the machine's speed changed during a race; 0 if none was watched."""
+    drifts = drift_lines(contexts)["drift"]
+    return float(drifts.max()) if len(drifts) else 0.0
 
 
 def cost_warnings(contexts: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from relaxometer.core.files import read_frame
 from relaxometer.measure.studies import STUDIES
-from relaxometer.results.contexts import cost_warnings, drift_warnings, read_contexts
+from relaxometer.results.contexts import MAX_DRIFT, cost_warnings, drift_warnings, largest_drift, read_contexts
 from relaxometer.results.rows import FAILURES, PROVEN
 
 QUIET = {"ok", "skipped", "absent", "unproven"}
@@ -30,7 +30,8 @@ def verdict(
 
     Lines that begin with "warning:" follow, of races during which the machine's speed changed, of leaks and
     of clocks that were held back. The first line begins with "error:" if an answer is wrong or is missing
-    because of an error. Otherwise it also names the runs that gave no answer to prove.
+    because of an error. Otherwise it also names the runs that gave no answer to prove, and says how far the
+    machine's speed changed if that was far.
 
     Parameters
     ----------
@@ -53,6 +54,7 @@ def verdict(
     outcomes += [(kind, "error", reason) for kind, reasons in (lost or {}).items() for reason in reasons]
     bad = [outcome for outcome in outcomes if outcome[1] not in QUIET]
     lines = [f"{what}: {status} ({reason})" for what, status, reason in bad]
+    known = read_contexts(contexts)
     named = _listed([f"{what} ({status})" for what, status, _ in bad])
     disputed = [what for what, status, _ in bad if status == "disputed"]
     unfinished = [f"{what} ({status})" for what, status, _ in bad if status != "disputed"]
@@ -65,7 +67,8 @@ def verdict(
         head += f"; without an answer to prove: {_listed(unproven)}" if unproven else ""
         for said, those in (("own clock disputed", disputed), ("not finished", unfinished)):
             head += f"; {said}: {_listed(those)}" if those else ""
-    known = read_contexts(contexts)
+        drift = largest_drift(known)
+        head += f"; the machine's speed changed by up to {drift:.0%}" if drift > MAX_DRIFT else ""
     return "\n".join([head, *lines, *drift_warnings(known), *cost_warnings(known), ""])
 
 

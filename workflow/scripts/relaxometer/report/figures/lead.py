@@ -23,7 +23,9 @@ NOBODY = "No program finished in real time with every answer proven correct."
 ALONE = "Nobody else ran on these graphs, so nothing is compared."
 
 
-def sentences(summary: pd.DataFrame, timings: pd.DataFrame, measured: str = "") -> list[str]:
+def sentences(
+    summary: pd.DataFrame, timings: pd.DataFrame, measured: str = "", speed: str = ""
+) -> list[str]:
     """Return the sentences.
 
     Parameters
@@ -33,10 +35,12 @@ def sentences(summary: pd.DataFrame, timings: pd.DataFrame, measured: str = "") 
     timings : DataFrame
     measured : str
         When the runs were measured.
+    speed : str
+        How far the machine's speed changed, if that was far.
     """
     races = winners(timings)
     lines = with_class(summary)
-    return [_outcome(races, timings), _certainty(races, lines, timings), _machine(lines, measured)]
+    return [_outcome(races, timings), _certainty(races, lines, timings), _machine(lines, measured, speed)]
 
 
 def _outcome(races: pd.DataFrame, timings: pd.DataFrame) -> str:
@@ -115,13 +119,14 @@ def _certainty(races: pd.DataFrame, lines: pd.DataFrame, timings: pd.DataFrame) 
     return f"A test over {over} common samples tells each winner from the loser; {said}."
 
 
-def _machine(lines: pd.DataFrame, measured: str) -> str:
-    """Name the devices, the day, and the kernels that were only emulated."""
+def _machine(lines: pd.DataFrame, measured: str, speed: str) -> str:
+    """Name the devices, the day, a change of their speed, and the kernels that were only emulated."""
     timed = lines.dropna(subset=["device"])
     emulated = is_emulated(timed)
     devices = " and ".join(timed.loc[~emulated, "device"].unique()) or "no device in real time"
     when = f", {measured}" if measured else ""
     said = f"Measured on {devices}{when}"
+    said += f", whose speed {speed}" if speed else ""
     names = timed.loc[emulated, "variant"].nunique()
     if names:
         programs = "one GPU program" if names == 1 else f"{names} GPU programs"
@@ -129,9 +134,9 @@ def _machine(lines: pd.DataFrame, measured: str) -> str:
     return f"{said}."
 
 
-def lead(summary: pd.DataFrame, timings: pd.DataFrame, measured: str = "") -> str:
+def lead(summary: pd.DataFrame, timings: pd.DataFrame, measured: str = "", speed: str = "") -> str:
     """Return the sentences as HTML."""
-    parts = "\n".join(f"<p>{html.escape(one)}</p>" for one in sentences(summary, timings, measured))
+    parts = "\n".join(f"<p>{html.escape(one)}</p>" for one in sentences(summary, timings, measured, speed))
     return f'<div class="lead">\n{parts}\n</div>\n'
 
 
@@ -140,7 +145,8 @@ def _draw(inputs: Inputs) -> str:
     (machine,) = inputs.files("machine")
     known = read_frame(machine, header=None, index_col=0)[1]
     measured = " to ".join(dict.fromkeys(one[:10] for one in str(known.get("Measured", "")).split(" to ")))
-    return lead(lines[~lines["variant"].isin(hidden)], inputs.searches(without=hidden), measured)
+    shown = lines[~lines["variant"].isin(hidden)]
+    return lead(shown, inputs.searches(without=hidden), measured, str(known.get("Speed", "")))
 
 
 EXHIBITS = (
