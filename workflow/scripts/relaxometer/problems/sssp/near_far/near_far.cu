@@ -66,7 +66,13 @@ __device__ void copy_near(Entry* to, const Entry* from, u32 count)
     }
 }
 
-enum Step { END, ONE_BLOCK, NEXT_EPOCH, DEMOTE, EXPAND };
+enum Step {
+    END,         // all piles are empty
+    ONE_BLOCK,   // so little is near or taken along that the first block continues by itself
+    NEXT_EPOCH,  // nothing is near enough: sort the entries beyond all slots
+    DEMOTE,      // more than `crowd` is near: lower the threshold, move the rest beyond
+    EXPAND       // expand near entries and those of the slots taken
+};
 
 // The next step. All blocks decide alike, from equal states.
 struct Decision {
@@ -186,7 +192,8 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
             add_gain(known.total, shared->gains[(step + 2) % 3]);
         }
         __syncthreads();
-        if (before >= DEMOTE && thread_id() == 0) log.end(known.at.phase - 1, GRID);
+        bool ended_a_phase = before == DEMOTE || before == EXPAND;
+        if (ended_a_phase && thread_id() == 0) log.end(known.at.phase - 1, GRID);
         Decision next(known, piles, widths);
         before = next.step;
         if (next.step == END) break;

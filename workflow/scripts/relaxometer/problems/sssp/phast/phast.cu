@@ -97,6 +97,23 @@ __device__ __forceinline__ u32 sum(u32 distance, u32 weight)
 
 // --------------------------------------------------------------------------- slices of rows and chains
 
+// The second word of a slice: its first row, its rows minus one, the logarithm of the lanes of a row, and the
+// arcs of a lane; see _slices.py.
+__device__ __forceinline__ u32 first_row(uint2 slice)
+{
+    return slice.y & 0xffffu;
+}
+
+__device__ __forceinline__ u32 last_of_rows(uint2 slice)
+{
+    return slice.y >> 16 & 31;
+}
+
+__device__ __forceinline__ u32 log_lanes_of(uint2 slice)
+{
+    return slice.y >> 21 & 7;
+}
+
 __device__ __forceinline__ u32 arcs_per_lane(uint2 slice)
 {
     return slice.y >> 24;
@@ -131,13 +148,13 @@ __device__ __forceinline__ void load(Loaded& loaded, const uint2* all_arcs, uint
 // Lowers the distances of a slice's rows to the best of their lanes.
 __device__ __forceinline__ void lower(uint2 slice, u32 best, u32* distance)
 {
-    u32 log_lanes = slice.y >> 21 & 7;
+    u32 log_lanes = log_lanes_of(slice);
     for (u32 other = 1u << log_lanes >> 1; other > 0; other >>= 1) {
         best = min(best, __shfl_xor_sync(ALL_LANES, best, other));
     }
     u32 k = lane() >> log_lanes;
-    bool is_first_lane = k << log_lanes == lane() && k <= (slice.y >> 16 & 31);
-    u32 row = (slice.y & 0xffffu) + k;
+    bool is_first_lane = k << log_lanes == lane() && k <= last_of_rows(slice);
+    u32 row = first_row(slice) + k;
     if (is_first_lane && best < distance[row]) distance[row] = best;
 }
 
