@@ -26,7 +26,8 @@ from relaxometer.rivals.installation import Absent, Installed, install, installa
 from route_samples import random_queries, some_queries
 from sample_graphs import sample_graphs
 
-RIVALS = find_rivals([])
+SHIPPED = find_rivals([])
+RIVALS = {name: rival for name, rival in SHIPPED.items() if rival.definition.adapter}
 MAX_LINES = {".py": 75, ".cpp": 130}
 TIMING = Timing(repetitions=2, rounds=1, warmup=1, timeout_s=120)
 
@@ -157,6 +158,14 @@ def test_a_rival_tells_what_it_chose_and_how_long_its_preparation_took_in_parts(
 def test_an_adapter_is_short(name: str) -> None:
     adapter = RIVALS[name].folder / (RIVALS[name].definition.adapter or "")
     assert len(adapter.read_text(encoding="utf-8").splitlines()) <= MAX_LINES[adapter.suffix]
+
+
+@pytest.mark.parametrize("name", sorted(SHIPPED.keys() - RIVALS.keys()))
+def test_without_an_adapter_a_command_is_asked_for(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("relaxometer.rivals.installation._has_gpu", lambda: True)
+    url = SHIPPED[name].definition.url
+    assert installation(SHIPPED[name]) == f"no program: build it as {url} says, and let `command` start it"
+    assert isinstance(installation(SHIPPED[name], "true"), Installed)
 
 
 @pytest.mark.parametrize("name", RIVALS)

@@ -161,13 +161,18 @@ RIVAL_LOOKS = {
     "cugraph": Look("#3F7F00", (0, (5, 1, 1, 1)), "h", "none"),
     "cugraph-f64": Look("#1B5E5A", (0, (2, 2)), "H", "none"),
     "llvm": Look("#7A0177", (0, (3, 1)), "*", "none"),
+    "gap": Look("#003F5C", (0, (1, 1)), "P", "none"),
+    "wasp": Look("#8B0000", (0, (2, 2)), "X", "none"),
+    "adds": Look("#5C4033", (0, (3, 1)), "8", "none"),
+    "gswitch": Look("#2F4F4F", (0, (5, 1, 1, 1)), (8, 1, 0), "none"),
+    "blest": Look("#4B0082", (0, (1, 1)), (3, 1, 0), "none"),
 }
 """Rivals have dark colours, open markers and broken lines; no variant has an open marker."""
 
 SPARE_COLOURS = ("#CC79A7", "#E69F00", "#56B4E9", "#7F3C8D", "#80BA5A", "#A5642A")
 SPARE_MARKERS = ("^", "o", "s", "p", "D", "v", "<", ">", "8")
 SPARE_RIVAL_COLOURS = ("#000000", "#8C2D04", "#08519C", "#006D2C", "#6A51A3", "#AE017E")
-SPARE_RIVAL_MARKERS = ("8", "P", "X", (3, 1, 0), (4, 1, 0), (8, 1, 0))
+SPARE_RIVAL_MARKERS = ((4, 1, 0), (4, 1, 45), (5, 1, 36), (7, 1, 0), (10, 1, 0), (5, 0, 36))
 """For names that are not listed; variants among them have the right half of a marker filled."""
 
 DASHES = ((0, (3, 1)), (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (2, 2)))
