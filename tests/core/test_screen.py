@@ -61,6 +61,11 @@ def test_all_goes_to_the_file_but_progress_and_failures(capfd):
         shows.handle(failed(2, log=["logs/g2.log"]))
         shows.handle(record(LogEvent.ERROR, "RuleException:\nboo", error, exception="RuleException"))
         shows.handle(record(message="Exiting because a job execution failed. Look", level=error))
+        for said in (
+            "Restored previous version of a (updating job failed).",
+            "Cannot restore b: no backup found.",
+        ):
+            shows.handle(record(message=said, level=logging.WARNING))
         shows.handle(record(LogEvent.ERROR, "the disk is full", error, exception="OSError"))
     subprocess.run(["echo", "after"], check=True)
     shown = capfd.readouterr()
@@ -75,6 +80,7 @@ def test_all_goes_to_the_file_but_progress_and_failures(capfd):
     assert log.count("noise\n") == 2
     assert "rule run_variant: 1\n" in log
     assert "RuleException:\nboo" in log
+    assert "Cannot restore b" in log
 
 
 def test_lines_that_were_shown_are_not_told_again(capfd):

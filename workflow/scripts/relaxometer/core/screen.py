@@ -38,8 +38,10 @@ JOB_FAILED = frozenset({"RuleException", "CalledProcessError", "SpawnedJobError"
 SAID_ELSEWHERE = (
     "Exiting because a job execution failed",
     "WorkflowError:\nAt least one job did not complete",
+    "Restored previous version of ",
+    "Cannot restore ",
 )
-"""Beginnings of Snakemake's errors that add nothing to the lines of failed jobs."""
+"""Beginnings of Snakemake's errors and warnings that add nothing to the lines of failed jobs."""
 
 STOPPING = "Terminating processes on user request"
 """Beginning of the message that a user has stopped the run, whose jobs then fail."""
