@@ -90,7 +90,11 @@ def test_both_ways_to_renumber_agree(gap):
         ("7\t3", "7\tx", "small.txt:3: '7\\tx': head x is not an integer from 0 to 9223372036854775807"),
         ("7\t3", "-7\t3", "small.txt:3: '-7\\t3': tail -7 is not an integer from 0"),
         ("7\t3", "7", "small.txt:3: '7': 1 field; expected '<tail> <head>'"),
-        ("7\t3", "7,3", "'7,3': 1 field; expected '<tail> <head>', separated by spaces or tabs"),
+        (
+            "7\t3",
+            "7,3",
+            "'7,3': 1 field; expected '<tail> <head>'; fields are separated by spaces or tabs, not commas",
+        ),
         ("7\t3", "7\t3\t1", "small.txt:3: '7\\t3\\t1': 3 fields; expected '<tail> <head>'"),
         ("7\t3", f"7\t{2**63}", "head 9223372036854775808 is not an integer from 0"),
         (SMALL, "# nothing\n", "small.txt: no edges; expected lines '<tail> <head>'"),
@@ -142,6 +146,17 @@ def test_an_archive_is_refused_with_advice(tmp_path, name, pack, kind):
 def test_values_must_be_there(tmp_path):
     with pytest.raises(UserError, match=r"small\.txt:2: .* no third field, but the entry takes"):
         build_text(tmp_path, SMALL, weights={"distribution": "values"})
+
+
+@pytest.mark.parametrize("weights", [{"distribution": "values"}, {"distribution": "unit"}])
+@pytest.mark.parametrize(
+    ("text", "separator"),
+    [("1,2,6\n", "commas"), ("1, 2, 6\n", "commas"), ("a,b\n1,2\n", "commas"), ("1;2;6\n", "semicolons")],
+)
+def test_other_separators_are_refused_with_advice(tmp_path, text, separator, weights):
+    with pytest.raises(UserError, match=r"small\.txt:1: ") as caught:
+        build_text(tmp_path, text, weights=weights)
+    assert str(caught.value).endswith(f"; fields are separated by spaces or tabs, not {separator}")
 
 
 def test_real_roads(road_file):

@@ -27,6 +27,9 @@ _INTEGER = re.compile(r"(-?)0*([0-9]{1,30})")
 _COUNT = re.compile(r"[0-9]{1,18}")
 _REAL = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
+_SEPARATORS = {",": "commas", ";": "semicolons", "|": "vertical bars"}
+"""Characters that separate the fields of other formats, with their names."""
+
 _PACKED = {
     (0, b"PK\x03\x04"): "a zip archive",
     (0, b"BZh"): "compressed by bzip2",
@@ -89,7 +92,7 @@ class Column:
         if not self.low <= value <= self.high:
             kind = "a number" if self.real else "an integer"
             shown = field if field.isascii() and field.isprintable() and len(field) <= 30 else quoted(field)
-            advice = f"; {self.below}" if self.below and value < self.low else ""
+            advice = f"; {self.below}" if self.below and value < self.low else separator_advice(field[-1:])
             bounds = f"{self.low} to {self.high}"
             refuse(path, number, text, f"{self.name} {shown} is not {kind} from {bounds}{advice}")
         if self.whole and value != round(value):
@@ -211,8 +214,7 @@ class LineFormat:
         values = fields[1:] if self.keyword else fields
         if len(values) != len(self.columns):
             found = f"{len(fields)} field{'s' * (len(fields) != 1)}"
-            advice = ", separated by spaces or tabs" if re.search("[,;|]", text) else ""
-            refuse(path, number, text, f"{found}; expected {self.shape!r}{advice}")
+            refuse(path, number, text, f"{found}; expected {self.shape!r}{separator_advice(text)}")
         return [
             column.parse(path, number, text, field)
             for column, field in zip(self.columns, values, strict=True)
@@ -340,6 +342,12 @@ def _text(line: bytes) -> str:
 def fields_of(text: str) -> list[str]:
     """Return the fields of a line, separated by spaces and tabs."""
     return re.split("[ \t]+", text)
+
+
+def separator_advice(text: str) -> str:
+    """Return the end of a message about a text that contains a separator of other formats, else nothing."""
+    wrong = next((name for sign, name in _SEPARATORS.items() if sign in text), None)
+    return f"; fields are separated by spaces or tabs, not {wrong}" if wrong else ""
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from relaxometer.datasets.readers.text import (
     lines,
     refuse,
     refuse_negative_loops,
+    separator_advice,
 )
 from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.graph import Graph
@@ -91,7 +92,8 @@ def read_edge_list(
     if len(fields_of(first.text)) > 2:
         columns.append(value_column(parameters.weights, "float32", directed=parameters.directed))
     elif isinstance(parameters.weights, Values):
-        refuse(path, first.number, first.text, "no third field, but the entry takes the weights from it")
+        reason = "no third field, but the entry takes the weights from it"
+        refuse(path, first.number, first.text, f"{reason}{separator_advice(first.text)}")
     form = LineFormat("an edge", tuple(columns), comments=COMMENTS)
     tails, heads, *values = form.read(path, first.start, first.number - 1)
     return tails, heads, values[0] if values else None
