@@ -25,6 +25,7 @@ from sample_railways import write_railways
 
 MTX = "%%MatrixMarket matrix coordinate {} {}\n3 3 2\n1 2 {}\n2 3 7\n"
 VALUES = {"distribution": "values"}
+INT32 = "`parameters: { weights: { distribution: values, type: int32 } }`"
 LARGEST = float(np.finfo(np.float32).max)
 LARGEST_DOUBLE = float(np.finfo(np.float64).max)
 
@@ -127,7 +128,7 @@ class TestMatrices:
     def test_a_negative_float_is_refused_with_advice(self, tmp_path):
         message = self.refusal(tmp_path, "real", "general", "-0.5")
         assert "small:3: '1 2 -0.5': value -0.5 is not a number from 0 to" in message
-        assert message.endswith("; negative weights need `type: int32`")
+        assert message.endswith(f"; negative weights need {INT32}")
 
     def test_the_ends_of_the_floats(self, tmp_path):
         found = self.build(tmp_path, "real", "general", "-0.0")
@@ -197,7 +198,7 @@ class TestLists:
         assert weights_of(found) == ("float64", [0.1, 7.0])
         message = refusal(tmp_path, "edge-list", "1 2 3\n2 3 -0.5\n", directed=True, weights=doubles)
         assert "small:2: '2 3 -0.5': value -0.5 is not a number from 0 to" in message
-        assert message.endswith("; negative weights need `type: int32`")
+        assert message.endswith(f"; negative weights need {INT32}")
 
     def test_negative_edges(self, tmp_path):
         int32 = {**VALUES, "type": "int32"}
@@ -205,7 +206,7 @@ class TestLists:
         assert weights_of(build(tmp_path, "edge-list", text, directed=True, weights=int32))[1] == [3, -4]
         assert "small:2: '2 3 -4': value -4" in refusal(tmp_path, "edge-list", text, weights=int32)
         advice = refusal(tmp_path, "edge-list", text, directed=True, weights=VALUES)
-        assert advice.endswith("; negative weights need `type: int32`")
+        assert advice.endswith(f"; negative weights need {INT32}")
 
     @pytest.mark.parametrize("kind", ["float32", "float64"])
     def test_drawn_weights(self, tmp_path, kind):
@@ -254,7 +255,7 @@ class TestDimacs:
         assert weights_of(found) == ("int32", [5, -4])
         assert refusal(tmp_path, "dimacs", self.GR).endswith(
             "small:3: 'a 2 3 -4': weight -4 is not an integer from 0 to 4294967294; "
-            "negative weights need `type: int32`"
+            "negative weights need `parameters: { weights: { type: int32 } }`"
         )
 
     @pytest.mark.parametrize("weight", [-(2**31), 2**31])

@@ -57,7 +57,9 @@ def build(name: str, dataset: Dataset[DimacsParameters], files: list[Path], base
 
 def arc_lines(n_vertices: int, weight_type: IntegerType = "uint32") -> LineFormat:
     """Return the format of the arc lines in a ``.gr`` file of `n_vertices` vertices."""
-    below = "negative weights need `type: int32`" if weight_type == "uint32" else ""
+    below = (
+        "negative weights need `parameters: { weights: { type: int32 } }`" if weight_type == "uint32" else ""
+    )
     columns = (
         Column("tail", 1, n_vertices),
         Column("head", 1, n_vertices),

@@ -65,7 +65,11 @@ def value_bounds(distribution: Distribution, brought: WeightType, *, directed: b
 def value_column(distribution: Distribution, brought: WeightType, *, directed: bool) -> Column:
     """Return the column of the values in a text file; see :func:`value_bounds`."""
     low, high = value_bounds(distribution, brought, directed=directed)
-    below = "" if low else "negative weights need `type: int32`"
+    below = (
+        ""
+        if low
+        else "negative weights need `parameters: { weights: { distribution: values, type: int32 } }`"
+    )
     if not directed:
         below = "an undirected edge of negative weight is a negative cycle"
     whole = ""
