@@ -88,3 +88,25 @@ def test_snakemake_ends_in_one_line_where_an_overlay_is_not_utf_8(tmp_path):
     assert run.returncode != 0
     lines = [line for line in run.stderr.splitlines() if "profile" not in line]
     assert lines == [f"error: {overlay}:1:9: byte 0x8d is not UTF-8; save it as UTF-8"]
+
+
+@pytest.mark.parametrize(
+    ("name", "end"),
+    [
+        ("surwey", "config/suites/survey.yaml?"),
+        ("nosuch", "; known suites: adaptive, survey"),
+    ],
+)
+def test_a_missing_suite_is_refused_with_the_names_of_others(tmp_path, name, end):
+    folder = tmp_path / "config/suites"
+    folder.mkdir(parents=True)
+    for known in ("survey", "adaptive"):
+        (folder / f"{known}.yaml").touch()
+    with pytest.raises(UserError, match=r"not readable \(No such file or directory\); ") as caught:
+        read_sections(folder / f"{name}.yaml")
+    assert str(caught.value).endswith(end)
+
+
+def test_another_missing_file_is_refused_without_advice(tmp_path):
+    with pytest.raises(UserError, match=r"my\.yaml: not readable \(No such file or directory\)$"):
+        read_sections(tmp_path / "my.yaml")

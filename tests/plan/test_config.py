@@ -455,6 +455,14 @@ def test_an_exponent_without_a_point_is_a_number_which_yaml_reads_as_text():
             ["distributed.weak.root: unknown key (its value is 2); did you mean 'roots'?"],
         ),
         ({"report": {"maps": ["no-such-map"]}}, ["report.maps: unknown dataset 'no-such-map'"]),
+        (
+            {"sssp": {"graphs": ["zzzzzz"]}},
+            [
+                "sssp.graphs: unknown dataset 'zzzzzz'; known: ",
+                ", ...; all: docs/graphs.md; or define it under",
+            ],
+        ),
+        ({"sssp": {"graphs": ["usa-nx"]}}, ["'usa-nx'; did you mean 'usa-ny'? all: docs/graphs.md"]),
         ({"sssp": {"variants": {"Fast!": {}}}}, ["sssp.variants", "Fast!"]),
         ({"timing": {"sources": [-1]}}, ["timing.sources", "-1"]),
         ({"report": {"maps": ["usa-ny"]}}, ["report.maps", "'usa-ny'"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ def read_yaml(path: Path) -> Any:
     try:
         raw = path.read_bytes()
     except OSError as error:
-        raise UserError(f"{path}: not readable ({error.strerror})") from None
+        raise UserError(f"{path}: not readable ({error.strerror}){_others(path)}") from None
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -45,6 +46,15 @@ def read_sections(path: Path) -> dict[str, Any]:
     if not isinstance(contents, dict | None):
         raise UserError(f"{path}: expected keys and values, found {quoted(contents)}")
     return contents or {}
+
+
+def _others(path: Path) -> str:
+    """Return the end of a message that names what a missing file may have been meant to be."""
+    names = [] if path.exists() else sorted(file.stem for file in path.parent.glob("*.yaml"))
+    if near := difflib.get_close_matches(path.stem, names, n=1):
+        return f"; did you mean {path.with_name(near[0])}.yaml?"
+    is_suite = path.parent.parts[-2:] == ("config", "suites")
+    return f"; known suites: {', '.join(names)}" if is_suite and names else ""
 
 
 def _read(path: Path, text: str) -> Any:

@@ -45,6 +45,9 @@ NULLABLE = ("rounds", "enough_s")
 MAX_KNOWN = 40
 """A message lists this many valid names."""
 
+MAX_KNOWN_DATASETS = 10
+"""A message lists this many datasets, those of the configuration first."""
+
 _Job = TypeVar("_Job", Run, DistributedRun)
 
 
@@ -234,7 +237,7 @@ class Plan:
         for graph in self.config.updates.graphs:
             self._one_of(graph, single, "updates.graphs", "graph of dominators.graphs")
         for graph in self.config.report.maps:
-            self._one_of(graph, self.datasets, "report.maps", "dataset")
+            self._check_dataset(graph, "report.maps")
             if not self.datasets[graph].has_coordinates:
                 raise UserError(
                     f"{self.origin}: report.maps: graph {graph!r} has no coordinates; leave out its map"
@@ -309,7 +312,7 @@ class Plan:
     def _runs_of(self, name: str, section: Problem) -> Iterable[Run]:
         takes_batches = problem.load_problem(name).takes_batches if section.graphs else False
         for graph in section.graphs:
-            self._one_of(graph, self.datasets, f"{name}.graphs", "dataset")
+            self._check_dataset(graph, f"{name}.graphs")
             if self.datasets[graph].is_batch and not takes_batches:
                 raise UserError(
                     f"{self.origin}: {name}.graphs: {graph!r} is a batch; {name} runs on one graph"
@@ -351,7 +354,7 @@ class Plan:
         for graph in spec.graphs or []:
             self._one_of(graph, section.graphs, f"{key}.graphs", f"graph of {name}.graphs")
         for graph in spec.not_on:
-            self._one_of(graph, self.datasets, f"{key}.not_on", "dataset")
+            self._check_dataset(graph, f"{key}.not_on")
         left = [graph for graph in spec.graphs or section.graphs if graph not in spec.not_on]
         if spec.graphs and not left:
             raise UserError(
@@ -473,7 +476,7 @@ class Plan:
                 f"given: {' and '.join(given) or 'none'}"
             )
         if series.graph is not None:
-            self._one_of(series.graph, self.datasets, f"{key}.graph", "dataset")
+            self._check_dataset(series.graph, f"{key}.graph")
             if self.datasets[series.graph].is_batch:
                 raise UserError(f"{self.origin}: {key}.graph: {series.graph!r} is a batch; expected a graph")
         engines = ENGINES[series.problem]
@@ -556,6 +559,19 @@ class Plan:
                 f"{rounds} rounds are more than {MAX_SEARCHES:,} searches, all of whose samples a run "
                 "keeps"
             )
+
+    def _check_dataset(self, name: str, key: str) -> None:
+        """Raise UserError, naming the nearest one or some, unless `name` is a dataset."""
+        if name in self.datasets:
+            return
+        near = nearest(name, list(self.datasets))
+        own = [*self.config.datasets]
+        some = [*own, *(one for one in self.datasets if one not in own)][:MAX_KNOWN_DATASETS]
+        known = f"did you mean {near!r}?" if near else f"known: {', '.join(some)}, ...;"
+        raise UserError(
+            f"{self.origin}: {key}: unknown dataset {name!r}; {known} all: docs/graphs.md; or define it "
+            "under `datasets`"
+        )
 
     def _one_of(self, name: str, known: Iterable[str], key: str, what: str, advice: str = "") -> None:
         """Raise UserError, naming the nearest one, unless `name` is among `known`."""
