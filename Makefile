@@ -2,6 +2,8 @@
 
 PYTHON ?= python3
 SUITE ?=
+# A variable of this name in the environment is likely to be another program's.
+CONFIG =
 COUNT ?= 200000
 SEED ?= 1
 VERBOSE ?= 0
@@ -11,15 +13,22 @@ unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
 # Nothing, or the sign that keeps make from printing a command.
 Q := $(if $(filter-out 0,$(VERBOSE)),,@)
-OVERLAY := $(if $(SUITE),--configfile config/suites/$(SUITE).yaml)
+# The file laid over config/config.yaml, if one is named.
+OVERLAY = $(or $(CONFIG),$(if $(SUITE),config/suites/$(SUITE).yaml))
+CONFIGFILE = $(if $(OVERLAY),--configfile $(OVERLAY))
+ifneq ($(CONFIG),)
+ifeq ($(origin SUITE),command line)
+$(error name SUITE or CONFIG, not both)
+endif
+endif
 # Where lint looks: kernels and the headers that they share.
 KERNELS = $(shell git ls-files '*.cu' '*.cuh' '*.h' '*.hpp' '*.cpp' '*.c')
 
 .PHONY: run test quick test-slurm fuzz kill-test sanitize aa compare bundle verify board history report publish results lint format lock bench-host bench-data reldom clean
 
-run: .venv/ready  ## the whole workflow; SUITE=adaptive runs config/suites/adaptive.yaml; VERBOSE=1 shows every job
+run: .venv/ready  ## the whole workflow; SUITE=adaptive runs config/suites/adaptive.yaml, CONFIG=my.yaml your own; VERBOSE=1 shows every job
 	$(Q)PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.unlock
-	$(Q)$(BIN)/snakemake --cores all $(OVERLAY) -- all
+	$(Q)$(BIN)/snakemake --cores all $(CONFIGFILE) -- all
 
 test: .venv/dev  ## every test that this machine can run, except those of test-slurm
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slurm"
@@ -43,8 +52,8 @@ sanitize: .venv/dev  ## every GPU variant under compute-sanitizer, or without a 
 
 aa: SUITE = aa-host
 aa: .venv/ready  ## runs of one program under several names must not be told apart; SUITE=aa for a GPU
-	PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.all_runs config/suites/$(SUITE).yaml
-	PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.aa config/suites/$(SUITE).yaml
+	PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.all_runs $(OVERLAY)
+	PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.aa $(OVERLAY)
 
 THRESHOLD ?= 5%
 NOW ?= results
@@ -55,8 +64,8 @@ compare: .venv/ready  ## results/ with BASE, a bundle or folder of results; exit
 
 FETCH ?=
 
-bundle: .venv/ready  ## bundles/SUITE-COMMIT-DATE.zip: what a run left in results/, in one file
-	$(Q)PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.bundle $(if $(SUITE),config/suites/$(SUITE).yaml)
+bundle: .venv/ready  ## bundles/SUITE-COMMIT-DATE.zip: what a run of SUITE or CONFIG left in results/, in one file
+	$(Q)PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.bundle $(OVERLAY)
 
 verify: .venv/ready  ## the file BUNDLE: every byte, and the proofs of its answers; FETCH=1 downloads files of graphs
 	$(if $(BUNDLE),,$(error name the bundle: make $@ BUNDLE=bundles/default.zip))
@@ -74,7 +83,7 @@ history: .venv/ready  ## results/history: a line per variant and graph over the 
 	$(Q)PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.history $(BUNDLES)
 
 report: .venv/ready  ## report.zip out of what `make run` left in results/
-	$(BIN)/snakemake --cores 1 $(OVERLAY) --report report.zip
+	$(BIN)/snakemake --cores 1 $(CONFIGFILE) --report report.zip
 
 publish: .venv/ready  ## copy what a suite showed from results/ to docs/results/$(SUITE)/
 	PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.publish $(SUITE)

@@ -576,7 +576,7 @@ def test_a_run_of_another_configuration_is_refused(packed, tmp_path, monkeypatch
     monkeypatch.chdir(packed.parent)
     config = {**bundles.CONFIG, "sssp": {"graphs": []}}
     other = bundles.Plan(config, bundles.ROOT / "resources/datasets.yaml", "test", gpu=False)
-    with pytest.raises(UserError, match="not in this configuration; name the suite that was run: SUITE="):
+    with pytest.raises(UserError, match="not in this configuration; name the one that was run: SUITE= "):
         pack(other, Path("results"), tmp_path / "b.zip", "b")
 
 

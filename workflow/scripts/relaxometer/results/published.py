@@ -121,7 +121,8 @@ def run_of(plan: Plan, key: tuple[str, ...]) -> Run:
     """Return the run of a plan by problem, graph and variant; UserError if the plan has none."""
     if key not in plan.runs:
         raise UserError(
-            f"{' '.join(key)}: measured, but not in this configuration; name the suite that was run: SUITE="
+            f"{' '.join(key)}: measured, but not in this configuration; name the one that was run: SUITE= "
+            "for a suite, CONFIG= for a file"
         )
     return plan.runs[key[0], key[1], key[2]]
 

@@ -1,0 +1,54 @@
+"""The Makefile names the configuration that the user names."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="make is missing")
+
+
+def planned(*arguments, **environment):
+    """Return the process of a make that prints its commands and runs none."""
+    return subprocess.run(
+        ["make", "--dry-run", "--always-make", *arguments],
+        cwd=ROOT,
+        env={"PATH": "/usr/bin:/bin", **environment},
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("target", "command", "option"),
+    [
+        ("run", "snakemake --cores all", "--configfile "),
+        ("report", "snakemake --cores 1", "--configfile "),
+        ("bundle", "relaxometer.cli.bundle", ""),
+        ("aa", "relaxometer.cli.all_runs", ""),
+        ("aa", "relaxometer.cli.aa", ""),
+    ],
+)
+@pytest.mark.parametrize(
+    ("given", "file"), [("SUITE=survey", "config/suites/survey.yaml"), ("CONFIG=my/own.yaml", "my/own.yaml")]
+)
+def test_a_suite_or_a_file_is_the_overlay(target, command, option, given, file):
+    done = planned(target, given)
+    assert done.returncode == 0, done.stderr
+    [line] = [line for line in done.stdout.splitlines() if f"{command} " in line]
+    assert f"{command} {option}{file}" in line
+
+
+def test_without_a_name_there_is_no_overlay():
+    commands = planned("run", CONFIG="another programs").stdout
+    assert "snakemake --cores all  -- all" in commands
+    assert "relaxometer.cli.aa config/suites/aa-host.yaml" in planned("aa").stdout
+
+
+def test_both_are_refused():
+    done = planned("run", "SUITE=survey", "CONFIG=my.yaml")
+    assert done.returncode != 0
+    assert "name SUITE or CONFIG, not both" in done.stderr
