@@ -146,9 +146,24 @@ def test_the_context_names_the_hardware(cuda_device):
     assert context["memory_bytes"] > 2**30
 
 
+def test_with_a_driver_the_advice_is_the_script_that_installs_cupy(monkeypatch):
+    monkeypatch.setattr(cuda, "may_be_there", lambda: True)
+    monkeypatch.setattr(cuda.importlib.util, "find_spec", lambda name: None)
+    assert cuda.missing(cupy=False) is None
+    assert cuda.missing().startswith(
+        "CuPy is not installed; install it with: sh workflow/envs/install_cupy.sh "
+    )
+
+
+def test_without_a_driver_cupy_does_not_matter(monkeypatch):
+    monkeypatch.setattr(cuda, "may_be_there", lambda: False)
+    monkeypatch.setattr(cuda.shutil, "which", lambda name: None)
+    assert cuda.missing() == cuda.missing(cupy=False) == cuda.NO_DRIVER
+
+
 @pytest.mark.skipif(cuda.obstacle() is None, reason="there is a GPU")
 def test_without_a_gpu_the_reason_is_given_in_one_line():
-    with pytest.raises(UserError, match=r"^device cuda: CuPy ") as error:
+    with pytest.raises(UserError, match=r"^device cuda: (CuPy |this machine has no NVIDIA driver)") as error:
         get_device("cuda")
     assert "\n" not in str(error.value)
     assert get_device("auto").kind == "host"

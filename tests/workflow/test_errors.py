@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from relaxometer.device import cuda
 from tiny_workflow import TINY
 
 pytestmark = pytest.mark.slow
@@ -33,6 +34,19 @@ def test_a_wrong_configuration(workflow):
 
 def test_a_wrong_value_on_the_command_line(workflow):
     line_with(failure(workflow, "--config", "timing={rounds: 0}", "--", "all"), "--config: timing.rounds: 0")
+
+
+@pytest.mark.skipif(cuda.missing() != cuda.NO_DRIVER, reason="there is an NVIDIA driver")
+def test_a_gpu_that_is_not_there_is_one_line_before_any_job(workflow):
+    workflow.configure({**TINY, "device": "cuda"})
+    output = failure(workflow)
+    assert output.splitlines()[-1].endswith(
+        "tiny.yaml: device: cuda, but this machine has no NVIDIA driver; use auto or host"
+    )
+    assert "run_variant" not in output
+    assert not workflow.path("results/graphs").exists()
+    workflow.run("--dry-run", "--", "all")
+    workflow.run("--", "results/sources/tiny.parquet")
 
 
 def test_a_missing_file(workflow):

@@ -24,6 +24,13 @@ if IS_FIRST and workflow.is_main_process and not workflow.output_settings.dryrun
 
 
 onstart:
+    if IS_FIRST:
+        try:
+            session.check_device(workflow, PLAN.origin)
+        except UserError as error:
+            if SCREEN:
+                SCREEN.close()
+            sys.exit(f"error: {error}")
     try:
         check_folders(Path("results"), ERRORS.parent)
     except UserError as error:

@@ -14,9 +14,11 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib
+import importlib.util
 import math
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -36,6 +38,8 @@ PINNED_BYTES = 256
 
 ALIGNMENT = 512
 """Of arrays within one allocation, as of allocations."""
+
+NO_DRIVER = "this machine has no NVIDIA driver"
 
 _SMI_FIELDS = {
     "driver_version": "driver",
@@ -62,13 +66,30 @@ def may_be_there() -> bool:
     return bool(signs) or Path("/dev/dxg").exists() or Path("/proc/driver/nvidia").exists()
 
 
+def missing(*, cupy: bool = True) -> str | None:
+    """Return in one line what CUDA lacks here, or None; opens nothing.
+
+    Parameters
+    ----------
+    cupy : bool, default=True
+        Whether CuPy must be installed for this Python, and not only a driver.
+    """
+    if not may_be_there() and shutil.which("nvidia-smi") is None:
+        return NO_DRIVER
+    if not cupy or importlib.util.find_spec("cupy") is not None:
+        return None
+    python = Path(sys.executable)
+    python = python.relative_to(Path.cwd()) if python.is_relative_to(Path.cwd()) else python
+    return f"CuPy is not installed; install it with: sh workflow/envs/install_cupy.sh {python}"
+
+
 def obstacle() -> str | None:
     """Return in one line why there is no CUDA device, or None if there is one."""
     try:
         cupy = importlib.import_module("cupy")
     except ImportError as error:
         if error.name == "cupy":
-            return "CuPy is not installed: install relaxometer's extra cuda13, or cuda12 for an older driver"
+            return missing() or f"CuPy does not import: {error}"
         return f"CuPy does not import: {error}"
     try:
         count = cupy.cuda.runtime.getDeviceCount()

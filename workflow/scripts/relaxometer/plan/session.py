@@ -19,9 +19,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from relaxometer.core.errors import UserError
 from relaxometer.core.files import write_json
 from relaxometer.core.screen import Screen
 from relaxometer.core.scripting import ERRORS, name_of
+from relaxometer.device import cuda
 from relaxometer.distributed.launch import SCRIPTS
 
 logger = logging.getLogger("snakemake.logging")
@@ -77,6 +79,26 @@ def _bring_back() -> None:
 def _move(file: Path, to: Path) -> None:
     to.parent.mkdir(parents=True, exist_ok=True)
     file.replace(to)
+
+
+def check_device(workflow: Any, origin: str) -> None:
+    """Raise UserError if a job of this machine is to use CUDA, which the machine lacks.
+
+    Jobs of a cluster run on nodes that may have what this machine has not.
+    """
+    if workflow.touch or not workflow.local_exec or not any(map(_opens_cuda, workflow.dag.needrun_jobs())):
+        return
+    # An environment that Snakemake makes for the jobs has a CuPy of its own, or none.
+    if lack := cuda.missing(cupy=not workflow.deployment_settings.deployment_method):
+        advice = "; use auto or host" if lack == cuda.NO_DRIVER else ""
+        raise UserError(f"{origin}: device: cuda, but {lack}{advice}")
+
+
+def _opens_cuda(job: Any) -> bool:
+    if not job.rule.name.startswith((*MEASURED, "time_")):
+        return False
+    run = job.params.get("run", {})
+    return "cuda" in (job.params.get("device"), run.get("device"))
 
 
 def begin(workflow: Any, *, first: bool) -> None:

@@ -1,0 +1,56 @@
+"""What is checked when a run begins."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from relaxometer.core.errors import UserError
+from relaxometer.device import cuda
+from relaxometer.plan import session
+
+
+def workflow(rule="run_variant", *, local=True, deployed=(), **params):
+    """Return what the check reads of a workflow with one job."""
+    job = SimpleNamespace(rule=SimpleNamespace(name=rule), params=params)
+    return SimpleNamespace(
+        touch=False,
+        local_exec=local,
+        dag=SimpleNamespace(needrun_jobs=lambda: [job]),
+        deployment_settings=SimpleNamespace(deployment_method={*deployed}),
+    )
+
+
+@pytest.fixture
+def lacks_a_driver(monkeypatch):
+    monkeypatch.setattr(cuda, "missing", lambda *, cupy: cuda.NO_DRIVER)
+
+
+@pytest.mark.usefixtures("lacks_a_driver")
+@pytest.mark.parametrize("params", [{"device": "cuda"}, {"run": {"device": "cuda"}}])
+def test_cuda_without_a_driver_is_refused(params):
+    with pytest.raises(UserError) as caught:
+        session.check_device(workflow(**params), "config/config.yaml")
+    assert str(caught.value) == (
+        "config/config.yaml: device: cuda, but this machine has no NVIDIA driver; use auto or host"
+    )
+
+
+@pytest.mark.usefixtures("lacks_a_driver")
+@pytest.mark.parametrize(
+    "given",
+    [
+        workflow(device="auto"),
+        workflow(device="host", run={"variant": "near-far"}),
+        workflow("build_graph", device="cuda"),
+        workflow(device="cuda", local=False),
+    ],
+)
+def test_what_needs_no_gpu_on_this_machine_runs(given):
+    session.check_device(given, "config/config.yaml")
+
+
+def test_cupy_is_looked_for_only_where_the_jobs_have_the_same_python(monkeypatch):
+    monkeypatch.setattr(cuda, "missing", lambda *, cupy: "CuPy is not installed" if cupy else None)
+    session.check_device(workflow(device="cuda", deployed=["conda"]), "c")
+    with pytest.raises(UserError, match=r"^c: device: cuda, but CuPy is not installed$"):
+        session.check_device(workflow(device="cuda"), "c")
