@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from relaxometer.core.errors import UserError
-from relaxometer.device import DeviceOutOfMemory, KernelError, cuda, get_device
+from relaxometer.device import DeviceOutOfMemory, KernelError, compile_error, cuda, get_device
 from relaxometer.device.arguments import Arguments
 from relaxometer.device.signature import read_source
 
@@ -186,3 +186,28 @@ def test_static_and_dynamic_shared_memory_share_the_default(fake, static, dynami
     device.raw.max_dynamic_shared_size_bytes = None
     kernel(cooperative=False).bind(1, 32, (np.uint32(7), np.float64(0.5), None), shared_mem=dynamic)()
     assert device.raw.max_dynamic_shared_size_bytes == granted
+
+
+@pytest.mark.parametrize(
+    ("messages", "first"),
+    [
+        (
+            '/own/k.cu(7): error: "x" is undefined\n    y = x;\n\n1 error detected',
+            'k.cu(7): error: "x" is undefined',
+        ),
+        (
+            "/own/k.cu(1): warning #177-D: no error: 1\n\n/own/k.cu(7): error #20: gone",
+            "k.cu(7): error #20: gone",
+        ),
+        ("/own/k.cu(1): catastrophic error: no lost.cuh", "k.cu(1): catastrophic error: no lost.cuh"),
+        ("/own/k.cu:7:3: fatal error: no lost.cuh", "k.cu:7:3: fatal error: no lost.cuh"),
+        ("/other/k.cuh:7:3: error: gone", "/other/k.cuh:7:3: error: gone"),
+        ("   1 | // k.cu:1:1: error: quoted\nk.cu:7: error: gone", "k.cu:7: error: gone"),
+        ("\nlinker: no such symbol\x1b[2J\nlinker: the end", "linker: no such symbol\\x1b[2J"),
+        ("", "no message"),
+    ],
+)
+def test_the_first_line_of_a_compile_error_is_the_first_error(messages, first):
+    said, *rest = str(compile_error(Path("/own/k.cu"), "CUDA", messages)).splitlines()
+    assert said == f"/own/k.cu does not compile for CUDA: {first}"
+    assert "\n".join(rest) == messages.strip()

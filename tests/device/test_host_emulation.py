@@ -308,8 +308,36 @@ class TestCompiler:
     )
     def test_what_is_not_emulated_does_not_compile(self, host_device, tmp_path, statement):
         (tmp_path / "odd.cu").write_text(f'extern "C" __global__ void odd(int* out) {{ {statement} }}\n')
-        with pytest.raises(KernelError, match=r"odd\.cu"):
+        with pytest.raises(
+            KernelError, match=r"odd\.cu does not compile for the host: odd\.cu:1:.*[Ee]rror: "
+        ):
             host_device.module(tmp_path / "odd.cu")
+
+    def test_the_first_line_of_a_compile_error_says_what_is_wrong_and_where(self, host_device, tmp_path):
+        """After a warning, and in an included file as well."""
+        path = tmp_path / "wrong.cu"
+        path.write_text(
+            '#include "device/constants.cuh"\n\n'
+            'extern "C" __global__ void wrong(u32* out)\n{\n    out[0] = thread_idx();\n'
+            "    out[1] = lost;\n}\n"
+        )
+        with pytest.raises(KernelError) as error:
+            host_device.module(path)
+        first, *rest = str(error.value).splitlines()
+        assert first.startswith(f"{path} does not compile for the host: wrong.cu:5:")
+        assert "thread_idx" in first
+        assert any("lost" in line for line in rest)
+        (tmp_path / "wrong.cuh").write_text("\nint one() { return lost; }\n")
+        path.write_text(
+            '#include "wrong.cuh"\nextern "C" __global__ void wrong(int* out) { out[0] = one(); }\n'
+        )
+        with pytest.raises(
+            KernelError, match=r"wrong\.cu does not compile for the host: wrong\.cuh:2:\d+: error"
+        ):
+            host_device.module(path)
+        path.write_text('\n#include "missing.cuh"\nextern "C" __global__ void wrong(int* out) {}\n')
+        with pytest.raises(KernelError, match=r"wrong\.cu.*missing\.cuh") as error:
+            host_device.module(path)
 
 
 class TestDevice:

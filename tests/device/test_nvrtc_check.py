@@ -68,7 +68,7 @@ def test_errors_name_file_and_line(tmp_path):
     path.write_text(
         '#include <vector>\n\nextern "C" __global__ void wrong(int* out) { out[0] = undeclared; }\n'
     )
-    with pytest.raises(KernelError, match=r"wrong\.cu.*sm_80:\n.*wrong\.cu\(1\)"):
+    with pytest.raises(KernelError, match=r"/wrong\.cu .* for sm_80: wrong\.cu\(1\): .*error"):
         nvrtc_check.compile_source(read_source(path, []), "80")
 
 

@@ -102,6 +102,21 @@ def test_a_mistake_of_the_user_is_a_row_without_a_traceback(monkeypatch, capfd):
     assert "Traceback" not in capfd.readouterr().err
 
 
+def test_a_kernel_that_does_not_compile_is_a_row_with_the_first_error(monkeypatch, tmp_path):
+    kernel = tmp_path / "own.cu"
+    kernel.write_text('extern "C" __global__ void own(int* out)\n{\n    out[0] = thread_idx();\n}\n')
+
+    def compiling(solver, answer):
+        get_device("host").module(kernel)
+
+    rows, _ = statuses(monkeypatch, compiling)
+    status, reason = rows[1]
+    assert status == "error"
+    assert reason.startswith(f"KernelError: {kernel} does not compile for the host: own.cu:3:")
+    assert "thread_idx" in reason
+    assert "\n" not in reason
+
+
 def test_memory_that_is_not_there_is_a_row(monkeypatch):
     rows, _ = statuses(monkeypatch, raising(MemoryError()))
     assert rows == [("ok", ""), ("oom", "out of memory")]

@@ -7,6 +7,7 @@ an emulation of CUDA's execution model (see ``emulator/``).
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -14,9 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from relaxometer.core.errors import UserError
+from relaxometer.core.errors import UserError, escaped
 
 Dimensions = int | tuple[int, ...]
+
+_COMPILE_ERROR = re.compile(r"^\S.*?(?::\d+(?::\d+)?|\(\d+\)): (?:\w+ )?[Ee]rror\b.*", re.MULTILINE)
+"""The first line of an error, as g++, Clang and NVRTC write it."""
 
 
 class KernelError(RuntimeError):
@@ -24,6 +28,17 @@ class KernelError(RuntimeError):
 
     The message names the kernel and, where known, file, line and threads.
     """
+
+
+def compile_error(path: Path, target: str, messages: str) -> KernelError:
+    """Return the error that `path` does not compile for `target`.
+
+    Its first line holds the compiler's first error with the number of the line; all messages follow.
+    """
+    found = _COMPILE_ERROR.search(messages)
+    first = found[0] if found else next(filter(str.strip, messages.splitlines()), "no message")
+    first = escaped(first.strip().removeprefix(f"{path.parent}/"))
+    return KernelError(f"{path} does not compile for {target}: {first}\n{messages.strip()}")
 
 
 class DeviceOutOfMemory(MemoryError):  # noqa: N818 - like MemoryError

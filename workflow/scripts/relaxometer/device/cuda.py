@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from relaxometer.device import DeviceOutOfMemory, Dimensions, Kernel, KernelError, Timer
+from relaxometer.device import DeviceOutOfMemory, Dimensions, Kernel, KernelError, Timer, compile_error
 from relaxometer.device.arguments import Arguments, Launch, Shape, Struct, launch_shape
 from relaxometer.device.loaded import LoadedModules
 from relaxometer.device.signature import PACKAGE, Source, read_source
@@ -210,11 +210,11 @@ class CudaModule:
             name_expressions=tuple(name_expressions) or None,
             enable_cooperative_groups=cooperative,
         )
-        compile_error = importlib.import_module("cupy.cuda.compiler").CompileException
+        compile_exception = importlib.import_module("cupy.cuda.compiler").CompileException
         try:
             self._raw.compile()
-        except compile_error as error:
-            raise KernelError(f"{self._source.path} does not compile for CUDA:\n{error}") from error
+        except compile_exception as error:
+            raise compile_error(self._source.path, "CUDA", str(error)) from error
         except device.errors as error:
             raise device.translated(error, str(self._source.path)) from error
 

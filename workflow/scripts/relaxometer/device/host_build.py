@@ -24,7 +24,7 @@ from pathlib import Path
 from relaxometer.core.cache import cache_location
 from relaxometer.core.environment import is_full
 from relaxometer.core.errors import UserError, quoted
-from relaxometer.device import KernelError
+from relaxometer.device import KernelError, compile_error
 from relaxometer.device.signature import PACKAGE, Source
 
 EMULATOR = Path(__file__).resolve().parent / "emulator"
@@ -96,13 +96,13 @@ class Compiler:
             flags += ["-mllvm", f"-{parameter}"] if self.is_clang else ["--param", parameter]
         return flags
 
-    def run(self, arguments: Iterable[str], subject: str) -> str:
+    def run(self, arguments: Iterable[str], subject: Path) -> str:
         """Run the compiler and return its output; KernelError with its messages if it fails."""
         command = [*self.command, *arguments]
         result = _run(command)
         if result.returncode != 0:
             _check_space()
-            raise KernelError(f"{subject} does not compile for the host:\n{result.stderr.strip()}")
+            raise compile_error(subject, "the host", result.stderr)
         return result.stdout
 
 
@@ -196,7 +196,7 @@ def build_library(
     key = _digest([compiler.version, *compiler.command, *flags, *texts])
 
     def build(scratch: Path) -> Path:
-        subject = str(source.path)
+        subject = source.path
         (scratch / "main.cpp").write_text(main, encoding="utf-8")
         expanded = compiler.run([*flags, "-E", str(scratch / "main.cpp")], subject)
         (scratch / "kernels.ii").write_text(rewrite_shared(expanded), encoding="utf-8")
@@ -222,7 +222,7 @@ def build_guards() -> Path:
 
     def build(scratch: Path) -> Path:
         target = scratch / "library.so"
-        compiler.run([*flags, "-shared", str(path), "-o", str(target)], str(path))
+        compiler.run([*flags, "-shared", str(path), "-o", str(target)], path)
         return target
 
     return built_once(f"{path.stem}-{key}.so", build)
@@ -254,7 +254,7 @@ def _emulator_object(compiler: Compiler, name: str, defines: Sequence[str]) -> P
 
     def build(scratch: Path) -> Path:
         target = scratch / "object.o"
-        compiler.run([*flags, "-c", str(path), "-o", str(target)], str(path))
+        compiler.run([*flags, "-c", str(path), "-o", str(target)], path)
         return target
 
     return built_once(f"{path.stem}-{key}.o", build)

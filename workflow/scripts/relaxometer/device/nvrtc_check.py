@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from relaxometer.core.errors import UserError
-from relaxometer.device import KernelError
+from relaxometer.device import KernelError, compile_error
 from relaxometer.device.cuda import PACKAGE, compiler_options, numbered_source
 from relaxometer.device.signature import Source, read_source
 
@@ -68,7 +68,7 @@ def compile_source(source: Source, architecture: str, more: tuple[str, ...] = ()
         log = nvrtc.getProgramLog(program)
     except nvrtc.NVRTCError as error:
         log = nvrtc.getProgramLog(program)
-        raise KernelError(f"{source.path} does not compile for sm_{architecture}:\n{log.strip()}") from error
+        raise compile_error(source.path, f"sm_{architecture}", log) from error
     finally:
         nvrtc.destroyProgram(program)
     found = (usage.group("kernel", "registers", "stores", "loads") for usage in _USAGE.finditer(log))

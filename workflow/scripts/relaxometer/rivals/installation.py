@@ -230,7 +230,7 @@ def _compiled(rival: Rival) -> Path:
     def build(scratch: Path) -> Path:
         target = scratch / "adapter"
         # Libraries, which may be among the flags, belong behind the source.
-        compiler.run([*FLAGS, str(program), "-o", str(target), *flags], str(program))
+        compiler.run([*FLAGS, str(program), "-o", str(target), *flags], program)
         return target
 
     try:
@@ -241,7 +241,7 @@ def _compiled(rival: Rival) -> Path:
         why = (
             f"no {needs.header}: {needs.how}" if needs and needs.header and needs.header in str(error) else ""
         )
-        raise Absent(why or f"{program} does not compile; see the log") from None
+        raise Absent(why or str(error).splitlines()[0]) from None
 
 
 def _printed_flags(command: str | None) -> list[str]:
