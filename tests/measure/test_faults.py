@@ -8,12 +8,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from relaxometer.device import get_device
+from relaxometer.core.errors import UserError
+from relaxometer.device import KernelError, get_device
 from relaxometer.graphs import fingerprint
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.measure import contestant, measurement, proofs
 from relaxometer.measure.variant import measure
 from relaxometer.plan.models import Run, Timing
+from relaxometer.problems import variants
 from relaxometer.problems.sssp.dijkstra import dijkstra_cpu
 from sample_graphs import sample_graphs
 
@@ -115,6 +117,30 @@ def test_a_kernel_that_does_not_compile_is_a_row_with_the_first_error(monkeypatc
     assert reason.startswith(f"KernelError: {kernel} does not compile for the host: own.cu:3:")
     assert "thread_idx" in reason
     assert "\n" not in reason
+
+
+def test_an_exception_names_the_innermost_line_of_the_drivers_file(monkeypatch):
+    """And a failure that is not an exception of Python's has no such line."""
+    monkeypatch.setattr(dijkstra_cpu, "__file__", __file__)
+
+    def lacking(solver, answer):
+        return np.asarray(solver._bst)
+
+    rows, _ = statuses(monkeypatch, lacking)
+    line = lacking.__code__.co_firstlineno + 1
+    reason = f"AttributeError: 'Solver' object has no attribute '_bst' (test_faults.py:{line})"
+    assert rows[1] == ("error", reason)
+    rows, _ = statuses(monkeypatch, lambda solver, answer: np.reshape(answer.distance, (N + 1, 3)))
+    assert rows[1][1].startswith("ValueError: cannot reshape")
+    assert rows[1][1].endswith(f" (test_faults.py:{line + 6})")
+    for failure, reason in (
+        (variants.Skipped("too large"), "too large"),
+        (UserError("no compiler"), "no compiler"),
+        (MemoryError("9 GB"), "9 GB"),
+        (KernelError("k.cu:7: a race"), "KernelError: k.cu:7: a race"),
+    ):
+        rows, _ = statuses(monkeypatch, raising(failure))
+        assert rows[1][1] == reason
 
 
 def test_memory_that_is_not_there_is_a_row(monkeypatch):

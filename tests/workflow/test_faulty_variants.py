@@ -24,7 +24,7 @@ OUTCOMES = {
     "overrun": ("error", "died of SIGSEGV"),
     "exit-0": ("error", "exited with code 0 before it had finished"),
     "kills-parent": ("error", "run_variant sssp tiny kills-parent: failed without a message; see logs/"),
-    "system-exit": ("error", "SystemExit: enough"),
+    "system-exit": ("error", r"SystemExit: enough \(faulty\.py:\d+\)$"),
     "unequal": ("invalid", r"column predecessor has .* shape \(107,\); expected .* \(108,\)"),
     "two-dimensional": ("invalid", r"column distance has .* shape \(2, 108\)"),
     "wrong-type": ("invalid", "column distance has type float64"),

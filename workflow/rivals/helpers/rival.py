@@ -28,6 +28,7 @@ import json
 import os
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 
@@ -200,7 +201,7 @@ def serve(rival: type[Rival]) -> None:
     except Unsupported as why:
         print("error", _line(why), file=messages)
     except Exception as error:
-        print("error", _line(f"{type(error).__name__}: {error}"), file=messages)
+        print("error", _line(f"{type(error).__name__}: {error}") + _place(error, rival), file=messages)
         raise
 
 
@@ -262,6 +263,14 @@ def _told(facts: dict[str, object]) -> list[str]:
 
 def _word(value: object) -> str:
     return "-".join(str(value).split()) or "none"
+
+
+def _place(error: Exception, rival: type[Rival]) -> str:
+    """Return the line of the adapter's file where an error arose, in brackets."""
+    file = sys.modules[rival.__module__].__file__
+    frames = traceback.walk_tb(error.__traceback__)
+    lines = [line for frame, line in frames if frame.f_code.co_filename == file]
+    return f" ({Path(file).name}:{lines[-1]})" if lines else ""
 
 
 def _line(text: object) -> str:

@@ -29,6 +29,7 @@ import gc
 import itertools
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ import numpy.typing as npt
 from relaxometer.core.environment import keep_to_one_core
 from relaxometer.core.errors import UserError
 from relaxometer.core.supervision import Link
-from relaxometer.device import DeviceOutOfMemory, get_device, stopwatch
+from relaxometer.device import DeviceOutOfMemory, KernelError, get_device, stopwatch
 from relaxometer.device.rates import copy_rate
 from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.fingerprint import Fingerprint
@@ -85,11 +86,11 @@ def serve(
     except BrokenPipeError:
         raise
     except BaseException as error:  # SystemExit too
-        link.reply(**_failure(error))
+        link.reply(**_failure(error, contestant.driver))
 
 
-def _failure(error: BaseException) -> dict[str, str]:
-    """Return status and reason of a failure."""
+def _failure(error: BaseException, driver: str = "") -> dict[str, str]:
+    """Return status and reason of a failure, with the line of the driver's file where it arose."""
     if isinstance(error, variants.Skipped):
         return {"status": "skipped", "reason": str(error)}
     if isinstance(error, MemoryError):
@@ -97,7 +98,11 @@ def _failure(error: BaseException) -> dict[str, str]:
     if isinstance(error, UserError):
         return {"status": "error", "reason": str(error)}
     traceback.print_exception(error)
-    return {"status": "error", "reason": f"{type(error).__name__}: {error}".splitlines()[0]}
+    reason = f"{type(error).__name__}: {error}".splitlines()[0]
+    frames = traceback.walk_tb(None if isinstance(error, KernelError) else error.__traceback__)
+    if lines := [line for frame, line in frames if frame.f_code.co_filename == driver]:
+        reason = f"{reason.rstrip()} ({Path(driver).name}:{lines[-1]})"
+    return {"status": "error", "reason": reason}
 
 
 class _VariantProcess:
@@ -113,6 +118,7 @@ class _VariantProcess:
     ) -> None:
         self._run, self._host, self._queries, self._changes = run, graph, queries, changes
         self._module = variants.load_solver(run.problem, run.solver)
+        self.driver: str = self._module.__file__
         self.runs_on = self._module.Solver.runs_on
         self.device = get_device(device)
         self.emulated = self.runs_on == "device" and self.device.kind == "host"
