@@ -319,4 +319,4 @@ def test_a_run_over_ranks_that_fails_leaves_those_on_fewer_ranks(folder):
     assert "expected kron:SCALE, kron:SCALE:SEED or a folder with a graph.json" in done.stderr
     assert "made, ranks: 1" in done.stdout
     assert "not run: distributed absent, which failed" in done.stdout.splitlines()
-    assert done.stderr.splitlines()[-1] == "error: 1 runs were not made"
+    assert done.stderr.splitlines()[-1] == "error: 1 run was not made"

@@ -223,7 +223,7 @@ class TestVerdict:
         summary.write_text("problem,graph,variant,status,reason\nsssp,town,tiled,ok,\n", encoding="utf-8")
         table = launches(TOWN).assign(variant="many-sources")
         table.to_parquet(tmp_path / "right.parquet")
-        assert verdict(summary, {"throughput": [tmp_path / "right.parquet"]}).startswith("1 runs measured")
+        assert verdict(summary, {"throughput": [tmp_path / "right.parquet"]}).startswith("1 run measured")
         table.loc[4, ["status", "reason"]] = ["invalid", "source 7: rule tree"]
         table.to_parquet(tmp_path / "wrong.parquet")
         files = [tmp_path / "right.parquet", tmp_path / "wrong.parquet"]
@@ -246,7 +246,7 @@ class TestVerdict:
         summary.write_text("problem,graph,variant,status,reason\nsssp,town,tiled,ok,\n", encoding="utf-8")
         file = tmp_path / "passes.parquet"
         passes().to_parquet(file)
-        assert verdict(summary, {"all_pairs": [file]}).startswith("1 runs measured")
+        assert verdict(summary, {"all_pairs": [file]}).startswith("1 run measured")
         wrong = {"status": ["ok", "invalid"], "reason": ["", "sums differ"]}
         passes().assign(**wrong).to_parquet(file)
         head, line = verdict(summary, {"all_pairs": [file]}).splitlines()
@@ -270,6 +270,22 @@ class TestVerdict:
             tables = (getattr(module, one, None) for one in ("TABLE", "PASSES"))
             has_status = any(table is not None and "status" in table.names for table in tables)
             assert (study.describe is not None) == has_status, name
+
+    @pytest.mark.parametrize(
+        ("statuses", "head"),
+        [
+            (["ok"], "1 run measured, every answer proven correct"),
+            (["ok", "ok"], "2 runs measured, every answer proven correct"),
+            (["error"], "error: 1 of 1 measurement is not ok: "),
+            (["error", "ok"], "error: 1 of 2 measurements is not ok: "),
+            (["error", "error"], "error: 2 of 2 measurements are not ok: "),
+        ],
+    )
+    def test_numbers_agree_with_their_nouns(self, tmp_path, statuses, head):
+        summary = tmp_path / "summary.csv"
+        rows = [f"sssp,town,tiled,{status}," for status in statuses]
+        summary.write_text("\n".join(["problem,graph,variant,status,reason", *rows, ""]), encoding="utf-8")
+        assert verdict(summary).startswith(head)
 
     def test_runs_without_an_answer_to_prove_are_named(self, tmp_path):
         summary = tmp_path / "summary.csv"

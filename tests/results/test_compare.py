@@ -298,7 +298,7 @@ def test_what_was_not_tested_does_not_hide_the_outcome():
     both = [
         recorded(searches("tiled", spread(1)), searches("near-far", [factor] * 4)) for factor in (1.0, 9.0)
     ]
-    said = "1 runs compared: no difference shown; not tested: 1 too few samples"
+    said = "1 run compared: no difference shown; not tested: 1 too few samples"
     assert compare.compare(*both).verdict.startswith(said)
 
 

@@ -62,7 +62,7 @@ serve(Cheat)
 """
     status, reason = outcomes(race(tmp_path, code))[0]
     assert status == "invalid"
-    assert reason.startswith("rule source broken 1 times, first at vertex 0")
+    assert reason.startswith("rule source broken once, first at vertex 0")
 
 
 def test_no_work_at_all(tmp_path):

@@ -370,7 +370,7 @@ serve(Wrong)
 """
     status, reason = only(race(tmp_path, code, graph=graph, sources=(0,)))
     assert status == "invalid"
-    assert "rule overstretched broken 1 times, first at vertex 3" in reason
+    assert "rule overstretched broken once, first at vertex 3" in reason
 
 
 @pytest.mark.parametrize("problem", ["sssp", "bfs"])

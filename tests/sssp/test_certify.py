@@ -93,7 +93,7 @@ def test_a_predecessor_without_an_arc_is_found(device, road):
     certificate = check(device, graph, 0, distance, predecessor)
     assert broken_rules(certificate) == {"predecessor"}
     assert certificate.first["predecessor"] == leaf
-    assert f"rule predecessor broken 1 times, first at vertex {leaf}" in certificate.reason
+    assert f"rule predecessor broken once, first at vertex {leaf}" in certificate.reason
 
 
 @pytest.mark.parametrize("wrong", [2**32 - 1, 2**32 - 2, 713])

@@ -105,7 +105,7 @@ def test_each_rival_is_one_line_and_the_report_is_complete(raced):
         "cheat": table.loc["cheat", "reason"],
         "hanging": "not finished within timeout_s = 3",
     }
-    assert table.loc["cheat", "reason"].endswith("rule predecessor broken 1 times, first at vertex 107")
+    assert table.loc["cheat", "reason"].endswith("rule predecessor broken once, first at vertex 107")
     good = [name for name, status in STATUSES.items() if status == "ok"]
     assert (table.loc[good, "certified"] == 1).all()
     assert table["median_ms"].dropna().index.tolist() == good

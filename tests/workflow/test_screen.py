@@ -45,7 +45,7 @@ def test_a_run_is_one_screen_whose_last_lines_are_the_race(workflow):
     lines = both.stdout.splitlines()
     assert len(lines) <= 40, both.stdout
     first = lines.index(next(line for line in lines if line.startswith("SSSP on tiny")))
-    assert first > lines.index(next(line for line in lines if "1 of 2 measurements are not ok" in line))
+    assert first > lines.index(next(line for line in lines if "1 of 2 measurements is not ok" in line))
     table = lines[first:]
     assert max(map(len, table[:-1])) <= COLUMNS, "the last line has a command with names of files"
     assert "dijkstra-cpu  1 core" in table[1]

@@ -33,6 +33,7 @@ from relaxometer.core.cache import let_numba_write
 from relaxometer.core.errors import UserError, naming_lacks
 from relaxometer.core.files import write_table
 from relaxometer.core.supervision import Child, ChildDied, Link
+from relaxometer.core.words import counted
 from relaxometer.datasets.build import build_graph
 from relaxometer.datasets.build_batch import build_batch
 from relaxometer.device.cuda import may_be_there
@@ -337,7 +338,8 @@ def main() -> None:
         print(f"not run: {job}")
     if left:
         why = "" if math.isinf(arguments.limit_s) else f" in {arguments.limit_s:g} s; raise --limit-s"
-        sys.exit(f"error: {len(left)} runs were not made{why}")
+        said = f"{counted(len(left), 'run')} {'was' if len(left) == 1 else 'were'} not made"
+        sys.exit(f"error: {said}{why}")
 
 
 if __name__ == "__main__":

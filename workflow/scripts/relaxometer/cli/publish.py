@@ -10,6 +10,7 @@ from pathlib import Path
 
 from relaxometer.core.errors import UserError, naming_lacks
 from relaxometer.core.files import read_frame, read_table
+from relaxometer.core.words import counted
 from relaxometer.plan.load import load_plan
 from relaxometer.plan.plan import Plan
 from relaxometer.results.bundle import Limits, differences, pack
@@ -170,7 +171,7 @@ def main(arguments: list[str] | None = None) -> None:
             files, bundle = publish(load_plan(overlays), Path("results"), target, given.bundle)
     except UserError as error:
         raise SystemExit(f"error: {error}") from None
-    print(f"{len(files)} files in docs/results/{given.suite}, and {bundle}")
+    print(f"{counted(len(files), 'file')} in docs/results/{given.suite}, and {bundle}")
 
 
 if __name__ == "__main__":

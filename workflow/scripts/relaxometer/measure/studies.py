@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from relaxometer.core.files import write_json, write_table
+from relaxometer.core.words import counted
 from relaxometer.device import get_device
 from relaxometer.graphs.graph import Graph
 from relaxometer.plan.models import Config
@@ -65,7 +66,7 @@ class Study:
 
 def _launch(row: Mapping[Any, Any]) -> str:
     by = f" by {row['variant']}" if "variant" in row else ""
-    return f"{row['searches']} searches at once{by} on {row['graph']}"
+    return f"{counted(row['searches'], 'search', 'searches')} at once{by} on {row['graph']}"
 
 
 def _change_of_weights(row: Mapping[Any, Any]) -> str:

@@ -57,7 +57,8 @@ class Certificate:
     def reason(self) -> str:
         """The broken rules in words; empty if all hold."""
         return "; ".join(
-            f"rule {rule} broken {count} times, first at {self.item} {self.first[rule]}"
+            f"rule {rule} broken {'once' if count == 1 else f'{count} times'}, "
+            f"first at {self.item} {self.first[rule]}"
             for rule, count in self.violations.items()
             if count
         )

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from relaxometer.core.errors import UserError
+from relaxometer.core.words import counted
 from relaxometer.results.contexts import CLOCKS, MAX_DRIFT
 from relaxometer.results.gather import SEVERITY
 from relaxometer.results.processes import with_processes
@@ -101,7 +102,7 @@ class Compared:
         counts = self.lines["verdict"].value_counts()
         tested = int(counts.reindex([SLOWER, TOLERATED, FASTER, SAME]).sum())
         told = _counted(counts, (SLOWER, TOLERATED, FASTER)) or "no difference shown"
-        parts = [f"{tested} runs compared: {told if tested else 'nothing could be compared'}"]
+        parts = [f"{counted(tested, 'run')} compared: {told if tested else 'nothing could be compared'}"]
         if failing := int(counts.get(FAILS, 0)):
             parts.append(f"{failing} {'fails' if failing == 1 else 'fail'} now")
         if untested := _counted(counts, (FEW, OTHER_GRAPH, EMULATION, NOT_RUN)):

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from relaxometer.core.files import read_frame
+from relaxometer.core.words import counted
 from relaxometer.measure.studies import STUDIES
 from relaxometer.results.contexts import MAX_DRIFT, cost_warnings, drift_warnings, largest_drift, read_contexts
 from relaxometer.results.rows import FAILURES, PROVEN
@@ -59,10 +60,11 @@ def verdict(
     disputed = [what for what, status, _ in bad if status == "disputed"]
     unfinished = [f"{what} ({status})" for what, status, _ in bad if status != "disputed"]
     if any(status in FAILURES for _, status, _ in bad):
-        head = f"error: {len(bad)} of {len(outcomes)} measurements are not ok: {named}"
+        verb = "is" if len(bad) == 1 else "are"
+        head = f"error: {len(bad):,} of {counted(len(outcomes), 'measurement')} {verb} not ok: {named}"
     else:
         proven = int(table["status"].isin(PROVEN).sum())
-        head = f"{proven} runs measured, every answer proven correct"
+        head = f"{counted(proven, 'run')} measured, every answer proven correct"
         head = head if outcomes else "nothing measured: the configuration has no runs"
         head += f"; without an answer to prove: {_listed(unproven)}" if unproven else ""
         for said, those in (("own clock disputed", disputed), ("not finished", unfinished)):

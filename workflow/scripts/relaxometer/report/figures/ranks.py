@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from relaxometer.core.words import counted
 from relaxometer.report.catalogue import SUMMARY, Exhibit, Inputs, View
 from relaxometer.report.figures.looks import LOOKS, Look
 from relaxometer.report.figures.style import (
@@ -61,7 +62,7 @@ def rates(table: pd.DataFrame) -> Figure:
 
     fastest = shown.iloc[int(shown["median_gteps"].to_numpy().argmax())]
     rate = f"{rounded(fastest['median_gteps'])}·10⁹ edges/s"
-    best = f"fastest: {fastest['variant']} with {rate} on {fastest['ranks']} ranks"
+    best = f"fastest: {fastest['variant']} with {rate} on {counted(fastest['ranks'], 'rank')}"
     if shown["model_gteps"].notna().any():
         best += "; dotted: cost model"
     return _panels(shown, title, draw, f"{_machine(shown)}\n{best}")
@@ -105,7 +106,9 @@ def scaling(table: pd.DataFrame) -> Figure:
     shown = shown.assign(speed_up=shown["efficiency"] * shown["ranks"] / fewest)
     most = shown.loc[shown.groupby("series", sort=False)["ranks"].idxmax()]
     fastest = most.loc[most.groupby("weak")["median_gteps"].idxmax()].sort_values("weak", ascending=False)
-    each = [f"{row.series} {row.efficiency:.0%} on {row.ranks} ranks" for row in fastest.itertuples()]
+    each = [
+        f"{row.series} {row.efficiency:.0%} on {counted(row.ranks, 'rank')}" for row in fastest.itertuples()
+    ]
     finding = f"efficiency of the fastest: {', '.join(each)}; dashed: perfect"
 
     def draw(axes: Axes, rows: pd.DataFrame) -> None:

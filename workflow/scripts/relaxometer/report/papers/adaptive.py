@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from relaxometer.core.words import counted
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Files, Inputs, View, metadata
 from relaxometer.report.figures.looks import Look, look, looks_of
 from relaxometer.report.figures.style import (
@@ -112,7 +113,7 @@ def updated_per_phase(phases: pd.DataFrame, graph: str) -> Figure:
     axes.legend(title="Source", handlelength=3.4)
     lengths = counts.groupby("source")["phase"].max()
     finding = (
-        f"{_range(lengths.min(), lengths.max())} phases over {len(lengths):,} sources, "
+        f"{_range(lengths.min(), lengths.max())} phases over {counted(len(lengths), 'source')}, "
         f"{lengths.mean():,.0f} on average (in the paper: about 230)"
     )
     entitle(figure, title, finding)
@@ -144,7 +145,7 @@ def updated_distribution(phases: pd.DataFrame, graph: str) -> Figure:
     plain_log(axes.xaxis)
     label_percent(axes.yaxis)
     finding = (
-        f"{len(updated):,} phases of {counts['source'].nunique():,} sources; peak {peak:,} "
+        f"{len(updated):,} phases of {counted(counts['source'].nunique(), 'source')}; peak {peak:,} "
         "(in the paper: 59% at or under 10,000, peak over 500,000)"
     )
     entitle(figure, title, finding)
@@ -267,7 +268,8 @@ def _mean_time_findings(times: pd.DataFrame, graphs: Sequence[str], kind: str) -
     """Compare adaptive with conventional on each graph."""
     device = in_words(times, "device")
     sources = times.groupby(["graph", "variant"])["source"].size()
-    lines = [f"{device}, {_range(sources.min(), sources.max())} sources; whiskers: 95% intervals"]
+    over = f"{_range(sources.min(), sources.max())} {'source' if sources.max() == 1 else 'sources'}"
+    lines = [f"{device}, {over}; whiskers: 95% intervals"]
     if kind == EMULATED:
         return [f"{lines[0]}; {NOT_GPU_TIMES}"]
     for graph in graphs:
@@ -337,7 +339,7 @@ def _mark_tuned(axes: Axes, rows: pd.DataFrame) -> None:
 def _threshold_finding(sweep: pd.DataFrame, times: pd.DataFrame, kind: str) -> str:
     """Name the threshold of the lowest mean and the band in which the sweep beats conventional."""
     means = sweep.groupby("to_all_us")["time_ms"].mean()
-    over = f"{sweep['source'].nunique():,} sources"
+    over = counted(sweep["source"].nunique(), "source")
     if kind == EMULATED:
         return f"{over}; {NOT_GPU_TIMES}"
     finding = f"{in_words(times, 'device')}, {over}; lowest mean at {means.idxmin():g} µs"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from relaxometer.core.words import counted
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View, metadata
 from relaxometer.report.figures.looks import Look, look, looks_of
 from relaxometer.report.figures.style import (
@@ -298,7 +299,8 @@ def blocks(timings: pd.DataFrame, swept: Sequence[str], graph: str) -> Figure:
     axes.set_ylim(bottom=0)
     legend_above(axes, 2)
     said = NOT_GPU_TIMES if kind == EMULATED else best_in_words(runs)
-    entitle(figure, title, f"{in_words(sweep, 'device')}, {sweep['source'].nunique()} sources; {said}")
+    over = counted(sweep["source"].nunique(), "source")
+    entitle(figure, title, f"{in_words(sweep, 'device')}, {over}; {said}")
     return figure
 
 

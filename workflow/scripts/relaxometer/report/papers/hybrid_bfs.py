@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from relaxometer.core.words import counted
 from relaxometer.graphs.degrees import WARP
 from relaxometer.graphs.graph import read_degrees
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Files, Inputs, View, metadata
@@ -297,7 +298,8 @@ def sweeps(timings: pd.DataFrame, swept: Mapping[str, Sequence[str]], graph: str
     kind = times["device_kind"].iloc[0]
     figure, panels = new_figure(3.4, len(chosen), squeeze=False, sharey=True)
     plain = times[times["variant"] == GPU_ONLY]
-    findings = [f"{in_words(times, 'device')}, {next(iter(chosen.values()))['source'].nunique()} sources"]
+    over = counted(next(iter(chosen.values()))["source"].nunique(), "source")
+    findings = [f"{in_words(times, 'device')}, {over}"]
     for axes, (name, rows) in zip(panels[0], chosen.items(), strict=True):
         value = rows["variant"].map(timings.groupby("variant")[f"parameter_{name}"].first()).astype(float)
         runs: dict[float, pd.DataFrame] = dict(iter(rows.groupby(value)))

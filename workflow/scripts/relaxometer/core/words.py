@@ -1,0 +1,8 @@
+"""Numbers in sentences."""
+
+from __future__ import annotations
+
+
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """Return a number with its noun, such as "1 run" or "1,200 runs"."""
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
