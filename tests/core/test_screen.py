@@ -83,6 +83,17 @@ def test_all_goes_to_the_file_but_progress_and_failures(capfd):
     assert "Cannot restore b" in log
 
 
+def test_a_bad_verdict_is_left_to_its_own_line(capfd):
+    """But not another failure of the job that reads it."""
+    verdict = {"rule_name": "accept_answers", "wildcards": {"verdict": "verdict"}}
+    with quiet() as shows:
+        for jobid, said in ((7, "results/verdict.txt names 1 measurement that is not ok"), (8, "disk full")):
+            shows.handle(record(LogEvent.JOB_INFO, "rule accept_answers:", jobid=jobid, **verdict))
+            ERRORS.write_text(f"accept_answers verdict: {said}\n", encoding="utf-8")
+            shows.handle(failed(jobid, log=[]))
+    assert capfd.readouterr().err.splitlines()[1:] == ["accept_answers verdict: disk full"]
+
+
 def test_lines_that_were_shown_are_not_told_again(capfd):
     with quiet() as shows:
         ERRORS.write_text("run_variant g1: no memory\n", encoding="utf-8")

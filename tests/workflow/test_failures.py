@@ -97,6 +97,11 @@ def test_without_any_dataset_the_summary_names_the_failure(workflow, config):
     assert "Traceback" not in done.stderr
     assert summary_of(workflow)["status"].to_list() == ["error", "error"]
     assert last_line(done).startswith("error: 2 of 2 measurements are not ok")
+    done = workflow.run("--", "all", check=False)
+    assert done.returncode != 0
+    assert "accept_answers" in workflow.log()
+    assert "accept_answers" not in done.stdout + done.stderr
+    assert last_line(done).startswith("error: 2 of 2 measurements are not ok")
 
 
 def test_a_download_outlives_a_change_of_its_entry(workflow, config):

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
@@ -19,6 +20,7 @@ from snakemake.common import NOTHING_TO_BE_DONE_MSG
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from relaxometer.core.scripting import ERRORS, name_of
+from relaxometer.core.words import counted
 
 LOG = Path("logs/run.log")
 """What Snakemake and the jobs of the last run wrote."""
@@ -43,6 +45,9 @@ SAID_ELSEWHERE = (
 )
 """Beginnings of Snakemake's errors and warnings that add nothing to the lines of failed jobs."""
 
+BAD_VERDICT = re.compile(r"accept_answers \w+: \S+ names ")
+"""Beginning of the line of the job that fails a run, of which the first line of the verdict says more."""
+
 STOPPING = "Terminating processes on user request"
 """Beginning of the message that a user has stopped the run, whose jobs then fail."""
 
@@ -56,6 +61,11 @@ NEEDLESS = "Assuming unrestricted shared filesystem usage"
 def is_verbose() -> bool:
     """Return whether the user wants to see everything: the variable ``VERBOSE`` is neither empty nor 0."""
     return os.environ.get("VERBOSE", "") not in ("", "0")
+
+
+def needed(lines: Iterable[str]) -> list[str]:
+    """Return those of the lines of failed jobs that say what nothing else does."""
+    return [line for line in lines if not BAD_VERDICT.match(line)]
 
 
 class Screen(logging.Handler):
@@ -90,7 +100,7 @@ class Screen(logging.Handler):
         if self._display:
             self._show(self._display, event, record)
 
-    def untold(self, lines: list[str]) -> list[str]:
+    def untold(self, lines: Iterable[str]) -> list[str]:
         """Return those of the lines of failed jobs that were not shown yet."""
         return [line for line in lines if line not in self._told]
 
@@ -139,7 +149,8 @@ class Screen(logging.Handler):
             self._stopped = True
             display.say(self._inner.format(record).rstrip())
         elif event == LogEvent.JOB_ERROR:
-            display.say(self._line_of(self._jobs.get(record.jobid, record.rule_name), record.log))
+            if lines := self._lines_of(self._jobs.get(record.jobid, record.rule_name), record.log):
+                display.say("\n".join(lines))
         elif self._is_needed(event, record):
             display.say(self._inner.format(record).rstrip())
 
@@ -152,14 +163,14 @@ class Screen(logging.Handler):
             return False
         return not record.getMessage().startswith(SAID_ELSEWHERE)
 
-    def _line_of(self, job: str, logs: list[str]) -> str:
-        """Return the lines that a failed job has left."""
+    def _lines_of(self, job: str, logs: list[str]) -> list[str]:
+        """Return the lines that a failed job has left, as far as the user needs them."""
         lines = ERRORS.read_text(encoding="utf-8").splitlines() if ERRORS.is_file() else []
         own = self.untold([line for line in lines if line.startswith(f"{job}: ")])
         why = "stopped" if self._stopped else f"failed without a message; see {' '.join(logs) or LOG}"
         own = own or [f"{job}: {why}"]
         self._told.update(own)
-        return "\n".join(own)
+        return needed(own)
 
 
 def take_over(when_up_to_date: Callable[[], object]) -> Screen | None:
@@ -205,7 +216,7 @@ class _Lines:
 
     def begin(self, total: int) -> None:
         self._total = total
-        self.say(f"{total} jobs; everything that they write: {LOG}")
+        self.say(f"{counted(total, 'job')}; everything that they write: {LOG}")
 
     def start(self, job: str) -> None:
         """Do nothing: a job has no line."""
@@ -214,7 +225,7 @@ class _Lines:
         now = time.monotonic()
         if done - self._told >= STEP * self._total and now - self._last >= PAUSE_S and done < self._total:
             self._told, self._last = done, now
-            self.say(f"{done} of {self._total} jobs done after {_clock(now - self._start)}")
+            self.say(f"{done} of {counted(self._total, 'job')} done after {_clock(now - self._start)}")
 
     def say(self, line: str) -> None:
         # A reader that has gone must not cost what is being computed.

@@ -21,7 +21,7 @@ from typing import Any
 
 from relaxometer.core.errors import UserError
 from relaxometer.core.files import write_json
-from relaxometer.core.screen import Screen
+from relaxometer.core.screen import Screen, needed
 from relaxometer.core.scripting import ERRORS, name_of
 from relaxometer.device import cuda
 from relaxometer.distributed.launch import SCRIPTS
@@ -181,7 +181,7 @@ def end(screen: Screen | None, files: Collection[Path]) -> None:
         screen.close()
     shutil.rmtree(WITHDRAWN, ignore_errors=True)
     if ERRORS.is_file():
-        lines = ERRORS.read_text(encoding="utf-8").splitlines()
+        lines = needed(ERRORS.read_text(encoding="utf-8").splitlines())
         for line in screen.untold(lines) if screen else lines:
             print(line, file=sys.stderr)
     for verdict in [one for one in VERDICTS if one in files and one.is_file()]:
