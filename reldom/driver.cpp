@@ -106,8 +106,9 @@ void print_times(const FlowGraphs& graphs, Solver& solver, long calls)
         us.push_back(std::chrono::duration<double, std::micro>(Clock::now() - begin).count());
     }
     std::sort(us.begin(), us.end());
-    std::printf("%zu graphs, %zu vertices, %zu arcs, on %s\n", graphs.names.size(), graphs.offsets.size() - 1,
-                graphs.targets.size(), solver.device());
+    const size_t count = graphs.names.size();
+    std::printf("%zu %s, %zu vertices, %zu arcs, on %s\n", count, count == 1 ? "graph" : "graphs",
+                graphs.offsets.size() - 1, graphs.targets.size(), solver.device());
     std::printf("host to host, %ld calls: median %.1f us, minimum %.1f us, maximum %.1f us\n", calls,
                 us[us.size() / 2], us.front(), us.back());
 }

@@ -82,7 +82,7 @@ def test_an_exported_batch(driver, tmp_path):
 def test_times(driver, device, tmp_path):
     result = driver("--time", "3", SAMPLES / "main.dot")
     first, second = result.stdout.splitlines()
-    assert first.startswith("1 graphs, 7 vertices, 10 arcs, on ")
+    assert first.startswith("1 graph, 7 vertices, 10 arcs, on ")
     assert first.endswith("on emulation of CUDA on the host") == (device.kind == "host")
     time = r"[\d.]+ us"
     assert re.fullmatch(f"host to host, 3 calls: median {time}, minimum {time}, maximum {time}", second)

@@ -106,9 +106,7 @@ def scaling(table: pd.DataFrame) -> Figure:
     shown = shown.assign(speed_up=shown["efficiency"] * shown["ranks"] / fewest)
     most = shown.loc[shown.groupby("series", sort=False)["ranks"].idxmax()]
     fastest = most.loc[most.groupby("weak")["median_gteps"].idxmax()].sort_values("weak", ascending=False)
-    each = [
-        f"{row.series} {row.efficiency:.0%} on {counted(row.ranks, 'rank')}" for row in fastest.itertuples()
-    ]
+    each = [f"{row.series} {row.efficiency:.0%} on {row.ranks} ranks" for row in fastest.itertuples()]
     finding = f"efficiency of the fastest: {', '.join(each)}; dashed: perfect"
 
     def draw(axes: Axes, rows: pd.DataFrame) -> None:
