@@ -107,7 +107,7 @@ def test_no_line_is_longer_than_the_terminal():
     [
         ([], "make report"),
         (["/somewhere/config/suites/adaptive.yaml"], "make report SUITE=adaptive"),
-        (["my.yaml"], "snakemake --configfile my.yaml --report report.zip"),
+        (["my.yaml"], "make report CONFIG=my.yaml"),
     ],
 )
 def test_the_next_command_is_for_the_same_configuration(overlays, command):

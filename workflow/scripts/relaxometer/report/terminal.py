@@ -130,6 +130,8 @@ def report_command(overlays: Sequence[Path]) -> str:
         return "make report"
     if len(overlays) == 1 and overlays[0].parent.parts[-2:] == ("config", "suites"):
         return f"make report SUITE={overlays[0].stem}"
+    if len(overlays) == 1:
+        return f"make report CONFIG={os.path.relpath(overlays[0])}"
     return f"snakemake --configfile {' '.join(map(os.path.relpath, overlays))} --report report.zip"
 
 

@@ -8,7 +8,13 @@ from pathlib import Path
 from relaxometer.core.files import read_frame
 from relaxometer.core.words import counted
 from relaxometer.measure.studies import STUDIES
-from relaxometer.results.contexts import MAX_DRIFT, cost_warnings, drift_warnings, largest_drift, read_contexts
+from relaxometer.results.contexts import (
+    MAX_DRIFT,
+    cost_warnings,
+    drift_warnings,
+    largest_drift,
+    read_contexts,
+)
 from relaxometer.results.rows import FAILURES, PROVEN
 
 QUIET = {"ok", "skipped", "absent", "unproven"}

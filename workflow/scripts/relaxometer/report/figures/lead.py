@@ -23,9 +23,7 @@ NOBODY = "No program finished in real time with every answer proven correct."
 ALONE = "Nobody else ran on these graphs, so nothing is compared."
 
 
-def sentences(
-    summary: pd.DataFrame, timings: pd.DataFrame, measured: str = "", speed: str = ""
-) -> list[str]:
+def sentences(summary: pd.DataFrame, timings: pd.DataFrame, measured: str = "", speed: str = "") -> list[str]:
     """Return the sentences.
 
     Parameters
