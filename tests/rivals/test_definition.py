@@ -37,7 +37,7 @@ def test_the_best_combination_is_chosen_and_recorded(tmp_path):
 
 def test_the_first_combination_is_shown_if_all_fail(tmp_path):
     result = race(tmp_path, TUNED, tune={"delta": [9, 9.0]}, parameters=PARAMETERS)
-    assert only(result) == ("error", "AssertionError: no such delta")
+    assert only(result) == ("error", "AssertionError: no such delta (adapter.py:9)")
 
 
 def test_a_rival_is_tuned_on_other_sources_than_it_is_timed_on(tmp_path, monkeypatch):
