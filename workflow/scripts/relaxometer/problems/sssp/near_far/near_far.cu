@@ -66,6 +66,7 @@ __device__ void copy_near(Entry* to, const Entry* from, u32 count)
     }
 }
 
+// The last two end a phase.
 enum Step {
     END,         // all piles are empty
     ONE_BLOCK,   // so little is near or taken along that the first block continues by itself
@@ -192,8 +193,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
             add_gain(known.total, shared->gains[(step + 2) % 3]);
         }
         __syncthreads();
-        bool ended_a_phase = before == DEMOTE || before == EXPAND;
-        if (ended_a_phase && thread_id() == 0) log.end(known.at.phase - 1, GRID);
+        if (before >= DEMOTE && thread_id() == 0) log.end(known.at.phase - 1, GRID);
         Decision next(known, piles, widths);
         before = next.step;
         if (next.step == END) break;
