@@ -94,7 +94,7 @@ def test_snakemake_ends_in_one_line_where_an_overlay_is_not_utf_8(tmp_path):
     ("name", "end"),
     [
         ("surwey", "config/suites/survey.yaml?"),
-        ("nosuch", "; known suites: adaptive, survey"),
+        ("nosuch", "/config/suites has adaptive.yaml, survey.yaml"),
     ],
 )
 def test_a_missing_suite_is_refused_with_the_names_of_others(tmp_path, name, end):
@@ -107,6 +107,11 @@ def test_a_missing_suite_is_refused_with_the_names_of_others(tmp_path, name, end
     assert str(caught.value).endswith(end)
 
 
-def test_another_missing_file_is_refused_without_advice(tmp_path):
+def test_a_missing_file_among_none_is_refused_without_advice(tmp_path):
     with pytest.raises(UserError, match=r"my\.yaml: not readable \(No such file or directory\)$"):
         read_sections(tmp_path / "my.yaml")
+
+
+def test_a_name_that_no_file_can_have_is_refused_in_one_line(tmp_path):
+    with pytest.raises(UserError, match=r"\.yaml: not readable \(File name too long\)$"):
+        read_sections(tmp_path / f"{'a' * 300}.yaml")

@@ -110,7 +110,20 @@ def test_no_line_is_longer_than_the_terminal():
         (["my.yaml"], "make report CONFIG=my.yaml"),
     ],
 )
-def test_the_next_command_is_for_the_same_configuration(overlays, command):
+def test_the_next_command_is_for_the_same_configuration(overlays, command, monkeypatch):
+    monkeypatch.chdir(terminal.MAKEFILE.parent)
+    assert terminal.report_command([Path(file) for file in overlays]) == command
+
+
+@pytest.mark.parametrize(
+    ("overlays", "command"),
+    [
+        ([], "snakemake --report report.zip"),
+        (["my.yaml"], "snakemake --configfile my.yaml --report report.zip"),
+    ],
+)
+def test_a_folder_without_the_makefile_gets_a_command_of_snakemake(overlays, command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     assert terminal.report_command([Path(file) for file in overlays]) == command
 
 

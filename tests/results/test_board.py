@@ -59,7 +59,8 @@ def test_two_machines_merge_and_each_class_has_its_own_ranks():
     assert boost["rank"].tolist() == [1, 1], "two machines of one class, not told apart"
     emulated = rows_of(merged, variant="emulated")
     assert emulated["rank"].isna().all()
-    assert emulated["median_ms"].isna().all()
+    assert emulated[["median_ms", "prepare_ms", "cold_ms"]].isna().all(axis=None)
+    assert merged.loc[merged["variant"] != "emulated", "prepare_ms"].notna().all()
 
 
 def test_only_bundles_that_share_sources_are_ranked_together():

@@ -53,7 +53,7 @@ def test_a_run_is_one_screen_whose_last_lines_are_the_race(workflow):
     assert "100%" in table[1]
     assert any(line.startswith("  selection: invalid: rule") for line in table)
     assert "results/summary.csv" in table[-1]
-    assert table[-1].endswith("make report CONFIG=tiny.yaml")
+    assert table[-1].endswith("snakemake --configfile tiny.yaml --report report.zip")
     log = workflow.log()
     assert "rule run_variant:" in log
     assert "sssp selection on tiny: invalid (rule" in log

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import yaml
 
 from relaxometer.core.errors import UserError, quoted
+from relaxometer.core.validation import nearest
 
 MAX_VALUES = 3_000_000
 """Limit of the values in a file after its aliases have been replaced, which a few lines could exceed."""
@@ -26,7 +26,8 @@ def read_yaml(path: Path) -> Any:
     try:
         raw = path.read_bytes()
     except OSError as error:
-        raise UserError(f"{path}: not readable ({error.strerror}){_others(path)}") from None
+        advice = _others(path) if isinstance(error, FileNotFoundError) else ""
+        raise UserError(f"{path}: not readable ({error.strerror}){advice}") from None
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -50,11 +51,10 @@ def read_sections(path: Path) -> dict[str, Any]:
 
 def _others(path: Path) -> str:
     """Return the end of a message that names what a missing file may have been meant to be."""
-    names = [] if path.exists() else sorted(file.stem for file in path.parent.glob("*.yaml"))
-    if near := difflib.get_close_matches(path.stem, names, n=1):
-        return f"; did you mean {path.with_name(near[0])}.yaml?"
-    is_suite = path.parent.parts[-2:] == ("config", "suites")
-    return f"; known suites: {', '.join(names)}" if is_suite and names else ""
+    names = sorted(file.stem for file in path.parent.glob("*.yaml"))
+    if near := nearest(path.stem, names):
+        return f"; did you mean {path.with_name(near)}.yaml?"
+    return f"; {path.parent} has {', '.join(f'{name}.yaml' for name in names)}" if names else ""
 
 
 def _read(path: Path, text: str) -> Any:

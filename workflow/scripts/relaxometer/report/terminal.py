@@ -32,6 +32,9 @@ RIGHT = {
 
 RACE = ["Problem", "Graph"]
 
+MAKEFILE = Path(__file__).resolve().parents[4] / "Makefile"
+"""Of a clone, if this is one."""
+
 MAX_REASON = 160
 """Characters of a reason; `results/summary.csv` has all of it."""
 
@@ -126,13 +129,15 @@ def _wrapped(text: str) -> list[str]:
 
 def report_command(overlays: Sequence[Path]) -> str:
     """Return the command that makes the report of a run with these overlays of the configuration."""
-    if not overlays:
+    files = [os.path.relpath(overlay) for overlay in overlays]
+    # The folder of a workflow that uses this one has no Makefile of ours, nor has a deployed copy.
+    if len(files) > 1 or Path.cwd() != MAKEFILE.parent or not MAKEFILE.is_file():
+        return " ".join(["snakemake", *(["--configfile", *files] if files else []), "--report report.zip"])
+    if not files:
         return "make report"
-    if len(overlays) == 1 and overlays[0].parent.parts[-2:] == ("config", "suites"):
+    if overlays[0].parent.parts[-2:] == ("config", "suites"):
         return f"make report SUITE={overlays[0].stem}"
-    if len(overlays) == 1:
-        return f"make report CONFIG={os.path.relpath(overlays[0])}"
-    return f"snakemake --configfile {' '.join(map(os.path.relpath, overlays))} --report report.zip"
+    return f"make report CONFIG={files[0]}"
 
 
 def tells_of(summary: Path) -> bool:
