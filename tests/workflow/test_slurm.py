@@ -25,6 +25,7 @@ CONFIG = {
     "report": {"papers": [], "maps": []},
 }
 SERIES = {"weak": {"scale_per_rank": 7, "ranks": list(RANKS.values()), "roots": 2}}
+DRIFT = "; the machine's speed changed"
 TRIED = "true"
 """Run under srun to see whether the cluster starts MPI ranks."""
 
@@ -130,8 +131,9 @@ def test_the_summaries_agree_in_all_but_times(local, remote):
     there, here = (pd.read_csv(run.path("results/summary.csv"))[columns] for run in (remote, local))
     pd.testing.assert_frame_equal(there, here)
     assert (there["status"] == "ok").all()
-    heads = [run.path("results/verdict.txt").read_text("utf-8").partition("\n")[0] for run in (remote, local)]
-    assert heads[0] == heads[1]
+    # What follows the drift of a machine's speed is measured, and busy machines differ in it.
+    there, here = (run.path("results/verdict.txt").read_text("utf-8").splitlines()[0] for run in (remote, local))
+    assert there.partition(DRIFT)[0] == here.partition(DRIFT)[0]
 
 
 @pytest.mark.parametrize("run", RANKS)
