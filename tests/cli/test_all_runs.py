@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from relaxometer.core.files import write_table
+from relaxometer.device import cuda
 from relaxometer.distributed.launch import obstacle
 from relaxometer.measure.requests import request_for_sources, with_request
 from relaxometer.problems.variants import solver_names
@@ -80,6 +81,17 @@ def test_every_run_is_there_and_certified(folder):
     assert len(certificates) == len(found)
     for path in certificates:
         assert all(pq.read_table(path)["holds"].to_pylist())
+
+
+@pytest.mark.skipif(cuda.missing() != cuda.NO_DRIVER, reason="there is an NVIDIA driver")
+def test_a_gpu_that_is_not_there_is_one_line(folder):
+    done = all_runs(folder, {**OVERLAY, "device": "cuda"})
+    assert done.returncode != 0
+    assert done.stderr.splitlines() == [
+        "error: config/config.yaml + tiny.yaml: device: cuda, but this machine has no NVIDIA driver; device: host "
+        "emulates the kernels"
+    ]
+    assert not (folder / "results").exists()
 
 
 def test_a_bundle_needs_no_workflow(folder):

@@ -168,6 +168,31 @@ def test_false_leaves_a_variant_out_and_nothing_means_defaults():
     assert {key[2] for key in chosen.runs} == {"selection", "adaptive"}
 
 
+def test_only_keeps_settings_and_takes_defaults_for_what_is_new():
+    section = {
+        "variants": {
+            "conventional": {},
+            "wide": {"solver": "near-far", "wide": 8192},
+            "adaptive": {"to_all_us": [20, 50]},
+            "selection": False,
+        },
+        "rivals": {"boost": {"timing": {"sources": 2}}, "scipy": {}},
+    }
+    for given, names in [
+        (["wide"], ["wide"]),
+        (["adaptive", "boost"], ["adaptive-20", "adaptive-50", "boost"]),
+        (["selection", "networkit", "tiled"], ["selection", "tiled", "networkit"]),
+    ]:
+        chosen = plan(only=given, **section)
+        assert [key[2] for key in chosen.runs] == names
+    boost = plan(only=["boost"], **section).runs["sssp", "kanto-highways", "boost"]
+    assert boost.timing.sources == 2
+    wide = plan(only=["wide"], **section).runs["sssp", "kanto-highways", "wide"]
+    assert wide.parameters == {"wide": 8192}
+    left_out = plan(only=["networkit"], variants=section["variants"], rivals=False)
+    assert [key[2] for key in left_out.runs] == ["networkit"]
+
+
 def test_a_wrong_number_need_not_become_a_list():
     with pytest.raises(UserError, match=r"0 is invalid: should be .* 1, or should be a valid list$"):
         Plan({"timing": {"sources": 0}}, REGISTRY)
@@ -258,6 +283,14 @@ def test_a_variant_may_have_rounds_of_its_own_on_the_emulated_device():
     config = {"device": "host", "sssp": {"graphs": ["rome99"], "variants": own}}
     found = [(run.variant, number) for run, number in Plan(config, REGISTRY).processes]
     assert found == [("tiled", 1), ("conventional", 1), ("tiled", 2)]
+
+
+def test_a_suite_that_needs_a_gpu_says_so():
+    for file in (ROOT / "config/suites").glob("*.yaml"):
+        text = file.read_text(encoding="utf-8")
+        comment = " ".join(text.partition("\n\n")[0].replace("#", " ").split())
+        needs = "GPU" in comment and "without a GPU" not in comment
+        assert needs == (yaml.safe_load(text).get("device") == "cuda"), file.name
 
 
 @pytest.mark.parametrize(
@@ -390,6 +423,16 @@ def test_an_exponent_without_a_point_is_a_number_which_yaml_reads_as_text():
             {"timing": {"sources": [3, 4]}, "sssp": sssp(**{"near-far": {"timing": {"sources": 3}}})},
             ["sssp.variants.near-far.timing.sources: 3, but timing.sources has 2"],
         ),
+        (
+            {"sssp": {"graphs": ["usa-ny"], "only": ["tild"]}},
+            ["sssp.only: unknown variant or rival of sssp 'tild'; did you mean 'tiled'?"],
+        ),
+        (
+            {"sssp": {**sssp(wide=False), "only": ["wide"]}},
+            ["sssp.only: unknown variant or rival of sssp 'wide'"],
+        ),
+        ({"sssp": {"graphs": ["usa-ny"], "only": []}}, ["sssp.only: [] is invalid"]),
+        ({"sssp": {"graphs": ["usa-ny"], "only": "tiled"}}, ["sssp.only", "list"]),
         ({"timing": {"sources": [5, 5, 9]}}, ["timing.sources: [5, 5, 9] is invalid: 5 is given 2 times"]),
         (
             {"traffic": {"variants": ["phast", "phast"]}},

@@ -41,7 +41,7 @@ def test_a_gpu_that_is_not_there_is_one_line_before_any_job(workflow):
     workflow.configure({**TINY, "device": "cuda"})
     output = failure(workflow)
     assert output.splitlines()[-1].endswith(
-        "tiny.yaml: device: cuda, but this machine has no NVIDIA driver; use auto or host"
+        "tiny.yaml: device: cuda, but this machine has no NVIDIA driver; device: host emulates the kernels"
     )
     assert "run_variant" not in output
     assert not workflow.path("results/graphs").exists()

@@ -36,7 +36,7 @@ from relaxometer.core.supervision import Child, ChildDied, Link
 from relaxometer.core.words import counted
 from relaxometer.datasets.build import build_graph
 from relaxometer.datasets.build_batch import build_batch
-from relaxometer.device.cuda import may_be_there
+from relaxometer.device import cuda
 from relaxometer.distributed.launch import launch
 from relaxometer.graphs.batch import Batch, read_batch
 from relaxometer.graphs.files import read_sources
@@ -204,6 +204,8 @@ def run_all(plan: Plan, limit_s: float, missing: bool) -> list[str]:
 
     With `missing`, jobs whose results exist are skipped.
     """
+    if plan.config.device == "cuda":
+        cuda.require(plan.origin)
     _import_libraries(plan.config.device)
     start = time.monotonic()
     left = []
@@ -229,7 +231,7 @@ def run_all(plan: Plan, limit_s: float, missing: bool) -> list[str]:
 
 def _import_libraries(device: str) -> None:
     """Import CuPy ahead of the jobs that would each import it; importing opens no GPU."""
-    if device != "host" and may_be_there():
+    if device != "host" and cuda.may_be_there():
         with suppress(ImportError):
             importlib.import_module("cupy")
 

@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from relaxometer.core.errors import UserError
 from relaxometer.device import DeviceOutOfMemory, Dimensions, Kernel, KernelError, Timer, compile_error
 from relaxometer.device.arguments import Arguments, Launch, Shape, Struct, launch_shape
 from relaxometer.device.loaded import LoadedModules
@@ -81,6 +82,13 @@ def missing(*, cupy: bool = True) -> str | None:
     python = Path(sys.executable)
     python = python.relative_to(Path.cwd()) if python.is_relative_to(Path.cwd()) else python
     return f"CuPy is not installed; install it with: sh workflow/envs/install_cupy.sh {python}"
+
+
+def require(origin: str, *, cupy: bool = True) -> None:
+    """Raise UserError if CUDA is :func:`missing` here; `origin` names the files that ask for it."""
+    if lack := missing(cupy=cupy):
+        advice = "; device: host emulates the kernels" if lack == NO_DRIVER else ""
+        raise UserError(f"{origin}: device: cuda, but {lack}{advice}")
 
 
 def obstacle() -> str | None:

@@ -199,6 +199,9 @@ class Problem(Section):
         Variants by name. An empty value means all defaults; False removes a variant of an earlier file.
     rivals : dict of str to RivalEntry or False
         Third-party programs, in the same way. False removes all of an earlier file.
+    only : list of str, optional
+        Run exactly these of `variants` and `rivals`, with their settings there. Other solvers and rivals may be
+        named too and take all defaults.
     queries : dict of str to section or False
         Query sets of `routes`, by name. False removes a set of an earlier file.
     """
@@ -206,6 +209,7 @@ class Problem(Section):
     graphs: list[Name] = []
     variants: dict[Name, Variant | LeftOut | None] = {}
     rivals: dict[Name, RivalEntry | LeftOut | None] | LeftOut = {}
+    only: Annotated[list[Name], Field(min_length=1), EachOnce] | None = None
     queries: dict[Name, dict[str, Any] | LeftOut] = {}
 
 

@@ -139,7 +139,7 @@ class Plan:
         runs: dict[tuple[str, str, str], Run] = {}
         self._places: dict[tuple[str, str], str] = {}
         for name in problem.problem_names():
-            section = self.config.problem(name)
+            section = self._chosen(name, self.config.problem(name))
             for run in itertools.chain(self._runs_of(name, section), self._rival_runs(name, section)):
                 runs[run.problem, run.graph, run.variant] = run
                 if len(runs) > MAX_RUNS:
@@ -148,6 +148,24 @@ class Plan:
                     )
         self._check_rivals_names(runs.values())
         return runs
+
+    def _chosen(self, name: str, section: Problem) -> Problem:
+        """Return the section of problem `name` with the entries that its `only` names."""
+        if section.only is None:
+            return section
+        entered, rivals = section.variants, section.rivals or {}
+        solvers, able = variants.solver_names(name), self._able(name)
+        entries = [one for one, given in {**entered, **rivals}.items() if given is not False]
+        for one in section.only:
+            known = dict.fromkeys([*entries, *solvers, *able])
+            self._one_of(one, known, f"{name}.only", f"variant or rival of {name}")
+        theirs = [one for one in section.only if rivals.get(one) or (one in able and not entered.get(one))]
+        ours = [one for one in section.only if one not in theirs]
+        chosen = {
+            "variants": {one: entered.get(one) or None for one in ours},
+            "rivals": {one: rivals.get(one) or None for one in theirs},
+        }
+        return section.model_copy(update=chosen)
 
     def _take_name(self, name: str, point: Point) -> None:
         """Note where a variant or rival of problem `name` gets its name; UserError if it is taken."""

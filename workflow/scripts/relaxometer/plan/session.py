@@ -19,7 +19,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from relaxometer.core.errors import UserError
 from relaxometer.core.files import write_json
 from relaxometer.core.screen import Screen, needed
 from relaxometer.core.scripting import ERRORS, name_of
@@ -89,9 +88,7 @@ def check_device(workflow: Any, origin: str) -> None:
     if workflow.touch or not workflow.local_exec or not any(map(_opens_cuda, workflow.dag.needrun_jobs())):
         return
     # An environment that Snakemake makes for the jobs has a CuPy of its own, or none.
-    if lack := cuda.missing(cupy=not workflow.deployment_settings.deployment_method):
-        advice = "; use auto or host" if lack == cuda.NO_DRIVER else ""
-        raise UserError(f"{origin}: device: cuda, but {lack}{advice}")
+    cuda.require(origin, cupy=not workflow.deployment_settings.deployment_method)
 
 
 def _opens_cuda(job: Any) -> bool:
