@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from relaxometer.core.words import counted
 from relaxometer.report.figures.names import label
 from relaxometer.report.figures.summary import rounded
 from relaxometer.report.terminal import COLUMNS, fitted
@@ -23,12 +24,18 @@ HEADS = {
 }
 """Columns right of the names."""
 
+UNPAIRED = (compare.ONLY_NOW, compare.ONLY_BASE)
+"""Verdicts of runs that have nothing to be compared with: they are listed by name, without a line of a table."""
+
 QUIET = (compare.SAME, compare.EMULATION, compare.NOT_RUN)
 """Verdicts of lines that Markdown folds away."""
 
+MAX_NAMED = 400
+"""The terminal names runs that are not in both in this many characters; Markdown and the table name all."""
+
 ORDER = [
     *(compare.SLOWER, compare.FAILS, compare.TOLERATED, compare.FASTER, compare.OTHER_GRAPH, compare.FEW),
-    *(compare.SAME, compare.ONLY_NOW, compare.ONLY_BASE, compare.NOT_RUN, compare.EMULATION),
+    *(compare.SAME, *UNPAIRED, compare.NOT_RUN, compare.EMULATION),
 ]
 """Verdicts from the one that matters most."""
 
@@ -64,13 +71,33 @@ def rows(found: Compared) -> pd.DataFrame:
 def terminal(found: Compared) -> str:
     """Return the comparison in lines of at most `COLUMNS`, a table per problem and graph."""
     lines = [*_heading(found)]
-    for (problem, graph), of_race in found.lines.groupby(["problem", "graph"], sort=False):
+    paired = found.lines[~found.lines["verdict"].isin(UNPAIRED)]
+    for (problem, graph), of_race in paired.groupby(["problem", "graph"], sort=False):
         lines += ["", *_table(f"{label(str(problem))} on {graph}", of_race)]
     lines.append("")
+    for said in _unpaired(found.lines):
+        lines += wrap(
+            shorten(said, MAX_NAMED, placeholder=" …"),
+            COLUMNS,
+            subsequent_indent="  ",
+            break_on_hyphens=False,
+        )
     for line in found.lines[found.lines["note"] != ""].to_dict("records"):
         said = f"{line['variant']} on {line['graph']}: {shorten(str(line['note']), 160, placeholder=' …')}"
         lines += wrap(said, COLUMNS, initial_indent="  ", subsequent_indent="    ")
     return "\n".join([*lines, *wrap(found.verdict, COLUMNS)])
+
+
+def _unpaired(lines: pd.DataFrame) -> Iterator[str]:
+    """Yield a sentence for each of `UNPAIRED` that names its runs, by problem and graph."""
+    for verdict in UNPAIRED:
+        those = lines[lines["verdict"] == verdict]
+        named = [
+            f"{label(str(problem))} on {graph}: {', '.join(of_race['variant'])}"
+            for (problem, graph), of_race in those.groupby(["problem", "graph"], sort=False)
+        ]
+        if named:
+            yield f"{verdict}, {counted(len(those), 'run')}: {'; '.join(named)}"
 
 
 def _heading(found: Compared) -> Iterator[str]:
@@ -96,7 +123,8 @@ def _table(title: str, lines: pd.DataFrame) -> Iterator[str]:
 
 def markdown(found: Compared) -> str:
     """Return the comparison as Markdown: the verdict, what changed, and everything else folded away."""
-    lines = _sorted(found.lines)
+    unpaired = [*_unpaired(found.lines)]
+    lines = _sorted(found.lines[~found.lines["verdict"].isin(UNPAIRED)])
     loud = lines[~lines["verdict"].isin(QUIET)]
     parts = [f"**{found.verdict}**", f"Base: {found.base}. Now: {found.now}."]
     parts += ["\n".join(f"- {note}" for note in found.notes)] if found.notes else []
@@ -105,6 +133,9 @@ def markdown(found: Compared) -> str:
         rest = _markdown_table(lines[lines["verdict"].isin(QUIET)])
         count = len(lines) - len(loud)
         parts.append(f"<details><summary>{count} others</summary>\n\n{rest}\n\n</details>")
+    if unpaired:
+        said = "\n".join(f"- {_escaped(text)}" for text in unpaired)
+        parts.append(f"<details><summary>Not in both</summary>\n\n{said}\n\n</details>")
     parts.append("Ratio: the time now over that of the base, from the same sources; above 1 is slower.")
     return "\n\n".join(parts) + "\n"
 
@@ -119,8 +150,11 @@ def _markdown_table(lines: pd.DataFrame) -> str:
 
 
 def _markdown_row(texts: Sequence[Any]) -> str:
-    escaped = (str(text).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;") for text in texts)
-    return f"| {' | '.join(escaped)} |"
+    return f"| {' | '.join(map(_escaped, texts))} |"
+
+
+def _escaped(text: Any) -> str:
+    return str(text).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
 
 
 def _sorted(lines: pd.DataFrame) -> pd.DataFrame:
