@@ -166,8 +166,8 @@ def test_the_rule_of_verdicts(values, ends, verdict_):
         ("mean_time", 150, "slower here"),
         ("step_time", 50, "faster here"),
         ("mean_rate", 150, "faster here"),
-        ("mean_phases", 150, "exceeded"),
-        ("mean_phases", 50, "less than claimed"),
+        ("mean_phases", 150, "higher than claimed"),
+        ("mean_phases", 50, "lower than claimed"),
         ("mean_phases", 105, "same"),
     ],
 )
@@ -313,13 +313,13 @@ def test_the_best_threshold_leaves_the_tuned_variant_aside():
     tuned = searches("adaptive", spread(1), to_all_us=33)
     one = claim("best_threshold", of="adaptive", claimed=350)
     line = judged(one, tuned, *tables, swept=names)
-    assert (line["measured"], line["verdict"]) == (20, "less than claimed")
+    assert (line["measured"], line["verdict"]) == (20, "lower than claimed")
 
 
 @pytest.mark.parametrize(
     ("one", "measured", "verdict"),
     [
-        (claim("mean_phases", claimed=230), 5, "less than claimed"),
+        (claim("mean_phases", claimed=230), 5, "lower than claimed"),
         (claim("mean_phases", claimed=5), 5, "same"),
         (
             claim("peak_updated", claimed=500_000, direction="higher", against=500_000),

@@ -271,7 +271,7 @@ def test_the_growth_of_communication_is_judged_by_its_interval():
     given = {"graph": "", "of": "weak", "claimed": 1.0, "tolerance": 0.2}
     assert judged("communication_growth", ranks=pd.concat(rows), **given)["verdict"] == "same"
     flat = pd.concat(rows).assign(communication_ms=1.0)
-    assert judged("communication_growth", ranks=flat, **given)["verdict"] == "less than claimed"
+    assert judged("communication_growth", ranks=flat, **given)["verdict"] == "lower than claimed"
     few = pd.concat([one[one["source"] < 5] for one in rows])
     assert judged("communication_growth", ranks=few, **given)["verdict"] == TOO_FEW
 

@@ -206,6 +206,7 @@ def _line(claim: Claim, evidence: Evidence) -> dict[str, Any]:
 
 
 SAME, EXCEEDED, LESS, OPPOSITE = "same", "exceeded", "less than claimed", "opposite"
+HIGHER, LOWER = "higher than claimed", "lower than claimed"
 NO_GAIN, NO_LOSS, UNDECIDED = "no gain shown", "no loss shown", "undecided"
 
 
@@ -219,14 +220,14 @@ def verdict(claim: Claim, measured: Measured) -> str:
     -------
     str
         - "same": the interval lies in the claim's range;
-        - "exceeded": it lies beyond the range, on the claimed side, or above it if no side is claimed;
-        - "less than claimed": short of the range, but on the claimed side of `against`, or below the range if
-          no side is claimed;
+        - "exceeded": it lies beyond the range, on the claimed side;
+        - "less than claimed": short of the range, but on the claimed side of `against`;
         - "opposite": on the other side of `against`;
         - "no gain shown", or "no loss shown" if it is claimed to be lower: the interval holds `against` and
           does not reach a claimed value's range;
         - "undecided": the interval holds another bound of the range, or there are too few samples for one;
-        - times are "faster here" or "slower here", and claims of no difference "differs: x is faster".
+        - a claim without a side is "higher than claimed" or "lower than claimed", of times "faster here" or
+          "slower here", and a claim of no difference "differs: x is faster".
     """
     low, high = measured.ends
     if np.isnan(low) or np.isnan(high):
@@ -268,7 +269,7 @@ def _outside(claim: Claim, above: bool) -> str:
         return "slower here" if above else "faster here"
     if claim.quantity == "mean_rate":
         return "faster here" if above else "slower here"
-    return EXCEEDED if above else LESS
+    return HIGHER if above else LOWER
 
 
 def graph_property(claim: Claim, evidence: Evidence) -> Measured:
