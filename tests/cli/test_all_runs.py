@@ -88,8 +88,8 @@ def test_a_gpu_that_is_not_there_is_one_line(folder):
     done = all_runs(folder, {**OVERLAY, "device": "cuda"})
     assert done.returncode != 0
     assert done.stderr.splitlines() == [
-        "error: config/config.yaml + tiny.yaml: device: cuda, but this machine has no NVIDIA driver; device: host "
-        "emulates the kernels"
+        "error: config/config.yaml + tiny.yaml: device: cuda, but this machine has no NVIDIA driver; "
+        "device: host emulates the kernels"
     ]
     assert not (folder / "results").exists()
 

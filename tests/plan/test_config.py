@@ -178,12 +178,12 @@ def test_only_keeps_settings_and_takes_defaults_for_what_is_new():
         },
         "rivals": {"boost": {"timing": {"sources": 2}}, "scipy": {}},
     }
-    for given, names in [
+    for wanted, names in [
         (["wide"], ["wide"]),
         (["adaptive", "boost"], ["adaptive-20", "adaptive-50", "boost"]),
         (["selection", "networkit", "tiled"], ["selection", "tiled", "networkit"]),
     ]:
-        chosen = plan(only=given, **section)
+        chosen = plan(only=wanted, **section)
         assert [key[2] for key in chosen.runs] == names
     boost = plan(only=["boost"], **section).runs["sssp", "kanto-highways", "boost"]
     assert boost.timing.sources == 2

@@ -31,7 +31,8 @@ def test_cuda_without_a_driver_is_refused(params):
     with pytest.raises(UserError) as caught:
         session.check_device(workflow(**params), "config/config.yaml")
     assert str(caught.value) == (
-        "config/config.yaml: device: cuda, but this machine has no NVIDIA driver; device: host emulates the kernels"
+        "config/config.yaml: device: cuda, but this machine has no NVIDIA driver; "
+        "device: host emulates the kernels"
     )
 
 

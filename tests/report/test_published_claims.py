@@ -34,7 +34,8 @@ def test_the_claims_are_those_of_the_papers_and_none_lacks_a_verdict_or_a_reason
 
 
 VERDICTS = (
-    r"same|exceeded|(less|higher|lower) than claimed|opposite|no (gain|loss) shown|undecided(: .+)?|(faster|slower) here"
+    r"same|exceeded|(less|higher|lower) than claimed|opposite|no (gain|loss) shown|undecided(: .+)?|"
+    r"(faster|slower) here"
 )
 
 

@@ -132,7 +132,8 @@ def test_the_summaries_agree_in_all_but_times(local, remote):
     pd.testing.assert_frame_equal(there, here)
     assert (there["status"] == "ok").all()
     # What follows the drift of a machine's speed is measured, and busy machines differ in it.
-    there, here = (run.path("results/verdict.txt").read_text("utf-8").splitlines()[0] for run in (remote, local))
+    verdicts = [run.path("results/verdict.txt").read_text("utf-8") for run in (remote, local)]
+    there, here = (text.splitlines()[0] for text in verdicts)
     assert there.partition(DRIFT)[0] == here.partition(DRIFT)[0]
 
 

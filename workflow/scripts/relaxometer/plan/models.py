@@ -200,8 +200,8 @@ class Problem(Section):
     rivals : dict of str to RivalEntry or False
         Third-party programs, in the same way. False removes all of an earlier file.
     only : list of str, optional
-        Run exactly these of `variants` and `rivals`, with their settings there. Other solvers and rivals may be
-        named too and take all defaults.
+        Run exactly these of `variants` and `rivals`, with their settings there. Other solvers and rivals may
+        be named too and take all defaults.
     queries : dict of str to section or False
         Query sets of `routes`, by name. False removes a set of an earlier file.
     """

@@ -25,7 +25,7 @@ HEADS = {
 """Columns right of the names."""
 
 UNPAIRED = (compare.ONLY_NOW, compare.ONLY_BASE)
-"""Verdicts of runs that have nothing to be compared with: they are listed by name, without a line of a table."""
+"""Verdicts of runs without a counterpart: they are listed by name, without a line of a table."""
 
 QUIET = (compare.SAME, compare.EMULATION, compare.NOT_RUN)
 """Verdicts of lines that Markdown folds away."""
