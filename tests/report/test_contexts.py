@@ -1,6 +1,7 @@
 """What is the same in all runs stands once, the rest by run."""
 
 import html
+import re
 
 import pytest
 
@@ -74,6 +75,23 @@ def test_the_page_has_one_column_for_the_parameters_of_all_variants():
     assert page.count("<th>parameters</th>") == 1
     assert "<td>delta 4, leash none</td>" in page
     assert "<td>tasks 9</td>" in page
+
+
+def test_the_page_gives_units_and_few_digits():
+    before = {"driver": "580.159", "sm_clock_mhz": "1980", "memory_bytes": 3 * 2**30, "l2_bytes": 2**20}
+    values = {
+        "began": "2026-11-25T23:01:59.819438+00:00",
+        "cost": {"peak_bytes": 5 * 2**20, "rate": 0.123456},
+    }
+    runs = [context(name, before=before, **values) for name in ("town", "village")]
+    runs[1]["reference_ms"] = {"before": 1.103392004, "after": None}
+    page = provenance_page(merge_contexts(runs), {}, drift_lines([]), {})
+    cells = re.findall(r"<td>(.*?)</td>\s*<td>(.*?)</td>", page)
+    assert {("SM clock", "1980 MHz"), ("memory", "3,072 MiB"), ("L2", "1 MiB")} <= {*cells}
+    assert {("driver", "580.159"), ("began", "2026-11-25 23:01:59 UTC"), ("peak", "5 MiB")} <= {*cells}
+    assert ("rate", "0.1235") in cells
+    assert "<h3>Device</h3>" in page
+    assert "<td>before 1.103 ms, after none</td>" in page
 
 
 def reference(before, after, **values):

@@ -36,6 +36,7 @@ figure {{ margin: 0 0 2em 0; }}
 figcaption, .note {{ max-width: 52em; color: #555; }}
 img {{ width: 52em; max-width: 100%; }}
 .wide {{ overflow-x: auto; }}
+.groups {{ display: flex; flex-wrap: wrap; gap: 0 3em; }}
 .wide > :not(.sortable) td {{ min-width: 9em; }}
 .sortable :is(th, td) {{ padding: 0.25em 0.6em; font-size: 13px; white-space: nowrap; }}
 .sortable td.long {{ white-space: normal; min-width: 18em; }}

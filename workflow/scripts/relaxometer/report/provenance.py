@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,7 +14,7 @@ from relaxometer.report.pages import page
 
 BODY = """<h2>The same in all {count} runs</h2>
 {common}
-<h2>Different between runs</h2>
+<h2>What differs between runs</h2>
 <div class="wide">
 {runs}
 </div>
@@ -23,6 +24,21 @@ BODY = """<h2>The same in all {count} runs</h2>
 <pre>{config}</pre>
 """
 
+
+MACHINE = "Machine"
+GROUPS = {
+    "": MACHINE,
+    "before": "Device before",
+    "after": "Device after",
+    "packages": "Packages",
+    "run": "Settings",
+}
+"""Headings of entries by the first part of their keys, in order; those of one part describe the machine."""
+
+ABBREVIATIONS = {"api", "cuda", "ecc", "l2", "nvml", "sm"}
+
+UNITS = {"mhz": "MHz", "w": "W", "c": "°C", "ms": "ms", "us": "µs", "s": "s"}
+"""Units by the last word of a key."""
 
 DRIFT = """<p>A fixed piece of work is timed before and after each process of a race: a kernel on the GPU, a
 loop on the CPU. On a machine whose speed does not change, it always takes the same time.</p>
@@ -34,6 +50,8 @@ RIVALS = """<h2>Rivals</h2>
 {table}
 </div>
 """
+
+MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d+)?")
 
 NO_DRIFT = "<p>No run is in real time.</p>"
 
@@ -56,11 +74,10 @@ def provenance_page(
     rivals : mapping of str to mapping
         By name, entries of the ``rival.yaml`` of each rival that ran.
     """
-    common = pd.DataFrame(merged["common"].items(), columns=["what", "value"])
     runs = pd.DataFrame([_in_few_cells(run) for run in merged["runs"]]).fillna("")
     body = BODY.format(
         count=len(runs),
-        common=common.to_html(index=False, border=0),
+        common=_groups(merged["common"]),
         runs=runs.to_html(index=False, border=0),
         rivals=_rivals_table(rivals),
         drift=_drift_table(drift),
@@ -89,10 +106,50 @@ def _drift_table(drift: pd.DataFrame) -> str:
     return DRIFT.format(table=shown.rename(columns=heads).to_html(index=False, border=0))
 
 
+def _groups(common: Mapping[str, Any]) -> str:
+    """Return a heading and a table for the entries with the same first part of the key."""
+    # Entries of `after` are told only where they differ from those of `before`.
+    groups: dict[str, dict[str, str]] = {heading: {} for heading in GROUPS.values()}
+    for key, value in common.items():
+        first, _, rest = key.partition(".")
+        heading = GROUPS.get(first, _words(first).capitalize()) if rest else MACHINE
+        groups.setdefault(heading, {})[_words(rest or first)] = _shown(key, value)
+    tables = [
+        f"<div><h3>{html.escape(heading.removesuffix(' before'))}</h3>\n"
+        f"{pd.DataFrame(entries.items()).to_html(index=False, header=False, border=0)}</div>"
+        for heading, entries in groups.items()
+        if entries
+    ]
+    return f'<div class="groups">\n{"".join(tables)}\n</div>'
+
+
 def _in_few_cells(flat: Mapping[str, Any]) -> dict[str, str]:
     """Join the entries with the same first part of the key, since variants differ in their parameters."""
     cells: dict[str, list[str]] = {}
     for key, value in flat.items():
         first, _, rest = key.partition(".")
-        cells.setdefault(first, []).append(f"{rest} {value}" if rest else str(value))
+        heading = GROUPS.get(first, _words(first)).lower() if rest else _words(first)
+        name = _words(rest) if rest else ""
+        cells.setdefault(heading, []).append(f"{name} {_shown(key, value)}".strip())
     return {first: ", ".join(entries) for first, entries in cells.items()}
+
+
+def _words(key: str) -> str:
+    """Return a key as words, without its unit."""
+    words = key.replace(".", " ").replace("_", " ").split(" ")
+    kept = words[:-1] if words[-1] in {*UNITS, "bytes"} and len(words) > 1 else words
+    return " ".join(word.upper() if word in ABBREVIATIONS else word for word in kept)
+
+
+def _shown(key: str, value: Any) -> str:
+    """Return a value in few digits, with the unit that its key names."""
+    if value is None:
+        return "none"
+    if isinstance(value, str) and MOMENT.match(value):
+        return MOMENT.sub(r"\1 \2", value).replace("+00:00", " UTC")
+    suffixes = [part.rpartition("_")[2] for part in key.split(".")]
+    if suffixes[-1] == "bytes" and isinstance(value, int):
+        return f"{value / 2**20:,.0f} MiB"
+    text = f"{value:.4g}" if isinstance(value, float) else str(value)
+    unit = next((UNITS[one] for one in reversed(suffixes) if one in UNITS), "")
+    return f"{text} {unit}".strip() if text.replace(".", "", 1).isdecimal() else text
