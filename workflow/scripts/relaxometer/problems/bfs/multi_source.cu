@@ -44,13 +44,14 @@ namespace cg = cooperative_groups;
 
 const u32 SOURCES = 64;
 
-// Incoming arcs from which a warp searches a row, and of a piece of a long one.
-const u32 WIDE = 32;
-const u32 LONG = 512;
+// Incoming arcs of a row: a lane searches fewer than WIDE_ROW, a warp up to LONG_ROW; a longer row is cut
+// into pieces of LONG_ROW arcs.
+const u32 WIDE_ROW = 32;
+const u32 LONG_ROW = 512;
 
-// A lane writes the predecessors that it has found if no lane has more, else a warp does for one lane at a
-// time.
-const int FEW = 4;
+// Sources for which a lane writes the predecessor of a vertex itself. If any lane has more, the warp writes
+// those of one lane at a time.
+const int FEW_SOURCES = 4;
 
 // Planes that a search clears at its start; the others follow when they are needed.
 const u32 FIRST_PLANES = 3;
@@ -69,7 +70,7 @@ struct Search {
     Rows into;
     const u32* position;   // the searched number of each vertex, UNREACHED for those left out
     const u32* original;   // the vertices by these numbers
-    const u64* long_rows;  // pieces of LONG incoming arcs, as in _pieces.cuh
+    const u64* long_rows;  // pieces of LONG_ROW incoming arcs, as in _pieces.cuh
     u64 n_long;
     u64 many_arcs;
     u64 few_vertices;
@@ -117,7 +118,7 @@ struct Predecessors {
         if (!__any_sync(ALL_LANES, sources != 0)) return;
         u32* row = rows + static_cast<size_t>(sources ? read_only(&original[v]) : 0) * SOURCES;
         u32 name = sources ? read_only(&original[u]) : 0;
-        if (!__any_sync(ALL_LANES, __popcll(sources) > FEW)) {
+        if (!__any_sync(ALL_LANES, __popcll(sources) > FEW_SOURCES)) {
             for (; sources; sources &= sources - 1) {
                 store_relaxed(&row[__ffsll(sources) - 1], name);
             }
@@ -469,8 +470,8 @@ __device__ void pull_long_rows(const Search& search, const Predecessors<WANTED>&
     for (u64 k = thread_id() / WARP; k < search.n_long; k += thread_count() / WARP) {
         u64 entry = read_only(&search.long_rows[k]);
         u32 v = static_cast<u32>(entry);
-        i64 begin = search.into.begin(v) + static_cast<i64>(entry >> 32) * LONG;
-        i64 end = min(search.into.begin(v + 1), begin + LONG);
+        i64 begin = search.into.begin(v) + static_cast<i64>(entry >> 32) * LONG_ROW;
+        i64 end = min(search.into.begin(v + 1), begin + LONG_ROW);
         u64 own = seen[v];
         u64 needed = live & ~own;
         u64 found = needed & ~collect_by_warp(search, predecessors, seen, v, begin, end, needed, tally);
@@ -504,12 +505,12 @@ __device__ void pull(const Search& search, const Predecessors<WANTED>& predecess
         u64 needed = is_inside ? sources & ~own : 0;
         i64 begin = needed ? search.into.begin(v) : 0;
         i64 end = needed ? search.into.begin(v + 1) : 0;
-        u32 length = static_cast<u32>(min(end - begin, static_cast<i64>(LONG) + 1));
+        u32 length = static_cast<u32>(min(end - begin, static_cast<i64>(LONG_ROW) + 1));
         u64 lacking = needed;
-        u64 narrow = length < WIDE ? needed : 0;
+        u64 narrow = length < WIDE_ROW ? needed : 0;
         narrow = collect_row(search, predecessors, seen, v, begin, length, narrow, tally);
-        if (length < WIDE) lacking = narrow;
-        u32 wide = __ballot_sync(ALL_LANES, needed && length >= WIDE && length <= LONG);
+        if (length < WIDE_ROW) lacking = narrow;
+        u32 wide = __ballot_sync(ALL_LANES, needed && length >= WIDE_ROW && length <= LONG_ROW);
         while (wide) {
             u32 owner = __ffs(wide) - 1;
             wide &= wide - 1;
@@ -521,7 +522,7 @@ __device__ void pull(const Search& search, const Predecessors<WANTED>& predecess
         }
         u64 found = needed & ~lacking;
         // If nothing is needed the row may be a long one, whose first piece then writes the same.
-        bool is_long = needed && length > LONG;
+        bool is_long = needed && length > LONG_ROW;
         u64 before = 0;
         if (is_inside && !is_long) {
             if (is_shared) {

@@ -108,7 +108,7 @@ class Solver:
         renumbered = renumber(graph, by_degree=self._order == "degree")
         self._n = n = len(renumbered.original)
         pieces = n + graph.n_arcs // PIECE
-        long_rows = pieces_of_long_rows(renumbered.into[0], SOURCE.constants["LONG"], xp)
+        long_rows = pieces_of_long_rows(renumbered.into[0], SOURCE.constants["LONG_ROW"], xp)
         many_arcs, few_vertices = parameters.limits(graph.n_vertices, graph.n_arcs)
         self._search = self._module.struct(
             "Search",

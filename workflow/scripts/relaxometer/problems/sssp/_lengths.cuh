@@ -23,7 +23,7 @@ typedef LENGTH_TYPE length_t;
 #endif
 
 // Whether a length fills a word of 64 bits, so that no predecessor can be packed with it.
-__device__ const bool WIDE = sizeof(length_t) == sizeof(u64);
+__device__ const bool WIDE_LENGTHS = sizeof(length_t) == sizeof(u64);
 
 #if defined(FLOAT32_LENGTHS)
 
@@ -135,7 +135,7 @@ __device__ const length_t NO_PATH = ~static_cast<length_t>(0);
 __device__ __forceinline__ u64 extended_length(length_t length, u32 weight)
 {
     u64 sum = static_cast<u64>(length) + weight;
-    return WIDE && sum < weight ? NO_PATH : sum;
+    return WIDE_LENGTHS && sum < weight ? NO_PATH : sum;
 }
 
 #endif
@@ -154,7 +154,7 @@ __device__ __forceinline__ length_t without_flag(u64 word)
 // The least word of a warp; the instruction for it takes 32 bits. For whole warps.
 __device__ __forceinline__ length_t least_of_warp(length_t length)
 {
-    if constexpr (!WIDE) {
+    if constexpr (!WIDE_LENGTHS) {
         return __reduce_min_sync(ALL_LANES, static_cast<u32>(length));
     } else {
         for (u32 step = WARP / 2; step > 0; step /= 2) {

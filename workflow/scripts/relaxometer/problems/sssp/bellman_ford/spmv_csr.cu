@@ -71,14 +71,15 @@ const u64 NOTHING = ~0ull;
 // 64-bit lengths leave no bits for a tail; then the host finds predecessors at the end.
 __device__ __forceinline__ u64 packed(length_t length, u32 tail)
 {
-    if (WIDE) return length;
+    if (WIDE_LENGTHS) return length;
     return static_cast<u64>(length) << 32 | tail;
 }
 
 __device__ __forceinline__ Nearest unpacked(u64 pair)
 {
     Nearest nearest;
-    nearest.offer(static_cast<length_t>(pair >> (WIDE ? 0 : 32)), WIDE ? 0 : static_cast<u32>(pair));
+    nearest.offer(static_cast<length_t>(pair >> (WIDE_LENGTHS ? 0 : 32)),
+                  WIDE_LENGTHS ? 0 : static_cast<u32>(pair));
     return nearest;
 }
 

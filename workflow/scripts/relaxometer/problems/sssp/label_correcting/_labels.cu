@@ -9,6 +9,6 @@ extern "C" __global__ void split_labels(u32 n, const u64* __restrict__ labels,
     if (v >= n) return;
     length_t distance = distance_of(labels[v]);
     distances[v] = distance;
-    if (WIDE) return;
+    if (WIDE_LENGTHS) return;
     predecessors[v] = distance == NO_PATH ? NO_PREDECESSOR : static_cast<u32>(labels[v]);
 }

@@ -22,12 +22,12 @@
 
 #include "problems/sssp/_lengths.cuh"
 
-const u32 DISTANCE_SHIFT = WIDE ? 1 : 32;
-__device__ const u64 WAITS = WIDE ? 1 : 0x80000000ull;
+const u32 DISTANCE_SHIFT = WIDE_LENGTHS ? 1 : 32;
+__device__ const u64 WAITS = WIDE_LENGTHS ? 1 : 0x80000000ull;
 
 __device__ __forceinline__ length_t distance_of(u64 label)
 {
-    if (WIDE) return without_flag(label);
+    if (WIDE_LENGTHS) return without_flag(label);
     return static_cast<length_t>(label >> DISTANCE_SHIFT);
 }
 
@@ -50,7 +50,7 @@ __device__ __forceinline__ Outcome offer(u64* label, u32 u, length_t distance, w
         return NOT_SHORTER;
     }
     *length = static_cast<length_t>(sum);
-    u64 proposal = sum << DISTANCE_SHIFT | WAITS | (WIDE ? 0 : u);
+    u64 proposal = sum << DISTANCE_SHIFT | WAITS | (WIDE_LENGTHS ? 0 : u);
     // Labels only fall, so an outdated one may cost an atomic operation, but no improvement.
     if (proposal >= load_relaxed(label)) return NOT_SHORTER;
     u64 before = atomicMin(label, proposal);

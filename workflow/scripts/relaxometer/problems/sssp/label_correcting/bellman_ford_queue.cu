@@ -45,7 +45,7 @@ struct Entry {
 // The term of a distance in a queue's sum. 64-bit distances lose their low 16 bits, so that no sum wraps.
 __device__ __forceinline__ u64 summed(length_t distance)
 {
-    return static_cast<u64>(distance) >> (WIDE ? 16 : 0);
+    return static_cast<u64>(distance) >> (WIDE_LENGTHS ? 16 : 0);
 }
 
 // The queue of a block.

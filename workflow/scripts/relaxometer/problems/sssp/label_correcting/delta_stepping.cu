@@ -96,7 +96,7 @@ __device__ u32 bucket_of(length_t distance, weight_t delta)
     return whole_buckets(as_number(distance) / as_number(delta));
 #else
     length_t buckets = distance / delta;
-    return static_cast<u32>(WIDE ? min(buckets, static_cast<length_t>(NONE - 1)) : buckets);
+    return static_cast<u32>(WIDE_LENGTHS ? min(buckets, static_cast<length_t>(NONE - 1)) : buckets);
 #endif
 }
 
@@ -144,7 +144,7 @@ __device__ void relax(const Problem& p, List list, u64 sizes, const i64* first_a
 #if defined(FLOAT_LENGTHS)
         if (list.distances == nullptr) store_relaxed(&p.last_bucket[u], NONE);
 #else
-        if (WIDE && list.distances == nullptr) store_relaxed(&p.last_bucket[u], NONE);
+        if (WIDE_LENGTHS && list.distances == nullptr) store_relaxed(&p.last_bucket[u], NONE);
 #endif
         length_t distance =
             list.distances == nullptr ? distance_of(load_relaxed(&p.labels[u])) : list.distances[k];

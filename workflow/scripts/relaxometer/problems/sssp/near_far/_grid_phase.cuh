@@ -8,8 +8,8 @@
 
 #include "_piles.cuh"
 
-const u32 ROUND = WIDE ? 2 : 4;  // arcs that a lane has in flight; 4 of 64 bits would spill registers
-const u32 STAGE = 2 * QUEUE;     // entries that a block collects, in the memory of its queue
+const u32 ROUND = WIDE_LENGTHS ? 2 : 4;  // arcs that a lane has in flight; 4 of 64 bits would spill registers
+const u32 STAGE = 2 * QUEUE;             // entries that a block collects, in the memory of its queue
 
 struct Stage {
     u32 count;

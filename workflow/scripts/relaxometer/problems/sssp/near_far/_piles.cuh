@@ -24,14 +24,14 @@
 #include "problems/sssp/_lengths.cuh"
 #include "problems/sssp/_packed_arcs.cuh"
 
-struct __align__(WIDE ? 8 : 16) Entry {
+struct __align__(WIDE_LENGTHS ? 8 : 16) Entry {
     length_t distance;
     u32 vertex;
     u32 predecessor;
     u32 piece;  // of the vertex's arcs, if the grid has cut them up
 };
 const u32 ENTRY_BYTES = 16, WIDE_ENTRY_BYTES = 24;
-static_assert(sizeof(Entry) == (WIDE ? WIDE_ENTRY_BYTES : ENTRY_BYTES), "the host allocates them");
+static_assert(sizeof(Entry) == (WIDE_LENGTHS ? WIDE_ENTRY_BYTES : ENTRY_BYTES), "the host allocates them");
 const u32 PIECE = 256;  // arcs
 
 const u32 QUEUE = 2048;  // near entries of a phase that a block keeps in shared memory
@@ -95,7 +95,7 @@ struct Piles {
         return whole_buckets(as_number(distance) * scale);
 #else
         length_t bucket = distance >> shift;
-        return static_cast<u32>(WIDE ? min(bucket, static_cast<length_t>(LAST_BUCKET)) : bucket);
+        return static_cast<u32>(WIDE_LENGTHS ? min(bucket, static_cast<length_t>(LAST_BUCKET)) : bucket);
 #endif
     }
 
@@ -317,12 +317,12 @@ __device__ inline void begin_search(const Tree& tree, const Piles& piles, u32 so
 __device__ inline void clear_tree(const Tree& tree, u32 n, u32 thread, u32 threads)
 {
     const u32 low = static_cast<u32>(NO_PATH);
-    const u32 high = static_cast<u32>(static_cast<u64>(NO_PATH) >> (WIDE ? 32 : 0));
+    const u32 high = static_cast<u32>(static_cast<u64>(NO_PATH) >> (WIDE_LENGTHS ? 32 : 0));
     const uint4 unreached = make_uint4(low, high, low, high);
     const uint4 none = make_uint4(NO_PREDECESSOR, NO_PREDECESSOR, NO_PREDECESSOR, NO_PREDECESSOR);
     for (u32 i = thread; i < n / 4; i += threads) {
-        reinterpret_cast<uint4*>(tree.distance)[WIDE ? 2 * i : i] = unreached;
-        if (WIDE) reinterpret_cast<uint4*>(tree.distance)[2 * i + 1] = unreached;
+        reinterpret_cast<uint4*>(tree.distance)[WIDE_LENGTHS ? 2 * i : i] = unreached;
+        if (WIDE_LENGTHS) reinterpret_cast<uint4*>(tree.distance)[2 * i + 1] = unreached;
         reinterpret_cast<uint4*>(tree.predecessor)[i] = none;
     }
     for (u32 v = n / 4 * 4 + thread; v < n; v += threads) {

@@ -22,7 +22,7 @@
 
 #include "problems/sssp/_lengths.cuh"
 
-const u32 DISTANCE_SHIFT = WIDE ? 1 : 32;
+const u32 DISTANCE_SHIFT = WIDE_LENGTHS ? 1 : 32;
 
 __device__ __forceinline__ u64 settled(length_t distance)
 {
@@ -31,7 +31,7 @@ __device__ __forceinline__ u64 settled(length_t distance)
 
 __device__ __forceinline__ length_t distance_of(u64 entry)
 {
-    if (WIDE) return without_flag(entry);
+    if (WIDE_LENGTHS) return without_flag(entry);
     return static_cast<length_t>(entry >> DISTANCE_SHIFT);
 }
 
@@ -42,7 +42,7 @@ __device__ __forceinline__ u32 predecessor_of(u64 entry)
 
 __device__ __forceinline__ bool is_settled(u64 entry)
 {
-    return WIDE ? (entry & 1) == 0 : static_cast<u32>(entry) == 0;
+    return WIDE_LENGTHS ? (entry & 1) == 0 : static_cast<u32>(entry) == 0;
 }
 
 // The proposal for the head of an arc of this weight from v. A length that the type does not hold is not
@@ -54,5 +54,5 @@ __device__ __forceinline__ u64 propose(u32 v, length_t distance, weight_t weight
         store_relaxed(overflow, 1u);
         return settled(NO_PATH);
     }
-    return length << DISTANCE_SHIFT | (WIDE ? 1 : v + 1);
+    return length << DISTANCE_SHIFT | (WIDE_LENGTHS ? 1 : v + 1);
 }

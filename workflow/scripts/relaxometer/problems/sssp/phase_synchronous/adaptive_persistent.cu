@@ -80,7 +80,7 @@ __device__ __forceinline__ u32 update_vertex(Search& s, u32 v)
     u32 updated = 0;
     if (s.Ca[v] > distance) {
         s.Ca[v] = distance;
-        if (!WIDE) s.Pa[v] = predecessor_of(proposal);
+        if (!WIDE_LENGTHS) s.Pa[v] = predecessor_of(proposal);
         s.Ma[v] = 1;
         updated = 1;
     }

@@ -39,7 +39,7 @@ extern "C" __global__ void update(u32 n, u8* __restrict__ Ma, length_t* __restri
     if (distance > distance_of(proposal)) {
         distance = distance_of(proposal);
         Ca[v] = distance;
-        if (!WIDE) Pa[v] = predecessor_of(proposal);
+        if (!WIDE_LENGTHS) Pa[v] = predecessor_of(proposal);
         Ma[v] = 1;
         store_relaxed(last_phase, phase);
     }

@@ -50,7 +50,7 @@ extern "C" __global__ void select_update(u8* __restrict__ Ma, const u32* __restr
     length_t distance = distance_of(proposal);
     if (Ca[v] > distance) {
         Ca[v] = distance;
-        if (!WIDE) Pa[v] = predecessor_of(proposal);
+        if (!WIDE_LENGTHS) Pa[v] = predecessor_of(proposal);
         Ma[v] = 1;
     }
     Ua[v] = settled(distance);

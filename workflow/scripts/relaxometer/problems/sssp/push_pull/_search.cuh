@@ -16,7 +16,7 @@ __device__ const u64 INFINITE = NO_PATH;  // a length
 
 // A label is distance << 32 | predecessor, or a distance of 64 bits; then the host finds predecessors at the
 // end.
-__device__ const u64 NO_LABEL = WIDE ? INFINITE : INFINITE << 32 | NO_PREDECESSOR;
+__device__ const u64 NO_LABEL = WIDE_LENGTHS ? INFINITE : INFINITE << 32 | NO_PREDECESSOR;
 
 // An arc is one word, weight << 32 | other end, or two if weights have 64 bits.
 struct __align__(16) WideArc {
@@ -144,12 +144,12 @@ __device__ __forceinline__ u64 weight_of(const WideArc& arc)
 
 __device__ __forceinline__ u64 distance_of(u64 label)
 {
-    return WIDE ? label : label >> 32;
+    return WIDE_LENGTHS ? label : label >> 32;
 }
 
 __device__ __forceinline__ u64 label_of(u64 distance, u32 predecessor)
 {
-    return WIDE ? distance : distance << 32 | predecessor;
+    return WIDE_LENGTHS ? distance : distance << 32 | predecessor;
 }
 
 // The length of a path and one more arc; at least INFINITE if the type does not hold it.
@@ -158,7 +158,8 @@ __device__ __forceinline__ u64 extended(u64 length, u64 weight)
 #ifdef FLOAT_LENGTHS
     return extended_length(static_cast<length_t>(length), static_cast<weight_t>(weight));
 #else
-    return WIDE ? extended_length(static_cast<length_t>(length), static_cast<u32>(weight)) : length + weight;
+    return WIDE_LENGTHS ? extended_length(static_cast<length_t>(length), static_cast<u32>(weight))
+                        : length + weight;
 #endif
 }
 

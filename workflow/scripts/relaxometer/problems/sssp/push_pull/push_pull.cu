@@ -101,8 +101,8 @@ extern "C" __global__ void unpack(u32 n, u32 n_with_arcs, const u32* __restrict_
     }
     for (u32 v = thread_id(); v < n; v += thread_count()) {
         u64 label = rank[v] < n_with_arcs ? best[rank[v]] : NO_LABEL;
-        if (v == source) label = WIDE ? 0 : v;
+        if (v == source) label = WIDE_LENGTHS ? 0 : v;
         distance[v] = static_cast<length_t>(distance_of(label));
-        if (!WIDE) predecessor[v] = static_cast<u32>(label);
+        if (!WIDE_LENGTHS) predecessor[v] = static_cast<u32>(label);
     }
 }

@@ -67,7 +67,7 @@ struct EntryOf<true> {
     };
 };
 
-typedef EntryOf<WIDE>::type Entry;
+typedef EntryOf<WIDE_LENGTHS>::type Entry;
 
 // Near vertices with the distances at which they were pushed. A full queue drops entries.
 struct NearQueue {
