@@ -8,7 +8,7 @@ import numpy as np
 
 from relaxometer.distributed.partition import Block
 from relaxometer.problems.bfs._cpu import EXAMINED, FOUND, Found, Rows, bottom_up, list_bitmap, top_down
-from relaxometer.problems.bfs._levels import GROUP, WORD
+from relaxometer.problems.bfs._levels import GROUP_VERTICES, WORD
 
 
 class CpuSearch:
@@ -54,5 +54,5 @@ class CpuSearch:
 
 def _cut(size: int, share: float) -> int:
     """Return the CPU's number of words, in whole groups of a warp."""
-    words, of_group = size // WORD, GROUP // WORD
+    words, of_group = size // WORD, GROUP_VERTICES // WORD
     return min(words, round(share * words / of_group) * of_group)

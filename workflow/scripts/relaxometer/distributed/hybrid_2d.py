@@ -25,7 +25,7 @@ from relaxometer.distributed.process import PATIENCE_S
 from relaxometer.distributed.recording import Recording, words_on_host
 from relaxometer.distributed.transport import Message
 from relaxometer.problems.bfs import UNREACHED, Answer
-from relaxometer.problems.bfs._levels import BLOCK, GROUP, PIECE, WORD
+from relaxometer.problems.bfs._levels import BLOCK, GROUP_VERTICES, PIECE, WORD
 from relaxometer.problems.bfs._prepare import KERNELS, prepare
 from relaxometer.problems.bfs._switching import SwitchingParameters
 
@@ -191,11 +191,11 @@ class _DeviceSearch:
         self._empty, probes = prepare(
             device, ranks.module(KERNELS), self._head_words, rows[0], rows, block.out.offsets
         )
-        groups = block.heads.size // GROUP
+        groups = block.heads.size // GROUP_VERTICES
         max_blocks = device.max_cooperative_blocks(self._kernels["bottom_up"], BLOCK)
         self._blocks = min(max_blocks, -(-groups * WORD // BLOCK))
         warps = self._blocks * BLOCK // WORD
-        capacity = -(-groups // warps) * GROUP
+        capacity = -(-groups // warps) * GROUP_VERTICES
         self._bottom_up = module.struct(
             "BottomUp",
             rows={"offsets": rows[0], "targets": rows[1]},

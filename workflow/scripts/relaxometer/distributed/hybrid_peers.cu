@@ -37,7 +37,7 @@ struct Entry {
 
 // The words of a group, moved by one access of a thread.
 struct alignas(16) Four {
-    u32 words[DEEP];
+    u32 words[GROUP_WORDS];
 
     __device__ u32 any() const
     {
@@ -112,14 +112,14 @@ __device__ void start(const Search& search, u32 source, u32 own_source, u32* lev
 // Turns the frontier into a list of pieces of rows.
 __device__ void list_frontier(const Search& search, const u32* frontier, u64* length)
 {
-    u32 n_groups = search.n_words / DEEP;
+    u32 n_groups = search.n_words / GROUP_WORDS;
     for (u32 first = 0; first < n_groups; first += thread_count()) {
         u32 group = first + thread_id();
         Four bits = {0, 0, 0, 0};
         if (group < n_groups) bits = reinterpret_cast<const Four*>(frontier)[group];
         if (!__any_sync(ALL_LANES, bits.any())) continue;
-        for (u32 k = 0; k < DEEP; ++k) {
-            append_word(bits.words[k], group * DEEP + k, search.out.offsets, search.list, length);
+        for (u32 k = 0; k < GROUP_WORDS; ++k) {
+            append_word(bits.words[k], group * GROUP_WORDS + k, search.out.offsets, search.list, length);
         }
     }
 }
@@ -143,7 +143,7 @@ __device__ void bottom_up(const Search& search, const u32* frontier, bool scans,
 __device__ void clear_frontier(const Search& search, u32 depth)
 {
     Four* cleared = reinterpret_cast<Four*>(search.frontier(search.peers.rank, depth + 2));
-    for (u32 group = thread_id(); group < search.n_words / DEEP; group += thread_count()) {
+    for (u32 group = thread_id(); group < search.n_words / GROUP_WORDS; group += thread_count()) {
         cleared[group] = {0, 0, 0, 0};
     }
 }
@@ -177,7 +177,7 @@ __device__ void settle_found(const Search& search, u32 depth, u32* __restrict__ 
             tally->sent += (search.peers.n_ranks - 1) * sizeof(Four);
             Four* seen = reinterpret_cast<Four*>(search.closed) + group;
             Four closed = *seen;
-            for (u32 k = 0; k < DEEP; ++k) closed.words[k] |= bits.words[k];
+            for (u32 k = 0; k < GROUP_WORDS; ++k) closed.words[k] |= bits.words[k];
             *seen = closed;
             *found = {0, 0, 0, 0};
         }
@@ -186,10 +186,10 @@ __device__ void settle_found(const Search& search, u32 depth, u32* __restrict__ 
             u32 owner = __ffs(left) - 1;
             left &= left - 1;
 #pragma unroll
-            for (u32 k = 0; k < DEEP; ++k) {
+            for (u32 k = 0; k < GROUP_WORDS; ++k) {
                 u32 word = __shfl_sync(ALL_LANES, bits.words[k], owner);
                 if (word >> lane & 1) {
-                    u32 v = (base + owner) * GROUP + k * 32 + lane;
+                    u32 v = (base + owner) * GROUP_VERTICES + k * 32 + lane;
                     level[v] = depth + 1;
                     tally->arcs += read_only(&search.degrees[v]);
                     ++tally->found;

@@ -32,7 +32,7 @@ import numpy as np
 
 from relaxometer.core.errors import UserError
 from relaxometer.device import Device
-from relaxometer.problems.bfs._levels import GROUP, WORD
+from relaxometer.problems.bfs._levels import GROUP_VERTICES, WORD
 
 DEALT = "-dealt"
 
@@ -78,7 +78,7 @@ class Layout:
         self._factor = _coprime(n_vertices) if self.is_dealt else 1
         self._back = pow(self._factor, -1, n_vertices) if self.is_dealt and n_vertices > 1 else 1
         size = -(-n_vertices // (self.rows * self.columns))
-        self.piece = max(1, -(-size // GROUP)) * GROUP
+        self.piece = max(1, -(-size // GROUP_VERTICES)) * GROUP_VERTICES
 
     @property
     def n_pieces(self) -> int:

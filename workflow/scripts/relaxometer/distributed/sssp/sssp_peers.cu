@@ -216,10 +216,10 @@ __device__ __forceinline__ void push_frontier(PeerSearch& s, const Frontier& fro
         if (item < frontier.many) {
             push_many(s, take_tail(s, frontier, item, true, lane() == 0), resumed);
         } else {
-            u32 index = (item - frontier.many) * GROUPS_PER_WARP + lane() / GROUP;
+            u32 index = (item - frontier.many) * GROUPS_PER_WARP + lane() / GROUP_LANES;
             bool has_tail = index < frontier.few;
             Tail tail = {};
-            if (has_tail) tail = take_tail(s, frontier, index, false, lane() % GROUP == 0);
+            if (has_tail) tail = take_tail(s, frontier, index, false, lane() % GROUP_LANES == 0);
             push_few(s, has_tail, tail, resumed);
         }
     }

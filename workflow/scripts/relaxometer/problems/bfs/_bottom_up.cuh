@@ -1,8 +1,8 @@
 // A bottom-up level: every warp searches for parents of vertices of its own. Shared by hybrid.cu, on one GPU,
 // and by the kernels of distributed/.
 //
-// The first bottom-up level scans: a warp takes GROUP vertices and probes, for each that is open, one chosen
-// neighbour. The vertices that this does not settle go on the warp's own list. Then, as in all further
+// The first bottom-up level scans: a warp takes a group of vertices and probes, for each that is open, one
+// chosen neighbour. The vertices that this does not settle go on the warp's own list. Then, as in all further
 // levels, the warp searches the rows of its list, a thread per row with several neighbours in flight, and
 // long rows by all lanes.
 
@@ -10,8 +10,9 @@
 
 #include "_pieces.cuh"
 
-// Vertices that a warp scans at a time.
-const u32 GROUP = 32 * DEEP;
+// A group is what a warp scans at a time: so many words of a bitmap, and their vertices.
+const u32 GROUP_WORDS = 4;
+const u32 GROUP_VERTICES = 32 * GROUP_WORDS;
 
 struct BottomUp {
     Rows rows;          // of incoming arcs
@@ -37,14 +38,14 @@ struct Groups {
 // Searches a row for a vertex of the frontier, several arcs in flight.
 __device__ __forceinline__ u32 search_row(const u32* row, u32 length, const u32* frontier, u32* examined)
 {
-    for (u32 i = 0; i < length; i += DEEP) {
+    for (u32 i = 0; i < length; i += IN_FLIGHT) {
         u32 parent = NO_PREDECESSOR;
 #pragma unroll
-        for (u32 j = DEEP; j > 0; --j) {
+        for (u32 j = IN_FLIGHT; j > 0; --j) {
             u32 u = read_only(&row[min(i + j, length) - 1]);
             if (contains(frontier, u)) parent = u;
         }
-        *examined += min(length - i, DEEP);
+        *examined += min(length - i, IN_FLIGHT);
         if (parent != NO_PREDECESSOR) return parent;
     }
     return NO_PREDECESSOR;
@@ -59,30 +60,30 @@ __device__ __forceinline__ u32 scan(const BottomUp& search, const Bitmaps& bitma
     u32 lane = threadIdx.x % WARP;
     u32 n_listed = 0;
     for (u32 group = groups.first; group < groups.end; group += groups.step) {
-        u32 first = group * GROUP;
-        u32 open[DEEP];
-        u32 probed[DEEP];
+        u32 first = group * GROUP_VERTICES;
+        u32 open[GROUP_WORDS];
+        u32 probed[GROUP_WORDS];
         u32 hits = 0;
 #pragma unroll
-        for (u32 j = 0; j < DEEP; ++j) {
-            open[j] = ~bitmaps.closed[group * DEEP + j];
+        for (u32 j = 0; j < GROUP_WORDS; ++j) {
+            open[j] = ~bitmaps.closed[group * GROUP_WORDS + j];
         }
 #pragma unroll
-        for (u32 j = 0; j < DEEP; ++j) {
+        for (u32 j = 0; j < GROUP_WORDS; ++j) {
             u32 v = first + 32 * j + lane;
             probed[j] = open[j] >> lane & 1 ? read_only(&search.probes[v]) : 0;
         }
 #pragma unroll
-        for (u32 j = 0; j < DEEP; ++j) {
+        for (u32 j = 0; j < GROUP_WORDS; ++j) {
             hits |= ((open[j] >> lane & 1) && contains(bitmaps.frontier, probed[j])) << j;
         }
 #pragma unroll
-        for (u32 j = 0; j < DEEP; ++j) {
+        for (u32 j = 0; j < GROUP_WORDS; ++j) {
             u32 v = first + 32 * j + lane;
             if (hits >> j & 1) settle(v, probed[j]);
             u32 settled = __ballot_sync(ALL_LANES, hits >> j & 1);
             if (lane == j) {
-                bitmaps.found[group * DEEP + j] = settled;
+                bitmaps.found[group * GROUP_WORDS + j] = settled;
                 *examined += __popc(open[j]);
             }
             u32 rest = open[j] & ~settled;

@@ -29,7 +29,7 @@ _CONSTANTS = read_source(Path(__file__).with_name("_bottom_up.cuh")).constants
 PIECE = _CONSTANTS["PIECE"]
 """Most arcs of an entry of a list of rows."""
 
-GROUP = _CONSTANTS["GROUP"]
+GROUP_VERTICES = _CONSTANTS["GROUP_VERTICES"]
 """Vertices that a warp scans at a time."""
 
 

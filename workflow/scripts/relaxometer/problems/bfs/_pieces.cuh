@@ -10,8 +10,9 @@
 
 const u32 PIECE = 128;
 
-// Vertices that a lane appends at a time.
-const u32 DEEP = 4;
+// Items that a lane handles at once, so that their loads overlap: arcs of a row, vertices to append.
+const u32 IN_FLIGHT = 4;
+static_assert(PIECE == 32 * IN_FLIGHT, "a warp follows a whole piece at once");
 
 struct Piece {
     u32 vertex;
@@ -31,19 +32,19 @@ __device__ __forceinline__ Piece piece_of(u64 entry, const i64* offsets)
     return {v, begin, min(read_only(&offsets[v + 1]), begin + PIECE)};
 }
 
-// Appends the rows of each lane's DEEP vertices for which `taken` has a bit, with one atomic addition per
-// warp. A row without arcs gets LEAST entries. All lanes call it. Returns the number of arcs of this lane's
-// rows.
+// Appends the rows of each lane's IN_FLIGHT vertices for which `taken` has a bit, with one atomic addition
+// per warp. A row without arcs gets LEAST entries. All lanes call it. Returns the number of arcs of this
+// lane's rows.
 template <u32 LEAST = 0>
-__device__ __forceinline__ u64 append_rows(const u32 (&vertices)[DEEP], u32 taken, const i64* offsets,
+__device__ __forceinline__ u64 append_rows(const u32 (&vertices)[IN_FLIGHT], u32 taken, const i64* offsets,
                                            u64* list, u64* length)
 {
     u32 lane = threadIdx.x % WARP;
     u64 arcs = 0;
-    u32 pieces[DEEP];
+    u32 pieces[IN_FLIGHT];
     u32 own = 0;
 #pragma unroll
-    for (u32 j = 0; j < DEEP; ++j) {
+    for (u32 j = 0; j < IN_FLIGHT; ++j) {
         // Loads without a condition overlap; where nothing is taken they load row 0.
         bool is_taken = taken >> j & 1;
         u32 v = is_taken ? vertices[j] : 0;
@@ -60,7 +61,7 @@ __device__ __forceinline__ u64 append_rows(const u32 (&vertices)[DEEP], u32 take
     if (lane == 0) base = atomicAdd(length, static_cast<u64>(sum));
     u64 at = __shfl_sync(ALL_LANES, base, 0) + below;
 #pragma unroll
-    for (u32 j = 0; j < DEEP; ++j) {
+    for (u32 j = 0; j < IN_FLIGHT; ++j) {
         if (pieces[j]) list[at] = vertices[j];
         // All lanes write the other pieces of a long row.
         u32 longer = __ballot_sync(ALL_LANES, pieces[j] > 1);
@@ -85,10 +86,10 @@ __device__ __forceinline__ u64 append_word(u32 bits, u32 word, const i64* offset
 {
     u64 arcs = 0;
     while (__any_sync(ALL_LANES, bits)) {
-        u32 vertices[DEEP];
+        u32 vertices[IN_FLIGHT];
         u32 taken = 0;
 #pragma unroll
-        for (u32 j = 0; j < DEEP; ++j) {
+        for (u32 j = 0; j < IN_FLIGHT; ++j) {
             vertices[j] = word * 32 + (bits ? __ffs(bits) - 1 : 0);
             taken |= (bits != 0) << j;
             bits &= bits - 1;

@@ -43,8 +43,8 @@ enum Count { FOUND, ARCS, EXAMINED, PIECES, CONVERTED };
 const u32 COUNTS = 5;
 static_assert(COUNTS == CONVERTED + 1, "one word for each count");
 
-// Bitmaps have `n_words`, a multiple of DEEP. Bottom-up begins when the arcs of the frontier are more than
-// `many_arcs`, and ends when its vertices are fewer than `few_vertices`.
+// Bitmaps have `n_words`, a multiple of GROUP_WORDS. Bottom-up begins when the arcs of the frontier are more
+// than `many_arcs`, and ends when its vertices are fewer than `few_vertices`.
 struct Search {
     u32 n;
     u32 n_words;
@@ -110,21 +110,21 @@ __device__ void expand(const Search& search, const Answer& answer, const u64* li
     u32 lane = threadIdx.x % WARP;
     for (u64 k = thread_id() / WARP; k < n_pieces; k += thread_count() / WARP) {
         Piece piece = piece_of(list[k], search.out.offsets);
-        u32 heads[DEEP];
+        u32 heads[IN_FLIGHT];
         u32 fresh = 0;
 #pragma unroll
-        for (u32 j = 0; j < DEEP; ++j) {
+        for (u32 j = 0; j < IN_FLIGHT; ++j) {
             i64 i = piece.begin + 32 * j + lane;
             heads[j] = i < piece.end ? search.out.target(i) : piece.vertex;
             tally->examined += i < piece.end;
         }
         // Testing all bits before any atomic operation overlaps the reads.
 #pragma unroll
-        for (u32 j = 0; j < DEEP; ++j) {
+        for (u32 j = 0; j < IN_FLIGHT; ++j) {
             fresh |= !contains_now(search.visited, heads[j]) << j;
         }
 #pragma unroll
-        for (u32 j = 0; j < DEEP; ++j) {
+        for (u32 j = 0; j < IN_FLIGHT; ++j) {
             if ((fresh >> j & 1) && claim(search.visited, heads[j])) {
                 answer.settle(heads[j], piece.vertex, depth);
                 ++tally->found;
@@ -164,7 +164,7 @@ __device__ void bottom_up(const Search& search, const Answer& answer, u32 depth,
         cleared[word] = 0;
     }
     if (scans) {
-        Groups groups = {thread_id() / WARP, search.n_words / DEEP, thread_count() / WARP};
+        Groups groups = {thread_id() / WARP, search.n_words / GROUP_WORDS, thread_count() / WARP};
         *n_listed =
             scan(search.into, {search.visited, frontier, next}, groups, listed, &tally->examined, settle);
     }

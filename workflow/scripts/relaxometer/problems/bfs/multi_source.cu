@@ -181,7 +181,7 @@ __device__ void start(const Search& search, const u32* sources, u32 n_sources, u
         u32 v = source < n_sources ? search.position[sources[source]] : UNREACHED;
         u64 bit = 1ull << source % SOURCES;
         bool is_new = v != UNREACHED && atomicOr(&search.frontier(0)[v], bit) == 0;
-        u32 vertices[DEEP] = {is_new ? v : 0, 0, 0, 0};
+        u32 vertices[IN_FLIGHT] = {is_new ? v : 0, 0, 0, 0};
         arcs = append_rows<1>(vertices, is_new, search.out.offsets, search.list(0), &counts[PIECES]);
         if (v != UNREACHED) atomicOr(&counts[LIVE], bit);
         atomicAdd(&counts[FOUND], static_cast<u64>(is_new));
@@ -204,7 +204,7 @@ __device__ __forceinline__ u32 width_for(u64 arcs, u64 n_pieces)
 }
 
 // Calls `enter(v, bits)` for each vertex of a frontier, by one lane, and `pass(v, bits, heads, inside)` for
-// its arcs, DEEP per lane, by all lanes of a warp; `inside` has a bit for each head that is one.
+// its arcs, IN_FLIGHT per lane, by all lanes of a warp; `inside` has a bit for each head that is one.
 template <typename Enter, typename Pass>
 __device__ __forceinline__ void walk(const Search& search, const Frontier& frontier, Tally* tally,
                                      Enter enter, Pass pass)
@@ -221,11 +221,11 @@ __device__ __forceinline__ void walk(const Search& search, const Frontier& front
         u64 bits = is_own ? frontier.words[piece.vertex] : 0;
         if (is_own && lane % width == 0 && entry >> 32 == 0) enter(piece.vertex, bits);
         for (i64 begin = piece.begin + lane % width; __any_sync(ALL_LANES, begin < piece.end);
-             begin += width * DEEP) {
-            u32 heads[DEEP];
+             begin += width * IN_FLIGHT) {
+            u32 heads[IN_FLIGHT];
             u32 inside = 0;
 #pragma unroll
-            for (u32 j = 0; j < DEEP; ++j) {
+            for (u32 j = 0; j < IN_FLIGHT; ++j) {
                 i64 i = begin + width * j;
                 heads[j] = i < piece.end ? search.out.target(i) : piece.vertex;
                 inside |= (i < piece.end) << j;
@@ -247,16 +247,16 @@ __device__ void expand(const Search& search, const Predecessors<WANTED>& predece
         store_relaxed(&seen[v], load_relaxed(&seen[v]) | bits);
         set_level(search, v, bits, depth);
     };
-    auto pass = [&](u32 v, u64 bits, const u32(&heads)[DEEP], u32 inside) {
-        u64 lacking[DEEP];
+    auto pass = [&](u32 v, u64 bits, const u32(&heads)[IN_FLIGHT], u32 inside) {
+        u64 lacking[IN_FLIGHT];
         u32 taken = 0;
 #pragma unroll
-        for (u32 j = 0; j < DEEP; ++j) {
+        for (u32 j = 0; j < IN_FLIGHT; ++j) {
             u64 known = load_relaxed(&seen[heads[j]]) | now[heads[j]];
             lacking[j] = inside >> j & 1 ? bits & ~known : 0;
         }
 #pragma unroll
-        for (u32 j = 0; j < DEEP; ++j) {
+        for (u32 j = 0; j < IN_FLIGHT; ++j) {
             u64 before = lacking[j] ? atomicOr(&next[heads[j]], lacking[j]) : 0;
             taken |= (lacking[j] && before == 0) << j;
             lacking[j] &= ~before;
@@ -289,11 +289,11 @@ __device__ void convert(const Search& search, const u64* seen, const u64* seen_b
                         u64* counts)
 {
     u64 arcs = 0;
-    for (u64 first = 0; first < search.n; first += static_cast<u64>(thread_count()) * DEEP) {
-        u32 vertices[DEEP];
+    for (u64 first = 0; first < search.n; first += static_cast<u64>(thread_count()) * IN_FLIGHT) {
+        u32 vertices[IN_FLIGHT];
         u32 taken = 0;
 #pragma unroll
-        for (u32 j = 0; j < DEEP; ++j) {
+        for (u32 j = 0; j < IN_FLIGHT; ++j) {
             u64 v = first + static_cast<u64>(j) * thread_count() + thread_id();
             u64 bits = v < search.n ? seen[v] & ~seen_before[v] & sources : 0;
             if (bits) search.frontier(depth)[v] = bits;
@@ -354,14 +354,14 @@ template <bool WANTED>
 __device__ void push_light(const Search& search, const Predecessors<WANTED>& predecessors, const u64* seen,
                            u64* seen_next, const Frontier& frontier, u32 depth, Tally* tally)
 {
-    auto pass = [&](u32 v, u64 bits, const u32(&heads)[DEEP], u32 inside) {
-        u64 before[DEEP];
+    auto pass = [&](u32 v, u64 bits, const u32(&heads)[IN_FLIGHT], u32 inside) {
+        u64 before[IN_FLIGHT];
 #pragma unroll
-        for (u32 j = 0; j < DEEP; ++j) {
+        for (u32 j = 0; j < IN_FLIGHT; ++j) {
             before[j] = seen[heads[j]];
         }
 #pragma unroll
-        for (u32 j = 0; j < DEEP; ++j) {
+        for (u32 j = 0; j < IN_FLIGHT; ++j) {
             u64 found = inside >> j & 1 ? bits & ~before[j] : 0;
             u64 known = found ? atomicOr(&seen_next[heads[j]], found) : 0;
             tally->found += found && (known & ~before[j]) == 0;
@@ -381,21 +381,21 @@ __device__ __forceinline__ u64 collect_row(const Search& search, const Predecess
                                            const u64* seen, u32 v, i64 begin, u32 length, u64 needed,
                                            Tally* tally)
 {
-    for (u32 i = 0; __any_sync(ALL_LANES, needed && i < length); i += DEEP) {
+    for (u32 i = 0; __any_sync(ALL_LANES, needed && i < length); i += IN_FLIGHT) {
         bool is_open = needed && i < length;
-        u32 neighbours[DEEP];
-        u64 words[DEEP];
+        u32 neighbours[IN_FLIGHT];
+        u64 words[IN_FLIGHT];
 #pragma unroll
-        for (u32 j = 0; j < DEEP; ++j) {
+        for (u32 j = 0; j < IN_FLIGHT; ++j) {
             neighbours[j] = is_open ? search.into.target(begin + min(i + j, length - 1)) : 0;
         }
 #pragma unroll
-        for (u32 j = 0; j < DEEP; ++j) {
+        for (u32 j = 0; j < IN_FLIGHT; ++j) {
             words[j] = is_open ? seen[neighbours[j]] : 0;
         }
-        tally->examined += is_open ? min(length - i, DEEP) : 0;
+        tally->examined += is_open ? min(length - i, IN_FLIGHT) : 0;
 #pragma unroll
-        for (u32 j = 0; j < DEEP; ++j) {
+        for (u32 j = 0; j < IN_FLIGHT; ++j) {
             u64 found = words[j] & needed;
             predecessors.write(v, neighbours[j], found);
             needed &= ~found;
@@ -432,24 +432,24 @@ __device__ __forceinline__ u64 collect_by_warp(const Search& search, const Prede
 {
     u32 lane = threadIdx.x % WARP;
     // The first step is narrow, as most rows end there if hubs come first.
-    for (i64 step = WARP; begin < end && needed; begin += step, step = WARP * DEEP) {
-        u32 neighbours[DEEP];
-        u64 words[DEEP];
+    for (i64 step = WARP; begin < end && needed; begin += step, step = WARP * IN_FLIGHT) {
+        u32 neighbours[IN_FLIGHT];
+        u64 words[IN_FLIGHT];
         i64 stop = min(begin + step, end);
 #pragma unroll
-        for (u32 j = 0; j < DEEP; ++j) {
+        for (u32 j = 0; j < IN_FLIGHT; ++j) {
             i64 i = begin + WARP * j + lane;
             neighbours[j] = i < stop ? search.into.target(i) : 0;
         }
 #pragma unroll
-        for (u32 j = 0; j < DEEP; ++j) {
+        for (u32 j = 0; j < IN_FLIGHT; ++j) {
             bool is_inside = begin + WARP * j + lane < stop;
             words[j] = is_inside ? seen[neighbours[j]] & needed : 0;
             tally->examined += is_inside;
         }
         if (WANTED) {
 #pragma unroll
-            for (u32 j = 0; j < DEEP; ++j) {
+            for (u32 j = 0; j < IN_FLIGHT; ++j) {
                 u64 found = words[j] & needed;
                 if (!__any_sync(ALL_LANES, found != 0)) continue;
                 predecessors.write(v, neighbours[j], first_of_warp(found));

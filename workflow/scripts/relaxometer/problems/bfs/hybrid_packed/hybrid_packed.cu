@@ -145,7 +145,7 @@ __device__ __forceinline__ void visit_hub(const Search& search, const State& sta
 
 // Appends each lane's vertices for which `taken` has a bit, with one atomic addition per warp. All lanes call
 // it.
-__device__ __forceinline__ void append(const u32 (&vertices)[DEEP], u32 taken, u32* list, u64* length)
+__device__ __forceinline__ void append(const u32 (&vertices)[IN_FLIGHT], u32 taken, u32* list, u64* length)
 {
     u32 below = sum_below(__popc(taken));
     u32 sum = __shfl_sync(ALL_LANES, below + __popc(taken), WARP - 1);
@@ -154,7 +154,7 @@ __device__ __forceinline__ void append(const u32 (&vertices)[DEEP], u32 taken, u
     if (threadIdx.x % WARP == 0) base = atomicAdd(length, static_cast<u64>(sum));
     u64 at = __shfl_sync(ALL_LANES, base, 0) + below;
 #pragma unroll
-    for (u32 j = 0; j < DEEP; ++j) {
+    for (u32 j = 0; j < IN_FLIGHT; ++j) {
         if (taken >> j & 1) list[at++] = vertices[j];
     }
 }
@@ -174,24 +174,24 @@ __device__ __forceinline__ void expand(const Search& search, const State& state,
 {
     u32 lane = threadIdx.x % WARP;
     u32* visited = search.snapshot(state.snapshot);
-    u32 heads[DEEP];
+    u32 heads[IN_FLIGHT];
     u32 fresh = 0;
     // Each kind of access for all heads before the next kind, so that they overlap.
 #pragma unroll
-    for (u32 j = 0; j < DEEP; ++j) {
+    for (u32 j = 0; j < IN_FLIGHT; ++j) {
         i64 i = piece.begin + 32 * j + lane;
         heads[j] = i < piece.end ? search.out.target(i) : piece.vertex;
         tally->examined += i < piece.end;
     }
 #pragma unroll
-    for (u32 j = 0; j < DEEP; ++j) {
+    for (u32 j = 0; j < IN_FLIGHT; ++j) {
         fresh |= !contains_now(visited, heads[j]) << j;
     }
-    u32 ranks[DEEP];
-    u32 before[DEEP];
-    i64 begins[DEEP], ends[DEEP];
+    u32 ranks[IN_FLIGHT];
+    u32 before[IN_FLIGHT];
+    i64 begins[IN_FLIGHT], ends[IN_FLIGHT];
 #pragma unroll
-    for (u32 j = 0; j < DEEP; ++j) {
+    for (u32 j = 0; j < IN_FLIGHT; ++j) {
         bool claims = fresh >> j & 1;
         u32 v = claims ? heads[j] : 0;
         ranks[j] = read_only(&search.packed.rank[v]);
@@ -200,7 +200,7 @@ __device__ __forceinline__ void expand(const Search& search, const State& state,
         before[j] = claims ? atomicOr(&visited[v / 32], bit_of(v)) : ~0u;
     }
 #pragma unroll
-    for (u32 j = 0; j < DEEP; ++j) {
+    for (u32 j = 0; j < IN_FLIGHT; ++j) {
         if (before[j] & bit_of(heads[j])) {
             fresh &= ~(1u << j);
             continue;
@@ -457,10 +457,10 @@ __device__ void convert(const Search& search, const State& state, u64* length)
         u32 word = first + thread_id();
         u32 bits = word < search.n_words ? now[word] & ~before[word] : 0;
         while (__any_sync(ALL_LANES, bits)) {
-            u32 vertices[DEEP];
+            u32 vertices[IN_FLIGHT];
             u32 taken = 0;
 #pragma unroll
-            for (u32 j = 0; j < DEEP; ++j) {
+            for (u32 j = 0; j < IN_FLIGHT; ++j) {
                 vertices[j] = word * 32 + (bits ? __ffs(bits) - 1 : 0);
                 taken |= (bits != 0) << j;
                 bits &= bits - 1;

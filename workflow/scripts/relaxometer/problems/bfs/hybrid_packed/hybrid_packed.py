@@ -25,7 +25,7 @@ KERNEL = Path(__file__).with_name("hybrid_packed.cu")
 
 SOURCE = read_source(KERNEL)
 
-GROUP = SOURCE.constants["GROUP_WORDS"] * WORD
+GROUP_VERTICES = SOURCE.constants["GROUP_WORDS"] * WORD
 """Vertices that a warp scans at a time."""
 
 MAX_HUBS = SOURCE.constants["MAX_HUB_WORDS"] * WORD
@@ -126,8 +126,8 @@ class Solver:
     def _memory(self, in_offsets: Any) -> dict[str, Any]:
         """Return sizes and bitmaps, as the first search needs them, and the memory of lists and counts."""
         graph, xp, n = self._graph, self._graph.device.xp, self._graph.n_vertices
-        groups, warps = -(-n // GROUP), self._blocks * self._threads // WORD
-        n_words, capacity = groups * GROUP // WORD, -(-groups // warps) * GROUP
+        groups, warps = -(-n // GROUP_VERTICES), self._blocks * self._threads // WORD
+        n_words, capacity = groups * GROUP_VERTICES // WORD, -(-groups // warps) * GROUP_VERTICES
         pieces = n + graph.n_arcs // PIECE
         closed = xp.empty(n_words, dtype=xp.uint32)
         visited = xp.empty(SOURCE.constants["SNAPSHOTS"] * n_words, dtype=xp.uint32)

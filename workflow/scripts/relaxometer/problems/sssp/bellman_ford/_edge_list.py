@@ -16,11 +16,11 @@ from relaxometer.problems.sssp.phase_synchronous._phase_synchronous import over
 if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
 
-GROUP = 4
+GROUP_EDGES = 4
 """Edges that one thread reads with 128-bit loads; lists are padded to a multiple of it."""
 
 PIECE = 1 << 30
-"""Maximum number of edges per launch, a multiple of `GROUP`: kernels count them in 32 bits."""
+"""Maximum number of edges per launch, a multiple of `GROUP_EDGES`: kernels count them in 32 bits."""
 
 
 class EdgeList:
@@ -36,7 +36,7 @@ class EdgeList:
     ----------
     starts, ends : device array of shape (n_padded,), uint32
         Ends of each edge; the smaller one is the start if edges are relaxed both ways. Padded to a multiple
-        of `GROUP` with edges of weight zero from vertex 0 to itself, which change nothing.
+        of `GROUP_EDGES` with edges of weight zero from vertex 0 to itself, which change nothing.
     weights : device array of shape (n_padded,), float64, uint32 or uint64
         Words of the weights unless `weight_type` is float64.
     n_edges : int
@@ -109,11 +109,11 @@ class EdgeList:
         predecessor = self._graph.device.xp.full(self._graph.n_vertices, NO_PREDECESSOR, dtype=np.uint32)
         predecessor[source] = source
         self._overflow.fill(0)
-        self.launch(self._attach_tight, GROUP, distance, predecessor, self._overflow)
+        self.launch(self._attach_tight, GROUP_EDGES, distance, predecessor, self._overflow)
         joined = self._has_zero
         while joined:
             self._joined.fill(0)
-            self.launch(self._attach_by_zero, GROUP, distance, predecessor, self._joined)
+            self.launch(self._attach_by_zero, GROUP_EDGES, distance, predecessor, self._joined)
             joined = bool(self._graph.device.item(self._joined))
         return predecessor, bool(self._graph.device.item(self._overflow))
 
@@ -126,8 +126,8 @@ def _tiles(starts: Any, ends: Any, block: int, n_vertices: int) -> Any:
 
 
 def _padded(xp: Any, array: Any) -> Any:
-    """Append zeros up to a multiple of `GROUP` elements."""
-    return xp.concatenate([array, xp.zeros(-len(array) % GROUP, dtype=array.dtype)])
+    """Append zeros up to a multiple of `GROUP_EDGES` elements."""
+    return xp.concatenate([array, xp.zeros(-len(array) % GROUP_EDGES, dtype=array.dtype)])
 
 
 class EdgeSolver:

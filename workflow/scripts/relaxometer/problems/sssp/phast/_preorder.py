@@ -24,8 +24,8 @@ Words = npt.NDArray[np.uint32]
 STORED = 3
 """Arcs stored with a vertex: the one from its parent and two further ones."""
 
-GROUP = 4
-"""Arcs of a group."""
+RECORD_ARCS = 4
+"""Arcs of a further record of a vertex."""
 
 PADDING = 80
 """Records that may be loaded beyond the last one: five chunks of ``phast_many.cu``."""
@@ -99,10 +99,10 @@ def in_preorder(cch: Contraction) -> Preorder:
     rank = np.empty_like(position)
     rank[position] = np.arange(len(position))
     degrees = np.diff(cch.offsets)[rank]
-    n_groups = -(-np.maximum(degrees - STORED, 0) // GROUP)
+    n_groups = -(-np.maximum(degrees - STORED, 0) // RECORD_ARCS)
     first_record = np.concatenate([[0], np.cumsum(1 + n_groups)])
     arcs = cch.offsets, cch.up, depth
-    records = _fill(rank, *arcs, cch.downward, first_record, STORED, GROUP, WARP)
+    records = _fill(rank, *arcs, cch.downward, first_record, STORED, RECORD_ARCS, WARP)
     heads = records[first_record[:-1]]
     heads[:, 0] = cch.order[rank]
     heads[:, 1] = size[rank]

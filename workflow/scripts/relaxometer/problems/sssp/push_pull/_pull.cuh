@@ -39,14 +39,14 @@ __device__ __forceinline__ void keep_pulling(Search& s, bool chosen, u32 v)
     if (chosen) s.at.next[place] = v;
 }
 
-// A lane examines every GROUPth arc into v, lightest first, and stops at the first that is too heavy: no tail
-// is nearer than `bound`.
+// A lane examines the arcs into v that are GROUP_LANES apart, lightest first, and stops at the first that is
+// too heavy: no tail is nearer than `bound`.
 template <typename AnySearch>
 __device__ __forceinline__ Found examine_arcs(AnySearch& s, u32 v, u64 label, u64 bound)
 {
     Found found = {distance_of(label), static_cast<u32>(label), INFINITE};
     i64 end = s.into.offsets[v + 1];
-    for (i64 i = s.into.offsets[v] + lane() % GROUP; i < end; i += GROUP) {
+    for (i64 i = s.into.offsets[v] + lane() % GROUP_LANES; i < end; i += GROUP_LANES) {
         Arc arc = s.into.arcs[i];
         found.lightest = min(found.lightest, static_cast<u64>(weight_of(arc)));
         if (found.length != INFINITE && extended(bound, weight_of(arc)) >= found.length) break;
@@ -64,7 +64,7 @@ __device__ __forceinline__ Found examine_arcs(AnySearch& s, u32 v, u64 label, u6
 
 __device__ __forceinline__ Found best_of_group(Found found)
 {
-    for (u32 other = 1; other < GROUP; other *= 2) {
+    for (u32 other = 1; other < GROUP_LANES; other *= 2) {
         u64 length = __shfl_xor_sync(ALL_LANES, found.length, other);
         u32 parent = __shfl_xor_sync(ALL_LANES, found.parent, other);
         found.lightest = min(found.lightest, __shfl_xor_sync(ALL_LANES, found.lightest, other));
@@ -82,15 +82,15 @@ template <typename AnySearch>
 __device__ __forceinline__ void pull_frontier(AnySearch& s, u32 size, u64 bound, u64 floor)
 {
     u32 improved = 0;
-    for (u32 base = thread_id() / 32 * GROUPS_PER_WARP; base < size; base += thread_count() / GROUP) {
-        u32 index = base + lane() / GROUP;
+    for (u32 base = thread_id() / 32 * GROUPS_PER_WARP; base < size; base += thread_count() / GROUP_LANES) {
+        u32 index = base + lane() / GROUP_LANES;
         bool has_vertex = index < size;
         u32 v = has_vertex ? s.at.frontier[index] : 0;
         u64 label = has_vertex ? load_relaxed(&s.vertices.best[v]) : 0;
         Found found = {0, 0, INFINITE};
         if (has_vertex) found = examine_arcs(s, v, label, bound);
         found = best_of_group(found);
-        bool leads = has_vertex && lane() % GROUP == 0;
+        bool leads = has_vertex && lane() % GROUP_LANES == 0;
         bool nearer = leads && found.length < distance_of(label);
         if (nearer) {
             store_relaxed(&s.vertices.best[v], label_of(found.length, found.parent));

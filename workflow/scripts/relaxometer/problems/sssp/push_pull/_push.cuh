@@ -1,8 +1,8 @@
 // Pushing: a frontier relaxes those of its arcs that end within the bucket; see push_pull.cu.
 //
-// A vertex's window is the run of arcs from its cursor to the first one that leaves the bucket. GROUP lanes
-// push the window of a vertex of few arcs, a warp that of a vertex of many. A window longer than TASK_ARCS is
-// cut into tasks for all warps.
+// A vertex's window is the run of arcs from its cursor to the first one that leaves the bucket. GROUP_LANES
+// lanes push the window of a vertex of few arcs, a warp that of a vertex of many. A window longer than
+// TASK_ARCS is cut into tasks for all warps.
 //
 // The functions are templates over the search, since sssp_peers.cu of distributed/ pushes to the heads of one
 // GPU from tails of all. A search provides `tail_at`, `enqueue` and `arcs_of`.
@@ -172,16 +172,16 @@ __device__ __forceinline__ void push_many(AnySearch& s, const Tail& tail, bool r
     }
 }
 
-// GROUP lanes push the window of a vertex of few arcs. For whole warps.
+// GROUP_LANES lanes push the window of a vertex of few arcs. For whole warps.
 template <typename AnySearch>
 __device__ __forceinline__ void push_few(AnySearch& s, bool has_vertex, const Tail& tail, bool resumed)
 {
     u32 v = tail.vertex;
     i64 begin = has_vertex ? s.out.offsets[v] : 0, end = has_vertex ? s.out.offsets[v + 1] : 0;
-    i64 stop = end, i = begin + (has_vertex && resumed ? s.vertices.cursor[v] : 0) + lane() % GROUP;
+    i64 stop = end, i = begin + (has_vertex && resumed ? s.vertices.cursor[v] : 0) + lane() % GROUP_LANES;
     while (__any_sync(ALL_LANES, i < stop)) {
         Arc arcs[GROUP_ROUND];
-        for (u32 k = 0; k < GROUP_ROUND; ++k, i += GROUP) {
+        for (u32 k = 0; k < GROUP_ROUND; ++k, i += GROUP_LANES) {
             arcs[k] = i < stop ? s.out.arcs[i] : no_arc<Arc>();
             if (!is_missing(arcs[k]) && extended(tail.distance, weight_of(arcs[k])) >= s.at.limit) {
                 arcs[k] = no_arc<Arc>();
@@ -190,10 +190,10 @@ __device__ __forceinline__ void push_few(AnySearch& s, bool has_vertex, const Ta
         }
         relax(s, tail, arcs);
     }
-    for (u32 other = 1; other < GROUP; other *= 2) {
+    for (u32 other = 1; other < GROUP_LANES; other *= 2) {
         stop = min(stop, __shfl_xor_sync(ALL_LANES, stop, other));
     }
-    if (has_vertex && lane() % GROUP == 0) set_cursor(s, tail, begin, stop, end);
+    if (has_vertex && lane() % GROUP_LANES == 0) set_cursor(s, tail, begin, stop, end);
 }
 
 // Pushes the windows of the frontier, from the cursors if `resumed`, else from the first arcs.
@@ -204,7 +204,7 @@ __device__ __forceinline__ void push_frontier(Search& s, u32 few, u32 many, bool
         if (item < many) {
             push_many(s, tail_at(s, s.at.frontier[s.vertices.n - 1 - item]), resumed);
         } else {
-            u32 index = (item - many) * GROUPS_PER_WARP + lane() / GROUP;
+            u32 index = (item - many) * GROUPS_PER_WARP + lane() / GROUP_LANES;
             bool has_vertex = index < few;
             push_few(s, has_vertex, has_vertex ? tail_at(s, s.at.frontier[index]) : Tail{}, resumed);
         }

@@ -9,8 +9,8 @@
 
 namespace cg = cooperative_groups;
 
-__device__ const u32 GROUP = 4;  // lanes that share a vertex of few arcs
-__device__ const u32 GROUPS_PER_WARP = 32 / GROUP;
+__device__ const u32 GROUP_LANES = 4;  // lanes that share a vertex of few arcs
+__device__ const u32 GROUPS_PER_WARP = 32 / GROUP_LANES;
 
 __device__ const u64 INFINITE = NO_PATH;  // a length
 
