@@ -11,7 +11,7 @@ from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.bfs.certify import BfsCertifier
 from relaxometer.problems.bfs.tiled import tiled
-from relaxometer.problems.bfs.tiled._balls import EMPTY, RIM, Filler
+from relaxometer.problems.bfs.tiled._balls import NO_ENTRY, RIM, Filler
 from relaxometer.problems.sssp import _maps
 from relaxometer.problems.sssp.tiled._device_tiles import Cutter, DeviceTiling
 from relaxometer.problems.sssp.tiled._tiles import cut
@@ -46,7 +46,7 @@ def read_ball(balls, needs, tile, vertex):
         following = None
         for entry in balls.entries[tile, ball].tolist():
             index = entry & mask
-            if entry == EMPTY:
+            if entry == NO_ENTRY:
                 continue
             if index >= balls.capacity + needs.outside:
                 following = index - needs.outside

@@ -25,7 +25,7 @@ const u32 MAX_BITMAPS = 64;  // per launch
 const u32 DIGIT = 7;         // bits of a gap in a byte
 const u32 MORE = 0x80;       // marks a byte followed by another of the same gap
 const u32 MORE_IN_ALL = MORE * 0x01010101u;
-const u32 NONE = 0xffffffffu;
+const u32 NO_BIT = 0xffffffffu;
 
 struct Bitmaps {
     u64 addresses[MAX_BITMAPS];
@@ -53,14 +53,14 @@ __device__ __forceinline__ Slice slice_of_warp(u32 count)
 
 // Description of a run of words.
 struct Run {
-    u32 first;  // bit; NONE if no bit is set
+    u32 first;  // bit; NO_BIT if no bit is set
     u32 last;   // bit
     u32 bytes;  // of all gaps except that before the first bit
 };
 
 // Before a bitmap's first bit comes one at -1.
-__device__ const Run START = {0, NONE, 0};
-__device__ const Run NOTHING = {NONE, NONE, 0};
+__device__ const Run START = {0, NO_BIT, 0};
+__device__ const Run EMPTY_RUN = {NO_BIT, NO_BIT, 0};
 
 __device__ __forceinline__ u32 bytes_of(u32 gap)
 {
@@ -75,8 +75,8 @@ __device__ __forceinline__ u32 gap_between(u32 bit, u32 next)
 
 __device__ __forceinline__ Run join(const Run& before, const Run& behind)
 {
-    if (before.first == NONE) return behind;
-    if (behind.first == NONE) return before;
+    if (before.first == NO_BIT) return behind;
+    if (behind.first == NO_BIT) return before;
     u32 gap = gap_between(before.last, behind.first);
     return {before.first, behind.last, before.bytes + bytes_of(gap) + behind.bytes};
 }
@@ -144,13 +144,13 @@ struct Word {
 __device__ Run measure(const u32* words, Slice slice)
 {
     u32 lane = threadIdx.x % WARP;
-    Run run = NOTHING;
+    Run run = EMPTY_RUN;
     for (u32 begin = slice.begin; begin < slice.end; begin += WARP) {
         Word word(words, begin + lane, slice.end, run.last);
         if (word.occupied == 0) continue;
         u32 leader = __ffs(static_cast<int>(word.occupied)) - 1;
-        bool begins_run = run.first == NONE && lane == leader;
-        if (run.first == NONE) run.first = __shfl_sync(ALL_LANES, word.first_bit, leader);
+        bool begins_run = run.first == NO_BIT && lane == leader;
+        if (run.first == NO_BIT) run.first = __shfl_sync(ALL_LANES, word.first_bit, leader);
         if (word.bits != 0) run.bytes += word.bytes_behind_first() + (begins_run ? 0 : word.bytes_of_first());
         run.last = word.last_in_round;
     }
@@ -196,7 +196,7 @@ __device__ void join_parts(const Run* parts, Run* before, Run* all)
     if (blockIdx.x == 0 && lane == 0) *before = START;
     for (u32 begin = 0; begin < gridDim.x; begin += WARP) {
         u32 block = begin + lane;
-        Run through = join(known, join_lanes(block < gridDim.x ? parts[block] : NOTHING));
+        Run through = join(known, join_lanes(block < gridDim.x ? parts[block] : EMPTY_RUN));
         if (block + 1 == blockIdx.x) *before = through;
         known = run_of_lane(through, WARP - 1);
     }
@@ -222,7 +222,7 @@ extern "C" __global__ void __launch_bounds__(1024)
     if (lane == 0) runs[warp] = run;
     __syncthreads();
     if (warp == 0) {
-        Run through = join_lanes(lane < blockDim.x / WARP ? runs[lane] : NOTHING);
+        Run through = join_lanes(lane < blockDim.x / WARP ? runs[lane] : EMPTY_RUN);
         runs[lane] = through;
         if (lane == WARP - 1) parts[blockIdx.x] = through;
     }

@@ -10,9 +10,9 @@
 
 #include "device/constants.cuh"
 
-__device__ const u32 CLAIMED = 0xfffffffeu;
-__device__ const i64 LONG_LIST = 32;
-__device__ const i64 HUB = 4096;
+__device__ const u32 CLAIMED = 0xfffffffeu;  // replaces the number of a vertex that is about to get one
+__device__ const i64 LONG_LIST = 32;         // arcs from which a warp expands a list
+__device__ const i64 HUB_ARCS = 4096;        // from which the whole grid does
 
 struct Search {
     const i64* offsets;
@@ -48,7 +48,7 @@ __device__ __forceinline__ void expand(const Search& search, u32 begin, u32 end,
             first = search.offsets[u];
             last = search.offsets[u + 1];
         }
-        if (last - first >= HUB) {
+        if (last - first >= HUB_ARCS) {
             hubs[atomicAdd(n_hubs, 1u)] = from;
             last = first;
         } else if (last - first < LONG_LIST) {

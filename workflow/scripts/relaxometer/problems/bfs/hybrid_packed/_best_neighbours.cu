@@ -50,10 +50,10 @@ extern "C" __global__ void __launch_bounds__(256)
         }
         if (lane >= BEST) continue;
         u32 id = own == NO_RANK ? self : ids[own];
-        u32 packed = own < n_hubs ? HUB | own : id;
+        u32 packed = own < n_hubs ? IS_RANK | own : id;
         if (lane == 0) {
             best_ids[v] = id;
-            u32 row = (found > 1 ? MORE : 0) | (end - begin > BEST ? FURTHER : 0);
+            u32 row = (found > 1 ? HAS_OTHERS : 0) | (end - begin > BEST ? MAY_HAVE_FURTHER : 0);
             best[v] = packed | row | (rank[v] < n_hubs ? SELF_HUB : 0);
         } else {
             others[OTHERS * v + lane - 1] = packed;

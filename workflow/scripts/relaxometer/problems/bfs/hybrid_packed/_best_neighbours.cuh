@@ -10,14 +10,14 @@
 
 #include "device/constants.cuh"
 
-const u32 HUB = 1u << 31;  // the entry holds a rank, not an id
+const u32 IS_RANK = 1u << 31;  // the entry holds the rank of a hub, not an id
 
 // In the entry of the best neighbour:
-const u32 MORE = 1u << 30;      // the row has others
-const u32 SELF_HUB = 1u << 29;  // the vertex is a hub itself
-const u32 FURTHER = 1u << 28;   // the row may have more than those packed
+const u32 HAS_OTHERS = 1u << 30;        // the row has others
+const u32 SELF_HUB = 1u << 29;          // the vertex is a hub itself
+const u32 MAY_HAVE_FURTHER = 1u << 28;  // the row may have more than those packed
 
-const u32 PACKED_ID = FURTHER - 1;
+const u32 PACKED_ID = MAY_HAVE_FURTHER - 1;
 
 // Neighbours packed besides the best one.
 const u32 OTHERS = 4;

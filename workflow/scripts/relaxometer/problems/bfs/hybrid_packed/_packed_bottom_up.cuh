@@ -38,7 +38,7 @@ struct Visited {
     __device__ __forceinline__ bool contains_packed(u32 entry) const
     {
         u32 id = entry & PACKED_ID;
-        if (entry & HUB) return contains(hubs_now, id);  // in shared memory
+        if (entry & IS_RANK) return contains(hubs_now, id);  // in shared memory
         return contains(now, id);
     }
 };
@@ -132,7 +132,7 @@ __device__ __forceinline__ void scan_group(const Packed& search, const Visited& 
         u32 settled = __ballot_sync(ALL_LANES, hit);
         if (lane == j) next_word |= settled;
         bool missed = (open >> j & 1) && !hit;
-        bool has_more = best[j] & MORE;
+        bool has_more = best[j] & HAS_OTHERS;
         u32 only = __ballot_sync(ALL_LANES, missed && !has_more);
         u32 several = __ballot_sync(ALL_LANES, missed && has_more);
         u32 at = has_more ? lists->capacity - 1 - lists->n_several - __popc(several & below)
@@ -158,14 +158,14 @@ __device__ __forceinline__ u32 probe_others(const Packed& search, const Visited&
 #pragma unroll
     for (u32 k = OTHERS; k > 0; --k) {
         u32 rank = entries[k - 1] & PACKED_ID;
-        if ((entries[k - 1] & HUB) && contains(visited.hubs_now, rank)) hub = rank;
+        if ((entries[k - 1] & IS_RANK) && contains(visited.hubs_now, rank)) hub = rank;
     }
     if (hub != NO_PREDECESSOR) return read_only(&search.ids[hub]);
     u32 parent = NO_PREDECESSOR;
 #pragma unroll
     for (u32 k = OTHERS; k > 0; --k) {
         u32 id = entries[k - 1] & PACKED_ID;
-        if (!(entries[k - 1] & HUB) && contains(visited.now, id)) parent = id;
+        if (!(entries[k - 1] & IS_RANK) && contains(visited.now, id)) parent = id;
     }
     return parent;
 }
@@ -261,7 +261,8 @@ __device__ __forceinline__ u32 search_list(const Packed& search, const Visited& 
                 if (is_own) parent[j] = probe_others(search, visited, v);
                 tally->examined += is_own ? OTHERS : 0;
             } else {
-                parent[j] = search_row_of(search, visited, is_own && (best & FURTHER), v, &tally->examined);
+                parent[j] =
+                    search_row_of(search, visited, is_own && (best & MAY_HAVE_FURTHER), v, &tally->examined);
             }
         }
         // Lanes overwrite the list after all have read it.

@@ -533,11 +533,11 @@ __device__ void probe_tail(const Search& search, const Visited& visited, u32 cou
         u32 parent = NO_PREDECESSOR;
         if (own && visited.contains_packed(best)) {
             parent = read_only(&search.packed.best_ids[v]);
-        } else if (own && (best & MORE)) {
+        } else if (own && (best & HAS_OTHERS)) {
             parent = probe_others(search.packed, visited, v);
         }
         *examined += own;
-        bool further = own && (best & FURTHER) && parent == NO_PREDECESSOR;
+        bool further = own && (best & MAY_HAVE_FURTHER) && parent == NO_PREDECESSOR;
         if (__any_sync(ALL_LANES, further)) {
             u32 in_row = search_row_of(search.packed, visited, further, v, examined);
             if (further) parent = in_row;

@@ -149,7 +149,7 @@ struct Ball {
             ++radius;
         }
         for (u32 i = 0; i < balls.size; ++i) {
-            u32 entry = i < count ? list.get(i) : EMPTY;
+            u32 entry = i < count ? list.get(i) : NO_ENTRY;
             bool rim = i >= from && i < count && index(entry) < balls.capacity && !closed;
             list.set(i, rim ? entry | RIM : entry);
         }
@@ -177,7 +177,7 @@ __device__ void fill_further(const Map& map, const Balls& balls, u32 tile, u32 b
         u32 head = map.head(begin + vertex, row, k);
         list.set(place++, head & REMOTE ? outside++ : head | RIM);
     }
-    while (place < balls.size) list.set(place++, EMPTY);
+    while (place < balls.size) list.set(place++, NO_ENTRY);
 }
 
 // Writes the mail slots of the arcs by which a vertex leaves its tile.
@@ -215,7 +215,7 @@ extern "C" __global__ void __launch_bounds__(256)
         }
         write_slots(map, balls, begin + own, slots);
     } else {
-        for (u32 i = 0; i < balls.size; ++i) list.set(i, EMPTY);
+        for (u32 i = 0; i < balls.size; ++i) list.set(i, NO_ENTRY);
     }
     if (own < balls.outside && own >= balls.totals[tile].outside) slots[own] = 0;
     __syncthreads();

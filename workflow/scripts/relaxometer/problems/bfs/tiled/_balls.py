@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from relaxometer.problems.sssp.tiled._device_tiles import DeviceTiling
 
 SOURCE = read_source(Path(__file__).with_name("_balls.cu"))
-RIM, EMPTY = (SOURCE.constants[name] for name in ("RIM", "EMPTY"))
+RIM, NO_ENTRY = (SOURCE.constants[name] for name in ("RIM", "NO_ENTRY"))
 
 WORD_BITS = 16
 ENTRY_BYTES = 2
 
 MAX_INDICES = RIM - 1
-"""Balls of a tile and arcs that leave it, together; one index is left for `EMPTY`."""
+"""Balls of a tile and arcs that leave it, together; one index is left for `NO_ENTRY`."""
 
 BLOCK = 256
 """Threads per block that fill balls, as in the kernel's launch bounds."""
@@ -44,8 +44,8 @@ class Balls:
     entries : device array of shape (n_tiles, n_balls, size), uint16
         `RIM` or 0, hops - 1 in the next bits, and an index in the lowest `index_bits`. An index below
         `capacity` is a vertex of the tile, one of the next `outside` an arc that leaves the tile, and a
-        larger one, less `outside`, a ball. `EMPTY` fills up. Ball v is that of the tile's vertex v; further
-        balls begin at `capacity`.
+        larger one, less `outside`, a ball. `NO_ENTRY` fills up. Ball v is that of the tile's vertex v;
+        further balls begin at `capacity`.
     slots : device array of shape (n_tiles, outside), uint32
         Mail slots of the heads of arcs that leave a tile.
     capacity : int

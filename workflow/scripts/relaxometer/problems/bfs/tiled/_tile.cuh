@@ -6,9 +6,9 @@
 
 typedef unsigned short u16;
 
-const u32 QUEUE = 2048;     // entries per phase
-const u32 RIM = 0x8000u;    // see Balls in _balls.py, as for the next
-const u32 EMPTY = 0xffffu;  // fills up a ball
+const u32 QUEUE = 2048;        // entries per phase
+const u32 RIM = 0x8000u;       // see Balls in _balls.py, as for the next
+const u32 NO_ENTRY = 0xffffu;  // fills up a ball
 
 // A map cut into tiles and the balls of its vertices; see sssp/tiled/_device_tiles.py and _balls.py. Vertices
 // are numbered tile by tile.

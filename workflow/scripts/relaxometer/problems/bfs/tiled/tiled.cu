@@ -162,7 +162,7 @@ struct Search {
              begin += blockDim.x / WARP * per_warp) {
             u32 i = begin + (threadIdx.x % WARP >> tiling.ball_lanes);
             u32 v = ALL ? min(i, count - 1) : queue.entry(i);
-            u32 entry = k < tiling.ball_size ? tile.entry(v * tiling.ball_size + k) : EMPTY;
+            u32 entry = k < tiling.ball_size ? tile.entry(v * tiling.ball_size + k) : NO_ENTRY;
             // The lanes of a ball follow one level, although other warps lower it meanwhile.
             u32 level = load_relaxed(&tile.level[v]);
             level = __shfl_sync(ALL_LANES, level, threadIdx.x % WARP - k);
@@ -181,7 +181,7 @@ struct Search {
 
     __device__ bool leads_to_ball(u32 entry) const
     {
-        return entry != EMPTY && index_of(entry) >= tiling.capacity + tiling.outside;
+        return entry != NO_ENTRY && index_of(entry) >= tiling.capacity + tiling.outside;
     }
 
     // Lowers the level of an entry's vertex, or sends it, if `any`; by one thread. Returns whether the vertex

@@ -63,10 +63,10 @@ __global__ void relax_vector(u32 n, const Index* __restrict__ offsets, const u32
 }
 
 // Items of the merged list per thread; odd, so that neighbouring threads access different banks.
-const u32 ITEMS = 7;
+const u32 ITEMS_PER_THREAD = 7;
 const u32 THREADS = 256;
-const u32 TILE = ITEMS * THREADS;
-const u64 NOTHING = ~0ull;
+const u32 TILE_ITEMS = ITEMS_PER_THREAD * THREADS;
+const u64 NO_PAIR = ~0ull;
 
 // 64-bit lengths leave no bits for a tail; then the host finds predecessors at the end.
 __device__ __forceinline__ u64 packed(length_t length, u32 tail)
@@ -99,7 +99,7 @@ __device__ __forceinline__ u32 ends_before(u32 item, const u32* ends, u32 count)
     return low;
 }
 
-// One block per tile of TILE items; a tile begins in row tile_rows[tile]. Coalesced loads first put the
+// One block per tile of TILE_ITEMS items; a tile begins in row tile_rows[tile]. Coalesced loads first put the
 // lengths of the tile's arcs into shared memory. Then each thread goes through its own items, and atomic
 // minima combine rows that several threads share. The tile settles the rows that end in it, and puts its part
 // of the unfinished row into carry[tile].
@@ -110,14 +110,14 @@ __global__ void __launch_bounds__(THREADS)
                 const length_t* __restrict__ x, length_t* __restrict__ y, u32* __restrict__ predecessor,
                 u64* __restrict__ carry, u32 phase, u32* last_phase)
 {
-    __shared__ u64 pairs[TILE + 1];
-    __shared__ u32 ends[TILE];
+    __shared__ u64 pairs[TILE_ITEMS + 1];
+    __shared__ u32 ends[TILE_ITEMS];
     u32 tile = blockIdx.x;
     u32 first_row = tile_rows[tile];
     u32 rows = tile_rows[tile + 1] - first_row;
-    Index first_arc = static_cast<Index>(tile) * TILE - first_row;
+    Index first_arc = static_cast<Index>(tile) * TILE_ITEMS - first_row;
     Index arcs_left = offsets[n] - first_arc;
-    u32 arcs = arcs_left < TILE - rows ? static_cast<u32>(arcs_left) : TILE - rows;
+    u32 arcs = arcs_left < TILE_ITEMS - rows ? static_cast<u32>(arcs_left) : TILE_ITEMS - rows;
     u64* length_of = pairs;
     u64* best = pairs + arcs;  // of the rows that end here, then of the unfinished one
 #pragma unroll 4
@@ -127,14 +127,14 @@ __global__ void __launch_bounds__(THREADS)
     }
     for (u32 i = threadIdx.x; i <= rows; i += THREADS) {
         if (i < rows) ends[i] = static_cast<u32>(offsets[first_row + i + 1] - first_arc);
-        best[i] = NOTHING;
+        best[i] = NO_PAIR;
     }
     __syncthreads();
 
-    u32 item = min(threadIdx.x * ITEMS, rows + arcs);
-    u32 last_item = min(item + ITEMS, rows + arcs);
+    u32 item = min(threadIdx.x * ITEMS_PER_THREAD, rows + arcs);
+    u32 last_item = min(item + ITEMS_PER_THREAD, rows + arcs);
     u32 row = ends_before(item, ends, rows);
-    u64 nearest = NOTHING;
+    u64 nearest = NO_PAIR;
     bool whole = false;  // whether the row began in this thread
     for (; item < last_item; ++item) {
         u32 arc = item - row;
@@ -147,11 +147,11 @@ __global__ void __launch_bounds__(THREADS)
         } else {
             atomicMin(best + row, nearest);
         }
-        nearest = NOTHING;
+        nearest = NO_PAIR;
         whole = true;
         ++row;
     }
-    if (nearest != NOTHING) atomicMin(best + row, nearest);
+    if (nearest != NO_PAIR) atomicMin(best + row, nearest);
     __syncthreads();
 
     bool changed = false;
@@ -172,7 +172,7 @@ extern "C" __global__ void settle_carries(u32 tiles, u32 n, const u32* __restric
     bool changed = false;
     if (tile < tiles && (tile == 1 || tile_rows[tile - 1] != tile_rows[tile])) {
         u32 v = tile_rows[tile];
-        u64 least = NOTHING;
+        u64 least = NO_PAIR;
         for (; tile < tiles && tile_rows[tile] == v; ++tile) {
             least = min(least, carry[tile - 1]);
         }

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SOURCE = read_source(Path(__file__).with_name("spmv_csr.cu"))
 
-TILE: int = SOURCE.constants["TILE"]
+TILE_ITEMS: int = SOURCE.constants["TILE_ITEMS"]
 """Items per block of the merged list of arcs and ends of rows."""
 
 MIN_WIDE = 2**31
@@ -95,5 +95,5 @@ def _tile_rows(xp: Any, offsets: Any) -> Any:
     n = len(offsets) - 1
     ends = offsets[1:] + xp.arange(n)
     items = n + int(offsets[n])
-    begins = xp.arange(-(-items // TILE) + 1) * TILE
+    begins = xp.arange(-(-items // TILE_ITEMS) + 1) * TILE_ITEMS
     return xp.searchsorted(ends, begins).astype(np.uint32)

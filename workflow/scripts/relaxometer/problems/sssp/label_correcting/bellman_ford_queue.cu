@@ -29,8 +29,8 @@
 #include "_labels.cuh"
 
 __device__ const u32 BLOCK = 256;
-__device__ const u32 STAGE = 4 * BLOCK;  // arcs relaxed between two barriers
-__device__ const u32 EMPTY = 0xffffffffu;
+__device__ const u32 STAGE_ARCS = 4 * BLOCK;    // relaxed between two barriers
+__device__ const u32 EMPTY_SLOT = 0xffffffffu;  // of the pool
 
 // Places of the counters in `control`, each in its own cache line.
 const u32 HEAD = 0, TAIL = 16, WORK = 32, TAKEN = 48, RELAXED = 64, BUDGET = 80, CONTROL_WORDS = 96;
@@ -79,14 +79,14 @@ struct Pool {
     __device__ void publish(u64 ticket, u32 vertex) const
     {
         u32* slot = &slots[ticket & mask];
-        while (atomicCAS(slot, EMPTY, vertex) != EMPTY) __nanosleep(50);
+        while (atomicCAS(slot, EMPTY_SLOT, vertex) != EMPTY_SLOT) __nanosleep(50);
     }
 
     __device__ u32 fetch(u64 ticket) const
     {
         u32* slot = &slots[ticket & mask];
-        u32 vertex = EMPTY;
-        while ((vertex = atomicExch(slot, EMPTY)) == EMPTY) __nanosleep(50);
+        u32 vertex = EMPTY_SLOT;
+        while ((vertex = atomicExch(slot, EMPTY_SLOT)) == EMPTY_SLOT) __nanosleep(50);
         return vertex;
     }
 
@@ -166,7 +166,7 @@ __device__ u32 batch_from_queue(Queue& queue, u32 options, u32* batch)
     u32 size = queue.size;
     u32 window = size < BLOCK ? size : BLOCK;
     bool has_entry = threadIdx.x < window;
-    Entry entry = has_entry ? queue.at(threadIdx.x) : Entry{EMPTY, 0};
+    Entry entry = has_entry ? queue.at(threadIdx.x) : Entry{EMPTY_SLOT, 0};
     bool late = (options & LARGE_LABEL_LAST) && summed(entry.distance) * size > queue.sum;
     __syncthreads();  // the back of a full ring is where its front was
     if (has_entry && late) {
@@ -233,7 +233,7 @@ __device__ u64 relax_batch(Queue& queue, const Pool& pool, u32 options, const u3
     __shared__ length_t distances[BLOCK];
     __shared__ i64 first_arc[BLOCK];
     __shared__ u64 arcs_before[BLOCK];
-    __shared__ Entry stage[STAGE];
+    __shared__ Entry stage[STAGE_ARCS];
     __shared__ u32 staged;
     u64 degree = 0;
     if (threadIdx.x < count) {
@@ -245,10 +245,10 @@ __device__ u64 relax_batch(Queue& queue, const Pool& pool, u32 options, const u3
     u64 arcs;
     u64 before = block_exclusive_sum(degree, &arcs);
     if (threadIdx.x < count) arcs_before[threadIdx.x] = before;
-    for (u64 start = 0; start < arcs; start += STAGE) {
+    for (u64 start = 0; start < arcs; start += STAGE_ARCS) {
         if (threadIdx.x == 0) staged = 0;
         __syncthreads();
-        u64 end = arcs - start < STAGE ? arcs : start + STAGE;
+        u64 end = arcs - start < STAGE_ARCS ? arcs : start + STAGE_ARCS;
         for (u64 arc = start + threadIdx.x; arc < end; arc += BLOCK) {
             u32 k = last_not_above(arcs_before, count, arc);
             i64 i = first_arc[k] + static_cast<i64>(arc - arcs_before[k]);

@@ -25,8 +25,8 @@ SOURCE = read_source(Path(__file__).with_name("bellman_ford_queue.cu"))
 _WIDE_SOURCE = read_source(SOURCE.path, options=LENGTHS["uint32/uint64"].options)
 
 _CONSTANTS = SOURCE.constants
-EMPTY, HEAD, TAIL, WORK, TAKEN, RELAXED, BUDGET = (
-    _CONSTANTS[name] for name in ("EMPTY", "HEAD", "TAIL", "WORK", "TAKEN", "RELAXED", "BUDGET")
+EMPTY_SLOT, HEAD, TAIL, WORK, TAKEN, RELAXED, BUDGET = (
+    _CONSTANTS[name] for name in ("EMPTY_SLOT", "HEAD", "TAIL", "WORK", "TAKEN", "RELAXED", "BUDGET")
 )
 SLF, LLL = _CONSTANTS["SMALL_LABEL_FIRST"], _CONSTANTS["LARGE_LABEL_LAST"]
 OPTIONS = {"fifo": 0, "slf": SLF, "lll": LLL, "slf-lll": SLF | LLL}
@@ -95,7 +95,7 @@ class Solver:
         slots = 1 << max(graph.n_vertices - 1, 1).bit_length()
         self._control = device.xp.zeros(_CONSTANTS["CONTROL_WORDS"], dtype=np.uint64)
         _, Va, Ea, Wa = graph.csr
-        self._slots = device.xp.full(slots, EMPTY, dtype=np.uint32)
+        self._slots = device.xp.full(slots, EMPTY_SLOT, dtype=np.uint32)
         pool = self._slots, np.uint32(slots - 1), self._control
         self._cycles = NegativeCycles(graph) if graph.lengths.is_signed else None
         order = map(np.uint32, (parameters.capacity, parameters.keep, OPTIONS[parameters.order]))
@@ -138,7 +138,7 @@ class Solver:
         while len(waiting := xp.flatnonzero(labels & np.uint64(WAITS))):
             if more > TURNS * self._graph.n_vertices and watch.sees_cycle():
                 break
-            self._slots.fill(EMPTY)
+            self._slots.fill(EMPTY_SLOT)
             self._slots[: len(waiting)] = waiting
             control[HEAD] = 0
             control[TAIL] = control[WORK] = len(waiting)

@@ -29,8 +29,8 @@
 namespace cg = cooperative_groups;
 
 __device__ const u32 BLOCK = 256;
-__device__ const u32 NONE = 0xffffffffu;  // no bucket
-__device__ const u32 NEARBY = 1024;       // elements of a prefix sum kept in shared memory
+__device__ const u32 NO_BUCKET = 0xffffffffu;
+__device__ const u32 NEARBY = 1024;  // elements of a prefix sum kept in shared memory
 
 // Places in `control`: the bucket being emptied, the lowest bucket found, the sizes of the light lists of two
 // alternating phases, those of the heavy list of the bucket, and counts of the search.
@@ -81,12 +81,12 @@ struct Problem {
 // Puts the lowest bucket that holds a vertex into control[NEXT].
 __device__ void find_bucket(const Problem& p)
 {
-    u32 lowest = NONE;
+    u32 lowest = NO_BUCKET;
     for (u32 v = thread_id(); v < p.n; v += thread_count()) {
         if (p.buckets[v] < lowest) lowest = p.buckets[v];
     }
     lowest = __reduce_min_sync(ALL_LANES, lowest);
-    if (threadIdx.x % WARP == 0 && lowest != NONE) atomicMin(&p.control[NEXT], static_cast<u64>(lowest));
+    if (threadIdx.x % WARP == 0 && lowest != NO_BUCKET) atomicMin(&p.control[NEXT], static_cast<u64>(lowest));
 }
 
 // The last bucket takes all that is farther.
@@ -96,7 +96,7 @@ __device__ u32 bucket_of(length_t distance, weight_t delta)
     return whole_buckets(as_number(distance) / as_number(delta));
 #else
     length_t buckets = distance / delta;
-    return static_cast<u32>(WIDE_LENGTHS ? min(buckets, static_cast<length_t>(NONE - 1)) : buckets);
+    return static_cast<u32>(WIDE_LENGTHS ? min(buckets, static_cast<length_t>(NO_BUCKET - 1)) : buckets);
 #endif
 }
 
@@ -113,7 +113,7 @@ __device__ void empty_bucket(const Problem& p, const i64* Va, const i64* light_e
         u64 light_arcs = 0;
         u64 heavy_arcs = 0;
         if (here) {
-            p.buckets[v] = NONE;
+            p.buckets[v] = NO_BUCKET;
             distance = take(&p.labels[v]);
             light_arcs = static_cast<u64>(light_end[v] - Va[v]);
             if (p.last_bucket[v] != bucket) heavy_arcs = static_cast<u64>(Va[v + 1] - light_end[v]);
@@ -142,9 +142,9 @@ __device__ void relax(const Problem& p, List list, u64 sizes, const i64* first_a
         u32 k = last_not_above(arcs_before, count, request);
         u32 u = list.vertices[k];
 #if defined(FLOAT_LENGTHS)
-        if (list.distances == nullptr) store_relaxed(&p.last_bucket[u], NONE);
+        if (list.distances == nullptr) store_relaxed(&p.last_bucket[u], NO_BUCKET);
 #else
-        if (WIDE_LENGTHS && list.distances == nullptr) store_relaxed(&p.last_bucket[u], NONE);
+        if (WIDE_LENGTHS && list.distances == nullptr) store_relaxed(&p.last_bucket[u], NO_BUCKET);
 #endif
         length_t distance =
             list.distances == nullptr ? distance_of(load_relaxed(&p.labels[u])) : list.distances[k];
@@ -158,8 +158,8 @@ __device__ void relax(const Problem& p, List list, u64 sizes, const i64* first_a
 }
 
 // Runs at most `phases` phases. Before the first launch the source waits in bucket 0, control[CURRENT] and
-// control[NEXT] are NONE, and the rest of `control` is zero. A later launch continues the search. The light
-// arcs of each vertex come first. The graph is not in the struct: only loads through `__restrict__`
+// control[NEXT] are NO_BUCKET, and the rest of `control` is zero. A later launch continues the search. The
+// light arcs of each vertex come first. The graph is not in the struct: only loads through `__restrict__`
 // parameters may move above atomics.
 extern "C" __global__ void delta_stepping(const __grid_constant__ Problem p, const i64* __restrict__ Va,
                                           const u32* __restrict__ Ea, const weight_t* __restrict__ Wa,
@@ -174,12 +174,12 @@ extern "C" __global__ void delta_stepping(const __grid_constant__ Problem p, con
     u64 relaxed = 0;
     u32 turn = 0;
     while (done < last) {
-        if (bucket == NONE) {
+        if (bucket == NO_BUCKET) {
             if (first_thread) control[HEAVY] = 0;
             find_bucket(p);
             grid.sync();
             bucket = static_cast<u32>(control[NEXT]);
-            if (bucket == NONE) break;
+            if (bucket == NO_BUCKET) break;
         }
         turn = 1 - turn;
         empty_bucket(p, Va, light_end, bucket, &control[LIGHT + turn]);
@@ -187,13 +187,13 @@ extern "C" __global__ void delta_stepping(const __grid_constant__ Problem p, con
         bool is_light = control[LIGHT + turn] != 0;
         u64 sizes = is_light ? control[LIGHT + turn] : control[HEAVY];
         if (first_thread) {
-            control[NEXT] = NONE;
+            control[NEXT] = NO_BUCKET;
             control[LIGHT + 1 - turn] = 0;
         }
         relax(p, is_light ? p.light : p.heavy, sizes, is_light ? Va : light_end, Ea, Wa);
         if (sizes != 0) ++done;
         relaxed += sizes & ARCS;
-        if (!is_light) bucket = NONE;
+        if (!is_light) bucket = NO_BUCKET;
         grid.sync();
     }
     if (first_thread) {

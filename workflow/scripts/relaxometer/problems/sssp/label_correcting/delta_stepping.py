@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 SOURCE = read_source(Path(__file__).with_name("delta_stepping.cu"))
 
-NONE, CURRENT, NEXT, PHASES, RELAXED, FINISHED, CONTROL_WORDS, ARC_BITS = (
+NO_BUCKET, CURRENT, NEXT, PHASES, RELAXED, FINISHED, CONTROL_WORDS, ARC_BITS = (
     SOURCE.constants[name]
-    for name in ("NONE", "CURRENT", "NEXT", "PHASES", "RELAXED", "FINISHED", "CONTROL_WORDS", "ARC_BITS")
+    for name in ("NO_BUCKET", "CURRENT", "NEXT", "PHASES", "RELAXED", "FINISHED", "CONTROL_WORDS", "ARC_BITS")
 )
 
 VERTICES_PER_THREAD = 4
@@ -118,11 +118,11 @@ class Solver:
         Phases count, light and heavy alike, if they have arcs to relax.
         """
         self._labels.start(source)
-        self._buckets.fill(NONE)
+        self._buckets.fill(NO_BUCKET)
         self._buckets[source] = 0
-        self._last_bucket.fill(NONE)
+        self._last_bucket.fill(NO_BUCKET)
         self._control.fill(0)
-        self._control[CURRENT : NEXT + 1] = NONE
+        self._control[CURRENT : NEXT + 1] = NO_BUCKET
         if phases is None:
             self._delta_stepping(phases=NO_LIMIT)
         else:
@@ -144,7 +144,7 @@ class Solver:
             if control[PHASES] > before[PHASES]:
                 updated = int((self._labels.distances != distances).sum())
                 relaxed = int(control[RELAXED] - before[RELAXED])
-                mode = "heavy" if control[CURRENT] == NONE else "light"
+                mode = "heavy" if control[CURRENT] == NO_BUCKET else "light"
                 phases.append(Phase(mode, updated, relaxed, elapsed_ms))
 
     def _split(self) -> tuple[Any, Any, Any]:

@@ -9,7 +9,7 @@
 #include "_piles.cuh"
 
 const u32 ROUND = WIDE_LENGTHS ? 2 : 4;  // arcs that a lane has in flight; 4 of 64 bits would spill registers
-const u32 STAGE = 2 * QUEUE;             // entries that a block collects, in the memory of its queue
+const u32 STAGE_ENTRIES = 2 * QUEUE;     // that a block collects, in the memory of its queue
 
 struct Stage {
     u32 count;
@@ -38,7 +38,7 @@ struct GridPhase : Search<GridPhase> {
     __device__ void push(const Entry& entry)
     {
         u32 place = atomicAdd(&stage.count, 1u);
-        if (place < STAGE) {
+        if (place < STAGE_ENTRIES) {
             queue[place] = entry;
             return;
         }
@@ -69,7 +69,7 @@ struct GridPhase : Search<GridPhase> {
             log.count(state.at.phase, stage.expanded, stage.relaxed);
             stage.expanded = stage.relaxed = 0;
         }
-        u32 count = min(stage.count, STAGE);
+        u32 count = min(stage.count, STAGE_ENTRIES);
         if (count == 0) return;
         if (threadIdx.x < COUNTERS) stage.places[threadIdx.x] = 0;
         if (threadIdx.x == 0) stage.least = NO_PATH;
@@ -215,7 +215,7 @@ struct GridPhase : Search<GridPhase> {
                 Entry entry = entries[i];
                 if (is_fresh(entry)) push(entry);
             }
-            if (++rounds * blockDim.x == STAGE) {
+            if (++rounds * blockDim.x == STAGE_ENTRIES) {
                 flush();
                 __syncthreads();
                 rounds = 0;

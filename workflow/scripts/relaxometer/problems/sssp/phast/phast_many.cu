@@ -164,9 +164,9 @@ __device__ __forceinline__ void store_once(Labels<2>* address, const Labels<2>& 
     __stcs(reinterpret_cast<uint2*>(address), make_uint2(labels.of[0], labels.of[1]));
 }
 
-const u32 CHUNK = 16;  // records that a warp copies together, 16 bytes per lane
-const u32 CHUNKS = 4;  // in the ring
-const u32 RING = CHUNKS * CHUNK;
+const u32 CHUNK_RECORDS = 16;  // that a warp copies together, 16 bytes per lane
+const u32 CHUNKS = 4;          // in the ring
+const u32 RING = CHUNKS * CHUNK_RECORDS;
 
 // Copies 16 bytes to shared memory without waiting. Every copy is a group of its own.
 __device__ __forceinline__ void copy_ahead(uint4* to, const uint4* from)
@@ -216,9 +216,9 @@ struct Records {
     // At the beginning of a chunk, the one before it is used up.
     __device__ __forceinline__ void advance()
     {
-        if (place % CHUNK == 0) {
+        if (place % CHUNK_RECORDS == 0) {
             __syncwarp();
-            copy_chunk((place / CHUNK + CHUNKS - 1) % CHUNKS);
+            copy_chunk((place / CHUNK_RECORDS + CHUNKS - 1) % CHUNKS);
             wait_for_copies<CHUNKS - 1>();
             __syncwarp();
         }

@@ -6,7 +6,7 @@
 #include "device/block_sum.cuh"
 #include "problems/sssp/_weights.cuh"
 
-__device__ const u32 CHUNK = 512;  // consecutive arcs of a warp
+__device__ const u32 CHUNK_ARCS = 512;  // consecutive ones that a warp takes
 
 // The finalizer of SplitMix64: Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators",
 // OOPSLA 2014.
@@ -32,13 +32,14 @@ __device__ __forceinline__ u32 row_of(const i64* offsets, u32 low, u32 high, i64
     return low;
 }
 
-// Calls `visit` with each arc and its tail. Hubs are divided: a warp takes CHUNK arcs, whatever their rows.
+// Calls `visit` with each arc and its tail. Hubs are divided: a warp takes CHUNK_ARCS arcs, whatever their
+// rows.
 template <typename Visit>
 __device__ __forceinline__ void for_each_arc(u32 n, i64 n_arcs, const i64* offsets, Visit visit)
 {
-    for (i64 begin = static_cast<i64>(thread_id() / WARP) * CHUNK; begin < n_arcs;
-         begin += static_cast<i64>(thread_count() / WARP) * CHUNK) {
-        i64 end = min(begin + static_cast<i64>(CHUNK), n_arcs);
+    for (i64 begin = static_cast<i64>(thread_id() / WARP) * CHUNK_ARCS; begin < n_arcs;
+         begin += static_cast<i64>(thread_count() / WARP) * CHUNK_ARCS) {
+        i64 end = min(begin + static_cast<i64>(CHUNK_ARCS), n_arcs);
         u32 row = row_of(offsets, 0, n, begin);
         u32 high = row_of(offsets, row, n, end - 1) + 1;
         for (i64 i = begin + threadIdx.x % WARP; i < end; i += WARP) {

@@ -21,7 +21,7 @@ struct Tiling {
     Arc* arcs;
 };
 
-const u32 CHUNK = 128;  // vertices that a warp scans; in global memory they share a bound of what waits
+const u32 CHUNK_VERTICES = 128;  // that a warp scans; in global memory they share a bound of what waits
 
 struct Settings {
     u32 capacity;        // vertices of the largest tile
@@ -190,7 +190,7 @@ struct Tile {
 
     __device__ u32 chunks() const
     {
-        return (size + CHUNK - 1) / CHUNK;
+        return (size + CHUNK_VERTICES - 1) / CHUNK_VERTICES;
     }
 
     __device__ void initialize(u32 source_place)
@@ -202,7 +202,7 @@ struct Tile {
             distance[v] = begin + v == source_place ? 0 : NO_PATH;
             expanded_at[v] = NO_PATH;
         }
-        u32 of_source = source_place - begin < size ? (source_place - begin) / CHUNK : chunks();
+        u32 of_source = source_place - begin < size ? (source_place - begin) / CHUNK_VERTICES : chunks();
         for (u32 c = threadIdx.x; BOUNDED && c < chunks(); c += blockDim.x) {
             bounds[c] = c == of_source ? 0 : NO_PATH;
         }
@@ -230,7 +230,7 @@ struct Tile {
     // Notes that a vertex waits and is not queued.
     __device__ void note(u32 v, length_t length)
     {
-        if (BOUNDED) atomicMin(&bounds[v / CHUNK], length);
+        if (BOUNDED) atomicMin(&bounds[v / CHUNK_VERTICES], length);
     }
 
     // The thread's share of the least waiting distance; a lower bound of it if `BOUNDED`.

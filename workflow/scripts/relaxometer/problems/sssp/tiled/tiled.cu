@@ -258,8 +258,8 @@ struct Search {
             if (!tile.may_wait(c, threshold)) continue;
             length_t least = NO_PATH;
 #pragma unroll
-            for (u32 k = 0; k < CHUNK / WARP; ++k) {
-                u32 v = c * CHUNK + k * WARP + lane;
+            for (u32 k = 0; k < CHUNK_VERTICES / WARP; ++k) {
+                u32 v = c * CHUNK_VERTICES + k * WARP + lane;
                 length_t length = v < tile.size ? tile.waiting(v) : NO_PATH;
                 if (length >= threshold || !near.push_now(v, length)) least = min(least, length);
             }

@@ -35,7 +35,7 @@ NONE = np.uint32(0)
 """For what is set later."""
 
 QUEUE_BYTES = 2 * 8 * SOURCE.constants["QUEUE"]
-CHUNK = SOURCE.constants["CHUNK"]
+CHUNK_VERTICES = SOURCE.constants["CHUNK_VERTICES"]
 VERTEX_BYTES = 8
 ARC_BYTES = 8 * FIRST
 """Shared memory for the queue and, per vertex, for two words and, if they fit, the first arcs.
@@ -297,7 +297,7 @@ def _bytes_in_shared(largest: int, lengths: Lengths) -> int:
 
 def _bytes_in_global(largest: int, lengths: Lengths) -> int:
     """Return the shared memory for the queue and the bounds of a tile in global memory."""
-    return (QUEUE_BYTES + 4 * -(-largest // CHUNK)) * lengths.word.itemsize // 4
+    return (QUEUE_BYTES + 4 * -(-largest // CHUNK_VERTICES)) * lengths.word.itemsize // 4
 
 
 def _widths(facts: Facts, parameters: Parameters, lengths: Lengths, *, in_shared: bool) -> tuple[Any, Any]:
