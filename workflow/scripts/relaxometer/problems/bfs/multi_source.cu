@@ -424,7 +424,8 @@ __device__ __forceinline__ u64 first_of_warp(u64 value)
     return lane ? value & ~below : value;
 }
 
-// The same by a whole warp: all lanes pass the same vertex, and the row from `begin` to `end`.
+// Like collect_row, but a whole warp reads one row, from `begin` to `end`: all lanes pass the same vertex and
+// get the same answer.
 template <bool WANTED>
 __device__ __forceinline__ u64 collect_by_warp(const Search& search, const Predecessors<WANTED>& predecessors,
                                                const u64* seen, u32 v, i64 begin, i64 end, u64 needed,

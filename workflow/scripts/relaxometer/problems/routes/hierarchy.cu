@@ -199,8 +199,8 @@ __device__ __forceinline__ Found<Label> answer(const Hierarchy& hierarchy, const
 struct Shortcuts {
     const u32* high;    // by arc: the rank of its upper end
     const uint2* arcs;  // how many arcs of the graph are behind it, and the vertex at its end
-    // Of more than one: an arc that is followed downward, one that is followed upward, how many arcs of the
-    // graph are behind the former, and the vertex between them.
+    // Of an arc with more than one behind it: its two parts, the first followed downward and the second
+    // upward, how many arcs of the graph are behind the first, and the vertex between them.
     const uint4* parts;
 };
 

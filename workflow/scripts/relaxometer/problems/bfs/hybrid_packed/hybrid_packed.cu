@@ -128,7 +128,7 @@ struct State {
     Lists lists;
 };
 
-// A frontier whose rows a block has cut itself: where the pieces of each begin.
+// A frontier so small that every block cuts its rows itself, and knows where the pieces of each row begin.
 struct SmallFrontier {
     const u32* ids;
     u32 count;
@@ -213,7 +213,7 @@ __device__ __forceinline__ void expand(const Search& search, const State& state,
     append(heads, fresh, search.frontier(state.depth + 1), length);
 }
 
-// Cuts the rows of a small frontier, of which each thread has a vertex; those it does not count have no
+// Cuts the rows of a small frontier, one vertex per thread. A thread that does not count its vertex makes no
 // pieces.
 __device__ void cut_in_block(const Search& search, const u32* ids, u32 count, bool counts, u64 degree,
                              SmallFrontier* small)
@@ -253,7 +253,7 @@ __device__ void start(const Search& search, const Answer& answer, u32 source, St
         mark(v);
         if (blockIdx.x == 0) answer.settle(v, source);
     }
-    const u32 bits = 16;
+    const u32 bits = 16;  // hold the number of vertices, at most one per thread
     u64 sums = 0;
     block_exclusive_sum(arcs << bits | counts, &sums);
     state->vertices = static_cast<u32>(sums & ((1u << bits) - 1));
@@ -546,7 +546,8 @@ __device__ void probe_tail(const Search& search, const Visited& visited, u32 cou
     }
 }
 
-// Stores what the block has found and takes it off the tail; returns how many vertices that are in the block.
+// Stores what the block has found and takes it off the tail. Returns the number of vertices found, the same
+// in all threads of the block.
 __device__ u32 settle_tail(const Search& search, const State& state, const Answer& answer, u32 count,
                            u32* hubs)
 {

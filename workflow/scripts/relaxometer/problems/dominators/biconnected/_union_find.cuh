@@ -22,8 +22,8 @@ __device__ __forceinline__ u32 find_root(u32* link, u32 v)
     }
 }
 
-// Unites the components of `a` and `b`. Returns the root that is one no longer, UNREACHED if they were
-// united.
+// Unites the components of `a` and `b`. Returns the root that this has linked to another, or UNREACHED if the
+// two were one component already.
 __device__ __forceinline__ u32 unite(u32* link, u32 a, u32 b)
 {
     a = find_root(link, a);
@@ -39,7 +39,7 @@ __device__ __forceinline__ u32 unite(u32* link, u32 a, u32 b)
     return UNREACHED;
 }
 
-// The same where most ends have the same link above them, whose root need not be read.
+// The same for pairs that mostly share the link above them, so that no root need be looked for.
 __device__ __forceinline__ void unite_if_apart(u32* link, u32 a, u32 b)
 {
     if (load_relaxed(&link[a]) != load_relaxed(&link[b])) unite(link, a, b);

@@ -30,7 +30,7 @@
 
 const u32 FANOUT = 4;
 
-// The clock is read at the begin and after each.
+// The clock is read at the start and after each.
 enum Stage { CONNECT, TOUR, RANK, PLACE, EXTREMES, FENCES, JOIN, ANSWER };
 const u32 STAGES = 8;
 static_assert(STAGES == ANSWER + 1, "one place for each stage");
@@ -320,7 +320,7 @@ extern "C" __global__ void __launch_bounds__(512, 3)
     stamp(times, ANSWER);
 }
 
-// Counts for every vertex the arcs at it that have no reverse, and all of them; both are zeros at the begin.
+// Counts the arcs without a reverse, at each vertex and in all; both counts are zeros before.
 // Heads ascend within a vertex.
 extern "C" __global__ void count_one_way(u64 n_arcs, const i64* __restrict__ offsets,
                                          const u32* __restrict__ tails, const u32* __restrict__ heads,

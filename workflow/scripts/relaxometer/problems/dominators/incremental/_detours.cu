@@ -82,8 +82,7 @@ __device__ void enter_goal(const Part& part, const Into& into, u32 v)
 }
 
 // Enters the goals: u and its nearest dominators, MAX_CLIMB in all, and the immediate one of w, which is on
-// every path to w.
-// Returns false if w dominates u; then no path to another vertex needs the arc.
+// every path to w. Returns false if w dominates u; then no path to another vertex needs the arc.
 __device__ bool enter_goals(const Part& part, const Into& into, const Known& known, u32 from, u32 to)
 {
     u32 top = known.idom[to];

@@ -162,7 +162,7 @@ __global__ void __launch_bounds__(THREADS)
     report_change(changed, phase, last_phase);
 }
 
-// Combines the rows that several tiles share. The thread of the first tile after the row's begin takes the
+// Combines the rows that several tiles share. The thread of the first tile after the row begins takes the
 // carries of all tiles before the row's end; the tile of the end has settled the row with its own part.
 extern "C" __global__ void settle_carries(u32 tiles, u32 n, const u32* __restrict__ tile_rows,
                                           const u64* __restrict__ carry, length_t* __restrict__ y,

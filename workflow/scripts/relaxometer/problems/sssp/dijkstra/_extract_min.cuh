@@ -9,7 +9,7 @@
 
 #include "device/constants.cuh"
 
-__device__ const u32 NOTHING = 0xffffffffu;
+__device__ const u32 NOTHING = 0xffffffffu;  // value and position of no minimum; no value is larger
 
 struct Minimum {
     u32 value;

@@ -89,7 +89,7 @@ struct BlockSearch : Search<BlockSearch> {
     __device__ uint2 rest_of(const Entry& entry) const
     {
         uint2 row = read_only(&graph.rows[entry.vertex]);
-        if (entry.piece == 0) return make_uint2(row.x + 3, row.y);
+        if (entry.piece == 0) return make_uint2(row.x + FIRST - 1, row.y);
         u32 begin = row.x + entry.piece * PIECE;
         return make_uint2(begin, min(row.y, begin + PIECE));
     }

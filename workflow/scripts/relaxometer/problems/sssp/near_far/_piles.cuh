@@ -51,9 +51,9 @@ struct Tree {
 // Piles are known by their counters: near ones, two beyond the slots, and the slots. Near piles have three
 // counters, one to read, one to fill and one to clear, but only two piles.
 const u32 SLOTS = 32;
-const u32 NEAR = 0;
-const u32 BEYOND = 3;
-const u32 SLOT = 5;
+const u32 NEAR = 0;    // the first of three counters, for two piles
+const u32 BEYOND = 3;  // of two
+const u32 SLOT = 5;    // of SLOTS
 const u32 COUNTERS = SLOT + SLOTS;
 const u32 PILES = 4 + SLOTS;
 

@@ -8,7 +8,7 @@
 //     cells in shared memory, give each two coordinates; the order is that of a Hilbert curve through these.
 //     Distances from landmarks as coordinates: Goldberg and Harrelson, "Computing the Shortest Path: A*
 //     Search Meets Graph Theory", SODA 2005, use them as bounds.
-//   - place_vertices: a vertex's position is the begin of its cell and its rank there, in the order of
+//   - place_vertices: a vertex's position is where its cell begins plus its rank there, in the order of
 //     growth. Vertices that no cell reached come last.
 //
 // Which cell takes a vertex depends on the blocks' pace, so the order differs from run to run. A full
