@@ -25,7 +25,7 @@ static_assert(COUNTS == PIECES + 1 && TOLD == ARCS + 1, "as in Count");
 
 // A level of an instrumented run. `searched_ns` is when this rank's first block had searched and sent, and
 // `end_ns` when it had passed the barrier.
-struct Entry {
+struct LevelRecord {
     u64 is_top_down;
     u64 found;
     u64 examined;
@@ -200,7 +200,7 @@ __device__ void settle_found(const Search& search, u32 depth, u32* __restrict__ 
     __syncwarp();
 }
 
-__device__ void record(Entry* entry, bool is_top_down, u64 found, u64 begin_ns, u64 searched_ns,
+__device__ void record(LevelRecord* entry, bool is_top_down, u64 found, u64 begin_ns, u64 searched_ns,
                        const u64* counts)
 {
     entry->is_top_down = is_top_down;
@@ -215,7 +215,7 @@ __device__ void record(Entry* entry, bool is_top_down, u64 found, u64 begin_ns, 
 // The search, a cooperative launch on every rank. `log` is null, or has an entry for each level.
 extern "C" __global__ void __launch_bounds__(512, 2)
     hybrid_peers(const __grid_constant__ Search search, u32 source, u32 own_source, u32* level,
-                 u32* predecessor, u32* rounds, Entry* log)
+                 u32* predecessor, u32* rounds, LevelRecord* log)
 {
     cg::grid_group grid = cg::this_grid();
     const Peers& peers = search.peers;

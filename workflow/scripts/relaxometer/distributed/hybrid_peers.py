@@ -109,7 +109,7 @@ class Solver:
         answer = self._run(source, None)
         if levels is None:
             return answer
-        entry = SOURCE.layout("Entry").dtype
+        entry = SOURCE.layout("LevelRecord").dtype
         log = self._ranks.device.xp.zeros(answer.phases * entry.itemsize // 8, dtype=np.uint64)
         answer = self._run(source, log)
         self._record(self._ranks.device.asnumpy(log).view(entry), levels)

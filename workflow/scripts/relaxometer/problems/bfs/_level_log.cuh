@@ -5,7 +5,7 @@
 #include "device/clock.cuh"
 
 // A level; the last entry has only the time at the end.
-struct Entry {
+struct LevelRecord {
     u64 is_top_down;
     u64 found;
     u64 examined;
@@ -13,7 +13,7 @@ struct Entry {
 };
 
 // Completes the entry of a level, and begins the next one.
-__device__ void record(Entry* entry, bool is_top_down, u64 found, u64 examined)
+__device__ void record(LevelRecord* entry, bool is_top_down, u64 found, u64 examined)
 {
     entry->is_top_down = is_top_down;
     entry->found = found;

@@ -53,7 +53,7 @@ def logged_levels(entries: npt.NDArray[Any]) -> list[Phase]:
 
     Parameters
     ----------
-    entries : ndarray of shape (n_levels + 1,), ``Entry`` of the kernel's file
+    entries : ndarray of shape (n_levels + 1,), ``LevelRecord`` of the kernel's file
         The last one has only the time at the end.
     """
     times_ms = np.diff(entries["begin_ns"].astype(np.int64)) / 1e6

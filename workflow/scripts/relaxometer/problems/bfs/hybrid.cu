@@ -176,7 +176,7 @@ __device__ void bottom_up(const Search& search, const Answer& answer, u32 depth,
 // The search. `log` is null, or has an entry for each level and one more.
 extern "C" __global__ void __launch_bounds__(512, 2)
     hybrid(const __grid_constant__ Search search, u32 source, u32* level, u32* predecessor, u32* rounds,
-           Entry* log)
+           LevelRecord* log)
 {
     cg::grid_group grid = cg::this_grid();
     Answer answer = {level, predecessor};

@@ -96,7 +96,7 @@ class Solver:
             counts=xp.empty(3 * SOURCE.constants["COUNTS"], dtype=xp.uint64),
         )
         launch = kernel.bind(blocks, BLOCK, (search, np.uint32(0), None, None, None, None))
-        self._search = OneLaunch(graph, launch, SOURCE.layout("Entry").dtype)
+        self._search = OneLaunch(graph, launch, SOURCE.layout("LevelRecord").dtype)
 
     @property
     def resolved(self) -> dict[str, Any]:

@@ -587,7 +587,7 @@ __device__ __forceinline__ u64 level_bottom_up(const cg::grid_group& grid, const
 // or UNREACHED if there are too few planes, and the visited words that are the last, 0 or 1.
 template <bool WANTED>
 __device__ void search_all(const Search& search, const u32* sources, u32 n_sources, u32* rows, u32* result,
-                           Entry* log)
+                           LevelRecord* log)
 {
     cg::grid_group grid = cg::this_grid();
     Predecessors<WANTED> predecessors = {rows, search.original};
@@ -659,14 +659,14 @@ __device__ void search_all(const Search& search, const u32* sources, u32 n_sourc
 
 extern "C" __global__ void __launch_bounds__(512, 2)
     search_levels(const __grid_constant__ Search search, const u32* sources, u32 n_sources, u32* result,
-                  Entry* log)
+                  LevelRecord* log)
 {
     search_all<false>(search, sources, n_sources, nullptr, result, log);
 }
 
 extern "C" __global__ void __launch_bounds__(512, 2)
     search_trees(const __grid_constant__ Search search, const u32* sources, u32 n_sources, u32* predecessors,
-                 u32* result, Entry* log)
+                 u32* result, LevelRecord* log)
 {
     search_all<true>(search, sources, n_sources, predecessors, result, log);
 }

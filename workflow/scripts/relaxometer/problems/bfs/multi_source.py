@@ -144,7 +144,7 @@ class Solver:
         sources = np.array([source])
         level, predecessor, depth = self._search_part(sources, None, trees=True)
         if phases is not None:
-            entry = SOURCE.layout("Entry").dtype
+            entry = SOURCE.layout("LevelRecord").dtype
             log = self._graph.device.xp.zeros((depth + 1) * entry.itemsize // 8, dtype=np.uint64)
             level, predecessor, depth = self._search_part(sources, log, trees=True)
             phases += logged_levels(self._graph.device.asnumpy(log).view(entry))
@@ -191,7 +191,7 @@ class Solver:
         """
         array = np.asarray(sources)
         depth = self._search_part(array, None, trees=trees)[2]
-        entry = SOURCE.layout("Entry").dtype
+        entry = SOURCE.layout("LevelRecord").dtype
         log = self._graph.device.xp.zeros((depth + 1) * entry.itemsize // 8, dtype=np.uint64)
         self._search_part(array, log, trees=trees)
         return logged_levels(self._graph.device.asnumpy(log).view(entry))

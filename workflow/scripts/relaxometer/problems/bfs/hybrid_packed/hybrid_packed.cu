@@ -572,7 +572,7 @@ __device__ u32 settle_tail(const Search& search, const State& state, const Answe
 // the grid's. Returns the number of levels. `hubs` is shared memory and has been loaded. The state is a copy,
 // so that the caller's can stay in registers.
 __device__ __noinline__ u32 search_tail(const Search& search, State state, Answer answer, u32 count,
-                                        u32* hubs, Entry* log)
+                                        u32* hubs, LevelRecord* log)
 {
     Visited visited = {search.snapshot(state.snapshot), hubs, nullptr, nullptr};
     u32 found = 0;
@@ -599,7 +599,7 @@ __device__ __noinline__ u32 search_tail(const Search& search, State state, Answe
 
 // The last levels, by the first block. Returns the number of blocks that will not write the answer.
 __device__ __forceinline__ u32 last_levels(const cg::grid_group& grid, const Search& search, State* state,
-                                           const Answer& answer, u64* counts, u32* hubs, Entry* log)
+                                           const Answer& answer, u64* counts, u32* hubs, LevelRecord* log)
 {
     u64* length = &counts[state->depth % 3 * COUNTS + LISTED];
     gather_tail(search, *state, length);
@@ -616,7 +616,7 @@ __device__ __forceinline__ u32 last_levels(const cg::grid_group& grid, const Sea
 // The search. `log` is null, or has an entry for each level and one more.
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     hybrid_packed(const __grid_constant__ Search search, u32 source, u32* level, u32* predecessor,
-                  u32* rounds, Entry* log)
+                  u32* rounds, LevelRecord* log)
 {
     __shared__ u64 first_piece[THREADS];
     __shared__ u32 hubs[MAX_HUB_WORDS];

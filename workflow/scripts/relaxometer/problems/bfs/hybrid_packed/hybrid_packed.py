@@ -98,7 +98,7 @@ class Solver:
         members = self._memory(rows[0]) | self._neighbours(rows) | {"rule": self._rule()}
         arguments = module.struct("Search", **members), np.uint32(0), None, None, None, None
         launch = kernel.bind(self._blocks, self._threads, arguments)
-        self._search = OneLaunch(graph, launch, SOURCE.layout("Entry").dtype)
+        self._search = OneLaunch(graph, launch, SOURCE.layout("LevelRecord").dtype)
 
     @property
     def resolved(self) -> dict[str, Any]:
