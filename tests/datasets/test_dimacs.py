@@ -166,9 +166,9 @@ def test_a_missing_file_is_one_line(tmp_path):
 def test_real_roads_have_their_published_distances(
     road_file, file, n_vertices, n_in_file, n_arcs, furthest, total
 ):
-    start = time.monotonic()
+    start = time.process_time()
     n_read, sources, targets, weights = read_gr(road_file(file))
-    assert time.monotonic() - start < 5, "the vectorised path was not taken"
+    assert time.process_time() - start < 5, "the vectorised path was not taken"
     assert (n_read, len(sources)) == (n_vertices, n_in_file)
     graph = Graph.from_arcs(file, n_read, sources, targets, weights)
     assert graph.n_arcs == n_arcs

@@ -55,7 +55,7 @@ def test_a_flood_on_stderr_is_read_and_forgotten(tmp_path):
     code = "talk(loaded=lambda *_: os.system('head -c 100000000 /dev/zero >&2') or 'loaded 1\\n')"
     begin = time.monotonic()
     assert only(race(tmp_path, code)) == ("ok", "")
-    assert time.monotonic() - begin < 10
+    assert time.monotonic() - begin < 30
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000  # kilobytes
 
 
