@@ -73,3 +73,11 @@ def test_other_query_sets_are_lines_of_their_own_and_those_without_names_have_no
     ]
     contents = lines.groupby("graph")["content"].agg(list)
     assert all(one == four != two for one, two, four in contents)
+
+
+def test_searches_from_sources_have_no_query_sets():
+    """A bundle has the columns of query sets, empty ones."""
+    table = searches("tiled", spread(1.0))
+    table[["queries", "queries_hash"]] = pd.DataFrame(None, table.index, range(2), dtype="str")
+    lines = history([of_table("first", 2, table, graphs={"town": "a" * 64})])
+    assert lines["content"].tolist() == ["a" * 10]

@@ -52,7 +52,8 @@ def _contents(one: Recorded) -> pd.Series:
     """Return what identifies the graph of each search, and the query sets of its run."""
     known = {name: sha256[:DIGITS] for name, sha256 in one.graphs.items()}
     graphs = one.timings["graph"].map(lambda name: known.get(name, ""))
-    if "queries_hash" not in one.timings:
+    # Without any text, pandas makes the column of the digests one of numbers.
+    if "queries_hash" not in one.timings or one.timings["queries_hash"].isna().all():
         return graphs
     run = [one.timings[column] for column in (*KEY, "queries")]
     return graphs + one.timings["queries_hash"].groupby(run).transform(_digest_of_sets).fillna("")
