@@ -1,5 +1,6 @@
 """Valid configurations, and the one-line messages for invalid ones."""
 
+import os
 import re
 from pathlib import Path
 
@@ -759,6 +760,16 @@ def test_a_missing_file_is_found_before_anything_runs(tmp_path, monkeypatch):
     Plan({"datasets": {"mine": {**entry, "path": "nowhere"}}}, REGISTRY).check_files()  # no run needs it
     config["datasets"]["mine"] = {**entry, "coordinates": {"path": "."}}
     with pytest.raises(UserError, match=r"^my\.yaml: datasets\.mine\.coordinates\.path: '\.' is not a file$"):
+        Plan(config, REGISTRY, "my.yaml").check_files()
+
+
+def test_a_file_that_may_not_be_read_is_found_before_anything_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("os.access", lambda path, mode: not (path == "mine.gr" and mode == os.R_OK))
+    (tmp_path / "mine.gr").touch()
+    entry = {"format": "dimacs", "path": "mine.gr"}
+    config = {"datasets": {"mine": entry}, "sssp": {"graphs": ["mine"], "variants": {"phast": {}}}}
+    with pytest.raises(UserError, match=r"^my\.yaml: datasets\.mine\.path: 'mine\.gr' is not readable \(Perm"):
         Plan(config, REGISTRY, "my.yaml").check_files()
 
 

@@ -262,25 +262,34 @@ class Plan:
                 )
 
     def check_files(self) -> None:
-        """Check that the files exist that the runs' datasets name by `path`; UserError if one does not."""
+        """Check that files can be read that the runs' datasets and query sets name; UserError if one cannot.
+
+        Snakemake, which would compute their checksums, ends the whole run at one that it may not read.
+        """
         needed = [run.graph for run in self.runs.values()]
         needed += [run.graph for run in self.distributed.values() if run.graph]
         for name in needed:  # which grows by the graphs that others are extracted from
             dataset = self.datasets[name]
             for key, path in dataset.paths.items():
                 # The workflow may make what is below results/.
-                if not os.path.isfile(path) and Path(path).parts[:1] != ("results",):  # noqa: PTH113 (never raises)
-                    raise UserError(f"{self.origin}: datasets.{name}.{key}: {quoted(path)} is not a file")
+                if Path(path).parts[:1] != ("results",) or os.path.isfile(path):  # noqa: PTH113 (never raises)
+                    self._check_file(f"datasets.{name}.{key}", path)
             if dataset.extracted_from:
                 needed.append(dataset.extracted_from)
         for name, sets in self.queries.items():
             for one, spec in sets.items():
                 file = getattr(spec, "file", None)
-                if file and not os.path.isfile(file):  # noqa: PTH113 (never raises)
-                    raise UserError(f"{self.origin}: {name}.queries.{one}.file: {quoted(file)} is not a file")
+                if file:
+                    self._check_file(f"{name}.queries.{one}.file", file)
         base = self.config.report.base
         if base and not os.path.exists(base):  # noqa: PTH110 (never raises)
             raise UserError(f"{self.origin}: report.base: {quoted(base)} is neither a bundle nor a folder")
+
+    def _check_file(self, key: str, path: str) -> None:
+        if not os.path.isfile(path):  # noqa: PTH113 (never raises)
+            raise UserError(f"{self.origin}: {key}: {quoted(path)} is not a file")
+        if not os.access(path, os.R_OK):
+            raise UserError(f"{self.origin}: {key}: {quoted(path)} is not readable (Permission denied)")
 
     def leave_out(self, reasons: Mapping[str, str]) -> None:
         """Drop the measurements that could not be made; `reasons` has the names of their jobs."""
