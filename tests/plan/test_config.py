@@ -769,7 +769,9 @@ def test_a_file_that_may_not_be_read_is_found_before_anything_runs(tmp_path, mon
     (tmp_path / "mine.gr").touch()
     entry = {"format": "dimacs", "path": "mine.gr"}
     config = {"datasets": {"mine": entry}, "sssp": {"graphs": ["mine"], "variants": {"phast": {}}}}
-    with pytest.raises(UserError, match=r"^my\.yaml: datasets\.mine\.path: 'mine\.gr' is not readable \(Perm"):
+    with pytest.raises(
+        UserError, match=r"^my\.yaml: datasets\.mine\.path: 'mine\.gr' is not readable \(Perm"
+    ):
         Plan(config, REGISTRY, "my.yaml").check_files()
 
 

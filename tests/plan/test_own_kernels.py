@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from relaxometer import problems
+from relaxometer.core import provenance
 from relaxometer.core.errors import UserError
 from relaxometer.plan.plan import Plan
 from relaxometer.problems import problem
@@ -19,6 +20,11 @@ CONFIG = {
     "components": {"graphs": ["usa-ny"], "variants": {"broken": {}}},
 }
 REGISTRY = ROOT / "resources/datasets.yaml"
+OWN = """from relaxometer.problems import variants
+from relaxometer.problems.sssp.dijkstra.dijkstra_cpu import Solver
+
+"""
+"""The beginning of a variant whose flaw is in its parameters."""
 
 
 @pytest.fixture
@@ -30,6 +36,7 @@ def folder(tmp_path, monkeypatch):
     for package in (problems, importlib.import_module("relaxometer.problems.sssp")):
         monkeypatch.setattr(package, "__path__", [*package.__path__])
     monkeypatch.setattr(problem, "_ADDED", {})
+    provenance._found.cache_clear()
     yield tmp_path / "my_kernels"
     vars(problems).pop("components", None)
     for module in [name for name in sys.modules if name.startswith("relaxometer.problems.components")]:
@@ -58,9 +65,23 @@ def test_a_folder_without_problems_is_refused(folder, named, hint):
     [
         ("nothing/x.py", "", "my_kernels/nothing: unknown problem 'nothing'; known: sssp, bfs,"),
         ("sssp/conventional.py", "", "sssp: two variants are called 'conventional'"),
-        ("sssp/my-own.py", "", "my-own.py: rename it to my_own.py"),
+        ("sssp/my-own.py", "", "my-own.py: rename it to my_own.py, which Python can import"),
+        ("sssp/2nd own.py", "", "2nd own.py: rename it to my_2nd_own.py, which Python can import"),
+        ("components/my-own/x.py", "", "components/my-own: rename it to my_own, which Python can import"),
+        ("sssp/MyOwn.py", "", "MyOwn.py: rename it to myown.py, which a configuration can name"),
         ("components/broken.py", "x =\n", "components/broken.py:1: SyntaxError: invalid syntax"),
+        ("components/broken.py", "x = 1\0\n", "components/broken.py: SyntaxError: source code string cannot"),
         ("components/broken.py", "import nowhere\n", "components/broken.py:1: ModuleNotFoundError"),
+        (
+            "components/broken.py",
+            f"{OWN}class Parameters(variants.Parameters):\n    x = 1\n",
+            "components/broken.py:4: PydanticUserError: A non-annotated attribute",
+        ),
+        (
+            "components/broken.py",
+            f"{OWN}class Parameters(variants.Parameters):\n    graphs: int = 1\n",
+            "components/broken.py: Parameters.graphs: rename it; a configuration has another key graphs",
+        ),
         ("components/broken.py", "Parameters = 1\n", "components/broken.py: defines no Solver"),
         (
             "components/broken.py",
@@ -83,6 +104,28 @@ def test_a_mistake_is_one_line(folder, file, text, message):
         Plan(CONFIG, REGISTRY)
     assert message in str(error.value)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("suffix", [".py", ".cu"])
+def test_a_file_that_is_not_utf_8_is_one_line(folder, suffix):
+    (folder / "components/broken.py").write_text(f"{OWN}Parameters = variants.Parameters\n", encoding="utf-8")
+    with (folder / f"components/broken{suffix}").open("ab") as file:
+        file.write(b"\n# caf\xe9\n")
+    with pytest.raises(
+        UserError, match=rf"components/broken\{suffix}:\d+: byte 0xe9 is not UTF-8; save it as"
+    ):
+        Plan(CONFIG, REGISTRY)
+
+
+def test_what_editors_leave_is_no_variant(folder):
+    """Notepad marks a file as UTF-8; Jupyter and Emacs keep copies in hidden folders and files."""
+    (folder / "components/broken.py").write_text(
+        f"{OWN}Parameters = variants.Parameters\n", encoding="utf-8-sig"
+    )
+    for copy in ("components/.ipynb_checkpoints/broken-checkpoint.py", "components/.#broken.py"):
+        (folder / copy).parent.mkdir(exist_ok=True)
+        (folder / copy).touch()
+    assert ("components", "usa-ny", "broken") in Plan(CONFIG, REGISTRY).runs
 
 
 def test_without_a_mistake_the_variants_are_planned(folder):

@@ -103,13 +103,24 @@ def _content_hash(file: Path) -> str:
 @cache
 def _read(file: Path) -> tuple[tuple[Path, ...], str]:
     """Return the files that `file` uses, and the hash of its content."""
-    text = file.read_text(encoding="utf-8")
+    text = _text_of(file)
     is_python = file.suffix == ".py"
     references, content = _kept(is_python, text)
     used = [path for reference in references for path in _files_of(reference, file)]
     if is_python:
         used += filter(Path.is_file, (file.with_suffix(suffix) for suffix in (".cu", ".cpp")))
     return tuple(dict.fromkeys(used)), content
+
+
+def _text_of(file: Path) -> str:
+    """Return the text of a file, whose first bytes may mark it as UTF-8; UserError if it is not."""
+    raw = file.read_bytes()
+    try:
+        return raw.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        byte = f"byte 0x{raw[error.start]:02x}"
+        raise UserError(f"{file}:{line}: {byte} is not UTF-8; save it as UTF-8") from None
 
 
 def _kept(is_python: bool, text: str) -> tuple[list[Reference], str]:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol
 
@@ -189,15 +191,17 @@ def import_own(module: str, *needed: str) -> Any:
 
 
 def _place(error: BaseException, module: str) -> str:
-    """Return file and line at which a module failed."""
-    if isinstance(error, SyntaxError):
+    """Return file and line at which a module failed, or the file alone if Python does not say the line."""
+    if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}:{error.lineno}"
-    frame, found = error.__traceback__, module
+    frame, found = error.__traceback__, None
     while frame:
-        if "importlib" not in frame.tb_frame.f_code.co_filename:
-            found = f"{frame.tb_frame.f_code.co_filename}:{frame.tb_lineno}"
+        file = frame.tb_frame.f_code.co_filename
+        if file != __file__ and not re.search("importlib|site-packages", file):
+            found = f"{file}:{frame.tb_lineno}"
         frame = frame.tb_next
-    return found
+    spec = None if found else find_spec(module)
+    return found or (spec and spec.origin) or module
 
 
 def add_folders(folders: Iterable[str], origin: str = "config") -> None:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import functools
 import importlib
+import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 from relaxometer.core.errors import UserError
-from relaxometer.core.validation import Section
+from relaxometer.core.provenance import PACKAGE, files_used
+from relaxometer.core.validation import NAME, Section
 from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.lengths import Lengths
@@ -29,6 +31,9 @@ NOW_RIVALS = {
     "rustworkx": "rustworkx",
 }
 """Names of rivals, by the name of the variant that each of them was."""
+
+RESERVED = frozenset({"solver", "graphs", "not_on", "timing"})
+"""Keys of a configuration's entry, which no parameter of a variant can be called."""
 
 
 class Parameters(Section):
@@ -85,18 +90,29 @@ def _modules_in(problem: str, package: str, *folders: Path) -> dict[str, str]:
     for folder in folders:
         for file in folder.rglob("[!_]*.py"):
             parts = file.relative_to(folder).with_suffix("").parts
-            if parts == ("certify",):
+            # Editors and notebooks keep copies in hidden files and folders.
+            if parts == ("certify",) or any(part.startswith(".") for part in parts):
                 continue
-            if not all(map(str.isidentifier, parts)):
-                raise UserError(
-                    f"{file}: rename it to {file.name.replace('-', '_')}, which Python can import"
-                )
+            _check_names(folder, parts)
             name = parts[-1].replace("_", "-")
             if name in found:
                 raise UserError(f"{problem}: two variants are called {name!r}: {found[name]} and {file}")
             found[name] = file
             modules[name] = ".".join([package, *parts])
     return dict(sorted(modules.items()))
+
+
+def _check_names(folder: Path, parts: tuple[str, ...]) -> None:
+    """Raise UserError unless Python can import a module below a folder, and a configuration can name it."""
+    for place, part in enumerate(parts, 1):
+        is_file = place == len(parts)
+        if part.isidentifier() and (not is_file or re.fullmatch(NAME, part.replace("_", "-"))):
+            continue
+        better = re.sub("[^a-z0-9]+", "_", part.lower()).strip("_")
+        better = better if better[:1].isalpha() else f"my_{better}".rstrip("_")
+        suffix = ".py" * is_file
+        what = "which a configuration can name" if part.isidentifier() else "which Python can import"
+        raise UserError(f"{folder.joinpath(*parts[:place])}{suffix}: rename it to {better}{suffix}, {what}")
 
 
 def solver_names(problem: str) -> list[str]:
@@ -112,4 +128,9 @@ def load_solver(problem: str, name: str) -> Any:
         raise UserError(f"{module.__file__}: Parameters must be a subclass of variants.Parameters")
     if getattr(module.Solver, "runs_on", None) not in ("device", "cpu"):
         raise UserError(f"{module.__file__}: Solver must set runs_on to 'device' or 'cpu'")
+    for key in sorted(RESERVED & given.model_fields.keys()):
+        where = f"{module.__file__}: Parameters.{key}"
+        raise UserError(f"{where}: rename it; a configuration has another key {key}")
+    if not Path(module.__file__).is_relative_to(PACKAGE):
+        files_used(module.__name__.removeprefix("relaxometer."))  # raises if one is not UTF-8
     return module

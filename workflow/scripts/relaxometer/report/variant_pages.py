@@ -144,7 +144,7 @@ def _about(about: Mapping[str, str]) -> tuple[str, dict[str, _Parameter]]:
     """Describe a program in HTML; return that and its parameters."""
     if "file" not in about:
         return table(about.items()), {}
-    text = _file(about["file"]).read_text(encoding="utf-8")
+    text = _file(about["file"]).read_text(encoding="utf-8-sig")
     tree = ast.parse(text)
     docstrings = {
         one.name: ast.get_docstring(one) or "" for one in tree.body if isinstance(one, ast.ClassDef)
@@ -175,7 +175,7 @@ def _documented(tree: ast.Module, name: str) -> dict[str, _Parameter]:
         if isinstance(node, ast.ImportFrom) and name in (alias.name for alias in node.names):
             spec = find_spec(node.module or "")
             if spec is not None and spec.origin:
-                return _documented(ast.parse(Path(spec.origin).read_text(encoding="utf-8")), name)
+                return _documented(ast.parse(Path(spec.origin).read_text(encoding="utf-8-sig")), name)
     return {}
 
 
