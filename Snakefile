@@ -1,9 +1,15 @@
+from pathlib import Path
+
 from snakemake.utils import min_version
 
 min_version("9.27")
 
 
-configfile: "config/config.yaml"
+# Started in a folder without it, Snakemake would pass over the base of the overlays in silence.
+BASE = Path("config/config.yaml")
+
+
+configfile: str(BASE if BASE.exists() else Path(str(workflow.current_basedir)) / BASE)
 
 
 include: "workflow/rules/common.smk"

@@ -127,6 +127,14 @@ def test_a_folder_without_the_makefile_gets_a_command_of_snakemake(overlays, com
     assert terminal.report_command([Path(file) for file in overlays]) == command
 
 
+def test_a_folder_without_the_workflow_gets_a_command_that_names_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    command = terminal.report_command([Path("my.yaml")], tmp_path / "clone/Snakefile")
+    assert command == "snakemake -s clone/Snakefile --configfile my.yaml --report report.zip"
+    (tmp_path / "Snakefile").touch()
+    assert "-s" not in terminal.report_command([], tmp_path / "Snakefile").split()
+
+
 def test_tables_that_are_missing_or_older_than_the_summary_are_of_another_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     summary = Path("results/summary.csv")

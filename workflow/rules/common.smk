@@ -1,6 +1,7 @@
 """The checked configuration, and the functions that name what jobs need."""
 
 import atexit
+import contextlib
 import gc
 import json
 import logging
@@ -74,11 +75,22 @@ IS_QUIET = (
 )
 
 
+# With --directory Snakemake leaves it again before the last lines of a run are printed.
+FOLDER = Path.cwd()
+
+
 def show_race():
     """Print the race, unless it is of another run than this one's summary."""
     summary = session.SUMMARIES[0]
-    if summary in session.made(workflow) and terminal.tells_of(summary):
-        terminal.show(workflow.overwrite_configfiles)
+    with contextlib.chdir(FOLDER):
+        if summary in session.made(workflow) and terminal.tells_of(summary):
+            terminal.show(workflow.overwrite_configfiles, workflow.main_snakefile)
+
+
+def end_session():
+    """Print the lines of failed jobs and the verdict."""
+    with contextlib.chdir(FOLDER):
+        session.end(SCREEN, session.made(workflow))
 
 
 SCREEN = screen.take_over(partial(atexit.register, show_race)) if IS_QUIET else None

@@ -39,7 +39,7 @@ onstart:
     if IS_FIRST:
         # atexit runs the last one registered first.
         atexit.register(show_race)
-        atexit.register(session.end, SCREEN, session.made(workflow))
+        atexit.register(end_session)
 
 
 onerror:

@@ -35,6 +35,9 @@ RACE = ["Problem", "Graph"]
 MAKEFILE = Path(__file__).resolve().parents[4] / "Makefile"
 """Of a clone, if this is one."""
 
+SNAKEFILES = ("Snakefile", "snakefile", "workflow/Snakefile", "workflow/snakefile")
+"""Where Snakemake looks for a workflow."""
+
 MAX_REASON = 160
 """Characters of a reason; `results/summary.csv` has all of it."""
 
@@ -127,9 +130,15 @@ def _wrapped(text: str) -> list[str]:
     return wrap(text, COLUMNS, initial_indent="  ", subsequent_indent="    ")
 
 
-def report_command(overlays: Sequence[Path]) -> str:
-    """Return the command that makes the report of a run with these overlays of the configuration."""
+def report_command(overlays: Sequence[Path], snakefile: Path | None = None) -> str:
+    """Return the command that makes the report of a run with these overlays of the configuration.
+
+    It names the `snakefile` of the run if this folder has none.
+    """
     files = [os.path.relpath(overlay) for overlay in overlays]
+    if snakefile and not any(map(os.path.isfile, SNAKEFILES)):
+        named = ["-s", os.path.relpath(snakefile), *(["--configfile", *files] if files else [])]
+        return " ".join(["snakemake", *named, "--report report.zip"])
     # The folder of a workflow that uses this one has no Makefile of ours, nor has a deployed copy.
     if len(files) > 1 or Path.cwd() != MAKEFILE.parent or not MAKEFILE.is_file():
         return " ".join(["snakemake", *(["--configfile", *files] if files else []), "--report report.zip"])
@@ -149,14 +158,17 @@ def tells_of(summary: Path) -> bool:
     return made <= min(tables)
 
 
-def show(overlays: Sequence[Path] = ()) -> None:
+def show(overlays: Sequence[Path] = (), snakefile: Path | None = None) -> None:
     """Print the race of the run that has just ended, if it made one, and what to do next.
 
     Parameters
     ----------
     overlays : sequence of Path
         The files of ``--configfile``.
+    snakefile : Path, optional
+        That of the run.
     """
     tables = (pd.read_csv(path, dtype=str, keep_default_na=False) for path in (REAL, EMULATED))
     print(race(*tables))
-    print(f"Equal ranks: not told apart. Summary: results/summary.csv. Report: {report_command(overlays)}")
+    command = report_command(overlays, snakefile)
+    print(f"Equal ranks: not told apart. Summary: results/summary.csv. Report: {command}")
