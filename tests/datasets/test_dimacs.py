@@ -58,6 +58,8 @@ def test_compression_is_told_by_the_name(tmp_path, suffix, compress):
         GOOD.replace("a 2 3 0", f"a 2 3 {'0' * 5000}"),
         GOOD.replace("a 2 3 0", f"a {'0' * 5000}2 3 0 ").replace("c\n", "c x\n"),
         GOOD.removesuffix("\n"),
+        "\ufeff" + GOOD,
+        "\ufeff" + GOOD.removeprefix("c\n"),
     ],
     ids=[
         "carriage returns",
@@ -66,6 +68,8 @@ def test_compression_is_told_by_the_name(tmp_path, suffix, compress):
         "leading zeros",
         "leading zeros, read slowly",
         "no last newline",
+        "a mark of UTF-8",
+        "a mark of UTF-8 before the header",
     ],
 )
 def test_unusual_but_valid_files_read_the_same(tmp_path, unusual):
@@ -142,12 +146,18 @@ def test_every_mistake_names_its_line(tmp_path, old, new, message):
 
 @pytest.mark.parametrize(("suffix", "compress"), [(".gr.gz", gzip.compress), (".gr.xz", lzma.compress)])
 @pytest.mark.parametrize(
-    "damage", [lambda data: data[:-9], lambda data: b"<html>" + data], ids=["cut", "other"]
+    ("damage", "message"),
+    [
+        (lambda data: data[:-9], r"^[^\n]*incomplete or damaged: delete it and fetch it again$"),
+        (lambda data: b"<html>" + data, "not compressed by .*: it begins with a web page; fetch it again$"),
+        (lambda _: GOOD.encode(), r"as its name says: it begins with b'.*'; rename it to cut\.gr$"),
+    ],
+    ids=["cut", "page", "unpacked"],
 )
-def test_a_damaged_archive_is_one_line(tmp_path, suffix, compress, damage):
+def test_a_damaged_archive_is_one_line(tmp_path, suffix, compress, damage, message):
     path = tmp_path / f"cut{suffix}"
     path.write_bytes(damage(compress(GOOD.encode() * 50)))
-    with pytest.raises(UserError, match=r"^[^\n]*incomplete or damaged: delete it and fetch it again$"):
+    with pytest.raises(UserError, match=message):
         read_gr(path)
 
 

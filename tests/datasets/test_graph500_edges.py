@@ -90,6 +90,11 @@ def test_a_cut_file_is_one_line(tmp_path):
         build(tmp_path, np.frombuffer(EDGES.tobytes()[:-1], dtype=np.uint8))
 
 
+def test_an_empty_file_is_one_line(tmp_path):
+    with pytest.raises(UserError, match=r"edges\.bin: no edges; the file is empty$"):
+        build(tmp_path, EDGES[:0])
+
+
 def test_a_wrong_vertex_names_its_edge(tmp_path):
     with pytest.raises(
         UserError, match=r"edges\.bin: edge 0 \(at byte 0\) has vertex 3, expected one from 0 to 1;"

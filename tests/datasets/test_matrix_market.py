@@ -83,6 +83,15 @@ def test_every_mistake_is_one_line(tmp_path, old, new, message):
     assert "\n" not in str(caught.value)
 
 
+def test_a_banner_in_the_entry_must_not_contradict_that_of_the_file(tmp_path):
+    values = {"distribution": "values"}
+    assert build_text(tmp_path, SMALL, weights=values, banner="real general").n_arcs
+    with pytest.raises(
+        UserError, match=r"small\.mtx:1: .* `banner` of the entry is 'real symmetric'; leave it"
+    ):
+        build_text(tmp_path, SMALL, weights=values, banner="real symmetric")
+
+
 def test_real_roads_without_a_banner(road_file):
     graph = build(road_file("road-usroads.mtx.gz"), banner="pattern symmetric")
     assert (graph.n_vertices, graph.n_arcs) == (129_164, 330_870)

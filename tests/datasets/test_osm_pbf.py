@@ -145,7 +145,7 @@ def test_tracks_are_reached_through_stops_only():
     extract = small_extract()
     roads = road_graph("small", extract, OsmParameters())
     assert (roads.n_vertices, roads.weights.tolist()) == (2, [150_000, 150_000])
-    joined = with_railways(roads, extract, OsmParameters(rail_km_per_hour=36))
+    joined = with_railways(roads, extract, OsmParameters(railways=True, rail_km_per_hour=36))
     ends = list(zip(joined.tails.tolist(), joined.targets.tolist(), joined.weights.tolist(), strict=True))
     assert ends[0] == (0, 1, 150_000)
     assert ends[1] == (0, 2, 30_000), "40 m on foot between the stop and the street's end"
@@ -164,8 +164,11 @@ def test_direction_of_one_way_roads(direction, ends):
     ("content", "message"),
     [
         (b"<!DOCTYPE html><title>404</title>", "not an OpenStreetMap PBF extract: it begins with a web page"),
-        (b"PK\x03\x04 something else", r"it begins with b'PK\x03\x04 som'...; fetch it again"),
-        (b"", "not an OpenStreetMap PBF extract: it begins with b''"),
+        (b"something else", r"it begins with b'somethin'...; fetch it again"),
+        (b"PK\x03\x04 something else", "it is a zip archive; unpack it and name the file inside"),
+        (b"BZh91AY&SY", "it is compressed by bzip2; unpack it and name the file inside"),
+        (b'<?xml version="1.0"?>\n<osm version="0.6">', "it is OpenStreetMap's XML; osmium cat in.osm"),
+        (b"", "not an OpenStreetMap PBF extract: it is empty"),
     ],
 )
 def test_a_file_that_is_not_an_extract_is_one_line(tmp_path, content, message):

@@ -92,6 +92,9 @@ def test_terms_say_when_nothing_is_stated():
     assert Dataset(**SMALL, license="ODbL 1.0", attribution="© OSM").terms == "ODbL 1.0; © OSM"
 
 
+UNIT_IN_A_RANGE = {"distribution": "unit", "range": [3, 9]}
+
+
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
@@ -166,6 +169,18 @@ def test_terms_say_when_nothing_is_stated():
         (
             {"format": "kanto-like-main", "extracted_from": "usa-ny"},
             "config: datasets.mine.extracted_from: 'usa-ny' has format 'dimacs'; format 'kanto-like-main' is",
+        ),
+        (
+            {"format": "osm-pbf", "path": "x", "parameters": {"rail_km_per_hour": 50}},
+            "mine.parameters: rail_km_per_hour is for railways; add `railways: true`, or leave it out",
+        ),
+        (
+            {"format": "star", "seed": 1, "parameters": {"vertices": 3, "weights": UNIT_IN_A_RANGE}},
+            "mine.parameters: weights.range: [3, 9] is invalid: all unit weights are 1; leave it out, or",
+        ),
+        (
+            {"format": "edge-list", "path": "x", "parameters": {"weights": UNIT_IN_A_RANGE}},
+            "mine.parameters: weights.range: unknown key (its value is [3, 9]); known: distribution, type",
         ),
         ("small.gr", "config: datasets.mine: 'small.gr' is invalid: should be a section with keys"),
     ],

@@ -50,6 +50,13 @@ def test_other_ways_to_write_it(tmp_path, same):
     assert arcs(build_text(tmp_path, same)) == arcs(build_text(tmp_path, SMALL))
 
 
+def test_marks_of_encodings_are_read_or_named(tmp_path):
+    assert arcs(build_text(tmp_path, f"\ufeff{SMALL}")) == arcs(build_text(tmp_path, SMALL))
+    (tmp_path / "small.txt").write_text(SMALL, encoding="utf-16")
+    with pytest.raises(UserError, match=r"small\.txt: it is text in UTF-16; save it as UTF-8$"):
+        build(tmp_path / "small.txt")
+
+
 def test_a_third_column_may_be_the_weight(tmp_path):
     text = "1 2 0.5\n2 3 1.25\n"
     weighted = build_text(tmp_path, text, directed=True, weights={"distribution": "values", "scale": 100})

@@ -89,6 +89,8 @@ class _Ranged(Section):
     @field_validator("range")
     @classmethod
     def _suits_the_type(cls, values: tuple[float, float], info: ValidationInfo) -> tuple[float, float]:
+        if info.data.get("distribution") == "unit":
+            raise ValueError("all unit weights are 1; leave it out, or give `distribution: uniform`")
         kind = info.data.get("type", "float64")
         low, high = BOUNDS[kind]
         for value in values:

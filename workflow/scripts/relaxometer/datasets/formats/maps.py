@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, PositiveFloat
+from pydantic import AfterValidator, Field, PositiveFloat, model_validator
 
 from relaxometer.datasets.formats import Format
 from relaxometer.datasets.parameters import Box, Section
@@ -68,6 +68,12 @@ class OsmParameters(Section):
     box: Box | None = None
     polygon: list[Corner] | None = Field(None, min_length=3)
     weights: RoadWeights = RoadWeights()
+
+    @model_validator(mode="after")
+    def _has_the_railways_of_the_speed(self) -> OsmParameters:
+        if "rail_km_per_hour" in self.model_fields_set and not self.railways:
+            raise ValueError("rail_km_per_hour is for railways; add `railways: true`, or leave it out")
+        return self
 
 
 class HighwayParameters(Section):

@@ -68,9 +68,11 @@ def read_edges(
     Raises
     ------
     UserError
-        If the file ends within an edge, or a vertex is out of range; names the edge.
+        If the file is empty or ends within an edge, or a vertex is out of range; names the edge.
     """
     data = read_bytes(path)
+    if not data:
+        raise UserError(f"{path}: no edges; the file is empty")
     size = _PACKED.itemsize if packed else 16
     may_be_packed = not packed and len(data) % _PACKED.itemsize == 0
     if len(data) % size:

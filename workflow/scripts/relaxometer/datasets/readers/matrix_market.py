@@ -125,6 +125,8 @@ def _read_banner(path: Path, given: str | None) -> tuple[str, str]:
     kind = " ".join(words[1:])
     if not re.fullmatch("matrix coordinate (pattern|integer|real) (general|symmetric)", kind):
         refuse(path, 1, text, f"not readable as a graph; expected {_READABLE}")
+    if given is not None and given.split() != words[3:]:
+        refuse(path, 1, text, f"the parameter `banner` of the entry is {given!r}; leave it out")
     return words[3], words[4]
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from relaxometer.core.errors import UserError, quoted
+from relaxometer.datasets.readers.text import packed
 
 MAX_HEADER, MAX_BLOB = 1 << 16, 1 << 25
 """Largest sizes in bytes that the format allows."""
@@ -96,12 +97,19 @@ def _check_opening(path: Path) -> None:
     """Refuse files that are not extracts."""
     try:
         with path.open("rb") as file:
-            start = file.read(4 + len(_OPENING))
+            start = file.read(512)
     except OSError as error:
         raise UserError(f"{path}: not readable ({error.strerror})") from None
-    if start[4:] != _OPENING:
+    if start[4 : 4 + len(_OPENING)] == _OPENING:
+        return
+    if b"<osm" in start:
+        why = "it is OpenStreetMap's XML; osmium cat in.osm -o out.osm.pbf converts it"
+    elif kind := packed(start):
+        why = f"it is {kind.partition(',')[0]}; unpack it and name the file inside"
+    else:
         shown = "a web page" if start.lstrip().startswith(b"<") else f"{start[:8]!r}..."
-        raise UserError(f"{path}: not an OpenStreetMap PBF extract: it begins with {shown}; fetch it again")
+        why = f"it begins with {shown}; fetch it again" if start else "it is empty; fetch it again"
+    raise UserError(f"{path}: not an OpenStreetMap PBF extract: {why}")
 
 
 def _exactly(file: Any, size: int | bytes | None, most: int) -> bytes:

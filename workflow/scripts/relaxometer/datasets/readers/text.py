@@ -8,7 +8,7 @@ import math
 import re
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any, NamedTuple, NoReturn
@@ -39,6 +39,12 @@ _PACKED = {
     (257, b"ustar"): "a tar archive",
 }
 """Offset and magic bytes of formats that are not text."""
+
+_COMPRESSED = {".gz": (b"\x1f\x8b", "gzip"), ".xz": (b"\xfd7zXZ\x00", "xz")}
+"""Magic bytes and program by the end of a name."""
+
+_MARK = b"\xef\xbb\xbf"
+"""What programs of Windows write before text in UTF-8."""
 
 BLOCK = 1 << 20
 """Bytes of text in memory at a time."""
@@ -247,10 +253,26 @@ def opened(path: Path, start: int = 0) -> Iterator[IO[bytes]]:
     except MemoryError:
         raise UserError(f"{path}: needs more memory than there is") from None
     except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
+        _refuse_misnamed(path)
         raise UserError(
             f"{path}: cannot be read to the end ({error}); it is incomplete or damaged: delete it and fetch "
             "it again"
         ) from None
+
+
+def _refuse_misnamed(path: Path) -> None:
+    """Refuse a file that is not compressed as its name says, as browsers save what they have unpacked."""
+    magic, program = _COMPRESSED.get(path.suffix, (b"", ""))
+    with suppress(OSError), path.open("rb") as file:
+        start = file.read(8)
+        if start.startswith(magic):
+            return
+        right = next((end for end, (other, _) in _COMPRESSED.items() if start.startswith(other)), "")
+        is_page = start.lstrip().startswith(b"<")
+        raise UserError(
+            f"{path}: not compressed by {program}, as its name says: it begins with "
+            + ("a web page; fetch it again" if is_page else f"{start!r}; rename it to {path.stem}{right}")
+        )
 
 
 def is_compressed(path: Path) -> bool:
@@ -274,6 +296,8 @@ def _whole_lines(path: Path, stream: IO[bytes], number: int = 1) -> Iterator[tup
     """
     rest = b""
     while chunk := stream.read(BLOCK):
+        if number == 1 and not rest and chunk.startswith(_MARK):
+            chunk = b" " * len(_MARK) + chunk[len(_MARK) :]
         end = chunk.rfind(b"\n") + 1
         if end:
             block = rest + chunk[:end]
@@ -316,10 +340,17 @@ def lines(path: Path, comments: tuple[str, ...]) -> Iterator[Line]:
 def _refuse_packed(path: Path, stream: IO[bytes]) -> None:
     """Refuse a stream that is still an archive, or compressed; otherwise leave it at its start."""
     beginning = stream.read(512)
-    for (offset, magic), kind in _PACKED.items():
-        if beginning.startswith(magic, offset):
-            raise UserError(f"{path}: it is {kind}; unpack it and name the file inside")
+    if kind := packed(beginning):
+        raise UserError(f"{path}: it is {kind}; unpack it and name the file inside")
+    if beginning.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise UserError(f"{path}: it is text in UTF-16; save it as UTF-8")
     stream.seek(0)
+
+
+def packed(beginning: bytes) -> str | None:
+    """Return what a file is that begins so, if it is an archive or compressed."""
+    known = (kind for (offset, magic), kind in _PACKED.items() if beginning.startswith(magic, offset))
+    return next(known, None)
 
 
 def _lines(block: bytes, number: int, comments: tuple[str, ...]) -> Iterator[Line]:
