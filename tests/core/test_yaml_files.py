@@ -80,14 +80,52 @@ def test_a_file_that_cannot_be_read(tmp_path):
         read_sections(tmp_path)
 
 
+def dry_run(*arguments, **environment):
+    """Return the exit code of Snakemake and what it says beyond its profile."""
+    command = [sys.executable, "-m", "snakemake", "--dry-run", *map(str, arguments)]
+    run = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=False, env={**os.environ, **environment}
+    )
+    return run.returncode, [line for line in run.stderr.splitlines() if "profile" not in line]
+
+
 def test_snakemake_ends_in_one_line_where_an_overlay_is_not_utf_8(tmp_path):
     overlay = tmp_path / "my.yaml"
     overlay.write_bytes("sssp: # 最短経路".encode("shift-jis"))
-    command = [sys.executable, "-m", "snakemake", "--dry-run", "--configfile", str(overlay), "--", "all"]
-    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env=dict(os.environ))
-    assert run.returncode != 0
-    lines = [line for line in run.stderr.splitlines() if "profile" not in line]
+    code, lines = dry_run("--configfile", overlay, "--", "all")
+    assert code != 0
     assert lines == [f"error: {overlay}:1:9: byte 0x8d is not UTF-8; save it as UTF-8"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--configfile", "EMPTY"], "EMPTY: has no keys; leave it out, or write {} to change nothing"),
+        (
+            ["--configfile", "config/suites/aa.yaml", "all"],
+            "--configfile: 'all' is not a file; if it is a target, write it after --",
+        ),
+        (["--config", "device"], "--config: 'device' is not key=value"),
+        (
+            ["--config", "seed=3", "sssp.variants.a=false"],
+            "--config: 'sssp.variants.a': keys have no dots here; write 'sssp={variants: {a: false}}'",
+        ),
+    ],
+)
+def test_a_mistake_on_the_command_line_is_one_line(tmp_path, arguments, message):
+    (tmp_path / "empty.yaml").write_text("# nothing\n", encoding="utf-8")
+    empty = str(tmp_path / "empty.yaml")
+    code, lines = dry_run(*(word.replace("EMPTY", empty) for word in arguments))
+    assert code != 0
+    assert lines == [f"error: {message}".replace("EMPTY", empty)]
+
+
+def test_a_home_folder_that_cannot_be_written_is_one_line(tmp_path):
+    (tmp_path / "file").touch()
+    cache = tmp_path / "file/cache"
+    code, lines = dry_run("--", "all", XDG_CACHE_HOME=str(cache))
+    assert code != 0
+    assert lines == [f"error: {cache}/snakemake: cannot be written; set XDG_CACHE_HOME to a folder that can"]
 
 
 @pytest.mark.parametrize(

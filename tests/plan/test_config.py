@@ -382,6 +382,9 @@ def test_an_exponent_without_a_point_is_a_number_which_yaml_reads_as_text():
         ({"timing": {"rounds": 0}}, ["timing.rounds: 0", "greater than or equal to 1"]),
         ({"timing": {"repetitions": 0}}, ["timing.repetitions", "0"]),
         ({"device": "gpu"}, ["device", "gpu", "cuda"]),
+        ({"device": "CUDA"}, ["device: 'CUDA' is invalid", "did you mean 'cuda'?"]),
+        ({"SSSP": {}}, ["SSSP: unknown key", "did you mean 'sssp'?"]),
+        ({"rivals": False}, ["rivals: false is invalid: should be a valid list; write [] for none"]),
         ({"sssp": {"graphs": ["usa-nyc"]}}, ["sssp.graphs", "'usa-nyc'", "'usa-ny'"]),
         ({"sssp": {"graphs": ["cfg-python-stdlib"]}}, ["sssp.graphs", "'cfg-python-stdlib' is a batch"]),
         (

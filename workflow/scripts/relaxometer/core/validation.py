@@ -120,7 +120,7 @@ def explain(error: ValidationError, file: str, raw: Any, model: type[BaseModel],
     if first["type"] == "missing":
         return f"{where}: missing, and has no default"
     if first["type"] == "extra_forbidden":
-        known = _known_keys(model, keys[:-1])
+        known = _known_keys(model, keys[:-1], [part for part in first["loc"] if part not in keys])
         return f"{where}: {_unknown_key(str(keys[-1]), first['input'], known)}"
     if first["type"] == "value_error" and isinstance(first["input"], Mapping):
         return f"{where}: {_reason(first)}"
@@ -146,8 +146,9 @@ def _cause(first: ErrorDetails, problems: Sequence[ErrorDetails], raw: Any) -> E
 
 def nearest(name: str, known: Sequence[str]) -> str | None:
     """Return the element of `known` closest to `name`, or None if none is close."""
-    matches = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
-    return matches[0] if matches else None
+    spellings = (name, name.lower())
+    close = (difflib.get_close_matches(spelling, known, n=1, cutoff=0.6) for spelling in spellings)
+    return next((matches[0] for matches in close if matches), None)
 
 
 def _key(key: str | int) -> str:
@@ -174,7 +175,7 @@ def _hint(problem: ErrorDetails) -> str:
     value, kind = problem["input"], problem["type"].removesuffix("_type")
     if kind == "bool":
         return "; write true or false"
-    if kind == "list" and value is None:
+    if kind == "list" and (value is None or value is False):
         return "; write [] for none"
     if kind == "list" and isinstance(value, str | int | float):
         return f"; write [{value}]"
@@ -259,13 +260,24 @@ def _path(problem: ErrorDetails, raw: Any) -> list[str | int]:
     return keys
 
 
-def _known_keys(model: type[BaseModel], keys: Sequence[str | int]) -> list[str]:
-    """Return the names of the fields allowed below `keys` in a `model`."""
+def _known_keys(model: type[BaseModel], keys: Sequence[str | int], tags: Sequence[str | int]) -> list[str]:
+    """Return the names of the fields allowed below `keys` in a `model`.
+
+    Of the branches of a union, those that `tags` name count alone.
+    """
     kinds: list[Any] = list(_branches(model))
     for key in keys:
         kinds = [branch for kind in kinds for branch in _branches(_inside(kind, key))]
-    fields = [field for kind in kinds if _is_model(kind) for field in kind.model_fields.items()]
+    models = [kind for kind in kinds if _is_model(kind)]
+    meant = [kind for kind in models if _options(kind) & set(tags)]
+    fields = [field for kind in meant or models for field in kind.model_fields.items()]
     return [field.alias or name for name, field in fields]
+
+
+def _options(model: type[BaseModel]) -> set[Any]:
+    """Return the values that tell a model from the other branches of a union."""
+    kinds = [field.annotation for field in model.model_fields.values()]
+    return {option for kind in kinds if get_origin(kind) is Literal for option in get_args(kind)}
 
 
 def _inside(kind: Any, key: str | int) -> Any:
