@@ -13,8 +13,10 @@ unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
 # Nothing, or the sign that keeps make from printing a command.
 Q := $(if $(filter-out 0,$(VERBOSE)),,@)
+# The name of a file as one word of the shell, also if it has spaces.
+quoted = $(if $(word 2,$(1)),"$(1)",$(1))
 # The file laid over config/config.yaml, if one is named.
-OVERLAY = $(or $(CONFIG),$(if $(SUITE),config/suites/$(SUITE).yaml))
+OVERLAY = $(call quoted,$(or $(CONFIG),$(if $(SUITE),config/suites/$(SUITE).yaml)))
 CONFIGFILE = $(if $(OVERLAY),--configfile $(OVERLAY))
 ifneq ($(CONFIG),)
 ifeq ($(origin SUITE),command line)
@@ -60,7 +62,8 @@ NOW ?= results
 
 compare: .venv/ready  ## results/ with BASE, a bundle or folder of results; exit code 3 (of make: 2) if a run got slower
 	$(if $(BASE),,$(error name what to compare with: make $@ BASE=old.zip))
-	$(Q)PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.compare $(BASE) $(NOW) --threshold $(THRESHOLD)
+	$(Q)PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.compare $(call quoted,$(BASE)) $(call quoted,$(NOW)) \
+		--threshold=$(THRESHOLD)
 
 FETCH ?=
 
@@ -69,18 +72,19 @@ bundle: .venv/ready  ## bundles/SUITE-COMMIT-DATE.zip: what a run of SUITE or CO
 
 verify: .venv/ready  ## the file BUNDLE: every byte, and the proofs of its answers; FETCH=1 downloads files of graphs
 	$(if $(BUNDLE),,$(error name the bundle: make $@ BUNDLE=bundles/default.zip))
-	$(Q)PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.verify $(BUNDLE) $(if $(filter-out 0,$(FETCH)),--fetch)
+	$(Q)PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.verify $(call quoted,$(BUNDLE)) \
+		$(if $(filter-out 0,$(FETCH)),--fetch)
 
 TARGET ?= results/board
 KEEP ?=
 
 board: .venv/ready  ## TARGET: the files BUNDLES of several machines as a page, LaTeX and CSV; KEEP=1 copies them there
-	$(Q)PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.board $(BUNDLES) --target $(TARGET) \
+	$(Q)PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.board $(BUNDLES) --target $(call quoted,$(TARGET)) \
 		$(if $(filter-out 0,$(KEEP)),--keep)
 
 history: .venv/ready  ## results/history: a line per variant and graph over the bundles in the folder BUNDLES
 	$(if $(BUNDLES),,$(error name the folder of the bundles: make $@ BUNDLES=bundles))
-	$(Q)PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.history $(BUNDLES)
+	$(Q)PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.history $(call quoted,$(BUNDLES))
 
 report: .venv/ready  ## report.zip out of what `make run` left in results/
 	$(BIN)/snakemake --cores 1 $(CONFIGFILE) --report report.zip

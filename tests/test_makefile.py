@@ -52,3 +52,19 @@ def test_both_are_refused():
     done = planned("run", "SUITE=survey", "CONFIG=my.yaml")
     assert done.returncode != 0
     assert "name SUITE or CONFIG, not both" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "command"),
+    [
+        (["run", "CONFIG=my own.yaml"], '--configfile "my own.yaml" -- all'),
+        (["bundle", "CONFIG=my own.yaml"], 'cli.bundle "my own.yaml"'),
+        (["verify", "BUNDLE=my a.zip"], 'cli.verify "my a.zip"'),
+        (["compare", "BASE=my a.zip", "NOW=my b"], 'cli.compare "my a.zip" "my b"'),
+        (["board", "BUNDLES=a.zip b.zip", "TARGET=my board"], 'a.zip b.zip --target "my board"'),
+        (["history", "BUNDLES=my bundles"], 'cli.history "my bundles"'),
+        (["compare", "BASE=a.zip", "THRESHOLD=-5%"], "--threshold=-5%"),
+    ],
+)
+def test_a_name_may_have_spaces_and_a_value_a_sign(arguments, command):
+    assert command in planned(*arguments).stdout

@@ -120,6 +120,7 @@ def test_the_next_command_is_for_the_same_configuration(overlays, command, monke
     [
         ([], "snakemake --report report.zip"),
         (["my.yaml"], "snakemake --configfile my.yaml --report report.zip"),
+        (["my own.yaml"], "snakemake --configfile 'my own.yaml' --report report.zip"),
     ],
 )
 def test_a_folder_without_the_makefile_gets_a_command_of_snakemake(overlays, command, tmp_path, monkeypatch):

@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from shlex import quote
 from textwrap import shorten, wrap
 
 import pandas as pd
@@ -135,9 +136,9 @@ def report_command(overlays: Sequence[Path], snakefile: Path | None = None) -> s
 
     It names the `snakefile` of the run if this folder has none.
     """
-    files = [os.path.relpath(overlay) for overlay in overlays]
+    files = [quote(os.path.relpath(overlay)) for overlay in overlays]
     if snakefile and not any(map(os.path.isfile, SNAKEFILES)):
-        named = ["-s", os.path.relpath(snakefile), *(["--configfile", *files] if files else [])]
+        named = ["-s", quote(os.path.relpath(snakefile)), *(["--configfile", *files] if files else [])]
         return " ".join(["snakemake", *named, "--report report.zip"])
     # The folder of a workflow that uses this one has no Makefile of ours, nor has a deployed copy.
     if len(files) > 1 or Path.cwd() != MAKEFILE.parent or not MAKEFILE.is_file():
