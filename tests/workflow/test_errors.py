@@ -36,6 +36,11 @@ def test_a_wrong_value_on_the_command_line(workflow):
     line_with(failure(workflow, "--config", "timing={rounds: 0}", "--", "all"), "--config: timing.rounds: 0")
 
 
+def test_a_report_without_a_run(workflow):
+    output = failure(workflow, "--report", "report.zip")
+    line_with(output, "error: results/summary.csv does not exist; run the workflow with this configuration")
+
+
 @pytest.mark.skipif(cuda.missing() != cuda.NO_DRIVER, reason="there is an NVIDIA driver")
 def test_a_gpu_that_is_not_there_is_one_line_before_any_job(workflow):
     workflow.configure({**TINY, "device": "cuda"})

@@ -103,6 +103,12 @@ rule write_graph500_result:
 
 PROGRAMS = variant_pages.programs(PLAN)
 
+if IS_REPORT and not IS_MODULE:
+    try:
+        session.check_report(map(variant_pages.path, PROGRAMS))
+    except UserError as error:
+        sys.exit(f"error: {error}")
+
 if PROGRAMS:
 
     rule describe_variants:

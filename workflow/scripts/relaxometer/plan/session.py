@@ -91,6 +91,14 @@ def check_device(workflow: Any, origin: str) -> None:
     cuda.require(origin, cupy=not workflow.deployment_settings.deployment_method)
 
 
+def check_report(pages: Iterable[str]) -> None:
+    """Raise UserError if a report is to be made of results that are not there; `pages` are its own."""
+    for file in (SUMMARIES[0], *map(Path, pages)):
+        if not file.is_file():
+            first = "run the workflow with this configuration first: make run"
+            raise UserError(f"{file} does not exist; {first}")
+
+
 def _opens_cuda(job: Any) -> bool:
     if not job.rule.name.startswith((*MEASURED, "time_")):
         return False
