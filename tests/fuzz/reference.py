@@ -13,10 +13,13 @@ from relaxometer.graphs.graph import MAX_WEIGHT
 
 Arcs = list[tuple[int, int, int]]
 
+MARK = "\ufeff".encode()
+"""What may stand before text in UTF-8."""
+
 
 def rows(content: bytes, comments: tuple[bytes, ...]) -> Iterator[list[bytes]]:
     """Yield the fields of every line that is neither blank nor a comment."""
-    for line in content.split(b"\n"):
+    for line in content.removeprefix(MARK).split(b"\n"):
         expect(len(line) <= MAX_LINE)
         text = line.strip(b" \t\r")
         if text and not text.startswith(comments):
@@ -97,7 +100,7 @@ def topology(content: bytes) -> tuple[int, Arcs]:
 
 def matrix_market(content: bytes, scale: float) -> tuple[int, Arcs]:
     """Return a matrix whose values, times `scale` and rounded, are the weights."""
-    first = content.split(b"\n")[0].strip(b" \t\r")
+    first = content.removeprefix(MARK).split(b"\n")[0].strip(b" \t\r")
     kind = re.split(b"[ \t]+", first.lower())
     expect(first.startswith(b"%%MatrixMarket") and kind[1:3] == [b"matrix", b"coordinate"] and len(kind) == 5)
     expect(kind[3] in (b"integer", b"real") and kind[4] in (b"general", b"symmetric"))
