@@ -182,6 +182,14 @@ UNIT_IN_A_RANGE = {"distribution": "unit", "range": [3, 9]}
             {"format": "edge-list", "path": "x", "parameters": {"weights": UNIT_IN_A_RANGE}},
             "mine.parameters: weights.range: unknown key (its value is [3, 9]); known: distribution, type",
         ),
+        (
+            {"format": "star", "seed": 1, "parameters": {"vertices": 3, "weights": {"range": [1, 10**400]}}},
+            "mine.parameters: weights.range: [1, 100000000000000000...0000000000000000000] is invalid",
+        ),
+        (
+            {"format": "grid", "seed": 1, "parameters": {"rows": 10**400, "columns": 1}},
+            "mine.parameters: up to 100000000000000000...0000000000000000000 vertices; vertex",
+        ),
         ("small.gr", "config: datasets.mine: 'small.gr' is invalid: should be a section with keys"),
     ],
 )  # fmt: skip

@@ -384,6 +384,8 @@ def test_an_exponent_without_a_point_is_a_number_which_yaml_reads_as_text():
         ({"device": "gpu"}, ["device", "gpu", "cuda"]),
         ({"device": "CUDA"}, ["device: 'CUDA' is invalid", "did you mean 'cuda'?"]),
         ({"SSSP": {}}, ["SSSP: unknown key", "did you mean 'sssp'?"]),
+        ({"sssp": {"graphs": "\u202e"}}, ["sssp.graphs: '\\u202e' is invalid: should be a valid list"]),
+        ({"sssp": {"graphs": "1" * 5000}}, ["1...' is invalid: should be a valid list"]),
         ({"rivals": False}, ["rivals: false is invalid: should be a valid list; write [] for none"]),
         ({"sssp": {"graphs": ["usa-nyc"]}}, ["sssp.graphs", "'usa-nyc'", "'usa-ny'"]),
         ({"sssp": {"graphs": ["cfg-python-stdlib"]}}, ["sssp.graphs", "'cfg-python-stdlib' is a batch"]),

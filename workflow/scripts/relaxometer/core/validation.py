@@ -178,7 +178,8 @@ def _hint(problem: ErrorDetails) -> str:
     if kind == "list" and (value is None or value is False):
         return "; write [] for none"
     if kind == "list" and isinstance(value, str | int | float):
-        return f"; write [{value}]"
+        is_short = shown(value).strip("'") == str(value).lower()
+        return f"; write [{value}]" if is_short else ""
     if kind in ("string", "invalid_key") and value is not None and not isinstance(value, list | dict):
         return "; write it in quotes"
     if kind not in ("int", "float"):

@@ -14,7 +14,7 @@ from pydantic import (
     model_validator,
 )
 
-from relaxometer.core.validation import Section
+from relaxometer.core.validation import Section, shown
 
 
 class NoParameters(Section):
@@ -27,7 +27,7 @@ VertexCount = Annotated[int, Field(ge=1, lt=2**32)]
 def check_vertex_ids(n_vertices: int) -> None:
     """Refuse graphs with more vertices than 32-bit ids can name."""
     if n_vertices >= 2**32:
-        raise ValueError(f"up to {n_vertices} vertices; vertex ids have 32 bits")
+        raise ValueError(f"up to {shown(n_vertices)} vertices; vertex ids have 32 bits")
 
 
 class Box(Section):
@@ -75,7 +75,7 @@ _Bounds = Annotated[tuple[NonNegativeInt, Annotated[int, Field(le=2**32 - 2)]], 
 WeightRange = Annotated[_Bounds, AfterValidator(_ordered)]
 """The smallest and the largest weight, integers from 0."""
 
-_Number = Annotated[int | float, Field(allow_inf_nan=False)]
+_Number = int | Annotated[float, Field(allow_inf_nan=False)]
 _Numbers = Annotated[tuple[_Number, _Number], Field(strict=False)]
 
 
