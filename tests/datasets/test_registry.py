@@ -383,3 +383,9 @@ def test_an_unexpected_file_is_refused(small_file):
     assert build_graph("mine", Dataset(**dataset.model_dump() | {"bytes": size}), files=[small_file])
     with pytest.raises(UserError, match=r"gone\.gr: not readable \(No such file"):
         build_graph("mine", dataset, files=[small_file.with_name("gone.gr")])
+
+
+def test_a_path_may_begin_with_the_home_folder(monkeypatch):
+    monkeypatch.setenv("HOME", "/home/me")
+    assert Dataset(**{**SMALL, "path": "~/small.gr"}).paths == {"path": "/home/me/small.gr"}
+    assert Dataset(**{**SMALL, "path": "~nobody-of-this-name/x.gr"}).path == "~nobody-of-this-name/x.gr"

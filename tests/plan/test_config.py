@@ -430,6 +430,14 @@ def test_an_exponent_without_a_point_is_a_number_which_yaml_reads_as_text():
             ["sssp.variants.near-far.timing.sources: 3, but timing.sources has 2"],
         ),
         (
+            {"sssp": {"graphs": ["usa-ny", "usa-ny"]}},
+            ["sssp.graphs: ['usa-ny', 'usa-ny'] is invalid: 'usa-ny' is given 2 times"],
+        ),
+        (
+            {"distributed": {"a": {"scale": 8, "ranks": [2, 2]}}},
+            ["distributed.a.ranks: [2, 2] is invalid", "2 is given 2 times"],
+        ),
+        (
             {"sssp": {"graphs": ["usa-ny"], "only": ["tild"]}},
             ["sssp.only: unknown variant or rival of sssp 'tild'; did you mean 'tiled'?"],
         ),

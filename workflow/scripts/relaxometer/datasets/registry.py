@@ -5,6 +5,7 @@ Snakemake imports this module each time it parses the workflow, so it imports no
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -64,7 +65,7 @@ class DataFile(Section):
     file : str, optional
         Name of the file among the downloads and in mirrors; the end of the first URL if left out.
     path : str, optional
-        A file on this machine instead of a download.
+        A file on this machine instead of a download; ``~`` is the home folder.
     sha256 : str, optional
         Checksum of the file as downloaded. If left out, the first readable download fixes it.
     bytes : int, optional
@@ -94,7 +95,7 @@ class DataFile(Section):
             raise ValueError("should have no braces, which Snakemake reads as wildcards; rename the file")
         if path and not path.isprintable():
             raise ValueError("should have no control characters; rename the file")
-        return path
+        return os.path.expanduser(path) if path else path  # noqa: PTH111 (never raises)
 
     @model_validator(mode="after")
     def _is_in_one_place(self) -> DataFile:

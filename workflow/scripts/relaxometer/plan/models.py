@@ -42,6 +42,8 @@ def _is_false(value: Any) -> Any:
 LeftOut = Annotated[Literal[False], BeforeValidator(_is_false)]
 Count = Annotated[int, Field(ge=1, le=MAX_SEARCHES)]
 Counts = Annotated[list[Count], Field(min_length=1), EachOnce]
+Names = Annotated[list[Name], EachOnce]
+Some = Annotated[Names, Field(min_length=1)]
 Rounds = Annotated[int, Field(ge=1, le=100)]
 Warmup = Annotated[int, Field(ge=0, le=MAX_SEARCHES)]
 Vertex = Annotated[int, Field(ge=0, lt=2**32)]
@@ -142,8 +144,8 @@ class Variant(Section):
     model_config = ConfigDict(extra="allow")
 
     solver: Name | None = None
-    graphs: Annotated[list[Name], Field(min_length=1)] | None = None
-    not_on: list[Name] = []
+    graphs: Some | None = None
+    not_on: Names = []
     timing: TimingOverride = TimingOverride()
 
     @model_validator(mode="before")
@@ -183,8 +185,8 @@ class RivalEntry(Section):
     command: Annotated[str, Field(min_length=1)] | None = None
     threads: Annotated[int, Field(ge=1, le=4096)] | None = None
     tune: dict[str, Annotated[list[Any], Field(min_length=1, max_length=16)]] = {}
-    graphs: Annotated[list[Name], Field(min_length=1)] | None = None
-    not_on: list[Name] = []
+    graphs: Some | None = None
+    not_on: Names = []
     timing: TimingOverride = TimingOverride()
 
 
@@ -206,10 +208,10 @@ class Problem(Section):
         Query sets of `routes`, by name. False removes a set of an earlier file.
     """
 
-    graphs: list[Name] = []
+    graphs: Names = []
     variants: dict[Name, Variant | LeftOut | None] = {}
     rivals: dict[Name, RivalEntry | LeftOut | None] | LeftOut = {}
-    only: Annotated[list[Name], Field(min_length=1), EachOnce] | None = None
+    only: Some | None = None
     queries: dict[Name, dict[str, Any] | LeftOut] = {}
 
 
@@ -248,7 +250,7 @@ class Series(Section):
     graph: Name | None = None
     scale: Scale | None = None
     scale_per_rank: Scale | None = None
-    ranks: Ranks | Annotated[list[Ranks], Field(min_length=1)]
+    ranks: Ranks | Annotated[list[Ranks], Field(min_length=1), EachOnce]
     scheme: Annotated[str, Field(pattern=r"^(auto|paired|[1-9][0-9]{0,4}x[1-9][0-9]{0,4})$")] = "auto"
     roots: Count = 64
     device: Literal["auto", "cuda", "host"] | None = None
@@ -270,7 +272,7 @@ class Throughput(Section):
         Timed launches per number of searches.
     """
 
-    graphs: list[Name] = []
+    graphs: Names = []
     variants: Annotated[list[ManySources], Field(min_length=1), EachOnce] = ["many-sources"]
     searches: Counts = [1, 16, 132, 264, 528, 1000]
     repetitions: Count = 3
@@ -291,7 +293,7 @@ class BfsThroughput(Section):
         Timed calls per number of searches.
     """
 
-    graphs: list[Name] = []
+    graphs: Names = []
     variants: Annotated[list[MultiSource], Field(min_length=1), EachOnce] = [
         "multi-source",
         "multi-source-levels",
@@ -323,8 +325,8 @@ class Traffic(Section):
         Searches after each change.
     """
 
-    graphs: list[Name] = []
-    variants: Annotated[list[Name], Field(min_length=1), EachOnce] = [
+    graphs: Names = []
+    variants: Some = [
         "phast",
         "near-far",
         "tiled",
@@ -351,7 +353,7 @@ class AllPairs(Section):
         are kept.
     """
 
-    graphs: list[Name] = []
+    graphs: Names = []
     sources: Literal["all"] | Annotated[int, Field(ge=1, lt=2**32)] = "all"
     table: (
         Annotated[int, Field(ge=0, le=MAX_TABLE)]
@@ -372,7 +374,7 @@ class Updates(Section):
         Draws of arcs per number.
     """
 
-    graphs: list[Name] = []
+    graphs: Names = []
     arcs: Annotated[list[Annotated[int, Field(ge=1, lt=2**32)]], Field(min_length=1), EachOnce] = [
         1,
         10,
@@ -396,8 +398,8 @@ class Report(Section):
         suite.
     """
 
-    papers: list[Name] = ["adaptive"]
-    maps: list[Name] = []
+    papers: Names = ["adaptive"]
+    maps: Names = []
     base: Annotated[str, Field(min_length=1)] | None = None
 
     @model_validator(mode="before")

@@ -19,6 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from relaxometer.core.errors import UserError
 from relaxometer.core.files import write_json
 from relaxometer.core.screen import Screen, needed
 from relaxometer.core.scripting import ERRORS, name_of

@@ -13,7 +13,7 @@ import pyarrow as pa
 from pydantic import Field, model_validator
 
 from relaxometer.core.errors import UserError
-from relaxometer.core.validation import Section
+from relaxometer.core.validation import EachOnce, Section
 from relaxometer.datasets.readers.text import Column, lines, refuse
 from relaxometer.device import Device
 from relaxometer.graphs.files import check_columns, parquet, values_of
@@ -63,7 +63,7 @@ class Spec(Section):
     pairs: Count | None = None
     origins: Count | None = None
     targets: Count | None = None
-    ranks: Annotated[list[Rank], Field(min_length=1, max_length=64)] | None = None
+    ranks: Annotated[list[Rank], Field(min_length=1, max_length=64), EachOnce] | None = None
     file: Annotated[str, Field(min_length=1)] | None = None
     cutoff: Annotated[int, Field(ge=0, le=MAX_CUTOFF)] = MAX_CUTOFF
     paths: bool = False
