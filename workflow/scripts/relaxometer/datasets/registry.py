@@ -165,7 +165,7 @@ class Dataset(DataFile, Generic[Parameters]):
     seed : int, optional
         Seed of a generator.
     parameters : section
-        Parameters of the format, in the format's own model.
+        Parameters of the format; each format has its own.
     extracted_from : str, optional
         Name of the dataset that this one is made from.
     """
