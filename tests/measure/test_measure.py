@@ -7,6 +7,7 @@ from contextlib import nullcontext
 import numpy as np
 import pytest
 
+from relaxometer.core.errors import Failed
 from relaxometer.device import DeviceOutOfMemory
 from relaxometer.measure import measurement
 from relaxometer.measure.measurement import Begun, Found, Prepared
@@ -190,6 +191,22 @@ def test_slow_variants_have_fewer_repetitions_and_instrumented_searches(monkeypa
         expected = [(source, k, "ok") for k in range(repetitions) for source in (0, 1)]
         assert [(row["source"], row["repetition"], row["status"]) for row in result.runs] == expected
         assert {row["source"] for row in result.runs if "relaxed_arcs" in row} == instrumented
+
+
+def test_passes_that_a_slow_variant_may_leave_out_are_not_failures():
+    class Costly(Scripted):
+        def solve(self, source):
+            time.sleep(0.02)
+            return super().solve(source)
+
+        def cost(self, sources):
+            raise Failed("timeout", "too slow")
+
+    timing = Timing(repetitions=4, rounds=1, warmup=0, enough_s=0.01)
+    run = Run(problem="sssp", graph="g", variant="v", solver="dijkstra-cpu", parameters={}, timing=timing)
+    opener = lambda *_: nullcontext(Costly([]))  # noqa: E731
+    result = measurement.measure(opener, run, GRAPH, np.array([0, 1]), "host")
+    assert [(row["repetition"], row["status"]) for row in result.runs] == [(0, "unproven")] * 2
 
 
 @pytest.mark.parametrize(

@@ -390,6 +390,8 @@ class _Job:
         for repetition in self._repetitions:
             is_first = repetition == self._repetitions.start
             if not is_first and timing.enough_s and time.monotonic() > begin + timing.enough_s:
+                # The others are not wanted, so they are not missing if something fails later.
+                self._repetitions = range(self._repetitions.start, repetition)
                 break
             for source in self._sources:
                 if self._is_short():
