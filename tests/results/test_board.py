@@ -101,6 +101,15 @@ def test_batches_are_ranked_by_their_repetitions():
     assert rows_of(merged, graph="cfg")["rank"].tolist() == [1, 2]
 
 
+def test_costs_are_those_of_all_rounds():
+    """As in ``summary.csv``; round 1 happens to have neither the mean energy nor the most memory."""
+    table = searches("tiled", spread(1.0), rounds=(1.0, 1.01))
+    second = table["round"] == 2
+    table = table.assign(energy_j=1.0 + 2 * second, peak_bytes=1000 + 24 * second)
+    row = rows_of(board([Recorded("one", pd.concat([quiet(), table]))]), graph="town").iloc[0]
+    assert (row["energy_j"], row["peak_bytes"]) == (2.0, 1024)
+
+
 def routes(name, factor, hashes=()):
     times = {"pairs": spread(factor), "table": spread(9 * factor)}
     return Recorded(name, pd.concat([quiet(), query_sets("hierarchy", times, hashes)]))

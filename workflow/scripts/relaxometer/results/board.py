@@ -40,6 +40,9 @@ BOARD = [
 ]
 """Columns of :func:`board`."""
 
+COSTS = {"energy_j": "mean", "peak_bytes": "max"}
+"""How the costs of the rounds of a run become one, as in ``summary.csv``."""
+
 MARK = "\n"
 """Separates names that are joined for a race; no name has it."""
 
@@ -125,7 +128,9 @@ def _lines(one: Recorded, timings: pd.DataFrame) -> list[dict]:
             "commit": one.commit,
             "date": one.date[:10],
         }
-        line |= {name: first.get(name) for name in ("class", "device", "rival", "energy_j", "peak_bytes")}
+        line |= {name: first.get(name) for name in ("class", "device", "rival")}
+        rounds = rows.drop_duplicates("round")
+        line |= {name: rounds[name].agg(how) for name, how in COSTS.items() if name in rounds}
         line |= {"version": first.get("parameter_version"), "status": worst}
         line |= {
             "reason": rows.loc[rows["status"] == worst, "reason"].iloc[0],
