@@ -62,6 +62,16 @@ def test_each_race_is_a_ranked_table_and_failures_follow():
     ]
 
 
+def test_a_run_whose_time_is_disputed_is_proven_and_has_a_ratio():
+    kept = ("1.9 to 2.1", "0.01", "2.4", "100%")
+    rows = lines(
+        ("SSSP", "town", "1", "first", "1 core", "2", *kept, "disputed", "its own clock disagrees"),
+        ("SSSP", "town", "2", "second", "1 core", "3", *kept, "ok", ""),
+    )
+    ratios = [line.split()[-4] for line in terminal.race(rows, lines()).splitlines()[2:4]]
+    assert ratios == ["1.00", "1.50"]
+
+
 def test_a_reason_of_all_races_stands_once_without_their_names():
     absent = [
         ("SSSP", graph, "", "boost", "1 core", "", "", "", "", "0%", "absent", "no Boost") for graph in "ab"

@@ -12,6 +12,8 @@ from textwrap import shorten, wrap
 
 import pandas as pd
 
+from relaxometer.results.rows import PROVEN
+
 COLUMNS = 100
 """Longest line."""
 
@@ -70,7 +72,7 @@ def _table(title: str, rows: pd.DataFrame) -> Iterator[str]:
         yield f"{shorten(title, COLUMNS - 20, placeholder='…')}: nothing to rank"
         return
     times = rows["Median [ms]"].str.replace(",", "").astype(float)
-    proven = times.where(rows["Status"] == "ok")
+    proven = times.where(rows["Status"].isin(PROVEN))
     ratios = (proven / proven.min()).map("{:,.2f}".format).replace("nan", "")
     cells = [[*RIGHT.values()], *rows.assign(Ratio=ratios)[[*RIGHT]].to_numpy().tolist()]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
