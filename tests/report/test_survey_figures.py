@@ -259,6 +259,16 @@ class TestWork:
         line = work.work_table(table).set_index("Variant").loc["dijkstra"]
         assert (line["Status"], line["Median [ms]"], line["Rank"]) == ("skipped", "", "")
 
+    def test_the_status_is_the_worst_of_any_row(self):
+        table = pd.concat(
+            searches(" ".join(pair), [1.0, 2.0]).assign(
+                status=lambda rows, pair=pair: rows["source"].map(dict(enumerate(pair))), relaxed_arcs=1000
+            )
+            for pair in (("disputed", "timeout"), ("error", "invalid"), ("ok", "disputed"))
+        )
+        statuses = work.work_table(table).set_index("Variant")["Status"].to_dict()
+        assert statuses == {pair: pair.split()[1] for pair in statuses}
+
     def test_time_is_the_median_over_sources_of_each_ones_median(self):
         table = searches("a", [1.0, 2.0, 9.0]).assign(relaxed_arcs=1000)
         table["time_ms"] += table["repetition"]

@@ -8,7 +8,7 @@ from relaxometer.report.catalogue import TIMINGS, Exhibit, View
 from relaxometer.report.figures.names import CLASSES, label, short_names
 from relaxometer.report.figures.summary import rounded, whole
 from relaxometer.report.targets import graphs_of, swept
-from relaxometer.results.gather import FAILURES, KEY, PROVEN
+from relaxometer.results.gather import KEY, PROVEN, SEVERITY
 from relaxometer.results.races import ranking
 from relaxometer.results.samples import proven, source_times
 
@@ -35,7 +35,7 @@ def work_table(timings: pd.DataFrame, problem: str = "sssp") -> pd.DataFrame:
     good = proven(ours, ours)
     good = good[good["status"].isin(PROVEN)]
     keys = [*KEY, "class", "rival"]
-    statuses = ours.groupby(keys, sort=False)["status"].agg(_worst)
+    statuses = ours.groupby(keys, sort=False)["status"].agg(lambda found: max(found, key=SEVERITY.index))
     lines = statuses.reset_index(keys[len(KEY) :])
     phases = good.groupby(KEY, sort=False)["phases"].median()
     medians = source_times(ours).groupby(KEY, sort=False)["time_ms"].median()
@@ -58,13 +58,6 @@ def work_table(timings: pd.DataFrame, problem: str = "sssp") -> pd.DataFrame:
             "Status": lines["status"],
         }
     )
-
-
-def _worst(statuses: pd.Series) -> str:
-    """Return the worst status of any row, failures first."""
-    failed = statuses[statuses.isin(FAILURES)]
-    others = statuses[statuses != "ok"]
-    return str([*failed, *others, "ok"][0])
 
 
 def _exhibit(problem: str) -> Exhibit:
