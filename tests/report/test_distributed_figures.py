@@ -7,8 +7,10 @@ import pytest
 
 from relaxometer.distributed import model
 from relaxometer.plan.models import DistributedRun
+from relaxometer.report.catalogue import Inputs
 from relaxometer.report.figures import ranks as distributed
 from relaxometer.results.scaling import scaling_table
+from script_runs import run_script
 
 
 def text_of(figure):
@@ -98,6 +100,30 @@ def test_runs_that_could_not_be_made_are_lines_without_rates(tmp_path):
             distributed.scaling,
         ):
             assert "strong-2" not in text_of(draw(pd.read_csv(tmp_path / "table.csv")))
+
+
+def test_counts_have_all_their_digits(tmp_path, monkeypatch):
+    """Also next to the lines of lost runs, which have none, so that the columns hold floats."""
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "results/runs/distributed"
+    folder.mkdir(parents=True)
+    made, lost = run("strong", 1, 25), run("strong", 2, 25)
+    write(folder, made, 100)
+    run_script(
+        "gather_distributed",
+        log=tmp_path / "log",
+        inputs={},
+        outputs={"table": "distributed.csv"},
+        runs=[made.model_dump()],
+        lost=[(lost.model_dump(), "no MPI")],
+    )
+    vertices = [str(2**25), ""]
+    written = pd.read_csv("distributed.csv", dtype=str, keep_default_na=False)
+    assert written["vertices"].tolist() == vertices
+    (exhibit,) = distributed.EXHIBITS
+    shown = exhibit.draw(Inputs({"ranks": "distributed.csv"}, {}))["distributed"]
+    assert shown["vertices"].tolist() == vertices
+    assert shown["median_gteps"].tolist() == ["100", ""]
 
 
 def test_rates_name_the_fastest_run_and_how_ranks_are_joined(table):

@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from relaxometer.core.files import replacing
+from relaxometer.core.files import write_csv
 from relaxometer.core.scripting import job
 from relaxometer.plan.models import DistributedRun
+from relaxometer.results.claims import number_text
 from relaxometer.results.scaling import scaling_table
 
 with job(snakemake):
     runs = [DistributedRun.model_validate(run) for run in snakemake.params.runs]
     lost = [(DistributedRun.model_validate(run), reason) for run, reason in snakemake.params.lost]
     table = scaling_table(runs, Path("results/runs/distributed"), lost)
-    with replacing(Path(snakemake.output[0])) as temporary:
-        table.to_csv(temporary, index=False, float_format="%.6g")
+    write_csv(table, Path(snakemake.output[0]), float_format=number_text)

@@ -620,12 +620,12 @@ def number_text(number: float) -> str:
 
     Examples
     --------
-    >>> number_text(1427876.0), number_text(0.60621261), number_text(float("nan"))
-    ('1427876', '0.606213', '')
+    >>> number_text(1427876.0), number_text(0.60621261), number_text(float("nan")), number_text(float("inf"))
+    ('1427876', '0.606213', '', 'inf')
     """
     if np.isnan(number):
         return ""
-    return str(int(number)) if number == int(number) else f"{number:.{DIGITS}g}"
+    return str(int(number)) if float(number).is_integer() else f"{number:.{DIGITS}g}"
 
 
 def as_printed(value: float) -> str:

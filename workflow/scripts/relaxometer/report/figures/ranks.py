@@ -29,6 +29,7 @@ from relaxometer.report.figures.style import (
     without_minor_ticks,
 )
 from relaxometer.report.figures.summary import rounded
+from relaxometer.results.claims import number_text
 from relaxometer.results.samples import EMULATED, in_words, on_one_clock
 
 if TYPE_CHECKING:
@@ -203,9 +204,7 @@ def _draw(inputs: Inputs) -> dict[str, Figure | pd.DataFrame]:
     table = inputs.table("ranks")
     numbers = table.select_dtypes("number").columns
     return {
-        "distributed": table.assign(
-            **{name: table[name].map("{:.6g}".format, na_action="ignore") for name in numbers}
-        ),
+        "distributed": table.assign(**{name: table[name].map(number_text) for name in numbers}),
         "rate-over-ranks": rates(table),
         "computing-over-ranks": computing(table),
         "communication-over-ranks": communication(table),
