@@ -395,6 +395,16 @@ class TestVariantPages:
         assert "<td>4096</td>" in text
         assert re.search(r'<div class="wide"><table>\s*<tr><th>Graph</th><th>Phases</th>', text)
 
+    def test_whole_values_have_all_digits(self):
+        """A column that other variants lack holds floats."""
+        tables = [
+            searches("near-far", spread(4)).assign(parameter_narrow=2**20, parameter_wide=0.25),
+            searches("phast", spread(2)),
+        ]
+        text = html.unescape(self.page("near-far", *tables))
+        assert "<td>1048576</td>" in text
+        assert "<td>0.25</td>" in text
+
     def test_parameters_have_their_defaults_and_other_values_a_table_of_their_own(self):
         table = searches("phast", spread(4)).assign(parameter_tasks=8, parameter_height=104)
         text = html.unescape(self.page("phast", table))

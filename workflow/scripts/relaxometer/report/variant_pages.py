@@ -19,6 +19,7 @@ from relaxometer.report.figures.names import label
 from relaxometer.report.figures.summary import rounded, whole
 from relaxometer.report.pages import data_table, page, table, table_script
 from relaxometer.report.targets import folder, swept
+from relaxometer.results.claims import number_text
 from relaxometer.results.races import relative_times
 from relaxometer.results.samples import EMULATED
 
@@ -232,14 +233,11 @@ def _parameters(given: Mapping[str, str], documented: Mapping[str, _Parameter], 
 def _in_force(ours: pd.DataFrame, column: str) -> str:
     """Return the values of a parameter, each with its graphs if they differ between graphs."""
     known = ours.dropna(subset=[column])
-    graphs = known.groupby(known[column].map(_value), sort=False)["graph"].unique()
+    shown = known[column].map(lambda value: number_text(value) if isinstance(value, float) else str(value))
+    graphs = known.groupby(shown, sort=False)["graph"].unique()
     if len(graphs) == 1:
         return str(graphs.index[0])
     return "; ".join(f"{value} ({', '.join(names)})" for value, names in graphs.items())
-
-
-def _value(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _losses(variant: str, timings: pd.DataFrame) -> str:
