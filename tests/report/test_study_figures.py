@@ -364,6 +364,16 @@ class TestAllPairs:
         line = all_pairs.components_table(found, [TOWN_GRAPH]).iloc[0]
         assert (line["Radius"], line["Centre"], line["All reach all"]) == ("", "", "no")
 
+    def test_what_was_not_wholly_proven_is_never_100_percent(self):
+        assert all_pairs.passes_table(passes(proven=999.0))["Proven"].tolist() == ["", "99%"]
+        line = all_pairs.components_table(components(proven=[10, 989]), [TOWN_GRAPH]).iloc[0]
+        assert line["Proven"] == "99%"
+
+    def test_an_unknown_farthest_vertex_is_not_named(self):
+        found = components(farthest=[np.nan, np.nan])
+        shown = texts(all_pairs.eccentricities(town_sources(), found, passes(), TOWN_GRAPH))
+        assert "diameter 900 from vertex 1 NVIDIA" in shown
+
     def test_emulated_times_are_not_shown_as_times(self):
         shown = texts(
             all_pairs.eccentricities(town_sources(), components(), passes(device_kind="host"), TOWN_GRAPH)

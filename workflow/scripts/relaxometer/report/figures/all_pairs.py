@@ -22,7 +22,7 @@ from relaxometer.report.figures.style import (
     weight_unit,
     with_unit,
 )
-from relaxometer.report.figures.summary import CLOCKS, rounded
+from relaxometer.report.figures.summary import CLOCKS, percent, rounded
 from relaxometer.results.samples import EMULATED
 
 if TYPE_CHECKING:
@@ -105,7 +105,9 @@ def _extremes(component: pd.Series) -> str:
         centre = component["centre"]
         more = f" and {len(centre) - 1:,} more" if len(centre) > 1 else ""
         found.append(f"{_bound(component, 'radius')} {component['radius']:,.0f} at vertex {centre[0]}{more}")
-    ends = f"from vertex {component['periphery'][0]} to {component['farthest']:.0f}"
+    ends = f"from vertex {component['periphery'][0]}"
+    if pd.notna(component["farthest"]):
+        ends += f" to {component['farthest']:.0f}"
     found.append(f"{_bound(component, 'diameter')} {component['diameter']:,.0f} {ends}")
     said = "; ".join(found)
     kind = "" if component["strong"] else "; some vertices do not reach all others"
@@ -131,7 +133,7 @@ def components_table(components: pd.DataFrame, descriptions: Sequence[Mapping[st
             "Graph": one["graph"],
             "Vertices": f"{one['vertices']:,}",
             "Sources": f"{one['sources']:,}",
-            "Proven": f"{one['proven'] / one['sources']:.0%}",
+            "Proven": percent(one["proven"] / one["sources"]),
             "All reach all": "yes" if one["strong"] else "no",
             "Radius": _number(one["radius"]),
             "Centre": _some(one["centre"]),
@@ -175,7 +177,7 @@ def _some(vertices: Sequence[int]) -> str:
 def passes_table(passes: pd.DataFrame) -> pd.DataFrame:
     """Return the times of the sweeps with and without the proof as text."""
     rate = passes["sources"] / passes["time_ms"] * 1e3
-    share = (passes["proven"] / passes["sources"]).map("{:.0%}".format)
+    share = (passes["proven"] / passes["sources"]).map(percent)
     return pd.DataFrame(
         {
             "Graph": passes["graph"],
@@ -185,7 +187,7 @@ def passes_table(passes: pd.DataFrame) -> pd.DataFrame:
             "Preparation [s]": (passes["prepare_ms"] / 1e3).map(rounded),
             "Time [s]": (passes["time_ms"] / 1e3).map(rounded),
             "Sources per second": rate.map(rounded),
-            "Proven": share.where(passes["proof"] & passes["proven"].notna(), ""),
+            "Proven": share.where(passes["proof"], ""),
             "Status": passes["status"],
         }
     )

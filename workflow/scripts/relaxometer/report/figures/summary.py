@@ -188,7 +188,7 @@ def ranked_table(summary: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
             "Harmonic mean": lines["mteps_harmonic"].map(rounded) if "mteps_harmonic" in lines else "",
             "Phases": lines["phases"].map(whole),
             "Sources": lines["sources"].map(whole),
-            "Proven": lines["certified"].map("{:.0%}".format).mask(~was_run(lines), NOT_RUN),
+            "Proven": lines["certified"].map(percent).mask(~was_run(lines), NOT_RUN),
             "Status": lines["status"],
             "Reason": lines["reason"].map(_shown_reason),
         }
@@ -250,6 +250,11 @@ the race. The page of all variants and rivals under Summary has them.</p>
 def rounded(value: float) -> str:
     """Format a number with three digits, as an integer from 1,000, or as nothing if it is missing."""
     return f"{value:.3g}" if abs(value) < 999.5 else f"{value:,.0f}" if np.isfinite(value) else ""
+
+
+def percent(share: float) -> str:
+    """Format the proven share of searches, or nothing if it is missing; only all of them are 100%."""
+    return f"{share if share >= 1 else min(share, 0.99):.0%}" if np.isfinite(share) else ""
 
 
 LEAST_PREPARATION_MS = 0.1

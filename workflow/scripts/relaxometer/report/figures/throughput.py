@@ -21,7 +21,7 @@ from relaxometer.report.figures.style import (
     plain_log,
     without_minor_labels,
 )
-from relaxometer.report.figures.summary import CLOCKS, rounded
+from relaxometer.report.figures.summary import CLOCKS, percent, rounded
 from relaxometer.results.samples import EMULATED, source_times
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ def throughput_table(launches: pd.DataFrame, timings: pd.DataFrame, problem: str
             "Clock": table["device_kind"].map(CLOCKS),
             "Median [ms]": table["time_ms"].map(rounded),
             "Searches per second": table["rate"].map(rounded),
-            "Proven": table["proven"].map("{:.0%}".format),
+            "Proven": table["proven"].map(percent),
             "Status": table["status"],
         }
     )

@@ -19,7 +19,7 @@ from relaxometer.report.figures.style import (
     new_figure,
     plain_log,
 )
-from relaxometer.report.figures.summary import CLOCKS, rounded
+from relaxometer.report.figures.summary import CLOCKS, percent, rounded
 from relaxometer.results.samples import EMULATED
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def traffic_table(changes: pd.DataFrame) -> pd.DataFrame:
             "First tree [ms]": table["first_ms"].map(rounded),
             "Weights and first tree [ms]": table["ready_ms"].map(rounded),
             "Further tree [ms]": table["tree_ms"].map(rounded),
-            "Proven": shares.map(lambda share: "" if np.isnan(share) else f"{share:.0%}"),
+            "Proven": shares.map(percent),
             "Status": table["status"],
         }
     )
