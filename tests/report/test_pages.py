@@ -36,9 +36,9 @@ def summary_of(*tables):
     return summarise(pa.Table.from_pandas(pd.concat(tables), preserve_index=False))
 
 
-def default_plan():
+def default_plan(*, gpu=True, **options):
     config = yaml.safe_load((ROOT / "config/config.yaml").read_text(encoding="utf-8"))
-    return Plan(config, ROOT / "resources/datasets.yaml")
+    return Plan(config | options, ROOT / "resources/datasets.yaml", gpu=gpu)
 
 
 class Links(HTMLParser):
@@ -334,6 +334,15 @@ class TestRoofline:
         assert doubles.loc["counted", "gb_s"] == pytest.approx(12e6 / 2e-3 / 1e9)
         text = roofline.roofline(table, RATE, "sssp").texts[1].get_text()
         assert "highest: counted on town with 4 GB/s, 0% of it" in " ".join(text.split())
+
+    @pytest.mark.parametrize(
+        ("where", "gpu", "drawn"),
+        [("auto", True, True), ("auto", False, False), ("host", True, False), ("cuda", False, True)],
+    )
+    def test_it_is_drawn_where_jobs_may_have_a_gpu(self, where, gpu, drawn):
+        """A node of a cluster has one that the machine which plans the run lacks."""
+        plan = default_plan(device=where, gpu=gpu)
+        assert [one.wanted(plan) for one in roofline.EXHIBITS] == [drawn] * 2
 
     def test_without_a_gpu_it_says_so(self):
         table = searches("a", [2.0], device_kind="host").assign(relaxed_arcs=1e6)

@@ -79,6 +79,8 @@ class Plan:
         By name.
     traffic_rivals : list of RivalRun
         The rivals of the study of new weights, on each of their graphs.
+    emulates : bool
+        Whether kernels run on the host, as far as can be told before the jobs run.
     lost_runs : list of (Run, str)
         Runs that :meth:`leave_out` took out of `runs`, and why.
     lost_distributed : list of (DistributedRun, str)
@@ -110,7 +112,7 @@ class Plan:
         self.lost_distributed: list[tuple[DistributedRun, str]] = []
         self.lost_rounds: list[str] = []
         self.lost_studies: list[str] = []
-        self._emulates = self.config.device == "host" or (self.config.device == "auto" and not gpu)
+        self.emulates = self.config.device == "host" or (self.config.device == "auto" and not gpu)
         self._left_out: Mapping[str, str] = {}
         self._check_named_graphs()
         # An overlay with other graphs need not repeat the section.
@@ -211,7 +213,7 @@ class Plan:
         return run.timing.rounds is not None or not self._is_emulated(run)
 
     def _is_emulated(self, run: Run) -> bool:
-        return not isinstance(run, RivalRun) and self._emulates and not _runs_on_cpu(run)
+        return not isinstance(run, RivalRun) and self.emulates and not _runs_on_cpu(run)
 
     @property
     def processes(self) -> list[tuple[Run, int]]:

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from relaxometer.plan.models import Run
     from relaxometer.plan.plan import Plan
-
-DRIVER = Path("/dev/nvidiactl")
-"""Is there where the driver of a GPU is loaded."""
 
 CURVE = 4
 """At least this many variants that differ only in the values of their parameters form a curve."""
@@ -78,12 +74,3 @@ def _tries(plan: Plan) -> list[str]:
     """Return the files that a run in which a rival was absent leaves out, so that it is tried again."""
     rivals = (run for run in plan.runs.values() if hasattr(run, "kind"))
     return [f"{folder(run)}/certificates.parquet" for run in rivals]
-
-
-def has_gpu(plan: Plan) -> bool:
-    """Return whether the plan's kernels run on a GPU, as far as this machine can tell.
-
-    "auto" takes a GPU if the NVIDIA driver has made its device file here.
-    """
-    device = plan.config.device
-    return device == "cuda" or (device == "auto" and DRIVER.exists())

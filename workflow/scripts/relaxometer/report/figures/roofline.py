@@ -21,7 +21,7 @@ from relaxometer.report.figures.style import (
     plain_log,
 )
 from relaxometer.report.figures.summary import rounded
-from relaxometer.report.targets import graphs_of, has_gpu, swept
+from relaxometer.report.targets import graphs_of, swept
 from relaxometer.results.cost import arcs_bytes, weight_types
 from relaxometer.results.gather import KEY
 from relaxometer.results.samples import proven
@@ -137,7 +137,7 @@ def _draw(inputs: Inputs, problem: str) -> Figure:
 
 def _exhibit(problem: str) -> Exhibit:
     def wanted(plan: Plan) -> bool:
-        return has_gpu(plan) and bool(graphs_of(plan, problem))
+        return not plan.emulates and bool(graphs_of(plan, problem))
 
     return Exhibit(
         f"{problem}-roofline",
