@@ -5,10 +5,13 @@ from types import SimpleNamespace
 
 import pytest
 
+from relaxometer.core.environment import usable_cores
 from relaxometer.core.errors import UserError
 from relaxometer.distributed import launch
-from relaxometer.distributed.process import load_mpi
+from relaxometer.distributed.process import load_mpi, share_cores
 from relaxometer.distributed.transport import connect
+from relaxometer.measure.entrant import threads_of
+from relaxometer.plan.models import RivalRun
 
 
 def test_a_missing_launcher_is_reported_in_one_line(monkeypatch, tmp_path):
@@ -31,6 +34,25 @@ def test_more_ranks_than_cores_need_oversubscribe(monkeypatch):
     cores = len(os.sched_getaffinity(0))
     with pytest.raises(UserError, match=rf"^{cores + 1} ranks on {cores} cores: .*--oversubscribe$"):
         launch.launch(cores + 1, [])
+
+
+def test_all_cores_count_where_none_can_be_forbidden(monkeypatch):
+    """As on macOS, which has no affinity of processes."""
+    monkeypatch.setattr(launch, "obstacle", lambda: None)
+    monkeypatch.delattr(os, "sched_getaffinity")
+    shares = []
+    monkeypatch.setattr("numba.set_num_threads", shares.append)
+    usable_cores.cache_clear()
+    cores = os.cpu_count()
+    try:
+        with pytest.raises(UserError, match=f"^{cores + 1} ranks on {cores} cores: "):
+            launch.launch(cores + 1, [])
+        rival = RivalRun.model_construct(kind="cpu-all", threads=None)
+        assert threads_of(rival) == cores
+        share_cores(cores)
+        assert shares == [1]
+    finally:
+        usable_cores.cache_clear()
 
 
 def test_ranks_are_not_bound_to_cores(monkeypatch, tmp_path):

@@ -18,7 +18,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from relaxometer.core.environment import how_to_install
+from relaxometer.core.environment import how_to_install, usable_cores
 from relaxometer.core.errors import UserError
 
 SCRIPTS = Path(__file__).resolve().parents[2]
@@ -58,7 +58,7 @@ def launch(ranks: int, arguments: Sequence[str], *, oversubscribe: bool = False,
     """
     if reason := obstacle():
         raise UserError(reason)
-    cores = len(os.sched_getaffinity(0))
+    cores = usable_cores()
     if ranks > cores and not oversubscribe:
         raise UserError(
             f"{ranks} ranks on {cores} cores: use fewer, or let them share cores with --oversubscribe"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
 import sys
 import time
 import traceback
@@ -11,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from relaxometer.core.environment import usable_cores
 from relaxometer.core.errors import UserError, naming_lacks
 from relaxometer.device import DeviceOutOfMemory, cuda
 
@@ -107,5 +107,4 @@ def take_gpu(kind: str, local_rank: int) -> str | None:
 def share_cores(local_size: int) -> None:
     """Divide the cores of a host among the Numba loops of its ranks."""
     numba = importlib.import_module("numba")
-    cores = len(os.sched_getaffinity(0))
-    numba.set_num_threads(max(1, min(numba.config.NUMBA_NUM_THREADS, cores // local_size)))
+    numba.set_num_threads(max(1, min(numba.config.NUMBA_NUM_THREADS, usable_cores() // local_size)))

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from relaxometer.core.environment import usable_cores
 from relaxometer.core.errors import Failed, quoted
 from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.graph import Graph
@@ -280,7 +281,7 @@ def threads_of(run: RivalRun) -> int:
     """Return the number of threads that a rival may use."""
     if run.kind == "cpu-1":
         return 1
-    return run.threads or len(os.sched_getaffinity(0))
+    return run.threads or usable_cores()
 
 
 def believed_ms(theirs: float, span: Span) -> float:
