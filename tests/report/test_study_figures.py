@@ -72,6 +72,10 @@ class TestThroughput:
         assert "not GPU times" in texts(figure)
         assert "emulated" in figure.axes[0].get_ylabel()
 
+    def test_the_status_is_the_worst_of_any_launch(self):
+        table = launches({1: 4.0}).assign(status=["oom", "invalid", "ok"])
+        assert throughput.throughput_table(table, searches("tiled", [2.0]))["Status"].iloc[-1] == "invalid"
+
     def test_a_number_that_failed_is_no_point_and_has_a_line(self):
         table = launches(TOWN, failed={1000})
         timings = searches("tiled", [2.0])
@@ -187,6 +191,12 @@ class TestTraffic:
         assert lines["Status"].tolist() == ["ok", "ok", "oom"]
         assert lines["Proven"].tolist() == ["100%", "100%", "100%"]
         assert lines["Clock"].tolist() == ["CPU", "GPU", "GPU"]
+
+    def test_the_status_is_the_worst_of_any_round(self):
+        table = changes({"tiled": (1.0, 2.0, 3.0)}).assign(
+            status=["oom", "invalid", "ok"], reason=["9 GB", "rule tree", ""]
+        )
+        assert traffic.medians(table)[["status", "reason"]].to_numpy().tolist() == [["invalid", "rule tree"]]
 
     def test_rivals_show_their_class_and_threads(self):
         rivals = {"routingkit": (60.0, 20.0, 20.0), "routingkit-cpp": (9.0, 20.0, 20.0)}

@@ -61,6 +61,9 @@ def test_a_change_that_failed_once_has_no_times():
     failed = updates.update_medians(table).query("change == 'added' and arcs == 1").iloc[0]
     assert failed["status"] == "invalid"
     assert pd.isna(failed["time_ms"])
+    worse = pd.concat([rows("added", 1, [0.1], status="oom"), table])
+    failed = updates.update_medians(worse).query("change == 'added' and arcs == 1").iloc[0]
+    assert failed["status"] == "invalid", "the worst, not the first"
     wrong = MEASURED.assign(status="oom")
     assert "No update was proven correct and finished." in texts(updates.over_arcs(wrong))
 

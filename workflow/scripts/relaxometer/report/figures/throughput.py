@@ -22,6 +22,7 @@ from relaxometer.report.figures.style import (
     without_minor_labels,
 )
 from relaxometer.report.figures.summary import CLOCKS, percent, rounded
+from relaxometer.results.gather import SEVERITY
 from relaxometer.results.samples import EMULATED, source_times
 
 if TYPE_CHECKING:
@@ -58,17 +59,19 @@ def rates(launches: pd.DataFrame, timings: pd.DataFrame, problem: str = "sssp") 
     DataFrame
         With the columns ``graph, variant, rival, name`` (which marks rivals), ``together`` (whether one
         launch made all searches), ``device_kind``, ``searches`` (simultaneous), ``time_ms`` (median of a
-        launch or a search), ``rate`` (searches per second), ``proven`` (share of the answers) and ``status``.
+        launch or a search), ``rate`` (searches per second), ``proven`` (share of the answers) and ``status``
+        (the worst of any launch).
         If any launch of a number of searches failed, that number has no rate.
     """
     if "variant" not in launches:
         launches = launches.assign(variant=MANY_SOURCES)
-    worst = launches.sort_values("status", key=lambda status: status == "ok")
     number = ["graph", "variant", "searches", "device_kind"]
     many = launches.groupby(number, sort=False).agg(
-        time_ms=("time_ms", "median"), proven=("proven", "sum"), launches=("repetition", "count")
+        time_ms=("time_ms", "median"),
+        proven=("proven", "sum"),
+        launches=("repetition", "count"),
+        status=("status", lambda found: max(found, key=SEVERITY.index)),
     )
-    many["status"] = worst.groupby(number)["status"].first()
     many = many.reset_index()
     many["proven"] = many["proven"] / (many["searches"] * many.pop("launches"))
     many.loc[many["status"] != "ok", "time_ms"] = np.nan

@@ -20,6 +20,7 @@ from relaxometer.report.figures.style import (
     plain_log,
 )
 from relaxometer.report.figures.summary import CLOCKS, percent, rounded
+from relaxometer.results.gather import SEVERITY
 from relaxometer.results.samples import EMULATED
 
 if TYPE_CHECKING:
@@ -56,7 +57,8 @@ def medians(changes: pd.DataFrame) -> pd.DataFrame:
     keys = ["graph", "variant", "device_kind", "device"]
     changes = changes.assign(ready_ms=changes["update_ms"] + changes["first_ms"])
     times = ["update_ms", "first_ms", "tree_ms", "ready_ms"]
-    worst = changes.sort_values("status", key=lambda status: status == "ok", kind="stable")
+    severity = changes["status"].map(SEVERITY.index)
+    worst = changes.assign(severity=severity).sort_values("severity", ascending=False, kind="stable")
     table = changes.groupby(keys, sort=False)[times].median()
     table = table.join(changes.groupby(keys)[["searches", "proven"]].sum())
     table = table.join(worst.drop_duplicates(keys).set_index(keys)[SHARED])
