@@ -421,7 +421,7 @@ EXHIBITS = (
         "edge-bf-blocks",
         lambda inputs: blocks(inputs.searches("sssp"), inputs.params["swept"], inputs.graph),
         lambda *_: {"timings": TIMINGS},
-        views=(View("blocks", "SSSP", "edge-bf 4", "mean time against the size of a block"),),
+        views=(View("blocks", "SSSP", "edge-bf 4", "median time against the size of a block"),),
         wanted=lambda plan: [graph for graph in _graphs(plan) if block_runs(plan, graph)],
         per_graph=True,
         params=lambda plan, graph: {"swept": names(block_runs(plan, graph))},
