@@ -45,13 +45,13 @@ def test_a_damaged_file_is_left_to_the_rule_that_needs_it(folder, monkeypatch):
 def test_pip_installs_where_uv_fails(tmp_path, monkeypatch):
     commands = []
 
-    def run(command, rival):
+    def run(command):
         commands.append(command)
         if "uv" in command:
             raise module.Absent("no index")
 
     monkeypatch.setattr(module, "_run", run)
     monkeypatch.setattr(module, "_has_module", lambda name: True)
-    module._install_packages(tmp_path / "python", tmp_path / "lock", rival=None)
+    module._install_packages(tmp_path / "python", tmp_path / "lock")
     assert [command[2] for command in commands] == ["uv", "pip"]
     assert all("--require-hashes" in command for command in commands)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from relaxometer.core.files import read_table, replacing
+from relaxometer.core.files import read_table, write_csv
 from relaxometer.core.scripting import job
 from relaxometer.graphs.files import read_metadata
 from relaxometer.results.gather import summarise
@@ -11,5 +11,4 @@ with job(snakemake):
     graphs = [read_metadata(Path(file), ("name",)) for file in snakemake.input.graphs]
     directed = {graph["name"]: bool(graph.get("directed", True)) for graph in graphs}
     table = summarise(read_table(Path(snakemake.input.timings)), snakemake.params.lost, directed)
-    with replacing(Path(snakemake.output[0])) as temporary:
-        table.to_csv(temporary, index=False, float_format="%.6g")
+    write_csv(table, Path(snakemake.output[0]), float_format="%.6g")

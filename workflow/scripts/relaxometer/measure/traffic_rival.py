@@ -71,8 +71,6 @@ class RivalInTraffic:
         Nanoseconds per arc within which an honest adapter converts new weights.
     """
 
-    is_rival = True
-
     def __init__(
         self,
         running: Running,

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import pandas as pd
 
-from relaxometer.core.files import read_frame, read_json, replacing, write_text
+from relaxometer.core.files import read_frame, read_json, write_csv, write_text
 from relaxometer.graphs.files import read_description
 from relaxometer.report import figures, pages, papers
 from relaxometer.report.figures import style
@@ -257,8 +257,7 @@ class Exhibit:
             elif view:
                 write_text(self._table_page(view, content, inputs.graph), Path(file))
             else:
-                with replacing(Path(file)) as temporary:
-                    content.to_csv(temporary, index=False)
+                write_csv(content, Path(file))
 
     def _table_page(self, view: View, rows: pd.DataFrame, graph: str) -> str:
         """Return the page of a table, with its caption as an introduction."""

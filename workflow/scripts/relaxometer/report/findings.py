@@ -19,7 +19,7 @@ import pandas as pd
 from jinja2 import Environment, StrictUndefined, TemplateError, nodes
 
 from relaxometer.core.errors import UserError
-from relaxometer.core.files import read_published, replacing
+from relaxometer.core.files import read_published, write_text
 from relaxometer.report.figures.preparation import pays_after
 from relaxometer.results.claims import as_printed
 from relaxometer.results.published import BUNDLE, SAMPLES, read_samples
@@ -457,6 +457,5 @@ def write(folder: Path) -> bool:
     page, text = folder / PAGE, render(folder)
     if page.is_file() and page.read_text(encoding="utf-8") == text:
         return False
-    with replacing(page) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    write_text(text, page)
     return True

@@ -181,31 +181,31 @@ def _environment(rival: Rival) -> Path:
         if not (ready.is_file() and python.exists()):
             shutil.rmtree(folder, ignore_errors=True)
             options = ["--without-pip"] if _has_module("pip") else []
-            _run([sys.executable, "-m", "venv", *options, str(folder)], rival)
+            _run([sys.executable, "-m", "venv", *options, str(folder)])
             if needed.strip():
-                _install_packages(python, requirements, rival)
+                _install_packages(python, requirements)
             ready.touch()
     return python
 
 
-def _install_packages(python: Path, requirements: Path, rival: Rival) -> None:
+def _install_packages(python: Path, requirements: Path) -> None:
     """Install what a rival's lock names, with uv where it is there and succeeds, else with pip."""
     # The lock is complete; a dependency with extras would have no hash for pip.
     options = ["--require-hashes", "--no-deps", "--only-binary=:all:", "--quiet", "-r", str(requirements)]
     if _has_module("uv"):
         with suppress(Absent):
-            _run([sys.executable, "-m", "uv", "pip", "install", "--python", str(python), *options], rival)
+            _run([sys.executable, "-m", "uv", "pip", "install", "--python", str(python), *options])
             return
     pip = [sys.executable, "-m", "pip", "--python", str(python)] if _has_module("pip") else []
     pip = pip or [str(python), "-m", "pip"]
-    _run([*pip, "install", "--no-input", "--disable-pip-version-check", *options], rival)
+    _run([*pip, "install", "--no-input", "--disable-pip-version-check", *options])
 
 
 def _has_module(name: str) -> bool:
     return importlib.util.find_spec(name) is not None
 
 
-def _run(command: list[str], rival: Rival) -> None:
+def _run(command: list[str]) -> None:
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(
         command, capture_output=True, encoding="utf-8", errors="replace", check=False, env=environment

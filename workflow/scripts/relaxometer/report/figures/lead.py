@@ -38,10 +38,10 @@ def sentences(summary: pd.DataFrame, timings: pd.DataFrame, measured: str = "", 
     """
     races = winners(timings)
     lines = with_class(summary)
-    return [_outcome(races, timings), _certainty(races, lines, timings), _machine(lines, measured, speed)]
+    return [_outcome(races), _certainty(races, lines, timings), _machine(lines, measured, speed)]
 
 
-def _outcome(races: pd.DataFrame, timings: pd.DataFrame) -> str:
+def _outcome(races: pd.DataFrame) -> str:
     """Say who won where and by how much, with the preparation of each."""
     if races.empty:
         return NOBODY

@@ -151,8 +151,7 @@ def queue_orders(timings: pd.DataFrame, graph: str) -> Figure:
         return empty_figure(title, NOTHING_PROVEN.format("bellman-ford-queue"))
     kind = times["device_kind"].iloc[0]
     orders = [order for order in ORDERS if order in set(times["order"])]
-    of_order = timings.groupby("variant")["parameter_order"].first()
-    looks = {order: look(str(variant)) for variant, order in of_order.items()}
+    looks = {order: look(str(variant)) for variant, order in order_of.items()}
     figure, (left, right) = new_figure(3.4, 2)
     _dots(left, {order: run_estimate(times[times["order"] == order]) for order in orders}, looks)
     left.set_ylabel(f"Median time of a search\n[ms{emulated_note(kind)}]")
