@@ -60,7 +60,7 @@ def test_clocks_and_what_holds_them_back_are_kept():
 
 
 def test_a_counter_that_stands_gives_nothing(monkeypatch):
-    monkeypatch.setattr(cost, "STALE_S", -0.95)
+    monkeypatch.setattr(cost, "STALE_S", 0.05)
     meter = Meter(idle_w=0.0)
     assert cost.idle_watts(meter, 0.0) is None
     assert cost.spend(meter, lambda: time.sleep(0.001), 0.1, 0.0) is None

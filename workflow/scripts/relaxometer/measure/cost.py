@@ -20,11 +20,17 @@ from relaxometer.device import Device
 IDLE_S = 1.0
 """Seconds over which the idle power is measured."""
 
-READ_EVERY_S = 0.01
-"""Least time between two readings of clocks and memory is ten times this, and of energy a tenth."""
+READ_EVERY_S = 0.1
+"""Least seconds between two readings of clocks and memory."""
 
-STALE_S = 0.3
-"""A counter that has not moved for this long does not move at all."""
+ENERGY_EVERY_S = 0.001
+"""Least seconds between two readings of the energy counter while searches are made."""
+
+IDLE_EVERY_S = 0.005
+"""The same while the device does nothing, so that reading costs little energy."""
+
+STALE_S = 1.3
+"""A counter that has not moved for this many seconds does not move at all."""
 
 LEAK_BYTES = 1 << 10
 """Smaller growth over all searches is not reported as a leak."""
@@ -203,11 +209,11 @@ class Spent:
 
 def idle_watts(meter: Meter, seconds: float = IDLE_S) -> float | None:
     """Return the power of a device that does nothing; None if its counter does not move."""
-    begin = _tick(meter, lambda: time.sleep(READ_EVERY_S / 2))
+    begin = _tick(meter, lambda: time.sleep(IDLE_EVERY_S))
     if begin is None:
         return None
     time.sleep(seconds)
-    end = _tick(meter, lambda: time.sleep(READ_EVERY_S / 2))
+    end = _tick(meter, lambda: time.sleep(IDLE_EVERY_S))
     return (end.joules - begin.joules) / (end.seconds - begin.seconds) if end else None
 
 
@@ -234,7 +240,7 @@ def spend(meter: Meter, search: Callable[[], None], seconds: float, idle_w: floa
         count += 1
 
     while (now := time.perf_counter()) < begin.seconds + seconds:
-        while time.perf_counter() < now + READ_EVERY_S * 10:
+        while time.perf_counter() < now + READ_EVERY_S:
             counted()
         readings.append(meter.read())
     end = _tick(meter, counted)
@@ -265,12 +271,12 @@ def _tick(meter: Meter, work: Callable[[], None]) -> Reading | None:
     while True:
         work()
         now = time.perf_counter()
-        if now < read + READ_EVERY_S / 10:
+        if now < read + ENERGY_EVERY_S:
             continue
         read = now
         if meter.joules() != first:
             return meter.read()
-        if now > begin + STALE_S + IDLE_S:
+        if now > begin + STALE_S:
             return None
 
 
