@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from relaxometer.datasets.pins import pin_downloads, pinned
 from relaxometer.datasets.registry import Dataset
 from script_runs import run_script
 
@@ -127,6 +128,41 @@ def test_the_advice_for_an_exchanged_file_works(dataset, capsys, followed):
     Path(advice[followed]).unlink()
     run(dataset)
     assert pins() == ["map.co.sha256", "map.gr.sha256"]
+
+
+def test_two_builds_from_one_download_leave_a_whole_pin(dataset, monkeypatch):
+    """The second writer begins when the first one has written its line, and is stopped there."""
+    map_file = Path("results/downloads/map.gr").absolute()
+    metadata = {"file_sha256": "a" * 64, "coordinates_sha256": "b" * 64}
+    written, begun, checked = (threading.Event() for _ in range(3))
+    original = Path.write_text
+
+    def write_text(path, text, **options):
+        if threading.current_thread() is second:
+            with path.open("w", **options) as file:
+                begun.set()
+                checked.wait(10)
+                return file.write(text)
+        count = original(path, text, **options)
+        written.set()
+        begun.wait(10)
+        return count
+
+    def pin_again():
+        written.wait(10)
+        pin_downloads(dataset, [map_file], metadata)
+
+    monkeypatch.setattr(Path, "write_text", write_text)
+    second = threading.Thread(target=pin_again)
+    second.start()
+    try:
+        pin_downloads(dataset, [map_file], metadata)
+        assert pinned(map_file) == "a" * 64
+    finally:
+        checked.set()
+        second.join()
+    assert pinned(map_file) == "a" * 64
+    assert [path.name for path in map_file.parent.iterdir()] == ["map.gr.sha256"]
 
 
 def test_files_of_this_machine_are_not_pinned(dataset, tmp_path):

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
+from uuid import uuid4
 
 from relaxometer.core.errors import UserError
 from relaxometer.core.files import write_text
@@ -41,9 +42,12 @@ def pinned(file: Path) -> str | None:
 def pin_downloads(dataset: Dataset, files: list[Path], metadata: Mapping[str, str]) -> None:
     """Fix the checksums, as in the metadata of a graph or batch, of the downloads that it was made from."""
     for role, file in _unpinned(dataset, files):
-        # Another job that reads the same file may have renamed the temporary file first.
-        with suppress(FileNotFoundError):
-            write_text(f"{metadata[f'{role}_sha256']}  {file.name}\n", pin_of(file))
+        pin = pin_of(file)
+        # Another job that reads the same file may write its line now; with one temporary file for both, a
+        # third could see it empty.
+        mine = pin.with_name(f"{pin.name}.{uuid4().hex}")
+        write_text(f"{metadata[f'{role}_sha256']}  {file.name}\n", mine)
+        mine.replace(pin)
 
 
 @contextmanager
