@@ -140,6 +140,10 @@ def test_the_size_with_the_best_rate():
     alike = times.assign(time_ms=times["time_ms"].where(times["graph"] == "city", 1.01))
     tie = judged("best_rate_vertices", timings=alike, graphs=[metadata("city", 7)], **given)
     assert (tie["measured"], tie["low"], tie["high"], tie["verdict"]) == (7, 7, 1000, "undecided")
+    sparse = pd.concat([times, searches("edge-bf", [9] * 8, graph="sparse")])
+    graphs = [metadata("city", 7), metadata("sparse", 7)]
+    both = judged("best_rate_vertices", timings=sparse, graphs=graphs, **given)
+    assert (both["measured"], both["verdict"]) == (7, "same"), "the best of two graphs of a size"
     one = judged("best_rate_vertices", timings=times[times["graph"] == "town"], **given)
     assert one["verdict"] == "not measured: edge-bf was run on fewer than two graphs"
 

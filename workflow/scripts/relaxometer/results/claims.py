@@ -516,7 +516,8 @@ def best_rate_vertices(claim: Claim, evidence: Evidence) -> Measured:
     The interval holds the sizes whose rate is not shown to be smaller.
     """
     graphs = evidence.timings.query("variant == @claim.of")["graph"].unique()
-    found = {float(evidence.graphs[one]["vertices"]): _rate(claim, evidence, one) for one in graphs}
+    rates = [(float(evidence.graphs[one]["vertices"]), _rate(claim, evidence, one)) for one in graphs]
+    found = dict(sorted(rates, key=lambda one: one[1][0].log))  # of graphs of a size, the largest rate
     if len(found) < 2:
         raise NotMeasured(f"{claim.of} was run on fewer than two graphs")
     best = max(found, key=lambda vertices: found[vertices][0].log)
