@@ -75,6 +75,8 @@ def test_a_run_that_fails_now_is_a_regression():
     found = compare.compare(base, now)
     assert found.regressions["note"].tolist() == ["invalid: rule broken"]
     assert verdicts(compare.compare(now, base))["tiled"] == compare.FEW, "nothing to compare with"
+    still = compare.compare(now, now).lines.set_index("variant").loc["tiled"]
+    assert (still["verdict"], still["note"]) == (compare.FEW, "invalid: rule broken")
 
 
 @pytest.mark.parametrize("status", ["absent", "skipped"])

@@ -236,6 +236,8 @@ def _line(
         line["verdict"] = EMULATION
     elif key not in samples[BASE] or key not in samples[NOW] or line["class"] != before["class"]:
         line["verdict"] = FEW
+        if after["status"] not in PROVEN:
+            line["note"] = f"{after['status']}: {after['reason']}"
     return line
 
 
