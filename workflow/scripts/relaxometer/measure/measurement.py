@@ -536,7 +536,8 @@ def answer_status(
 ) -> tuple[str, str]:
     """Return the status of an answer, and the reason where it is not ``ok``.
 
-    Where a rival's answer overflowed, it has a length that is none, and the proof saw "not reached" there.
+    Where a rival's answer overflowed, it has a number that cannot be a length, and the proof saw "not
+    reached" there.
 
     Parameters
     ----------
