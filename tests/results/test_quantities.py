@@ -186,6 +186,9 @@ def test_the_best_number_of_threads_may_be_a_tie(others_us, interval, verdict):
 def test_an_extract_min_that_was_not_timed_is_named():
     other = extract_min("extract_min_time", trials([20] * 8), of="cub", claimed=41.2)
     assert other["verdict"] == "not measured: ExtractMin by cub was not timed on a real device"
+    for quantity in ("extract_min_time", "extract_min_best_threads"):
+        line = extract_min(quantity, trials([20] * 8).assign(values=50), of="reduction-512", claimed=512)
+        assert line["verdict"] == "not measured: ExtractMin on 100 values was not timed"
 
 
 def of_series(series, ranks, times, *, first_source=0):

@@ -450,7 +450,10 @@ def _extract_min_trials(claim: Claim, evidence: Evidence) -> pd.DataFrame:
     if evidence.extract_min is None:
         raise NotMeasured("ExtractMin was not timed")
     trials = extract_min_method(evidence.extract_min)
-    return trials[(trials["values"] == claim.at) & (trials["device_kind"] != EMULATED)]
+    trials = trials[trials["values"] == claim.at]
+    if trials.empty:
+        raise NotMeasured(f"ExtractMin on {claim.at or 0:,.0f} values was not timed")
+    return trials[trials["device_kind"] != EMULATED]
 
 
 def _extract_min(trials: pd.DataFrame, method: str) -> Estimate:
