@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 import textwrap
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -238,6 +239,12 @@ class TestCache:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         place = f"cannot write compiled kernels to {cache}: {reason}"
         assert done.stdout == f"{place}; set RELAXOMETER_CACHE\n", done.stderr
+
+
+def test_without_a_folder_for_temporary_files_the_error_says_what_to_set(monkeypatch, tmp_path):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
+    with pytest.raises(UserError, match=r"^cannot write temporary files: No such file.*; set TMPDIR$"):
+        host_build._takes.__wrapped__(("c++",), "-O1")
 
 
 class TestCompiler:

@@ -138,9 +138,12 @@ def find_compiler() -> Compiler:
 @functools.cache
 def _takes(command: tuple[str, ...], flag: str) -> bool:
     """Whether a compiler and its assembler know the flag."""
-    with _writing_to(Path(tempfile.gettempdir())), tempfile.TemporaryDirectory() as scratch:
-        arguments = [flag, "-x", "c++", "-c", os.devnull, "-o", f"{scratch}/empty.o"]
-        return _run([*command, *arguments]).returncode == 0
+    try:
+        with tempfile.TemporaryDirectory() as scratch:
+            arguments = [flag, "-x", "c++", "-c", os.devnull, "-o", f"{scratch}/empty.o"]
+            return _run([*command, *arguments]).returncode == 0
+    except OSError as error:
+        raise UserError(f"cannot write temporary files: {error.strerror}; set TMPDIR") from None
 
 
 def can_load_unaligned() -> bool:
