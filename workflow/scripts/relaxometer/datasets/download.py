@@ -113,10 +113,7 @@ def _first_success(
                     return origin, wanted.checked(destination)
             for location in [*(_in_mirror(mirror, wanted.name) for mirror in mirrors), *urls]:
                 try:
-                    if _is_url(location):
-                        digest = download(location, part, wanted, retries, report)
-                    else:
-                        digest = _copy(Path(location), part, wanted, report)
+                    digest = _fetched(location, part, wanted, retries, report)
                 except LocationError as error:
                     tried.append(f"{_shown(location)}: {error}")
                     continue
@@ -125,6 +122,13 @@ def _first_success(
     raise UserError(
         f"{wanted.name} could not be fetched; tried {'; '.join(tried) or 'nothing: no URL given'}"
     )
+
+
+def _fetched(location: str, part: Part, wanted: Wanted, retries: Retries, report: Report) -> str:
+    """Fetch from a URL or a path, and return the hash; LocationError if it does not have the right file."""
+    if _is_url(location):
+        return download(location, part, wanted, retries, report)
+    return _copy(Path(location), part, wanted, report)
 
 
 @contextmanager
