@@ -2,6 +2,7 @@
 
 import shutil
 from pathlib import Path
+from zipfile import ZipFile
 
 import pandas as pd
 import pyarrow as pa
@@ -318,6 +319,11 @@ def test_a_bundle_in_the_documents_is_whole_and_of_the_published_searches(file):
 def test_the_documents_name_the_suites_without_a_bundle():
     text = (RESULTS.parent / "bundle.md").read_text(encoding="utf-8")
     section = text.partition("## Published suites")[2].partition("\n## ")[0]
-    suites = {folder.name for folder in RESULTS.iterdir() if folder.is_dir()}
-    without = {name for name in suites if not (RESULTS / name / BUNDLE).is_file()}
-    assert {name for name in suites if f"`{name}`" in section} == without
+    kept = {folder.name: folder / BUNDLE for folder in RESULTS.iterdir() if folder.is_dir()}
+    without = {name for name, bundle in kept.items() if not bundle.is_file()}
+    unanswered = {
+        name for name in kept.keys() - without if "answers/" not in "".join(ZipFile(kept[name]).namelist())
+    }
+    lacks, _, rest = section.partition("The bundles of")
+    assert {name for name in kept if f"`{name}`" in lacks} == without
+    assert {name for name in kept if f"`{name}`" in rest.partition(" have no first answers")[0]} == unanswered
