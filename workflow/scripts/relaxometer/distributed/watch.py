@@ -112,8 +112,9 @@ class Watch:
         witnesses = np.flatnonzero(waits & (silent_s < MARGIN_S))
         if not len(witnesses) or witnesses[0] != self._me:
             return None
-        late = idle_s > page[:, LIMIT]
-        stopped = np.minimum(idle_s, silent_s) > self._patience_s
+        has_begun = page[:, ALIVE] > 0  # written last: before, the row may be empty
+        late = idle_s > np.where(has_begun, page[:, LIMIT], WORKING_S)
+        stopped = has_begun & (np.minimum(idle_s, silent_s) > self._patience_s)
         guilty = np.flatnonzero(stopped | late & ~waits)
         if len(guilty):
             rank = int(guilty[0])
