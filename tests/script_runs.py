@@ -27,7 +27,13 @@ class Outputs(list[str]):
 
 
 def run_script(
-    name: str, *, log: Path, inputs: dict[str, Any], outputs: dict[str, Any], **params: Any
+    name: str,
+    *,
+    log: Path,
+    inputs: dict[str, Any],
+    outputs: dict[str, Any],
+    resources: dict[str, int] | None = None,
+    **params: Any,
 ) -> None:
     """Run ``workflow/scripts/{name}.py`` as a job; SystemExit if it fails."""
     snakemake = SimpleNamespace(
@@ -38,6 +44,6 @@ def run_script(
         params=SimpleNamespace(**params),
         wildcards=Outputs(),
         config={},
-        resources={},
+        resources=resources or {},
     )
     runpy.run_path(str(SCRIPTS / f"{name}.py"), init_globals={"snakemake": snakemake}, run_name="__main__")

@@ -1,5 +1,8 @@
 """A device makes the same Kronecker graphs as the CPU."""
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -10,6 +13,7 @@ from relaxometer.datasets.generators import graph500, graph500_device
 from relaxometer.datasets.registry import Dataset
 from relaxometer.device import DeviceOutOfMemory
 from relaxometer.graphs.graph import content_hash
+from script_runs import run_script
 
 
 @pytest.mark.parametrize(("start", "stop"), [(0, 3000), (16**5 - 100, 16**5 + 100), (2**35, 2**35 + 50)])
@@ -63,3 +67,23 @@ def test_a_dataset_is_made_on_a_gpu_with_enough_memory(monkeypatch, capsys, host
     monkeypatch.setattr(graph500_device, "kronecker_graph", no_room)
     assert content_hash(build_graph("kron", dataset, files=[])) == expected
     assert "made on the CPU, because GPU memory is too small (needs 1 GB)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("gpu", "seen"), [(1, "0"), (0, "")])
+def test_a_job_sees_only_a_reserved_gpu(monkeypatch, tmp_path, host_device, gpu, seen):
+    """With `device: host` the rule reserves none, and another job may be timed on it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
+    visible = []
+
+    def opened(kind):
+        visible.append(os.environ["CUDA_VISIBLE_DEVICES"])
+        return host_device
+
+    monkeypatch.setattr(graph500_device, "get_device", opened)
+    dataset = Dataset(format="graph500", parameters={"scale": 4}).model_dump()
+    outputs, resources = {"metadata": "results/graphs/kron/graph.json"}, {"gpu": gpu}
+    run_script(
+        "build_dataset", log=Path("log"), inputs={}, outputs=outputs, resources=resources, dataset=dataset
+    )
+    assert visible == [seen]

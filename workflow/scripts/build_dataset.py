@@ -1,5 +1,6 @@
 """Read or generate a graph, or a batch of small ones, and write it as Parquet."""
 
+import os
 from pathlib import Path
 
 from relaxometer.core.scripting import job
@@ -17,6 +18,9 @@ if __name__ == "__main__":
         files = [Path(file) for file in inputs.get("files", [])]
         dataset = Dataset.model_validate(snakemake.params.dataset)
         folder = Path(snakemake.output.metadata).parent
+        if dataset.format == "graph500" and not snakemake.resources.get("gpu", 0):
+            # The generator takes any GPU that it sees; another job may be timed on one that is not reserved.
+            os.environ["CUDA_VISIBLE_DEVICES"] = ""
         # By the folder, not by the dataset, so that a name in the wrong folder raises an error that says so.
         if folder.parent.name == "batches":
             batch = build_batch(folder.name, dataset, files=files)
