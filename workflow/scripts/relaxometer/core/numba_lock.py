@@ -1,4 +1,4 @@
-"""A lock around the functions that Numba keeps, which several jobs compile at once."""
+"""Locks Numba's cache of compiled functions, which several jobs read and write at once."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 LOCK = "numba.lock"
-"""File in a folder of kept functions; locked while one is read or written."""
+"""Name of the lock file in a cache folder."""
 
 _CACHING = "numba.core.caching"
 
 
 def lock_numba() -> None:
-    """Let processes that compile at the same time keep their functions one after the other.
+    """Make processes that compile at the same time take turns with Numba's cache.
 
     Numba itself locks nothing. Two processes that compile a function for different types, as the builds of
     two graphs at the beginning of a run, may choose one file for both, and every later process would run what
@@ -32,10 +32,10 @@ def lock_numba() -> None:
 
 
 class _LockingFinder:
-    """Finds Numba's module of kept functions, and changes it once it is imported."""
+    """Finds Numba's cache module, and adds the locks once it is imported."""
 
     def find_spec(self, name: str, *_: Any) -> ModuleSpec | None:
-        """Return the specification of that module, as of no other."""
+        """Return the spec of Numba's cache module, and None for all others."""
         if name != _CACHING:
             return None
         sys.meta_path.remove(self)
@@ -52,7 +52,7 @@ class _LockingFinder:
 
 
 def _lock_methods(caching: Any) -> None:
-    """Lock the folder of kept functions in the methods that read and write one."""
+    """Lock the cache folder in the methods that read and write it."""
     file = caching.IndexDataCacheFile
     for name in ("load", "save", "flush"):
         method = getattr(file, name)
@@ -71,7 +71,7 @@ def _locking(method: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Lock a folder for the block, unless it cannot be written or has no locks."""
+    """Lock a folder for the block; without a lock if it is read-only or its file system has none."""
     with ExitStack() as stack:
         with suppress(OSError):
             file = stack.enter_context((folder / LOCK).open("w"))

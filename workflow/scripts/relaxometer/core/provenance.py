@@ -113,7 +113,7 @@ def _read(file: Path) -> tuple[tuple[Path, ...], str]:
 
 
 def _text_of(file: Path) -> str:
-    """Return the text of a file, whose first bytes may mark it as UTF-8; UserError if it is not."""
+    """Return the text of a file, without a byte order mark; UserError if it is not UTF-8."""
     raw = file.read_bytes()
     try:
         return raw.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")

@@ -93,7 +93,7 @@ def check_device(workflow: Any, origin: str) -> None:
 
 
 def check_report(pages: Iterable[str]) -> None:
-    """Raise UserError if a report is to be made of results that are not there; `pages` are its own."""
+    """Raise UserError if the summary or one of the `pages` that a report shows is missing."""
     for file in (SUMMARIES[0], *map(Path, pages)):
         if not file.is_file():
             first = "run the workflow with this configuration first: make run"

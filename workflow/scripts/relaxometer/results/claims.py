@@ -520,7 +520,7 @@ def best_rate_vertices(claim: Claim, evidence: Evidence) -> Measured:
     """
     graphs = evidence.timings.query("variant == @claim.of")["graph"].unique()
     rates = [(float(evidence.graphs[one]["vertices"]), _rate(claim, evidence, one)) for one in graphs]
-    found = dict(sorted(rates, key=lambda one: one[1][0].log))  # of graphs of a size, the largest rate
+    found = dict(sorted(rates, key=lambda one: one[1][0].log))  # the last, largest rate of a size wins
     if len(found) < 2:
         raise NotMeasured(f"{claim.of} was run on fewer than two graphs")
     best = max(found, key=lambda vertices: found[vertices][0].log)

@@ -44,7 +44,7 @@ _COMPRESSED = {".gz": (b"\x1f\x8b", "gzip"), ".xz": (b"\xfd7zXZ\x00", "xz")}
 """Magic bytes and program by the end of a name."""
 
 _MARK = b"\xef\xbb\xbf"
-"""What programs of Windows write before text in UTF-8."""
+"""The byte order mark of UTF-8, which programs on Windows write."""
 
 BLOCK = 1 << 20
 """Bytes of text in memory at a time."""
@@ -348,7 +348,7 @@ def _refuse_packed(path: Path, stream: IO[bytes]) -> None:
 
 
 def packed(beginning: bytes) -> str | None:
-    """Return what a file is that begins so, if it is an archive or compressed."""
+    """Return the kind of archive or compressed file that has this `beginning`, or None."""
     known = (kind for (offset, magic), kind in _PACKED.items() if beginning.startswith(magic, offset))
     return next(known, None)
 

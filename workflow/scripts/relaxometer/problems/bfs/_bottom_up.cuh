@@ -10,7 +10,7 @@
 
 #include "_pieces.cuh"
 
-// A group is what a warp scans at a time: so many words of a bitmap, and their vertices.
+// A warp scans one group at a time. Sizes of a group in words of a bitmap and in vertices:
 const u32 GROUP_WORDS = 4;
 const u32 GROUP_VERTICES = 32 * GROUP_WORDS;
 

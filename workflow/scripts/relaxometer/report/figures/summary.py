@@ -253,7 +253,7 @@ def rounded(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """Format the proven share of searches, or nothing if it is missing; only all of them are 100%."""
+    """Format the proven share of searches; below 1 it is at most 99%, and empty if it is missing."""
     return f"{share if share >= 1 else min(share, 0.99):.0%}" if np.isfinite(share) else ""
 
 
