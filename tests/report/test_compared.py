@@ -5,11 +5,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from relaxometer.core.files import write_table
 from relaxometer.plan.plan import Plan
 from relaxometer.report import compared
 from relaxometer.report.catalogue import PAGE, Inputs, exhibits
+from relaxometer.report.figures.comparison import NOTHING_MEASURED
 from relaxometer.report.terminal import COLUMNS
 from relaxometer.results import compare
+from relaxometer.results.gather import NOTHING
 from relaxometer.results.recorded import Recorded
 from synthetic_runs import quiet, searches, spread
 
@@ -87,6 +90,15 @@ def test_the_report_has_the_table_as_a_page_if_a_base_is_configured(tmp_path, fo
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert page.index(">slower<") < page.index(">no difference shown<")
     assert "sortable" in page
+
+
+def test_the_page_says_so_if_no_run_has_searches(tmp_path):
+    (tmp_path / "old").mkdir()
+    quiet().to_parquet(tmp_path / "old/timings.parquet")
+    write_table(NOTHING, tmp_path / "results/timings.parquet")
+    inputs = Inputs({"timings": str(tmp_path / "results/timings.parquet")}, {"base": str(tmp_path / "old")})
+    exhibits()["comparison"].save(inputs, {f"comparison{PAGE}": str(tmp_path / "page.html")})
+    assert NOTHING_MEASURED in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 def test_a_plan_wants_the_page_only_with_a_base(tmp_path):

@@ -14,8 +14,13 @@ if TYPE_CHECKING:
     from relaxometer.plan.plan import Plan
 
 
+NOTHING_MEASURED = "No run here has searches."
+
+
 def against_base(inputs: Inputs) -> pd.DataFrame:
-    """Return the rows of the comparison with the base, the worst first."""
+    """Return the rows of the comparison with the base, the worst first, or one that says why not."""
+    if inputs.table("timings").empty:
+        return pd.DataFrame([{"Problem": NOTHING_MEASURED}])
     # Here, since all other figures would load them too.
     from relaxometer.report import compared
     from relaxometer.results.compare import compare
