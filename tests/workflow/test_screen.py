@@ -19,6 +19,8 @@ CONFIG = {
     "report": {"papers": [], "maps": []},
 }
 SOURCES = "results/sources/tiny.parquet"
+OWN_LINES = ("Using workflow specific profile", "Config file config/config.yaml is extended")
+"""Beginnings of lines that Snakemake writes before it reads the workflow."""
 
 
 def plant_a_mistake(workflow):
@@ -104,7 +106,22 @@ def test_a_mistake_in_the_configuration_is_one_line(workflow):
     workflow.configure(CONFIG | {"sssp": {"graphs": ["tinny"]}})
     done = workflow.run("--", "all", check=False)
     assert done.returncode != 0
-    own_lines = ("Using workflow specific profile", "Config file config/config.yaml is extended")
-    [error] = [line for line in done.stderr.splitlines() if not line.startswith(own_lines)]
+    [error] = [line for line in done.stderr.splitlines() if not line.startswith(OWN_LINES)]
     assert error.startswith("error: ")
     assert "unknown dataset 'tinny'; did you mean 'tiny'?" in error
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        ("graphs/tinny/graph.json", "unknown dataset 'tinny'; did you mean 'tiny'?"),
+        ("runs/sssp/tiny/tield/runs.parquet", "no run 'sssp/tiny/tield'; did you mean 'sssp/tiny/tiled'?"),
+        ("queries/sssp/tiny.parquet", "no query sets are configured for 'sssp'"),
+    ],
+)
+def test_a_mistyped_target_is_one_line(workflow, target, expected):
+    done = workflow.run("--", f"results/{target}", check=False)
+    assert done.returncode != 0
+    [error] = [line for line in done.stderr.splitlines() if not line.startswith(OWN_LINES)]
+    assert error.startswith("error: ")
+    assert error.endswith(expected)

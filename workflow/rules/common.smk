@@ -158,12 +158,20 @@ def names_of(runs):
     return "|".join(runs) or "(?!)"
 
 
+def refuse_target(reason, name="", known=()):
+    """End with one line on a mistyped target, which may name the nearest known name."""
+    near = nearest(name, list(known))
+    hint = f"; did you mean {near!r}?" if near else ""
+    if IS_MODULE:
+        raise WorkflowError(f"{reason}{hint}")
+    # A WorkflowError would add where in this file it was raised.
+    sys.exit(f"error: {reason}{hint}")
+
+
 def dataset_of(name):
     """The entry of a dataset; an error that a user can read if there is none, as for a mistyped target."""
     if name not in PLAN.datasets:
-        near = nearest(name, list(PLAN.datasets))
-        hint = f"; did you mean {near!r}?" if near else ""
-        raise WorkflowError(f"unknown dataset {name!r}{hint}")
+        refuse_target(f"unknown dataset {name!r}", name, PLAN.datasets)
     return PLAN.datasets[name]
 
 
@@ -185,7 +193,7 @@ def run_inputs(wildcards):
 def query_inputs(wildcards):
     """The graph that query sets are drawn on, and the files of those that are given."""
     if wildcards.problem not in PLAN.queries:
-        raise WorkflowError(f"no query sets are configured for {wildcards.problem!r}")
+        refuse_target(f"no query sets are configured for {wildcards.problem!r}")
     dataset_of(wildcards.graph)
     specs = PLAN.queries[wildcards.problem].values()
     files = [spec.file for spec in specs if getattr(spec, "file", None)]
@@ -260,7 +268,10 @@ def run_of(wildcards):
     """The run that a job's wildcards name; an error that a user can read if there is none."""
     key = wildcards.problem, wildcards.graph, wildcards.variant
     if key not in PLAN.runs:
-        raise WorkflowError(f"the configuration has no run {'/'.join(key)}")
+        name = "/".join(key)
+        refuse_target(
+            f"the configuration has no run {name!r}", name, map("/".join, PLAN.runs)
+        )
     return PLAN.runs[key]
 
 
