@@ -6,7 +6,7 @@ from pydantic import ValidationError
 
 from relaxometer.core.errors import UserError
 from relaxometer.datasets.formats.edge_files import TopologyParameters
-from relaxometer.datasets.parameters import LogNormal, LogUniform, Unit
+from relaxometer.datasets.parameters import LogNormal, LogUniform, Unit, Values
 from relaxometer.datasets.readers.edge_weights import make_weights
 from relaxometer.graphs.graph import MAX_WEIGHT
 
@@ -52,3 +52,24 @@ def test_the_draws_never_change():
 def test_a_reversed_range_is_refused():
     with pytest.raises(ValidationError, match="need 0 < lower bound < upper bound"):
         TopologyParameters(weights={"distribution": "log-uniform", "range": [3, 2]})
+
+
+@pytest.mark.parametrize(
+    ("kind", "scale", "said"),
+    [
+        (None, 1e-9, "give a larger one, or `type: float32`"),
+        ("int32", 0.005, "give a larger one, or `type: float32`"),
+        ("float32", 1e-50, "give a larger one"),
+    ],
+)
+def test_a_scale_that_leaves_no_weight_above_0_is_refused(kind, scale, said):
+    scaled = Values(distribution="values", type=kind, scale=scale)
+    expected = f"^`scale: {scale:g}` makes every weight 0, since the largest value is 93; {said}$"
+    with pytest.raises(UserError, match=expected):
+        make_weights(scaled, 2, np.array([7.0, 93.0]))
+
+
+def test_a_scale_may_round_some_weights_to_0_and_keeps_those_that_are():
+    scaled = Values(distribution="values", scale=0.01)
+    assert make_weights(scaled, 2, np.array([7.0, 93.0])).tolist() == [0, 1]
+    assert make_weights(scaled, 2, np.zeros(2)).tolist() == [0, 0]

@@ -462,6 +462,11 @@ class TestReweighted:
             ):
                 reweighted("other", base, ReweightedParameters(type=kind, scale=scale))
 
+    @pytest.mark.parametrize("kind", ["uint32", "float32"])
+    def test_a_scale_that_leaves_no_weight_above_0_is_refused(self, kind):
+        with pytest.raises(UserError, match=r"^`scale: 1e-60` makes every weight 0, since .* is 31; "):
+            reweighted("other", self.MAP, ReweightedParameters(type=kind, scale=1e-60))
+
     def test_potentials_make_negative_arcs_and_no_negative_cycle(self):
         found = reweighted("other", self.MAP, ReweightedParameters(type="int32", potentials=1000, seed=3))
         assert found.weights.min() < 0

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from relaxometer.core.errors import UserError
 from relaxometer.datasets.parameters import BOUNDS, FLOATS, Weights, WeightType
 from relaxometer.datasets.random_bits import Bits, Purpose, below, bits, stream
 
@@ -127,3 +128,13 @@ def scaled(values: npt.NDArray[np.float64], weight_type: WeightType, factor: flo
     with np.errstate(over="ignore"):  # by the last bit of the largest float64
         weights = np.minimum(values * factor, BOUNDS["float64"][1])
     return (weights if weight_type in FLOATS else np.rint(weights)).astype(weight_type)
+
+
+def check_scale(values: npt.NDArray[Any], weights: npt.NDArray[Any], factor: float) -> None:
+    """Refuse a factor so small that all weights are 0 though some values are not."""
+    if np.any(values) and not np.any(weights):
+        larger = "a larger one" if weights.dtype.name in FLOATS else "a larger one, or `type: float32`"
+        raise UserError(
+            f"`scale: {factor:g}` makes every weight 0, since the largest value is "
+            f"{float(np.abs(values).max()):g}; give {larger}"
+        )

@@ -19,6 +19,7 @@ from relaxometer.datasets.formats.reweighted import ReweightedParameters
 from relaxometer.datasets.parameters import FLOATS
 from relaxometer.datasets.random_bits import Purpose, below, bits, stream
 from relaxometer.datasets.registry import Dataset
+from relaxometer.datasets.weights import check_scale
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.lengths import LENGTHS
 
@@ -42,7 +43,7 @@ def reweighted(name: str, base: Graph, parameters: ReweightedParameters) -> Grap
     Raises
     ------
     UserError
-        If a weight is out of the range of the new type.
+        If a weight is out of the range of the new type, or all are 0 because of the scale.
     """
     p = parameters
     with np.errstate(over="ignore"):  # infinity is refused below
@@ -57,4 +58,5 @@ def reweighted(name: str, base: Graph, parameters: ReweightedParameters) -> Grap
     dropped = {"directed", *_OF_THE_OLD_WEIGHTS} | ({"weight_unit"} if p.scale != 1 else set())
     facts = {key: value for key, value in base.metadata.items() if key not in dropped}
     checked = LENGTHS[p.type].checked(weights, name)
+    check_scale(base.weights, checked, p.scale)
     return replace(base, name=name, weights=checked, metadata=facts, distance_type=None)

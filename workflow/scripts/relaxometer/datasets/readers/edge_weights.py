@@ -14,7 +14,7 @@ from relaxometer.core.errors import UserError
 from relaxometer.core.validation import Section
 from relaxometer.datasets.parameters import BOUNDS, FLOATS, LogNormal, LogUniform, Unit, Values, WeightType
 from relaxometer.datasets.readers.text import Column
-from relaxometer.datasets.weights import log_uniform, log_uniform_floats, scaled
+from relaxometer.datasets.weights import check_scale, log_uniform, log_uniform_floats, scaled
 from relaxometer.graphs.graph import MAX_WEIGHT, Graph
 
 Floats = npt.NDArray[np.float64]
@@ -34,10 +34,18 @@ def make_weights(
         Values in the file, for `Values`; within :func:`value_bounds`.
     brought : {"uint32", "float32"}
         Type of the values in the file, for `Values`.
+
+    Raises
+    ------
+    UserError
+        If a weight is out of range, or all are 0 because of their `scale`.
     """
     if isinstance(distribution, Values):
         assert values is not None, "the readers check this"
-        return scaled(values, distribution.type_of(brought), distribution.scale or 1.0)
+        factor = distribution.scale or 1.0
+        weights = scaled(values, distribution.type_of(brought), factor)
+        check_scale(values, weights, factor)
+        return weights
     if isinstance(distribution, Unit):
         return np.ones(count, dtype=distribution.type)
     rng = np.random.default_rng(distribution.seed)
