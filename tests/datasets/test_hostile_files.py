@@ -115,6 +115,14 @@ def test_only_newlines_end_lines(tmp_path, old_end):
         read_gr(path)
 
 
+@pytest.mark.parametrize("comment", ["", "c a map\n"])
+def test_lines_that_end_as_on_old_macs_are_named(tmp_path, comment):
+    path = tmp_path / "arcs.gr"
+    path.write_bytes(f"{comment}p sp 2 2\na 1 2 3\n\na 2 1 3\n".replace("\n", "\r").encode())
+    with pytest.raises(UserError, match=r"arcs\.gr: its lines end in carriage returns \(CR\), as on"):
+        read_gr(path)
+
+
 def test_messages_cannot_send_commands_to_the_terminal(tmp_path):
     (tmp_path / "arcs.gr").write_bytes(b"p sp 2 1\na 1 \x1b]0;owned\x07 3\n")
     with pytest.raises(UserError) as caught:

@@ -46,6 +46,12 @@ _COMPRESSED = {".gz": (b"\x1f\x8b", "gzip"), ".xz": (b"\xfd7zXZ\x00", "xz")}
 _MARK = b"\xef\xbb\xbf"
 """The byte order mark of UTF-8, which programs on Windows write."""
 
+_BEGINNING = 1 << 16
+"""Bytes that show whether a file is text, and how its lines end."""
+
+_OLD_END = re.compile(rb"\r[ \t\r]*+[^ \t\r]")
+"""A carriage return between two lines, if no line feed is near."""
+
 BLOCK = 1 << 20
 """Bytes of text in memory at a time."""
 
@@ -326,24 +332,28 @@ def lines(path: Path, comments: tuple[str, ...]) -> Iterator[Line]:
     Raises
     ------
     UserError
-        If the file is missing or damaged, or an archive.
+        If the file is missing or damaged, an archive, or text in UTF-16 or with carriage returns only.
     """
     start = 0
     with opened(path) as stream:
-        _refuse_packed(path, stream)
+        _refuse_other_kinds(path, stream)
         for number, block in _whole_lines(path, stream):
             for line in _lines(block, number, comments):
                 yield line._replace(start=line.start + start, end=line.end + start)
             start += len(block)
 
 
-def _refuse_packed(path: Path, stream: IO[bytes]) -> None:
-    """Refuse a stream that is still an archive, or compressed; otherwise leave it at its start."""
-    beginning = stream.read(512)
+def _refuse_other_kinds(path: Path, stream: IO[bytes]) -> None:
+    """Refuse a stream that is an archive, compressed, or text of another kind; else leave it at its start."""
+    beginning = stream.read(_BEGINNING)
     if kind := packed(beginning):
         raise UserError(f"{path}: it is {kind}; unpack it and name the file inside")
     if beginning.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise UserError(f"{path}: it is text in UTF-16; save it as UTF-8")
+    if b"\n" not in beginning and _OLD_END.search(beginning):
+        raise UserError(
+            f"{path}: its lines end in carriage returns (CR), as on old Macs; convert them to line feeds"
+        )
     stream.seek(0)
 
 
