@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 import yaml
 from pydantic import BaseModel, ConfigDict
+from snakemake.io import PeriodicityDetector
 
 from relaxometer.core.errors import UserError
-from relaxometer.core.validation import validated
+from relaxometer.core.validation import MAX_REPEATS, validated
 from relaxometer.datasets.build import build_graph
 from relaxometer.datasets.formats import all_formats
 from relaxometer.datasets.registry import DataFile, Dataset, Registry, load_registry
@@ -247,6 +248,17 @@ def test_an_impossible_url_is_one_line(url):
 def test_a_name_must_serve_as_a_folder():
     assert "datasets: key 'Mine!' is invalid: should be lower-case letters, digits" in refusal(SMALL, "Mine!")
     assert "should have at most 100 characters" in refusal(SMALL, "m" * 101)
+
+
+@pytest.mark.parametrize("part", ["a", "ab", "a1-"])
+def test_a_name_that_snakemake_takes_for_an_endless_recursion_is_refused(part):
+    most, detector = MAX_REPEATS * part, PeriodicityDetector()
+    assert detector.is_periodic(f"x{most}") is None
+    assert f"x{most}" in load_registry(OWN, {f"x{most}": SMALL})
+    assert detector.is_periodic(f"x{most}{part}") == part
+    assert f"datasets: key 'x{most}{part}' is invalid: should not repeat {part!r} more than 19 times" in (
+        refusal(SMALL, f"x{most}{part}")
+    )
 
 
 def test_a_name_of_the_project_is_taken():

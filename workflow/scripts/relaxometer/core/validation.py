@@ -20,7 +20,19 @@ Model = TypeVar("Model", bound=BaseModel)
 
 NAME = "[a-z0-9][a-z0-9-]*"
 MAX_NAME = 100
-Name = Annotated[str, Field(pattern=f"^{NAME}$", max_length=MAX_NAME)]
+MAX_REPEATS = 19
+"""Snakemake takes a wildcard that ends in more repeats of one text for an endless recursion."""
+
+_PERIODIC = re.compile(rf"(.+?)\1{{{MAX_REPEATS},}}$")
+
+
+def _not_periodic(name: str) -> str:
+    if found := _PERIODIC.search(name):
+        raise ValueError(f"should not repeat {found[1]!r} more than {MAX_REPEATS} times at its end")
+    return name
+
+
+Name = Annotated[str, Field(pattern=f"^{NAME}$", max_length=MAX_NAME), AfterValidator(_not_periodic)]
 """A name that serves as a folder and as a wildcard of the rules."""
 
 REPEATED = "repeated"
