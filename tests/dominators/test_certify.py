@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import itertools
 import weakref
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from dominator_samples import (
     NONE,
     all_graphs_of_four,
+    both_ways,
     graph_of,
     random_batch,
     random_graph,
@@ -82,6 +84,13 @@ def test_an_answer_for_another_root_is_refused(device, graph):
         pytest.skip("too small or too large")
     other = reference_by_removal(graph, graph.n_vertices - 1)
     assert not check(device, graph, 0, other).holds
+
+
+def test_metadata_that_call_a_graph_undirected_prove_nothing(device):
+    mistaken = replace(LINE, metadata={"directed": False})
+    assert check(device, mistaken, 0, reference_by_removal(LINE, 0)).holds
+    both = graph_of("both", 4, both_ways([*zip(LINE.tails, LINE.targets, strict=True)]))
+    assert not check(device, mistaken, 0, reference_by_removal(both, 0)).holds
 
 
 def test_only_the_right_tree_passes(host_device):

@@ -64,8 +64,12 @@ class FlowGraphs(NamedTuple):
     into: Arcs
 
     @classmethod
-    def of(cls, resident: ResidentGraph | ResidentBatch) -> FlowGraphs:
-        """Collect the arcs into each vertex; the root of a single graph is 0 until `rooted_at` sets it."""
+    def of(cls, resident: ResidentGraph | ResidentBatch, *, from_arcs: bool = False) -> FlowGraphs:
+        """Collect the arcs into each vertex; the root of a single graph is 0 until `rooted_at` sets it.
+
+        The arcs into the vertices of an undirected graph are those out of them. Solvers trust its metadata,
+        since their answers are proven; with `from_arcs`, as for a proof, only the arcs count.
+        """
         host = resident.host
         if isinstance(resident, ResidentBatch):
             first_vertex, roots = resident.host.first_vertex, resident.host.entries
@@ -73,7 +77,7 @@ class FlowGraphs(NamedTuple):
             first_vertex, roots = np.array([0, host.n_vertices]), np.zeros(1, dtype=np.uint32)
         first_vertex = read_only(first_vertex)
         out = Arcs(read_only(host.offsets), read_only(host.targets))
-        if host.metadata.get("directed") is False:
+        if host.metadata.get("directed") is False and not from_arcs:
             return cls(first_vertex, read_only(roots), out, out)
         into = Arcs(*(read_only(array) for array in _reversed(first_vertex, out)))
         return cls(first_vertex, read_only(roots), out, into)

@@ -78,7 +78,7 @@ class _Known:
         from relaxometer.problems.dominators._flow_graphs import FlowGraphs
 
         if graph.host not in _KNOWN:
-            _KNOWN[graph.host] = cls(FlowGraphs.of(graph))
+            _KNOWN[graph.host] = cls(FlowGraphs.of(graph, from_arcs=True))
         return _KNOWN[graph.host]
 
     def proof(self, root: int | None) -> _Proof:
