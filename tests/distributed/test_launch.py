@@ -3,6 +3,7 @@
 import os
 from types import SimpleNamespace
 
+import numba
 import pytest
 
 from relaxometer.core.environment import usable_cores
@@ -12,6 +13,7 @@ from relaxometer.distributed.process import load_mpi, share_cores
 from relaxometer.distributed.transport import connect
 from relaxometer.measure.entrant import threads_of
 from relaxometer.plan.models import RivalRun
+from relaxometer.problems.dominators.cpu._on_cpu import cores_of
 
 
 def test_a_missing_launcher_is_reported_in_one_line(monkeypatch, tmp_path):
@@ -51,6 +53,7 @@ def test_all_cores_count_where_none_can_be_forbidden(monkeypatch):
         assert threads_of(rival) == cores
         share_cores(cores)
         assert shares == [1]
+        assert cores_of("all") == min(cores, numba.config.NUMBA_NUM_THREADS)
     finally:
         usable_cores.cache_clear()
 

@@ -20,8 +20,9 @@ from relaxometer.core.errors import UserError
 from relaxometer.plan.load import load_plan
 from relaxometer.plan.models import Run
 from relaxometer.plan.plan import Plan
-from relaxometer.results.gather import KEY, gather
+from relaxometer.results.gather import gather
 from relaxometer.results.processes import PROCESS, with_processes
+from relaxometer.results.rows import KEY
 from relaxometer.results.samples import compared, source_times
 from relaxometer.results.statistics import FEWEST
 

@@ -14,15 +14,13 @@ import pyarrow.parquet as pq
 from relaxometer.core.errors import UserError
 from relaxometer.core.files import read_table
 from relaxometer.problems.variants import uses_one_core
-from relaxometer.results import rows as tables
 from relaxometer.results.contexts import read_contexts
 from relaxometer.results.energy import with_pooled_idle
 from relaxometer.results.graph500_result import rate_statistics, traversed_edges
 from relaxometer.results.processes import with_processes
 from relaxometer.results.query_sets import by_set
+from relaxometer.results.rows import FAILURES, KEY, PROVEN
 from relaxometer.results.samples import run_estimate, source_times
-
-KEY, FAILURES, PROVEN = tables.KEY, tables.FAILURES, tables.PROVEN
 
 SUMMARY = [
     *(*KEY, "device_kind", "device", "status", "reason", "sources", "repetitions"),

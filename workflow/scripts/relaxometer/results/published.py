@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 
 from relaxometer.core.errors import UserError
 from relaxometer.core.files import RESTORE, read_frame, read_table, reading, write_table
-from relaxometer.results.gather import KEY
 from relaxometer.results.processes import PROCESS, with_processes
+from relaxometer.results.rows import KEY
 
 if TYPE_CHECKING:
     from relaxometer.plan.models import Run

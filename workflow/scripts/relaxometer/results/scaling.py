@@ -12,8 +12,9 @@ import pandas as pd
 from relaxometer.core.files import read_frame, read_json
 from relaxometer.distributed import model
 from relaxometer.plan.models import DistributedRun
-from relaxometer.results.gather import FAILURES, SEVERITY
+from relaxometer.results.gather import SEVERITY
 from relaxometer.results.processes import ASSUMED
+from relaxometer.results.rows import FAILURES
 from relaxometer.results.statistics import median_of
 
 PARTS = ("computing_ms", "communication_ms", "sent_bytes", "plain_bytes")

@@ -124,9 +124,9 @@ def _of_batch(batch: ResidentBatch) -> Choice:
 
 def _batch_from_host(batch: ResidentBatch) -> Choice:
     # Loads Numba.
-    from relaxometer.problems.dominators.cpu._on_cpu import usable_cores
+    from relaxometer.problems.dominators.cpu._on_cpu import cores_of
 
-    expected = costs_from_host(batch.n_vertices, usable_cores("all"), few=batch_warp.is_small(batch.host))
+    expected = costs_from_host(batch.n_vertices, cores_of("all"), few=batch_warp.is_small(batch.host))
     least = min(expected, key=lambda name: expected[name])
     because = "expected " + ", ".join(f"{name} {us:.0f} µs" for name, us in expected.items())
     if least == "GPU":

@@ -20,7 +20,7 @@ from relaxometer.report.figures.style import (
 )
 from relaxometer.report.figures.summary import CLOCKS, prepared, rounded
 from relaxometer.report.targets import runs_of
-from relaxometer.results.gather import KEY
+from relaxometer.results.rows import KEY
 from relaxometer.results.samples import EMULATED, paired, source_times
 
 if TYPE_CHECKING:

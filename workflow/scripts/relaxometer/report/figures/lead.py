@@ -12,9 +12,8 @@ from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View
 from relaxometer.report.figures.names import label, shown_version
 from relaxometer.report.figures.summary import prepared, rounded
 from relaxometer.report.targets import swept
-from relaxometer.results.gather import FAILURES, PROVEN
 from relaxometer.results.races import NEITHER, OURS, RIVAL, winners
-from relaxometer.results.rows import NOT_TRIED
+from relaxometer.results.rows import FAILURES, NOT_TRIED, PROVEN
 from relaxometer.results.samples import is_emulated, with_class
 
 OTHER = {OURS: RIVAL, RIVAL: OURS}

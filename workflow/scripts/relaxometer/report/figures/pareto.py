@@ -24,9 +24,9 @@ from relaxometer.report.figures.style import (
 )
 from relaxometer.report.figures.summary import LEAST_PREPARATION_MS
 from relaxometer.report.targets import graphs_of, swept
-from relaxometer.results.gather import KEY
 from relaxometer.results.query_sets import by_set
 from relaxometer.results.races import common_medians, finishers
+from relaxometer.results.rows import KEY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

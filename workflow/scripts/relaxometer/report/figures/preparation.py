@@ -11,7 +11,7 @@ from relaxometer.report.catalogue import TIMINGS, Exhibit, View
 from relaxometer.report.figures.names import CLASSES, label, short_names
 from relaxometer.report.figures.summary import prepared, rounded
 from relaxometer.report.targets import graphs_of, swept
-from relaxometer.results.gather import KEY
+from relaxometer.results.rows import KEY
 from relaxometer.results.samples import is_emulated, source_times
 
 FIRST = "first from the start"

@@ -23,7 +23,7 @@ from relaxometer.report.figures.style import (
 from relaxometer.report.figures.summary import rounded
 from relaxometer.report.targets import graphs_of, swept
 from relaxometer.results.cost import arcs_bytes, weight_types
-from relaxometer.results.gather import KEY
+from relaxometer.results.rows import KEY
 from relaxometer.results.samples import proven
 
 if TYPE_CHECKING:

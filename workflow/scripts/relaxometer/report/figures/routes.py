@@ -9,7 +9,7 @@ from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View
 from relaxometer.report.figures.names import CLASSES, short_names
 from relaxometer.report.figures.summary import rounded, whole
 from relaxometer.report.targets import graphs_of
-from relaxometer.results.gather import KEY
+from relaxometer.results.rows import KEY
 from relaxometer.results.samples import is_emulated, source_times
 
 COLUMNS = (

@@ -17,9 +17,9 @@ from relaxometer.report.figures.names import CLASSES, full_names, label, short_n
 from relaxometer.report.figures.style import annotate, empty_figure, entitle, new_figure, plain_log
 from relaxometer.report.pages import NOTHING
 from relaxometer.report.targets import swept
-from relaxometer.results.gather import KEY, with_sets
+from relaxometer.results.gather import with_sets
 from relaxometer.results.races import ranking
-from relaxometer.results.rows import NOT_TRIED
+from relaxometer.results.rows import KEY, NOT_TRIED
 from relaxometer.results.samples import EMULATED, is_emulated, with_class
 from relaxometer.results.statistics import FEWEST
 

@@ -8,8 +8,9 @@ from relaxometer.report.catalogue import TIMINGS, Exhibit, View
 from relaxometer.report.figures.names import CLASSES, label, short_names
 from relaxometer.report.figures.summary import rounded, whole
 from relaxometer.report.targets import graphs_of, swept
-from relaxometer.results.gather import KEY, PROVEN, SEVERITY
+from relaxometer.results.gather import SEVERITY
 from relaxometer.results.races import ranking
+from relaxometer.results.rows import KEY, PROVEN
 from relaxometer.results.samples import proven, source_times
 
 

@@ -30,7 +30,7 @@ from relaxometer.report.figures.style import (
 )
 from relaxometer.report.figures.summary import rounded
 from relaxometer.report.targets import is_swept, names, runs_of, swept
-from relaxometer.results.gather import KEY
+from relaxometer.results.rows import KEY
 from relaxometer.results.samples import (
     EMULATED,
     best_in_words,

@@ -39,9 +39,9 @@ from relaxometer.report.figures.style import (
 )
 from relaxometer.report.figures.summary import rounded
 from relaxometer.report.targets import folder, graphs_of, is_swept, names, runs_of
-from relaxometer.results.gather import PROVEN
 from relaxometer.results.graph500_result import edges_per_second, rate_statistics
 from relaxometer.results.processes import PROCESS, with_processes
+from relaxometer.results.rows import PROVEN
 from relaxometer.results.samples import (
     EMULATED,
     IDENTITY,

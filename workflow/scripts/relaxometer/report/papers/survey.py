@@ -31,7 +31,7 @@ from relaxometer.report.figures.summary import CLOCKS, rounded
 from relaxometer.report.figures.work import relaxations
 from relaxometer.report.targets import graphs_of, names, runs_of, swept
 from relaxometer.results.cost import arcs_bytes, weight_types
-from relaxometer.results.gather import KEY
+from relaxometer.results.rows import KEY
 from relaxometer.results.samples import (
     EMULATED,
     in_words,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -11,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import PositiveInt
 
+from relaxometer.core.environment import usable_cores
 from relaxometer.problems import variants
 from relaxometer.problems.dominators import Answer
 from relaxometer.problems.dominators._flow_graphs import FlowGraphs
@@ -39,11 +39,11 @@ class CpuParameters(variants.Parameters):
     cores: PositiveInt | Literal["all"] = 1
 
 
-def usable_cores(wanted: int | Literal["all"]) -> int:
+def cores_of(wanted: int | Literal["all"]) -> int:
     """Return how many of the wanted cores this process can use."""
-    # A process may use fewer cores than the machine has; Numba cannot start more threads than it found.
+    # Numba cannot start more threads than it found.
     threads: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
-    most = min(len(os.sched_getaffinity(0)), threads)
+    most = min(usable_cores(), threads)
     return most if wanted == "all" else min(wanted, most)
 
 
@@ -60,7 +60,7 @@ class CpuSolver:
 
     def __init__(self, graph: ResidentGraph | ResidentBatch, parameters: CpuParameters) -> None:
         self._graphs = FlowGraphs.of(graph)
-        self._cores = usable_cores(parameters.cores) if len(self._graphs.roots) > 1 else 1
+        self._cores = cores_of(parameters.cores) if len(self._graphs.roots) > 1 else 1
         self._bounds = self._shares()
         # The first call compiles.
         if self._cores == 1:

@@ -22,7 +22,7 @@ from relaxometer.problems.dominators._flow_graphs import (
     read_only,
     scratch_rows,
 )
-from relaxometer.problems.dominators.cpu._on_cpu import SHARES, CpuParameters, CpuSolver, usable_cores
+from relaxometer.problems.dominators.cpu._on_cpu import SHARES, CpuParameters, CpuSolver, cores_of
 from relaxometer.problems.phases import Phase
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ class Solver(CpuSolver):
         self._batch: Batch | None = None
         if isinstance(graph, ResidentBatch):
             self._batch = graph.host
-            self._cores = usable_cores(parameters.cores) if len(self._batch) > 1 else 1
+            self._cores = cores_of(parameters.cores) if len(self._batch) > 1 else 1
             self._find_all()  # compiles
         else:
             super().__init__(graph, parameters)
