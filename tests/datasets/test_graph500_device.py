@@ -84,6 +84,12 @@ def test_a_job_sees_only_a_reserved_gpu(monkeypatch, tmp_path, host_device, gpu,
     dataset = Dataset(format="graph500", parameters={"scale": 4}).model_dump()
     outputs, resources = {"metadata": "results/graphs/kron/graph.json"}, {"gpu": gpu}
     run_script(
-        "build_dataset", log=Path("log"), inputs={}, outputs=outputs, resources=resources, dataset=dataset
+        "build_dataset",
+        log=Path("log"),
+        inputs={},
+        outputs=outputs,
+        resources=resources,
+        dataset=dataset,
+        description="",
     )
     assert visible == [seen]

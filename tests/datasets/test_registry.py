@@ -401,3 +401,17 @@ def test_a_path_may_begin_with_the_home_folder(monkeypatch):
     monkeypatch.setenv("HOME", "/home/me")
     assert Dataset(**{**SMALL, "path": "~/small.gr"}).paths == {"path": "/home/me/small.gr"}
     assert Dataset(**{**SMALL, "path": "~nobody-of-this-name/x.gr"}).path == "~nobody-of-this-name/x.gr"
+
+
+def test_pages_show_the_description_of_the_entry_unless_it_may_be_the_bases():
+    derived = {"format": "reweighted", "extracted_from": "base", "parameters": {"type": "float32"}}
+    entries = {"base": {**SMALL, "description": "Streets"}, "plain": SMALL, "derived": derived}
+    entries["described"] = {**derived, "description": "Seconds"}
+    datasets = load_registry(OWN, entries)
+    assert {name: datasets[name].texts for name in entries} == {
+        "base": {"description": "Streets"},
+        "plain": {"description": ""},
+        "derived": {},
+        "described": {"description": "Seconds"},
+    }
+    assert datasets["described"].as_built() == datasets["derived"].as_built()

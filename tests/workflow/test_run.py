@@ -117,6 +117,18 @@ def test_a_changed_parameter_reruns_only_its_variant(rerun):
     assert {variant for rule, variant in rerun.jobs_to_run() if rule == "run_variant"} == {"adaptive"}
 
 
+def test_another_description_builds_and_measures_nothing(rerun):
+    text = "Streets of a town"
+    rerun.configure({**TINY, "datasets": {"tiny": {**TINY["datasets"]["tiny"], "description": text}}})
+    rules = {rule for rule, _ in rerun.jobs_to_run()}
+    assert {"describe_graph", "plot_graphs"} <= rules
+    assert not rules & {"build_graph", "draw_sources", "run_variant", "gather_timings"}
+    page, table = "results/pages/graphs/tiny.html", "results/tables/common/data.csv"
+    rerun.run("--", page, table)
+    for file in (page, table):
+        assert text in rerun.path(file).read_text(encoding="utf-8")
+
+
 def test_a_wrong_kernel_is_named_and_everything_else_is_built(workflow):
     """A kernel that adds one to every length: its answers are invalid, those of the others are not."""
     kernel = workflow.path("workflow/scripts/relaxometer/problems/sssp/phase_synchronous/selection.cu")

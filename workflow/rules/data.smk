@@ -21,6 +21,7 @@ rule download_file:
         "../scripts/download_file.py"
 
 
+# As with terms above, another description builds nothing; pages take it from the entry.
 rule build_graph:
     input:
         unpack(graph_inputs),
@@ -38,7 +39,10 @@ rule build_graph:
     resources:
         gpu=generator_gpus,
     params:
-        dataset=lambda wildcards: dataset_of(wildcards.graph).model_dump(),
+        dataset=lambda wildcards: dataset_of(wildcards.graph).as_built(),
+        description=lambda wildcards: UserString(
+            dataset_of(wildcards.graph).description
+        ),
         code=lambda wildcards: dataset_code(wildcards.graph),
     script:
         "../scripts/build_dataset.py"
@@ -61,7 +65,10 @@ rule build_batch:
         "../envs/relaxometer.yaml"
     threads: 2
     params:
-        dataset=lambda wildcards: dataset_of(wildcards.batch).model_dump(),
+        dataset=lambda wildcards: dataset_of(wildcards.batch).as_built(),
+        description=lambda wildcards: UserString(
+            dataset_of(wildcards.batch).description
+        ),
         code=lambda wildcards: dataset_code(wildcards.batch),
     script:
         "../scripts/build_dataset.py"

@@ -34,6 +34,7 @@ rule describe_graph:
     conda:
         "../envs/relaxometer.yaml"
     params:
+        texts=lambda wildcards: dataset_of(wildcards.graph).texts,
         code=code_hash("graphs.describe", "report.graph_pages", "report.figures.maps"),
     script:
         "../scripts/describe_dataset.py"
@@ -69,6 +70,7 @@ rule describe_batch:
     conda:
         "../envs/relaxometer.yaml"
     params:
+        texts=lambda wildcards: dataset_of(wildcards.batch).texts,
         code=code_hash("graphs.describe", "report.graph_pages"),
     script:
         "../scripts/describe_dataset.py"

@@ -16,7 +16,8 @@ if __name__ == "__main__":
     with job(snakemake):
         inputs = dict(snakemake.input.items())
         files = [Path(file) for file in inputs.get("files", [])]
-        dataset = Dataset.model_validate(snakemake.params.dataset)
+        description = str(snakemake.params.description)
+        dataset = Dataset.model_validate({**snakemake.params.dataset, "description": description})
         folder = Path(snakemake.output.metadata).parent
         if dataset.format == "graph500" and not snakemake.resources.get("gpu", 0):
             # The generator takes any GPU that it sees; another job may be timed on one that is not reserved.

@@ -27,12 +27,12 @@ def page_of_graph(graph: Graph, description: dict[str, Any], degrees: str, weigh
 with job(snakemake):
     folder, figure = Path(snakemake.input.dataset[0]).parent, snakemake.output.figure
     if snakemake.wildcards.get("batch"):
-        description = describe_batch(read_batch(folder))
+        description = describe_batch(read_batch(folder)) | snakemake.params.texts
         style.save(graphs.batch_sizes(description), figure)
         page = batch_page(description, figure)
     else:
         graph = read_graph(folder)
-        description = describe_graph(graph)
+        description = describe_graph(graph) | snakemake.params.texts
         style.save(graphs.degrees(description), figure)
         page = page_of_graph(graph, description, figure, snakemake.input.weights)
     write_json(description, Path(snakemake.output.description))

@@ -262,6 +262,18 @@ class Dataset(DataFile, Generic[Parameters]):
         own = [self] if self.path or self.urls else []
         return [*own, *filter(None, (getattr(self, key) for key in _COMPANIONS))]
 
+    def as_built(self) -> dict[str, Any]:
+        """Return what the graph or batch depends on, as plain data: all but the description."""
+        return self.model_dump(exclude={"description"})
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """What pages show in place of the metadata, which may be older than the entry.
+
+        An entry without a description may have taken over that of the graph that it is made from.
+        """
+        return {} if self.extracted_from and not self.description else {"description": self.description}
+
     @property
     def paths(self) -> dict[str, str]:
         """The files on this machine, by the key that names each."""

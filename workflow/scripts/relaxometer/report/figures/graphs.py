@@ -315,7 +315,8 @@ def _draw_weights(inputs: Inputs) -> Figure:
 
 
 def _draw_outline(inputs: Inputs) -> dict[str, pd.DataFrame]:
-    graphs = inputs.contents("graphs")
+    texts = inputs.params["texts"]
+    graphs = [graph | texts[graph["name"]] for graph in inputs.contents("graphs")]
     return {"table-1": table_1(graphs), "data": data_lines(graphs)}
 
 
@@ -329,6 +330,7 @@ EXHIBITS = (
             View("data", suffix="csv"),
         ),
         wanted=lambda plan: bool(plan.graphs),
+        params=lambda plan, _: {"texts": {graph: plan.datasets[graph].texts for graph in plan.graphs}},
     ),
     Exhibit(
         "arc-weights",
