@@ -116,6 +116,7 @@ def test_a_mistake_in_the_configuration_is_one_line(workflow):
     [
         ("graphs/tinny/graph.json", "unknown dataset 'tinny'; did you mean 'tiny'?"),
         ("runs/sssp/tiny/tield/runs.parquet", "no run 'sssp/tiny/tield'; did you mean 'sssp/tiny/tiled'?"),
+        ("figures/adaptive/figure-4/tinny.svg", "unknown dataset 'tinny'; did you mean 'tiny'?"),
         ("queries/sssp/tiny.parquet", "no query sets are configured for 'sssp'"),
     ],
 )

@@ -222,6 +222,14 @@ def graph_inputs(wildcards):
     return inputs
 
 
+def exhibit_inputs(exhibit, graph):
+    """What a figure or table is drawn from; `graph` is empty for one over all graphs."""
+    if graph:
+        # Of an unknown graph there are no runs, and the figure would be empty.
+        dataset_of(graph)
+    return exhibit.inputs(PLAN, graph)
+
+
 def batch_inputs(wildcards):
     """What a batch is made from: its downloads or files."""
     return file_inputs(dataset_of(wildcards.batch))

@@ -7,8 +7,8 @@ for exhibit in catalogue.exhibits().values():
             exhibit.rule
         input:
             unpack(
-                lambda wildcards, one=exhibit: one.inputs(
-                    PLAN, wildcards.get("graph", "")
+                lambda wildcards, one=exhibit: exhibit_inputs(
+                    one, wildcards.get("graph", "")
                 )
             ),
         output:
