@@ -23,11 +23,13 @@ RESULTS = Path(__file__).parents[4] / "docs/results"
 
 RACES = {
     ("sssp", "usa-ny"): ["phast", "tiled", "wasp", "near-far", "gap", "adds", "routingkit", "boost"],
-    ("sssp", "usa-ne-topology"): ["phast", "tiled", "wasp", "gap", "adds", "near-far"],
-    ("sssp", "rmat-22-d32"): ["push-pull", "near-far", "cugraph", "wasp-hubs", "gap-hubs"],
+    ("sssp", "usa-ne-topology"): ["phast", "tiled", "wasp", "near-far", "adds", "gap"],
+    ("sssp", "rmat-22-d32"): ["push-pull", "near-far", "gswitch", "cugraph", "wasp-hubs", "gap-hubs"],
     ("bfs", "usa-ny"): ["tiled", "blest", "hybrid", "gap", "gswitch", "cugraph"],
-    ("bfs", "kron-g500-s22"): ["hybrid", "blest", "cugraph", "gap"],
-    ("dominators", "cfg-python-stdlib"): ["batch-warp", "llvm", "semi-nca", "rustworkx", "igraph"],
+    ("bfs", "kron-g500-s22"): ["hybrid-packed", "hybrid", "blest", "gswitch", "cugraph", "gap"],
+    ("dominators", "cfg-python-stdlib"): [
+        *("batch-warp", "cooper-harvey-kennedy", "llvm", "igraph", "semi-nca", "rustworkx"),
+    ],
 }
 """Problem and graph of each panel, and the programs in it."""
 
