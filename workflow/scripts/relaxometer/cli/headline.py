@@ -26,7 +26,7 @@ RACES = {
     ("sssp", "usa-ne-topology"): ["phast", "tiled", "wasp", "near-far", "adds", "gap"],
     ("sssp", "rmat-22-d32"): ["push-pull", "near-far", "gswitch", "cugraph", "wasp-hubs", "gap-hubs"],
     ("bfs", "usa-ny"): ["tiled", "blest", "hybrid", "gap", "gswitch", "cugraph"],
-    ("bfs", "kron-g500-s22"): ["hybrid-packed", "hybrid", "blest", "gswitch", "cugraph", "gap"],
+    ("bfs", "kron-g500-s22"): ["hybrid-packed", "hybrid", "blest", "gswitch", "cugraph"],
     ("dominators", "cfg-python-stdlib"): [
         *("batch-warp", "cooper-harvey-kennedy", "llvm", "igraph", "semi-nca", "rustworkx"),
     ],
