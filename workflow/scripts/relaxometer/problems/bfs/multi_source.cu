@@ -583,6 +583,79 @@ __device__ __forceinline__ u64 level_bottom_up(const cg::grid_group& grid, const
     return n_listed;
 }
 
+// Where a search stands; the same in every thread.
+struct State {
+    u32 depth;
+    u32 which;  // of the two arrays of visited words
+    bool top_down;
+    u64 n_cleared;  // pieces of the list whose words the level clears
+    u64 vertices;   // of the frontier
+    u64 arcs;       // that leave it
+    u64 n_pieces;   // of its list; top-down only
+    u64 live;       // sources that found something in the last level
+
+    // What a level has found is the frontier of the next one.
+    __device__ __forceinline__ void take_over(const u64* counts)
+    {
+        vertices = load_relaxed(&counts[FOUND]);
+        arcs = load_relaxed(&counts[ARCS]);
+        n_pieces = load_relaxed(&counts[PIECES]);
+        live = load_relaxed(&counts[LIVE]);
+    }
+};
+
+// Clears the arrays and lists the first frontier. Returns its counts, which lie where a level before the
+// first would have left them.
+__device__ __forceinline__ const u64* begin_search(const cg::grid_group& grid, const Search& search,
+                                                   const u32* sources, u32 n_sources)
+{
+    clear(search.visited, 2ull * search.n);
+    clear(search.frontiers, 3ull * search.n);
+    clear(search.planes, static_cast<u64>(FIRST_PLANES) * search.n);
+    clear(search.counts, 3ull * COUNTS);
+    grid.sync();
+    u64* counts = search.counts + 2 * COUNTS;
+    start(search, sources, n_sources, counts);
+    grid.sync();
+    return counts;
+}
+
+// Decides on the direction of the next level. If that changes, the frontier takes the other form.
+__device__ __forceinline__ void turn(const cg::grid_group& grid, const Search& search, u64* seen,
+                                     u64* seen_other, State* state, u64* now)
+{
+    if (state->top_down && state->arcs > search.many_arcs) {
+        absorb(search, seen, state->n_pieces, state->depth);
+        grid.sync();
+        state->top_down = false;
+    } else if (!state->top_down && state->vertices < search.few_vertices) {
+        convert(search, seen, seen_other, state->live, state->depth, now);
+        grid.sync();
+        state->n_pieces = load_relaxed(&now[CONVERTED]);
+        state->arcs = load_relaxed(&now[CONVERTED_ARCS]);
+        state->top_down = true;
+    }
+}
+
+// A level in the direction that is due.
+template <bool WANTED>
+__device__ __forceinline__ void run_level(const cg::grid_group& grid, const Search& search,
+                                          const Predecessors<WANTED>& predecessors, u64* seen,
+                                          u64* seen_other, State* state, u64* now, Tally* tally)
+{
+    u32 depth = state->depth;
+    if (state->top_down) {
+        Frontier frontier = {search.list(depth), state->n_pieces, search.frontier(depth),
+                             width_for(state->arcs, state->n_pieces)};
+        expand(search, predecessors, seen, frontier, depth, &now[PIECES], tally);
+        state->n_cleared = state->n_pieces;
+    } else {
+        state->n_cleared =
+            level_bottom_up(grid, search, predecessors, seen, seen_other, state->live, depth, now, tally);
+        state->which = 1 - state->which;
+    }
+}
+
 // The search. `log` is null, or has an entry for each level and one more. `result` gets the number of levels,
 // or UNREACHED if there are too few planes, and the visited words that are the last, 0 or 1.
 template <bool WANTED>
@@ -593,67 +666,35 @@ __device__ void search_all(const Search& search, const u32* sources, u32 n_sourc
     Predecessors<WANTED> predecessors = {rows, search.original};
     bool is_first = thread_id() == 0;
 
-    clear(search.visited, 2ull * search.n);
-    clear(search.frontiers, 3ull * search.n);
-    clear(search.planes, static_cast<u64>(FIRST_PLANES) * search.n);
-    clear(search.counts, 3ull * COUNTS);
-    grid.sync();
-    start(search, sources, n_sources, search.counts + 2 * COUNTS);
-    grid.sync();
+    const u64* first_counts = begin_search(grid, search, sources, n_sources);
     if (is_first && log) log[0].begin_ns = nanoseconds();
-
-    const u64* last = search.counts + 2 * COUNTS;
-    u64 vertices = load_relaxed(&last[FOUND]), arcs = load_relaxed(&last[ARCS]);
-    u64 n_pieces = load_relaxed(&last[PIECES]), live = load_relaxed(&last[LIVE]);
-    u64 n_cleared = 0;  // pieces of the list whose words the level clears
-    bool top_down = true;
-    u32 which = 0;  // of the two arrays of visited words
-    u32 depth = 0;
+    State state = {};
+    state.top_down = true;
+    state.take_over(first_counts);
     do {
         // Three sets of counts in turn: one for this level, one cleared here for the next, and the last
         // level's, which some thread may still be reading.
-        u64* now = search.counts + depth % 3 * COUNTS;
-        if (thread_id() < COUNTS) search.counts[(depth + 1) % 3 * COUNTS + thread_id()] = 0;
-        u64* seen = search.seen(which);
-        u64* seen_other = search.seen(1 - which);
+        u64* now = search.counts + state.depth % 3 * COUNTS;
+        if (thread_id() < COUNTS) search.counts[(state.depth + 1) % 3 * COUNTS + thread_id()] = 0;
+        u64* seen = search.seen(state.which);
+        u64* seen_other = search.seen(1 - state.which);
         Tally tally = {0, 0, 0, 0};
-        clear_new_planes(search, depth);
-        clear_listed(search.frontier(depth + 2), search.list(depth + 2), n_cleared);
-        if (top_down && arcs > search.many_arcs) {
-            absorb(search, seen, n_pieces, depth);
-            grid.sync();
-            top_down = false;
-        } else if (!top_down && vertices < search.few_vertices) {
-            convert(search, seen, seen_other, live, depth, now);
-            grid.sync();
-            n_pieces = load_relaxed(&now[CONVERTED]);
-            arcs = load_relaxed(&now[CONVERTED_ARCS]);
-            top_down = true;
-        }
-        if (top_down) {
-            Frontier frontier = {search.list(depth), n_pieces, search.frontier(depth),
-                                 width_for(arcs, n_pieces)};
-            expand(search, predecessors, seen, frontier, depth, &now[PIECES], &tally);
-            n_cleared = n_pieces;
-        } else {
-            n_cleared =
-                level_bottom_up(grid, search, predecessors, seen, seen_other, live, depth, now, &tally);
-            which = 1 - which;
-        }
+        clear_new_planes(search, state.depth);
+        clear_listed(search.frontier(state.depth + 2), search.list(state.depth + 2), state.n_cleared);
+        turn(grid, search, seen, seen_other, &state, now);
+        run_level(grid, search, predecessors, seen, seen_other, &state, now, &tally);
         sum_up(tally, now);
         grid.sync();
-        vertices = load_relaxed(&now[FOUND]);
-        arcs = load_relaxed(&now[ARCS]);
-        n_pieces = load_relaxed(&now[PIECES]);
-        live = load_relaxed(&now[LIVE]);
+        state.take_over(now);
         if (is_first && log) {
-            record(&log[depth], top_down, load_relaxed(&now[FOUND]), load_relaxed(&now[EXAMINED]));
+            record(&log[state.depth], state.top_down, load_relaxed(&now[FOUND]),
+                   load_relaxed(&now[EXAMINED]));
         }
-        ++depth;
-    } while (vertices > 0 && depth + 1 >> search.n_planes == 0);
+        ++state.depth;
+    } while (state.vertices > 0 && state.depth + 1 >> search.n_planes == 0);
     if (is_first) {
-        result[0] = vertices > 0 ? UNREACHED : depth;
-        result[1] = which;
+        result[0] = state.vertices > 0 ? UNREACHED : state.depth;
+        result[1] = state.which;
     }
 }
 
