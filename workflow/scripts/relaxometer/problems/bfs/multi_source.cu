@@ -488,6 +488,27 @@ __device__ void pull_long_rows(const Search& search, const Predecessors<WANTED>&
     }
 }
 
+// Like collect_row, but the whole warp reads each wide row, one lane's after another's. Lanes whose rows are
+// not wide get back what they pass.
+template <bool WANTED>
+__device__ __forceinline__ u64 collect_wide_rows(const Search& search,
+                                                 const Predecessors<WANTED>& predecessors, const u64* seen,
+                                                 u32 v, i64 begin, u32 length, u64 needed, Tally* tally)
+{
+    u32 lane = threadIdx.x % WARP;
+    u32 wide = __ballot_sync(ALL_LANES, needed && length >= WIDE_ROW && length <= LONG_ROW);
+    while (wide) {
+        u32 owner = __ffs(wide) - 1;
+        wide &= wide - 1;
+        i64 row = __shfl_sync(ALL_LANES, begin, owner);
+        u64 rest = collect_by_warp(search, predecessors, seen, __shfl_sync(ALL_LANES, v, owner), row,
+                                   row + __shfl_sync(ALL_LANES, length, owner),
+                                   __shfl_sync(ALL_LANES, needed, owner), tally);
+        if (lane == owner) needed = rest;
+    }
+    return needed;
+}
+
 // A bottom-up level for some sources: reads `seen`, writes `seen_next`, to which other warps add if it is
 // shared.
 template <bool WANTED>
@@ -507,20 +528,10 @@ __device__ void pull(const Search& search, const Predecessors<WANTED>& predecess
         i64 begin = needed ? search.into.begin(v) : 0;
         i64 end = needed ? search.into.begin(v + 1) : 0;
         u32 length = static_cast<u32>(min(end - begin, static_cast<i64>(LONG_ROW) + 1));
-        u64 lacking = needed;
-        u64 narrow = length < WIDE_ROW ? needed : 0;
-        narrow = collect_row(search, predecessors, seen, v, begin, length, narrow, tally);
-        if (length < WIDE_ROW) lacking = narrow;
-        u32 wide = __ballot_sync(ALL_LANES, needed && length >= WIDE_ROW && length <= LONG_ROW);
-        while (wide) {
-            u32 owner = __ffs(wide) - 1;
-            wide &= wide - 1;
-            i64 row = __shfl_sync(ALL_LANES, begin, owner);
-            u64 rest = collect_by_warp(search, predecessors, seen, __shfl_sync(ALL_LANES, v, owner), row,
-                                       row + __shfl_sync(ALL_LANES, length, owner),
-                                       __shfl_sync(ALL_LANES, needed, owner), tally);
-            if (lane == owner) lacking = rest;
-        }
+        bool is_narrow = length < WIDE_ROW;
+        u64 narrow = collect_row(search, predecessors, seen, v, begin, length, is_narrow ? needed : 0, tally);
+        u64 lacking = is_narrow ? narrow : needed;
+        lacking = collect_wide_rows(search, predecessors, seen, v, begin, length, lacking, tally);
         u64 found = needed & ~lacking;
         // If nothing is needed the row may be a long one, whose first piece then writes the same.
         bool is_long = needed && length > LONG_ROW;
