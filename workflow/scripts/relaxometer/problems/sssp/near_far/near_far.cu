@@ -157,6 +157,48 @@ __device__ __forceinline__ void take_step(const Decision& next, GridPhase& all, 
     }
 }
 
+// Clears the gains and the tree, then makes the first entry.
+__device__ __forceinline__ void start(const cg::grid_group& grid, const Problem& problem, const Tree& tree,
+                                      u32 source, const Log& log, Shared* shared)
+{
+    for (u32 i = 0; blockIdx.x == 0 && i < 3; ++i) clear_gain(shared->gains[i]);
+    clear_tree(tree, problem.graph.n, thread_id(), thread_count());
+    grid.sync();
+    if (thread_id() == 0) {
+        begin_search(tree, problem.piles, source);
+        log.begin();
+    }
+}
+
+// Brings a block's state up to date after a step: copies what the first block left, or adds the gains.
+__device__ __forceinline__ void catch_up(State& known, const Shared& shared, Step before, u32 step)
+{
+    if (before == ONE_BLOCK) {
+        copy_state(&known, &shared.state);
+    } else {
+        add_gain(known.total, shared.gains[(step + 2) % 3]);
+    }
+    __syncthreads();
+}
+
+// Narrow phases, by the first block alone. It moves the near entries to its shared memory and back, and
+// leaves its state to all blocks.
+__device__ __forceinline__ void run_alone(const Problem& problem, const Tree& tree, const Log& log,
+                                          const Widths& widths, State& known, Hubs& hubs, Entry* queue,
+                                          u32 near_count, Shared* shared)
+{
+    const Piles& piles = problem.piles;
+    copy_near(queue + known.at.phase % 2 * QUEUE, piles.near_of(known.at.phase), near_count);
+    __syncthreads();
+    BlockRule rule = {widths.block_target, widths.wide};
+    BlockSearch one = {
+        {problem.graph, tree, piles, log, known, known.total, queue}, known.at, rule, hubs, 0, 0};
+    one.run();
+    copy_near(piles.near_of(known.at.phase), queue + known.at.phase % 2 * QUEUE,
+              known.total.count[NEAR + known.at.phase % 3]);
+    copy_state(&shared->state, &known);
+}
+
 // `result` gets phases << 2 | full << 1 | overflowed.
 extern "C" __global__ void __launch_bounds__(1024, 1)
     near_far(const __grid_constant__ Problem problem, const __grid_constant__ Widths widths, u32 source,
@@ -169,7 +211,6 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     __shared__ Hubs hubs;
     cg::grid_group grid = cg::this_grid();
     Entry* queue = reinterpret_cast<Entry*>(memory);
-    const Graph& graph = problem.graph;
     const Piles& piles = problem.piles;
     Tree tree = {distance, predecessor};
     Log log = {records, log_capacity};
@@ -177,22 +218,11 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         stage.count = stage.expanded = stage.relaxed = hubs.count = 0;
         known = first_state();
     }
-    for (u32 i = 0; blockIdx.x == 0 && i < 3; ++i) clear_gain(shared->gains[i]);
-    clear_tree(tree, graph.n, thread_id(), thread_count());
-    grid.sync();
-    if (thread_id() == 0) {
-        begin_search(tree, piles, source);
-        log.begin();
-    }
+    start(grid, problem, tree, source, log, shared);
     Step before = NEXT_EPOCH;
     for (u32 step = 0;; ++step) {
         grid.sync();
-        if (before == ONE_BLOCK) {
-            copy_state(&known, &shared->state);
-        } else {
-            add_gain(known.total, shared->gains[(step + 2) % 3]);
-        }
-        __syncthreads();
+        catch_up(known, *shared, before, step);
         if (before >= DEMOTE && thread_id() == 0) log.end(known.at.phase - 1, GRID);
         Decision next(known, piles, widths);
         before = next.step;
@@ -203,19 +233,11 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
             // nothing left or with more than `wide` entries, and `wide` is at least `narrow`.
             __syncthreads();
             if (blockIdx.x != 0) continue;
-            copy_near(queue + known.at.phase % 2 * QUEUE, piles.near_of(known.at.phase), next.near_count);
-            __syncthreads();
-            BlockRule rule = {widths.block_target, widths.wide};
-            BlockSearch one = {
-                {graph, tree, piles, log, known, known.total, queue}, known.at, rule, hubs, 0, 0};
-            one.run();
-            copy_near(piles.near_of(known.at.phase), queue + known.at.phase % 2 * QUEUE,
-                      known.total.count[NEAR + known.at.phase % 3]);
-            copy_state(&shared->state, &known);
+            run_alone(problem, tree, log, widths, known, hubs, queue, next.near_count, shared);
             continue;
         }
         GridPhase all = {
-            {graph, tree, piles, log, known, shared->gains[step % 3], queue}, stage, next.last, 0};
+            {problem.graph, tree, piles, log, known, shared->gains[step % 3], queue}, stage, next.last, 0};
         take_step(next, all, known);
     }
     if (thread_id() == 0) {
