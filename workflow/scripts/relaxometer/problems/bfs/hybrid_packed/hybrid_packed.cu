@@ -613,6 +613,29 @@ __device__ __forceinline__ u32 last_levels(const cg::grid_group& grid, const Sea
     return absent;
 }
 
+// Decides on the direction of a level, takes it, and puts what all blocks have found into the state.
+__device__ __forceinline__ void run_level(const cg::grid_group& grid, const Search& search, State* state,
+                                          Answer* answer, u32 source, SmallFrontier* small, u32* hubs,
+                                          u64* now)
+{
+    Tally tally = {};
+    bool scans = turn(search, state, *answer, source, &now[CONVERTED]);
+    answer->depth = state->depth;
+    answer->deferred = state->deferring;
+    if (state->top_down) {
+        top_down(search, *state, *answer, source, small, now, &tally);
+    } else {
+        bottom_up(search, state, *answer, scans, hubs, &tally);
+        ++state->snapshot;
+    }
+    add_up({tally.found, tally.arcs, tally.examined, tally.open, tally.several}, now);
+    grid.sync();
+    state->vertices = static_cast<u32>(load_relaxed(&now[FOUND]));
+    state->arcs = load_relaxed(&now[ARCS]);
+    state->open = load_relaxed(&now[OPEN]);
+    state->several = load_relaxed(&now[SEVERAL]);
+}
+
 // The search. `log` is null, or has an entry for each level and one more.
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     hybrid_packed(const __grid_constant__ Search search, u32 source, u32* level, u32* predecessor,
@@ -643,22 +666,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         // level's, which some thread may still be reading.
         u64* now = counts + state.depth % 3 * COUNTS;
         if (thread_id() < COUNTS) counts[(state.depth + 1) % 3 * COUNTS + thread_id()] = 0;
-        Tally tally = {};
-        bool scans = turn(search, &state, answer, source, &now[CONVERTED]);
-        answer.depth = state.depth;
-        answer.deferred = state.deferring;
-        if (state.top_down) {
-            top_down(search, state, answer, source, &small, now, &tally);
-        } else {
-            bottom_up(search, &state, answer, scans, hubs, &tally);
-            ++state.snapshot;
-        }
-        add_up({tally.found, tally.arcs, tally.examined, tally.open, tally.several}, now);
-        grid.sync();
-        state.vertices = static_cast<u32>(load_relaxed(&now[FOUND]));
-        state.arcs = load_relaxed(&now[ARCS]);
-        state.open = load_relaxed(&now[OPEN]);
-        state.several = load_relaxed(&now[SEVERAL]);
+        run_level(grid, search, &state, &answer, source, &small, hubs, now);
         if (is_first && log) {
             record(&log[state.depth], state.top_down, state.vertices, load_relaxed(&now[EXAMINED]));
         }
