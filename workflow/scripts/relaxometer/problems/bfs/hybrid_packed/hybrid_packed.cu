@@ -368,6 +368,23 @@ __device__ void bottom_up(const Search& search, State* state, const Answer& answ
     search_lists(search.packed, visited, answer, scans, &state->lists, tally);
 }
 
+// The level of this lane's vertex of word `j`: that of the first snapshot that has it. The warp's lanes hold
+// the words of a group, as write_group has read them.
+__device__ __forceinline__ u32 level_in(const u32 (&snapshots)[SNAPSHOTS / 4], const State& state, u32 j)
+{
+    u32 lane = threadIdx.x % WARP;
+    u32 n_snapshots = state.snapshot - state.first;
+    u32 level = UNREACHED;
+#pragma unroll
+    for (u32 k = SNAPSHOTS; k > 0; --k) {
+        if (k > n_snapshots) continue;
+        u32 from = (k - 1) % 4 * GROUP_WORDS + j;
+        u32 bits = __shfl_sync(ALL_LANES, snapshots[(k - 1) / 4], from);
+        if (bits >> lane & 1) level = state.first_depth + k;
+    }
+    return level;
+}
+
 // Writes the answer for the vertices of a group that were not visited when deferring began: their levels are
 // those of the snapshots that have them first. Every lane reads some words of every bitmap, so that all are
 // read at once.
@@ -395,21 +412,13 @@ __device__ __forceinline__ void write_group(const Search& search, const State& s
         // A block may still be adding what it finds alone.
         snapshots[i] = k <= state.snapshot ? load_relaxed(&search.snapshot(k)[word]) : 0;
     }
-    u32 n_snapshots = state.snapshot - state.first;
 #pragma unroll
     for (u32 j = 0; j < GROUP_WORDS; ++j) {
         u32 v = (first_word + j) * 32 + lane;
         u32 closed = __shfl_sync(ALL_LANES, other, j);
         u32 stored = __shfl_sync(ALL_LANES, other, GROUP_WORDS + j);
         u32 before = __shfl_sync(ALL_LANES, other, 2 * GROUP_WORDS + j);
-        u32 level = UNREACHED;
-#pragma unroll
-        for (u32 k = SNAPSHOTS; k > 0; --k) {
-            if (k > n_snapshots) continue;
-            u32 from = (k - 1) % 4 * GROUP_WORDS + j;
-            u32 bits = __shfl_sync(ALL_LANES, snapshots[(k - 1) / 4], from);
-            if (bits >> lane & 1) level = state.first_depth + k;
-        }
+        u32 level = level_in(snapshots, state, j);
         if (closed >> lane & 1) level = UNREACHED;
         if (v >= search.n || v == source || ((before & ~closed) >> lane & 1)) continue;
         __stcs(&answer.level[v], level);
