@@ -99,6 +99,33 @@ __device__ __forceinline__ u32 ends_before(u32 item, const u32* ends, u32 count)
     return low;
 }
 
+// Goes through this thread's items of the tile's merged list, and lowers `best` of each row among them.
+__device__ __forceinline__ void merge_items(const u64* length_of, u32 arcs, const u32* ends, u32 rows,
+                                            u64* best)
+{
+    u32 item = min(threadIdx.x * ITEMS_PER_THREAD, rows + arcs);
+    u32 last_item = min(item + ITEMS_PER_THREAD, rows + arcs);
+    u32 row = ends_before(item, ends, rows);
+    u64 nearest = NO_PAIR;
+    bool whole = false;  // whether the row began in this thread
+    for (; item < last_item; ++item) {
+        u32 arc = item - row;
+        if (row == rows || arc < ends[row]) {
+            nearest = min(nearest, length_of[arc]);
+            continue;
+        }
+        if (whole) {
+            best[row] = nearest;
+        } else {
+            atomicMin(best + row, nearest);
+        }
+        nearest = NO_PAIR;
+        whole = true;
+        ++row;
+    }
+    if (nearest != NO_PAIR) atomicMin(best + row, nearest);
+}
+
 // One block per tile of TILE_ITEMS items; a tile begins in row tile_rows[tile]. Coalesced loads first put the
 // lengths of the tile's arcs into shared memory. Then each thread goes through its own items, and atomic
 // minima combine rows that several threads share. The tile settles the rows that end in it, and puts its part
@@ -131,27 +158,7 @@ __global__ void __launch_bounds__(THREADS)
     }
     __syncthreads();
 
-    u32 item = min(threadIdx.x * ITEMS_PER_THREAD, rows + arcs);
-    u32 last_item = min(item + ITEMS_PER_THREAD, rows + arcs);
-    u32 row = ends_before(item, ends, rows);
-    u64 nearest = NO_PAIR;
-    bool whole = false;  // whether the row began in this thread
-    for (; item < last_item; ++item) {
-        u32 arc = item - row;
-        if (row == rows || arc < ends[row]) {
-            nearest = min(nearest, length_of[arc]);
-            continue;
-        }
-        if (whole) {
-            best[row] = nearest;
-        } else {
-            atomicMin(best + row, nearest);
-        }
-        nearest = NO_PAIR;
-        whole = true;
-        ++row;
-    }
-    if (nearest != NO_PAIR) atomicMin(best + row, nearest);
+    merge_items(length_of, arcs, ends, rows, best);
     __syncthreads();
 
     bool changed = false;
