@@ -33,6 +33,22 @@ extern "C" __global__ void initialize(u32 n, u32 root, u32* __restrict__ dominat
     dominators[v] = v == root ? 1u << v : full_set(n);
 }
 
+// The immediate dominator among the strict ones: the one with the most dominators of its own.
+__device__ __forceinline__ u32 nearest_of(u32 strict, const u32* sets)
+{
+    u32 nearest = NO_DOMINATOR;
+    int most = 0;
+    for (; strict; strict &= strict - 1) {
+        u32 d = __ffs(strict) - 1;
+        int size = __popc(sets[d]);
+        if (size > most) {
+            most = size;
+            nearest = d;
+        }
+    }
+    return nearest;
+}
+
 extern "C" __global__ void persistent_idom(u32 n, u32 root, const i64* __restrict__ predecessor_offsets,
                                            const u32* __restrict__ predecessors, u32* __restrict__ dominators,
                                            u32* __restrict__ idom, u32* __restrict__ rounds)
@@ -74,16 +90,6 @@ extern "C" __global__ void persistent_idom(u32 n, u32 root, const i64* __restric
     if (!is_vertex) return;
     dominators[v] = set;
     u32 nearest = v == root ? v : NO_DOMINATOR;
-    if (v != root && (reached & own)) {
-        int most = 0;
-        for (u32 strict = set & ~own; strict; strict &= strict - 1) {
-            u32 d = __ffs(strict) - 1;
-            int size = __popc(sets[d]);
-            if (size > most) {
-                most = size;
-                nearest = d;
-            }
-        }
-    }
+    if (v != root && (reached & own)) nearest = nearest_of(set & ~own, sets);
     idom[v] = nearest;
 }
