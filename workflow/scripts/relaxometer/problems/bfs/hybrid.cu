@@ -173,6 +173,45 @@ __device__ void bottom_up(const Search& search, const Answer& answer, u32 depth,
         search_listed(search.into, {nullptr, frontier, next}, listed, *n_listed, &tally->examined, settle);
 }
 
+// Where a search stands; the same in every thread, but for the length of its warp's list.
+struct State {
+    u32 depth;
+    u32 vertices;  // of the frontier
+    u64 arcs;      // that leave it
+    u64 n_pieces;  // of its list; top-down only
+    bool top_down;
+    u32 n_listed;
+};
+
+// Decides on the direction of a level, takes it, and puts what all blocks have found into the state.
+__device__ __forceinline__ void run_level(const cg::grid_group& grid, const Search& search,
+                                          const Answer& answer, State* state, u64* now)
+{
+    u32 depth = state->depth;
+    u64* list = search.lists + depth % 2 * search.list_capacity;
+    u64* next_list = search.lists + (depth + 1) % 2 * search.list_capacity;
+    Tally tally = {0, 0, 0};
+    bool scans = state->top_down && state->arcs > search.many_arcs;
+    if (!state->top_down && state->vertices < search.few_vertices) {
+        convert(search, search.frontier(depth), list, &now[CONVERTED]);
+        grid.sync();
+        state->n_pieces = load_relaxed(&now[CONVERTED]);
+        state->top_down = true;
+    } else if (scans) {
+        state->top_down = false;
+    }
+    if (state->top_down) {
+        expand(search, answer, list, state->n_pieces, depth, next_list, &now[PIECES], &tally);
+    } else {
+        bottom_up(search, answer, depth, scans, &state->n_listed, &tally);
+    }
+    add_up({tally.found, tally.arcs, tally.examined}, now);
+    grid.sync();
+    state->vertices = static_cast<u32>(load_relaxed(&now[FOUND]));
+    state->arcs = load_relaxed(&now[ARCS]);
+    state->n_pieces = load_relaxed(&now[PIECES]);
+}
+
 // The search. `log` is null, or has an entry for each level and one more.
 extern "C" __global__ void __launch_bounds__(512, 2)
     hybrid(const __grid_constant__ Search search, u32 source, u32* level, u32* predecessor, u32* rounds,
@@ -186,44 +225,19 @@ extern "C" __global__ void __launch_bounds__(512, 2)
     grid.sync();
     if (is_first && log) log[0].begin_ns = nanoseconds();
 
-    u32 vertices = 1;
     u64 arcs = search.out.begin(source + 1) - search.out.begin(source);
-    u64 n_pieces = pieces_of(arcs);
-    bool top_down = true;
-    u32 n_listed = 0;
-    u32 depth = 0;
-    while (vertices > 0) {
+    State state = {0, 1, arcs, pieces_of(arcs), true, 0};
+    while (state.vertices > 0) {
         // Three sets of counts in turn: one for this level, one cleared here for the next, and the last
         // level's, which some thread may still be reading.
-        u64* now = search.counts + depth % 3 * COUNTS;
-        if (thread_id() < COUNTS) search.counts[(depth + 1) % 3 * COUNTS + thread_id()] = 0;
-        u64* list = search.lists + depth % 2 * search.list_capacity;
-        u64* next_list = search.lists + (depth + 1) % 2 * search.list_capacity;
-        Tally tally = {0, 0, 0};
-
-        bool scans = top_down && arcs > search.many_arcs;
-        if (!top_down && vertices < search.few_vertices) {
-            convert(search, search.frontier(depth), list, &now[CONVERTED]);
-            grid.sync();
-            n_pieces = load_relaxed(&now[CONVERTED]);
-            top_down = true;
-        } else if (scans) {
-            top_down = false;
-        }
-        if (top_down) {
-            expand(search, answer, list, n_pieces, depth, next_list, &now[PIECES], &tally);
-        } else {
-            bottom_up(search, answer, depth, scans, &n_listed, &tally);
-        }
-        add_up({tally.found, tally.arcs, tally.examined}, now);
-        grid.sync();
-        vertices = static_cast<u32>(load_relaxed(&now[FOUND]));
-        arcs = load_relaxed(&now[ARCS]);
-        n_pieces = load_relaxed(&now[PIECES]);
+        u64* now = search.counts + state.depth % 3 * COUNTS;
+        if (thread_id() < COUNTS) search.counts[(state.depth + 1) % 3 * COUNTS + thread_id()] = 0;
+        run_level(grid, search, answer, &state, now);
         if (is_first && log) {
-            record(&log[depth], top_down, load_relaxed(&now[FOUND]), load_relaxed(&now[EXAMINED]));
+            record(&log[state.depth], state.top_down, load_relaxed(&now[FOUND]),
+                   load_relaxed(&now[EXAMINED]));
         }
-        ++depth;
+        ++state.depth;
     }
-    if (is_first) *rounds = depth;
+    if (is_first) *rounds = state.depth;
 }
