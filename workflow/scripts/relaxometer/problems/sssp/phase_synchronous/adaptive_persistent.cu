@@ -137,6 +137,32 @@ __device__ __forceinline__ u32 list_from_mask(Search& s)
     return load_relaxed(listed);
 }
 
+// Relaxes the arcs of the vertices listed, or of all. Returns the number of arcs.
+__device__ __forceinline__ u64 relax_phase(Search& s, bool selecting, u32 selected)
+{
+    u64 arcs = 0;
+    if (selecting) {
+        for (u32 x = thread_id(); x < selected; x += thread_count()) arcs += relax_vertex(s, s.NRa[x], true);
+    } else {
+        for (u32 v = thread_id(); v < s.n; v += thread_count()) arcs += relax_vertex(s, v, false);
+    }
+    return arcs;
+}
+
+// Updates the vertices that the phase has listed, whose number goes to `selected`, or all. Returns how many
+// have changed.
+__device__ __forceinline__ u32 update_phase(Search& s, bool selecting, u32* selected)
+{
+    u32 updated = 0;
+    if (selecting) {
+        *selected = load_relaxed(&counters_of(s).listed);
+        for (u32 x = thread_id(); x < *selected; x += thread_count()) updated += update_vertex(s, s.NWa[x]);
+    } else {
+        for (u32 v = thread_id(); v < s.n; v += thread_count()) updated += update_vertex(s, v);
+    }
+    return updated;
+}
+
 // Separate arguments, because the pointers of a struct have no __restrict__: with a struct, a search of R-MAT
 // 2^20 takes 20% longer on an H200.
 extern "C" __global__ void search(u32 n, const i64* __restrict__ Va, const u32* __restrict__ Ea,
@@ -153,13 +179,7 @@ extern "C" __global__ void search(u32 n, const i64* __restrict__ Va, const u32* 
     u32 selected = 1, updated = 1;
     while (updated != 0) {
         ++s.phase;
-        u64 arcs = 0;
-        if (selecting) {
-            for (u32 x = thread_id(); x < selected; x += thread_count())
-                arcs += relax_vertex(s, s.NRa[x], true);
-        } else {
-            for (u32 v = thread_id(); v < n; v += thread_count()) arcs += relax_vertex(s, v, false);
-        }
+        u64 arcs = relax_phase(s, selecting, selected);
         if (log_rows != 0 && arcs != 0) atomicAdd(&counters_of(s).arcs, arcs);
         grid.sync();
         if (thread_id() == 0) {
@@ -168,14 +188,7 @@ extern "C" __global__ void search(u32 n, const i64* __restrict__ Va, const u32* 
             next.listed = next.updated = 0;
             next.arcs = 0;
         }
-        u32 mine = 0;
-        if (selecting) {
-            selected = load_relaxed(&counters_of(s).listed);
-            for (u32 x = thread_id(); x < selected; x += thread_count()) mine += update_vertex(s, s.NWa[x]);
-        } else {
-            for (u32 v = thread_id(); v < n; v += thread_count()) mine += update_vertex(s, v);
-        }
-        mine = __reduce_add_sync(ALL_LANES, mine);
+        u32 mine = __reduce_add_sync(ALL_LANES, update_phase(s, selecting, &selected));
         if (threadIdx.x % 32 == 0 && mine != 0) atomicAdd(&counters_of(s).updated, mine);
         grid.sync();
         updated = load_relaxed(&counters_of(s).updated);
