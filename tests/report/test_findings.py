@@ -77,6 +77,16 @@ def test_a_page_from_its_data(suite):
     )
 
 
+def test_a_preparation_of_microseconds_is_none(suite):
+    summary = suite / "summary.csv"
+    summary.write_text(
+        summary.read_text(encoding="utf-8").replace("11,13,", "11,13,0.0024"), encoding="utf-8"
+    )
+    columns = '{"variant": "", "prepare_ms": "preparation"}'
+    (suite / "page.md").write_text('{{ table("summary.csv", columns=' + columns + ") }}\n", encoding="utf-8")
+    assert render(suite) == "|  | preparation |\n| --- | ---: |\n| fast | 150 |\n| slow | <0.1 |\n"
+
+
 def test_a_changed_measurement_changes_the_page(suite):
     before, summary = render(suite), suite / "summary.csv"
     summary.write_text(summary.read_text(encoding="utf-8").replace("1.2345", "1.26"), encoding="utf-8")

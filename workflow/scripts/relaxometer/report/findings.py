@@ -21,6 +21,7 @@ from jinja2 import Environment, StrictUndefined, TemplateError, nodes
 from relaxometer.core.errors import UserError
 from relaxometer.core.files import read_published, write_text
 from relaxometer.report.figures.preparation import pays_after
+from relaxometer.report.figures.summary import LEAST_PREPARATION_MS, prepared
 from relaxometer.results.claims import as_printed
 from relaxometer.results.published import BUNDLE, SAMPLES, read_samples
 from relaxometer.results.samples import Sample, sample_of, source_times
@@ -324,6 +325,8 @@ class Data:
         """Return the rows of a CSV file as a table; `columns` maps its columns to headings, `order` sorts."""
         rows = self.rows(file, **where)
         rows = rows.sort_values(order, kind="stable") if order else rows
+        if "prepare_ms" in rows:
+            rows = rows.assign(prepare_ms=rows["prepare_ms"].map(_preparation))
         chosen = rows[list(columns)].rename(columns=dict(columns)) if columns else rows
         return markdown(chosen.map(_cell))
 
@@ -399,6 +402,10 @@ def _cell(value: object) -> str:
     if isinstance(value, float):
         return "" if pd.isna(value) else digits(value) if value != round(value) else whole(value)
     return str(value)
+
+
+def _preparation(value: float) -> float | str:
+    return prepared(value) if value < LEAST_PREPARATION_MS else value
 
 
 def _with_unit(lines: pd.DataFrame, column: str, shown: Callable[[float], str]) -> list[str]:
