@@ -198,7 +198,7 @@ class Values(Section):
         By default uint32 with a `scale` or if the file has only integers, otherwise float32.
     scale : float, optional
         Values are multiplied by this factor; for an integer type they are then rounded. Without it, an
-        integer type refuses fractions.
+        integer type refuses fractions. An error if every weight becomes 0.
     """
 
     distribution: Literal["values"]

@@ -19,7 +19,8 @@ class ReweightedParameters(Section):
     type : {"uint32", "float32", "float64", "int32"}
         Type of the new weights.
     scale : float
-        The graph's weights are multiplied by this factor; for an integer type they are then rounded.
+        The graph's weights are multiplied by this factor; for an integer type they are then rounded. An
+        error if every weight becomes 0.
     potentials : int
         Each vertex draws a potential from 0 to this integer. An arc's weight grows by the potential of its
         tail minus that of its head: many arcs become negative, but no cycle does. For int32.

@@ -180,10 +180,10 @@ struct State {
     u64 arcs;      // that leave it
     u64 n_pieces;  // of its list; top-down only
     bool top_down;
-    u32 n_listed;
+    u32 n_listed;  // of this warp's list; bottom-up only
 };
 
-// Decides on the direction of a level, takes it, and puts what all blocks have found into the state.
+// Chooses the direction of a level, runs it, and stores what all blocks have found in the state.
 __device__ __forceinline__ void run_level(const cg::grid_group& grid, const Search& search,
                                           const Answer& answer, State* state, u64* now)
 {
@@ -225,8 +225,11 @@ extern "C" __global__ void __launch_bounds__(512, 2)
     grid.sync();
     if (is_first && log) log[0].begin_ns = nanoseconds();
 
-    u64 arcs = search.out.begin(source + 1) - search.out.begin(source);
-    State state = {0, 1, arcs, pieces_of(arcs), true, 0};
+    State state = {};
+    state.vertices = 1;
+    state.arcs = search.out.begin(source + 1) - search.out.begin(source);
+    state.n_pieces = pieces_of(state.arcs);
+    state.top_down = true;
     while (state.vertices > 0) {
         // Three sets of counts in turn: one for this level, one cleared here for the next, and the last
         // level's, which some thread may still be reading.

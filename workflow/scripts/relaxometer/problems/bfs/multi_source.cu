@@ -648,7 +648,7 @@ __device__ __forceinline__ void turn(const cg::grid_group& grid, const Search& s
     }
 }
 
-// A level in the direction that is due.
+// Runs a level in the direction that turn() has chosen.
 template <bool WANTED>
 __device__ __forceinline__ void run_level(const cg::grid_group& grid, const Search& search,
                                           const Predecessors<WANTED>& predecessors, u64* seen,

@@ -622,7 +622,7 @@ __device__ __forceinline__ u32 last_levels(const cg::grid_group& grid, const Sea
     return absent;
 }
 
-// Decides on the direction of a level, takes it, and puts what all blocks have found into the state.
+// Chooses the direction of a level, runs it, and stores what all blocks have found in the state.
 __device__ __forceinline__ void run_level(const cg::grid_group& grid, const Search& search, State* state,
                                           Answer* answer, u32 source, SmallFrontier* small, u32* hubs,
                                           u64* now)
