@@ -223,9 +223,9 @@ def graph_inputs(wildcards):
 
 
 def exhibit_inputs(exhibit, graph):
-    """What a figure or table is drawn from; `graph` is empty for one over all graphs."""
+    """Return the inputs of a figure or table; `graph` is empty if it covers all graphs."""
     if graph:
-        # Of an unknown graph there are no runs, and the figure would be empty.
+        # An unknown graph has no runs, so its figure would be empty.
         dataset_of(graph)
     return exhibit.inputs(PLAN, graph)
 

@@ -21,7 +21,7 @@ rule download_file:
         "../scripts/download_file.py"
 
 
-# As with terms above, another description builds nothing; pages take it from the entry.
+# A UserString, so that a changed description rebuilds nothing, as above; pages read it from the entry.
 rule build_graph:
     input:
         unpack(graph_inputs),

@@ -268,9 +268,9 @@ class Dataset(DataFile, Generic[Parameters]):
 
     @property
     def texts(self) -> dict[str, str]:
-        """What pages show in place of the metadata, which may be older than the entry.
+        """Texts that pages show instead of those in the metadata, which may be older than the entry.
 
-        An entry without a description may have taken over that of the graph that it is made from.
+        A derived graph without a description shows its metadata's, which is that of its base.
         """
         return {} if self.extracted_from and not self.description else {"description": self.description}
 

@@ -605,7 +605,7 @@ struct State {
     u64 n_pieces;   // of its list; top-down only
     u64 live;       // sources that found something in the last level
 
-    // What a level has found is the frontier of the next one.
+    // The vertices that a level has found are the next frontier.
     __device__ __forceinline__ void take_over(const u64* counts)
     {
         vertices = load_relaxed(&counts[FOUND]);

@@ -149,8 +149,8 @@ __device__ __forceinline__ u64 relax_phase(Search& s, bool selecting, u32 select
     return arcs;
 }
 
-// Updates the vertices that the phase has listed, whose number goes to `selected`, or all. Returns how many
-// have changed.
+// Updates the vertices that the phase has listed and stores their number in `selected`, or updates all
+// vertices. Returns the number that changed.
 __device__ __forceinline__ u32 update_phase(Search& s, bool selecting, u32* selected)
 {
     u32 updated = 0;
