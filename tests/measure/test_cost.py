@@ -1,15 +1,23 @@
 """Energy and memory: meters made by the test, a variant that leaks, and runs without any meter."""
 
 import builtins
+import dataclasses
+import os
+import subprocess
 import sys
+import textwrap
+import threading
 import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from relaxometer.device import cuda, get_device
-from relaxometer.measure import contestant, cost
+from relaxometer.measure import contestant, cost, counters
+from relaxometer.measure.counter_log import CounterLog
+from relaxometer.measure.counters import Reading
 from relaxometer.measure.variant import measure
 from relaxometer.plan.models import Cost, Run, Timing
 from relaxometer.problems.sssp.dijkstra import dijkstra_cpu
@@ -20,50 +28,155 @@ GRAPH = next(graph for graph in sample_graphs().values() if graph.n_vertices > 5
 ORIGINAL = dijkstra_cpu.Solver
 
 
-class Meter:
-    """A device that uses `idle_w` watts and `search_j` joules a search; its counter moves every 2 ms."""
+IDLE_W, SEARCHING_W = 100.0, 180.0
 
-    def __init__(self, idle_w=100.0, search_j=0.0, reasons=0):
-        self.idle_w, self.search_j, self.reasons = idle_w, search_j, reasons
-        self.begin, self.searches, self.mhz = time.perf_counter(), 0, iter(range(1000, 10**6))
 
-    def joules(self):
-        steps = (time.perf_counter() - self.begin) // 0.002
-        return steps * 0.002 * self.idle_w + self.searches * self.search_j
+def readings_of(busy, idle, step_s=0.1):
+    """The readings of a counter that moves in steps, 20 ms late, of a device with two powers."""
+    end, joules, found = max(one.end for one in [*busy, *idle]), 0.0, []
+    for millisecond in range(round(end * 1000)):
+        now = millisecond / 1000
+        searches = any(one.begin <= now - 0.02 < one.end for one in busy)
+        joules += (SEARCHING_W if searches else IDLE_W) / 1000
+        if millisecond % round(step_s * 1000) == 0:
+            found.append(Reading(now, joules, 1 << 20, 1000 + millisecond, 2600, 0x1))
+    return found
 
-    def read(self):
-        return cost.Reading(time.perf_counter(), self.joules(), 1 << 20, next(self.mhz), 2600, self.reasons)
 
-    def search(self):
-        time.sleep(0.001)
-        self.searches += 1
+def in_turn(repeats, searches, idle_s=1.25, search_s=1.5):
+    """Intervals in which the device idles and searches."""
+    length = idle_s + search_s
+    idle = [cost.Interval(at * length, at * length + idle_s) for at in range(repeats + 1)]
+    busy = [
+        cost.Interval(at * length + idle_s, (at + 1) * length, number) for at, number in enumerate(searches)
+    ]
+    return busy, idle
 
 
 def test_the_idle_power_is_subtracted():
-    meter = Meter(search_j=0.5)
-    idle_w = cost.idle_watts(meter, 0.05)
-    assert idle_w == pytest.approx(100, rel=0.1)
-    spent = cost.spend(meter, meter.search, 0.3, 100.0)
-    assert spent.energy_j == pytest.approx(0.5, rel=0.05)
-    assert spent.gross_j > spent.energy_j + 0.09
-    assert spent.seconds >= 0.3
-    assert spent.searches <= meter.searches
-    assert spent.throttled == ""
+    busy, idle = in_turn(3, [1500, 1500, 1500])
+    found = cost.spent(readings_of(busy, idle), busy, idle)
+    assert found.energy_j == pytest.approx(0.08, rel=0.001)
+    assert found.gross_j == pytest.approx(0.18, rel=0.001)
+    assert found.idle_w == pytest.approx(IDLE_W, rel=0.001)
+    assert (found.searches, found.seconds) == (4500, pytest.approx(4.5))
+    assert found.throttled == ""
 
 
-def test_clocks_and_what_holds_them_back_are_kept():
-    meter = Meter(search_j=0.5, reasons=0x4 | 0x40 | 0x1)
-    spent = cost.spend(meter, meter.search, 0.25, 100.0)
-    assert spent.throttled == "power cap, hardware thermal"
-    assert spent.sm_mhz[0] == 1000 < spent.sm_mhz[1]
-    assert spent.nvml_peak_bytes == 1 << 20
+def test_the_repeats_are_told_apart():
+    busy, idle = in_turn(3, [1500, 1000, 3000])
+    found = cost.spent(readings_of(busy, idle), busy, idle)
+    assert (found.energy_low_j, found.energy_high_j) == pytest.approx((0.04, 0.12), rel=0.001)
+    assert found.energy_j == pytest.approx(0.08, rel=0.001)
 
 
-def test_a_counter_that_stands_gives_nothing(monkeypatch):
-    monkeypatch.setattr(cost, "STALE_S", 0.05)
-    meter = Meter(idle_w=0.0)
-    assert cost.idle_watts(meter, 0.0) is None
-    assert cost.spend(meter, lambda: time.sleep(0.001), 0.1, 0.0) is None
+def test_clocks_and_what_holds_them_back_are_those_of_searches():
+    busy, idle = in_turn(1, [10])
+    (one,) = busy
+    readings = [
+        dataclasses.replace(reading, reasons=0x44 if one.begin < reading.seconds < one.end else 0x8)
+        for reading in readings_of(busy, idle)
+    ]
+    found = cost.spent(readings, busy, idle)
+    assert found.throttled == "power cap, hardware thermal"
+    assert found.sm_mhz == (2500, 3700)
+    assert found.nvml_peak_bytes == 1 << 20
+
+
+def test_a_counter_that_moves_too_rarely_gives_nothing():
+    busy, idle = in_turn(2, [10, 10])
+    assert cost.spent(readings_of(busy, idle, step_s=0.5), busy, idle) is None
+    assert cost.spent([], busy, idle) is None
+
+
+@pytest.mark.parametrize(("sources", "search_s", "passes"), [(4, 0.03, 2), (1, 0.03, 7), (3, 0.5, 1)])
+def test_a_repeat_has_whole_passes_unless_these_are_long(sources, search_s, passes):
+    found = cost._searches(lambda: time.sleep(search_s), sources, 0.2)
+    assert found.searches <= sources * passes
+    assert found.searches % sources == 0 or found.end - found.begin >= cost.MAX_STRETCH * 0.2
+
+
+class Processors:
+    """Counters of two processors, as RAPL's files: one idles, searches of the other use energy."""
+
+    def __init__(self, folder, idle_w=10.0):
+        self.folder, self.idle_w, self.spent_uj = folder, idle_w, 0
+        for number in (0, 1):
+            zone = folder / f"intel-rapl:{number}"
+            zone.mkdir(parents=True)
+            (zone / "name").write_text(f"package-{number}")
+            (zone / "max_energy_range_uj").write_text(str(10**12))
+            self.count(number, 0)
+        self.ends = threading.Event()
+        self.idling = threading.Thread(target=self.idle)
+
+    def __enter__(self):
+        self.idling.start()
+        return self
+
+    def __exit__(self, *_):
+        self.ends.set()
+        self.idling.join()
+
+    def count(self, number, energy_uj):
+        file = self.folder / f"intel-rapl:{number}" / "energy_uj"
+        new = file.with_name(f"new-{os.getpid()}")
+        new.write_text(str(int(energy_uj)))
+        new.replace(file)
+
+    def idle(self):
+        begin = time.perf_counter()
+        while not self.ends.wait(0.004):
+            self.count(0, (time.perf_counter() - begin) * self.idle_w * 1e6)
+
+    def search(self, joules):
+        self.spent_uj += joules * 1e6
+        self.count(1, self.spent_uj)
+
+
+@pytest.fixture
+def short(monkeypatch):
+    """Intervals of tenths of a second, for counters that move every few milliseconds."""
+    monkeypatch.setattr(cost, "IDLE_S", 0.3)
+    monkeypatch.setattr(cost, "SETTLE_S", 0.1)
+
+
+def test_the_log_has_the_steps_of_the_counter_and_ends_with_its_context(tmp_path):
+    with Processors(tmp_path) as processors, CounterLog(counters.open_rapl(tmp_path)) as log:
+        time.sleep(0.6)
+        processors.search(5.0)
+        time.sleep(0.1)
+        readings = log.readings()
+        process = log._process
+        assert process.poll() is None
+    assert process.poll() is not None
+    joules = [one.joules for one in readings]
+    assert len(readings) > 10
+    assert joules == sorted(joules)
+    assert readings[-1].joules > 5
+    seconds = [one.seconds for one in readings]
+    assert min(np.diff(seconds)) >= 0.01
+    assert seconds[-1] <= time.perf_counter()
+
+
+def test_the_log_ends_with_its_parent(tmp_path):
+    with Processors(tmp_path):
+        script = (
+            "import os, sys; from pathlib import Path\n"
+            "from relaxometer.measure.counter_log import CounterLog\n"
+            "from relaxometer.measure.counters import open_rapl\n"
+            f"log = CounterLog(open_rapl(Path({str(tmp_path)!r}))).__enter__()\n"
+            "print(log._process.pid, flush=True); os._exit(0)"
+        )
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        done = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment
+        )
+        status = Path("/proc", done.stdout.strip(), "status")
+        deadline = time.monotonic() + 20
+        while status.is_file() and "zombie" not in status.read_text() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert not status.is_file() or "zombie" in status.read_text()
 
 
 @pytest.mark.parametrize(
@@ -90,7 +203,7 @@ def test_without_the_package_there_is_no_meter(monkeypatch):
         return real(name, *arguments, **options)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    assert cost.open_nvml() is None
+    assert counters.open_nvml() is None
 
 
 def nvml(**broken):
@@ -110,9 +223,9 @@ def nvml(**broken):
 
 def test_the_counters_of_a_gpu_are_read(monkeypatch):
     monkeypatch.setitem(sys.modules, "pynvml", nvml())
-    reading = cost.open_nvml("0000:1b:00.0").read()
+    reading = counters.open_nvml("0000:1b:00.0").read()
     assert (reading.joules, reading.used_bytes, reading.sm_mhz, reading.memory_mhz) == (1.5, 7, 1980, 2619)
-    assert cost.in_words(reading.reasons) == "power cap"
+    assert counters.in_words(reading.reasons) == "power cap"
 
 
 def test_a_gpu_without_the_counter_has_no_meter(monkeypatch):
@@ -120,7 +233,7 @@ def test_a_gpu_without_the_counter_has_no_meter(monkeypatch):
         raise RuntimeError("Not Supported")
 
     monkeypatch.setitem(sys.modules, "pynvml", nvml(nvmlDeviceGetTotalEnergyConsumption=lacking))
-    assert cost.open_nvml() is None
+    assert counters.open_nvml() is None
 
 
 def test_the_counters_of_processors_add_up_and_wrap(tmp_path):
@@ -131,7 +244,7 @@ def test_the_counters_of_processors_add_up_and_wrap(tmp_path):
         (package / "max_energy_range_uj").write_text("999\n")
         (package / "energy_uj").write_text(f"{start}\n")
     (tmp_path / "intel-rapl:0:0").mkdir()
-    meter = cost.open_rapl(tmp_path)
+    meter = counters.open_rapl(tmp_path)
     (tmp_path / "intel-rapl:0/energy_uj").write_text("110\n")
     (tmp_path / "intel-rapl:1/energy_uj").write_text("50\n")
     assert meter.joules() == pytest.approx((100 + 150) / 1e6)
@@ -139,9 +252,9 @@ def test_the_counters_of_processors_add_up_and_wrap(tmp_path):
 
 
 def test_processors_without_counters_have_no_meter(tmp_path):
-    assert cost.open_rapl(tmp_path) is None
+    assert counters.open_rapl(tmp_path) is None
     (tmp_path / "intel-rapl:0").mkdir()
-    assert cost.open_rapl(tmp_path) is None
+    assert counters.open_rapl(tmp_path) is None
 
 
 def run_of(energy_s):
@@ -152,33 +265,34 @@ def run_of(energy_s):
         solver="dijkstra-cpu",
         parameters={},
         timing=Timing(repetitions=4, rounds=1, warmup=0),
-        cost=Cost(energy_s=energy_s),
+        cost=Cost.model_construct(energy_s=energy_s, repeats=2),
     )
 
 
 def test_by_default_nothing_is_repeated(monkeypatch):
-    monkeypatch.setattr(cost, "open_rapl", lambda: pytest.fail("no meter is wanted"))
+    monkeypatch.setattr(counters, "open_rapl", lambda: pytest.fail("no meter is wanted"))
     result = measure(run_of(0), GRAPH, np.array([0, 1]), "host")
     assert {row["status"] for row in result.runs} == {"ok"}
     assert all(row.get("energy_j") is None and row.get("peak_bytes") is None for row in result.runs)
 
 
-def test_the_energy_of_a_search_is_in_all_rows(monkeypatch):
-    monkeypatch.setattr(cost, "IDLE_S", 0.05)
-    meter = Meter(search_j=0.0)
+def test_the_energy_of_a_search_is_in_all_rows(monkeypatch, tmp_path, short):
+    with Processors(tmp_path) as processors:
 
-    class Solver(ORIGINAL):
-        def solve(self, source, phases=None):
-            meter.search()
-            return super().solve(source, phases)
+        class Solver(ORIGINAL):
+            def solve(self, source, phases=None):
+                time.sleep(0.005)
+                processors.search(0.25)
+                return super().solve(source, phases)
 
-    meter.search_j = 0.25
-    monkeypatch.setattr(dijkstra_cpu, "Solver", Solver)
-    monkeypatch.setattr(cost, "open_rapl", lambda: meter)
-    result = measure(run_of(0.2), GRAPH, np.array([0, 1]), "host")
-    energies = {row["energy_j"] for row in result.runs}
-    assert len(energies) == 1
-    assert energies.pop() == pytest.approx(0.25, rel=0.3)
+        monkeypatch.setattr(dijkstra_cpu, "Solver", Solver)
+        monkeypatch.setattr(counters, "open_rapl", lambda open=counters.open_rapl: open(tmp_path))
+        result = measure(run_of(0.4), GRAPH, np.array([0, 1]), "host")
+    names = ("energy_j", "energy_low_j", "energy_high_j", "idle_w")
+    (row,) = {tuple(row[name] for name in names) for row in result.runs}
+    assert row[0] == pytest.approx(0.25, rel=0.2)
+    assert row[1] <= row[0] <= row[2]
+    assert row[3] == pytest.approx(10, rel=0.2)
     assert result.context["cost"]["searches"] > 20
     assert {row["status"] for row in result.runs} == {"ok"}
 
@@ -204,7 +318,7 @@ def test_a_variant_that_leaks_device_memory_is_seen(monkeypatch):
     assert warning == "warning: sssp v on g leaks 4,096 bytes of device memory in each search"
 
 
-def test_memory_of_a_variant_adds_up_to_what_the_driver_counts(monkeypatch):
+def test_memory_of_a_variant_adds_up_to_what_the_driver_counts(monkeypatch, tmp_path, short):
     """NVML and the pool are the test's: a context of 500 MiB, kernels of 20 MiB, arrays of 33 MiB."""
     mib, pool = 1 << 20, {"bytes": 3 << 20}
     loaded = []
@@ -213,23 +327,38 @@ def test_memory_of_a_variant_adds_up_to_what_the_driver_counts(monkeypatch):
         def __init__(self, graph, parameters):
             loaded.append(20 * mib)
             pool["bytes"] += 30 * mib * (len(loaded) == 1)
+            use()
             super().__init__(graph, parameters)
 
-    counter = Meter(search_j=0.0)
-    fake = nvml(
-        nvmlDeviceGetMemoryInfo=lambda handle: SimpleNamespace(
-            used=500 * mib + max([0, *loaded]) + pool["bytes"]
-        ),
-        nvmlDeviceGetTotalEnergyConsumption=lambda handle: counter.joules() * 1e3,
-        nvmlDeviceGetCurrentClocksThrottleReasons=lambda handle: 0,
+    used = tmp_path / "used"
+
+    def use():
+        used.write_text(str(500 * mib + max([0, *loaded]) + pool["bytes"]))
+
+    use()
+    # The counter moves by 1 J every 10 ms.
+    (tmp_path / "pynvml.py").write_text(
+        textwrap.dedent(
+            f"""
+            import time
+            from types import SimpleNamespace
+            NVML_CLOCK_SM, NVML_CLOCK_MEM = 1, 2
+            nvmlInit = lambda: None
+            nvmlDeviceGetHandleByIndex = lambda number: number
+            nvmlDeviceGetTotalEnergyConsumption = lambda gpu: int(time.perf_counter() * 100) * 1000
+            nvmlDeviceGetMemoryInfo = lambda gpu: SimpleNamespace(used=int(open({str(used)!r}).read()))
+            nvmlDeviceGetClockInfo = lambda gpu, clock: 1000
+            nvmlDeviceGetCurrentClocksThrottleReasons = lambda gpu: 0
+            """
+        )
     )
-    monkeypatch.setitem(sys.modules, "pynvml", fake)
+    monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(Loading, "runs_on", "device", raising=False)
     monkeypatch.setattr(cost, "IDLE_S", 0.05)
     monkeypatch.setattr(dijkstra_cpu, "Solver", Loading)
     monkeypatch.setattr(contestant.cost, "pool_bytes", lambda device: (pool["bytes"], pool["bytes"]))
-    monkeypatch.setattr(contestant._VariantProcess, "_open_meter", lambda self: cost.open_nvml())
-    result = measure(run_of(0.1), GRAPH, np.array([0, 1]), "host")
+    monkeypatch.setattr(contestant._VariantProcess, "_open_meter", lambda self: counters.open_nvml())
+    result = measure(run_of(0.3), GRAPH, np.array([0, 1]), "host")
     (row,) = {
         tuple(row[name] for name in ("peak_bytes", "nvml_before_bytes", "kernel_bytes", "nvml_peak_bytes"))
         for row in result.runs
@@ -248,9 +377,8 @@ def test_the_driver_counts_memory_without_energy_too(monkeypatch):
     assert all(row.get("throttled") is None for row in result.runs)
 
 
-def test_a_failure_of_repeated_searches_is_one_of_the_run(monkeypatch):
-    monkeypatch.setattr(cost, "IDLE_S", 0.01)
-    monkeypatch.setattr(cost, "open_rapl", Meter)
+def test_a_failure_of_repeated_searches_is_one_of_the_run(monkeypatch, tmp_path, short):
+    monkeypatch.setattr(counters, "open_rapl", lambda open=counters.open_rapl: open(tmp_path))
 
     class Tiring(ORIGINAL):
         count = 0
@@ -262,7 +390,8 @@ def test_a_failure_of_repeated_searches_is_one_of_the_run(monkeypatch):
             return super().solve(source, phases)
 
     monkeypatch.setattr(dijkstra_cpu, "Solver", Tiring)
-    result = measure(run_of(0.2), GRAPH, np.array([0, 1]), "host")
+    with Processors(tmp_path):
+        result = measure(run_of(0.2), GRAPH, np.array([0, 1]), "host")
     assert {(row["status"], row["reason"]) for row in result.runs} == {
         ("oom", "repeated searches: the pool is used up")
     }

@@ -118,7 +118,7 @@ class Scripted:
     def instrument(self, source):
         return None
 
-    def cost(self, sources):
+    def cost(self, sources, more_s):
         return None
 
     def state_of_device(self):
@@ -199,7 +199,7 @@ def test_passes_that_a_slow_variant_may_leave_out_are_not_failures():
             time.sleep(0.02)
             return super().solve(source)
 
-        def cost(self, sources):
+        def cost(self, sources, more_s):
             raise Failed("timeout", "too slow")
 
     timing = Timing(repetitions=4, rounds=1, warmup=0, enough_s=0.01)

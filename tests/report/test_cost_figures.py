@@ -9,7 +9,6 @@ from relaxometer.cli.cost import text_of
 from relaxometer.core.errors import UserError
 from relaxometer.report.figures.cost import cost_table, energy_against_time
 from relaxometer.results.cost import agreement, costs, least_bytes, weight_types
-from relaxometer.results.energy import with_pooled_idle
 from relaxometer.results.gather import summarise
 from synthetic_runs import query_sets, rival, searches, spread
 
@@ -21,6 +20,7 @@ def with_costs(table, energy_j, **more):
         **{"peak_bytes": 3 << 20, "leaked_bytes": 0, "copy_gb_s": 4000.0},
         **{"nvml_peak_bytes": 705 << 20, "nvml_before_bytes": 700 << 20, "kernel_bytes": 2 << 20},
         **{"idle_w": 100.0, "energy_j": energies, "gross_j": energies * 1.5, "throttled": "", "reached": 500},
+        **{"energy_low_j": energies * 0.99, "energy_high_j": energies * 1.02},
     }
     return table.assign(**(columns | more))
 
@@ -54,29 +54,21 @@ def test_a_row_per_run_with_the_mean_of_its_processes(timings):
     assert rows.loc["near-far", "throttled"] == 48
 
 
-def measured_in_processes(idle_w, name="tiled", **options):
+def measured_in_processes(idle_w):
     """A run whose processes each measured another idle power; a search takes 2 ms and 0.6 J, with it."""
-    table = with_costs(searches(name, spread(1.0), rounds=[1.0] * len(idle_w), **options), 1.0)
+    table = with_costs(searches("tiled", spread(1.0), rounds=[1.0] * len(idle_w)), 1.0)
     own = table["round"].map(dict(enumerate(idle_w, start=1)))
     return table.assign(idle_w=own, gross_j=0.6, energy_j=0.6 - own * 2e-3)
 
 
-def test_net_energy_is_less_one_idle_power_per_device():
-    """A process that measured 10 W more is as frugal as the others."""
-    tiled = measured_in_processes([100.0, 102.0, 110.0])
-    phast = measured_in_processes([101.0, 102.0, 103.0], "phast")
-    table = pd.concat([tiled, phast, measured_in_processes([50.0, 50.0], graph="hub", device="NVIDIA Y")])
-    rows = costs(table).set_index(["graph", "variant"])
-    assert rows["idle_w"].tolist() == [102.0, 102.0, 50.0]
-    assert rows["energy_j"].tolist() == pytest.approx([0.396, 0.396, 0.5])
-    assert rows["spread_j"].tolist() == pytest.approx([0.0] * 3, abs=1e-12)
-    assert rows["watts"].tolist() == pytest.approx([300.0] * 3)
-    assert cost_table(table)["Idle by process [W]"].tolist() == [
-        "100.0 to 110.0",
-        "101.0 to 103.0",
-        "50.0 to 50.0",
-    ]
-    assert "3 of 3 runs between processes" in agreement(costs(table), 0.05)[0]
+def test_the_idle_power_is_that_of_each_process():
+    table = measured_in_processes([100.0, 102.0, 110.0])
+    (row,) = costs(table).to_dict("records")
+    assert row["idle_w"] == pytest.approx(104.0)
+    assert row["energy_j"] == pytest.approx(0.6 - 0.208)
+    assert row["spread_j"] == pytest.approx(0.02)
+    assert row["watts"] == pytest.approx(300.0)
+    assert cost_table(table)["Idle by process [W]"].tolist() == ["100.0 to 110.0"]
 
 
 def test_query_sets_of_several_names_have_costs_without_a_pooled_time():
@@ -86,15 +78,6 @@ def test_query_sets_of_several_names_have_costs_without_a_pooled_time():
     assert np.isnan(row["median_ms"])
     assert cost_table(table)["Median [ms]"].tolist() == [""]
     assert not any(axes.lines for axes in energy_against_time(table).axes)
-
-
-def test_a_selection_keeps_the_idle_power_of_the_whole_run():
-    whole = with_pooled_idle(
-        pd.concat([measured_in_processes([100.0]), measured_in_processes([104.0, 104.0], "phast")])
-    )
-    assert costs(whole[whole["variant"] == "tiled"])["idle_w"].tolist() == [104.0]
-    lines = summarise(pa.Table.from_pandas(whole, preserve_index=False)).set_index("variant")
-    assert lines.loc["tiled", ["energy_j", "idle_w"]].tolist() == pytest.approx([0.6 - 0.208, 100.0])
 
 
 def test_only_paths_read_weights():
@@ -151,15 +134,16 @@ def test_sentences_say_how_well_runs_agree(timings, tmp_path):
     uneven["energy_j"] = np.where(uneven["round"] == 2, 0.2, 0.3)
     table = pd.concat([timings, uneven])
     assert agreement(costs(table), 0.05) == [
-        "energy: 2 of 3 runs between processes within 5.0%; worst 40.0%, sssp town phast",
-        "energy with idle power: 3 of 3 runs between processes within 5.0%; worst 2.0%, sssp town tiled",
+        "energy between repeats in a process: 3 of 3 runs within 5.0%; worst 3.7%, sssp town phast",
+        "energy between processes: 2 of 3 runs within 5.0%; worst 40.0%, sssp town phast",
+        "energy with idle power between processes: 3 of 3 runs within 5.0%; worst 2.0%, sssp town tiled",
         "memory outside the pool: 2 of 3 runs change by at most 5.0% once loaded",
         "leaks: sssp town near-far",
     ]
     table.to_parquet(tmp_path / "timings.parquet")
     text = text_of(tmp_path, 0.5)
     assert text.count("| SSSP | town |") == 3
-    assert "energy: 3 of 3 runs" in text
+    assert "energy between processes: 3 of 3 runs" in text
     assert "| 0.016 |" in text
     (tmp_path / "graphs" / "town").mkdir(parents=True)
     (tmp_path / "graphs" / "town" / "graph.json").write_text('{"weight_type": "float64"}', encoding="utf-8")
@@ -168,8 +152,8 @@ def test_sentences_say_how_well_runs_agree(timings, tmp_path):
 
 def test_a_tolerance_below_a_whole_percent_is_said(timings):
     lines = agreement(costs(timings), 0.046)
-    assert "between processes within 4.6%" in lines[0]
-    assert "change by at most 4.6% once loaded" in lines[2]
+    assert "runs within 4.6%" in lines[0]
+    assert "change by at most 4.6% once loaded" in lines[3]
 
 
 def test_processes_count_where_only_memory_was_measured(timings):
@@ -183,7 +167,7 @@ def test_searches_of_earlier_versions_have_no_count_of_the_driver(timings):
     old = costs(timings.drop(columns=["nvml_before_bytes", "kernel_bytes"]))
     assert old["driver_bytes"].isna().all()
     assert old["later_bytes"].isna().all()
-    assert agreement(old, 0.05)[2].startswith("memory outside the pool: 0 of 0 runs")
+    assert agreement(old, 0.05)[3].startswith("memory outside the pool: 0 of 0 runs")
 
 
 def test_memory_outside_the_pool_is_that_of_one_process(timings):

@@ -45,7 +45,7 @@ from relaxometer.graphs.fingerprint import Fingerprint
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.graphs.resident_batch import ResidentBatch
-from relaxometer.measure import cost, reference
+from relaxometer.measure import cost, counters, reference
 from relaxometer.plan.models import Run
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
@@ -245,15 +245,20 @@ class _VariantProcess:
             "overflowed": bool(getattr(answer, "overflowed", False)),
             "columns": described,
             "graph": self._fingerprint.take(),
-            "throttled": cost.in_words(self._meter.reasons()) if isinstance(self._meter, cost.Nvml) else None,
+            "throttled": self._throttled(),
         }
         return reply, list(columns.values())
 
-    def _open_meter(self) -> cost.Meter | None:
-        """Return the energy counter of what this variant runs on; None where there is none."""
+    def _open_meter(self) -> counters.Meter | None:
+        """Return the counters of what this variant runs on; None where there are none."""
         if self.runs_on == "cpu":
-            return cost.open_rapl()
-        return None if self.emulated else cost.open_nvml(cost.bus_id_of(self.device))
+            return counters.open_rapl()
+        return None if self.emulated else counters.open_nvml(counters.bus_id_of(self.device))
+
+    def _throttled(self) -> str | None:
+        """Return why the clocks are held back; None where that is unknown."""
+        meter = self._meter
+        return counters.in_words(meter.reasons()) if isinstance(meter, counters.Nvml) else None
 
     def _cost(self, sources: Sequence[int | None]) -> dict[str, Any]:
         """Return what a search costs besides time; energy is that of searches from all sources in turn."""
@@ -261,7 +266,7 @@ class _VariantProcess:
         found |= self._memory()
         if self._meter is None:
             # A pool does not shrink, so the driver's count is at its peak. Opened after all timed searches.
-            driver = cost.open_nvml(cost.bus_id_of(self.device)) if "peak_bytes" in found else None
+            driver = counters.open_nvml(counters.bus_id_of(self.device)) if "peak_bytes" in found else None
             return found | ({"nvml_peak_bytes": driver.used_bytes()} if driver else {})
         turn = itertools.cycle([self._start(source) for source in sources])
 
@@ -269,8 +274,7 @@ class _VariantProcess:
             self._solver.solve(next(turn))
             self.device.synchronize()
 
-        idle_w = cost.idle_watts(self._meter)
-        spent = None if idle_w is None else cost.spend(self._meter, search, self._run.cost.energy_s, idle_w)
+        spent = cost.spend(self._meter, search, len(sources), self._run.cost)
         if spent is not None:
             found |= {"spent": dataclasses.asdict(spent), **self._memory()}
         if self.device.kind == "cuda" and self.runs_on == "device":

@@ -1,177 +1,38 @@
 """What a search costs besides time: energy, device memory, and whether the clocks were held back.
 
-Energy is that of a counter over repeated searches, less what the idle device uses in the same time. On a GPU
-it is NVML's (package ``nvidia-ml-py``), on a CPU that of RAPL, for all processors of the machine. Values are
-empty where a counter or the package is missing.
+Energy is power times time. The device searches and idles in turn; the power of each interval is the slope of
+a line through the steps of the energy counter, which another process logs. Power above idle times the time of
+a search is its energy. Values are empty where a counter or a package is missing.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
-from typing import Any, Protocol
+
+import numpy as np
 
 from relaxometer.device import Device
+from relaxometer.measure.counter_log import CounterLog
+from relaxometer.measure.counters import Meter, Nvml, Reading, in_words
+from relaxometer.plan.models import Cost
 
 IDLE_S = 1.0
-"""Seconds over which the idle power is measured."""
+"""Seconds of each interval in which the device idles, after `SETTLE_S`."""
 
-READ_EVERY_S = 0.1
-"""Least seconds between two readings of clocks and memory."""
+SETTLE_S = 0.25
+"""Seconds at the beginning of each interval that do not count: the counter lags, and clocks change."""
 
-ENERGY_EVERY_S = 0.001
-"""Least seconds between two readings of the energy counter while searches are made."""
+MIN_STEPS = 5
+"""Least steps of the counter in an interval whose power is told."""
 
-IDLE_EVERY_S = 0.005
-"""The same while the device does nothing, so that reading costs little energy."""
-
-STALE_S = 1.3
-"""A counter that has not moved for this many seconds does not move at all."""
+MAX_STRETCH = 4
+"""An interval ends after whole passes over all sources, but within this multiple of its length."""
 
 LEAK_BYTES = 1 << 10
 """Smaller growth over all searches is not reported as a leak."""
-
-RAPL = Path("/sys/class/powercap")
-
-THROTTLED = {
-    0x0000000000000004: "power cap",
-    0x0000000000000008: "hardware slowdown",
-    0x0000000000000010: "sync boost",
-    0x0000000000000020: "software thermal",
-    0x0000000000000040: "hardware thermal",
-    0x0000000000000080: "power brake",
-}
-"""Bits of NVML's clock event reasons that hold clocks back; others say that the GPU is idle or set so."""
-
-
-@dataclass(frozen=True)
-class Reading:
-    """One reading of the counters; unavailable ones are None.
-
-    Parameters
-    ----------
-    seconds : float
-        By the host's clock.
-    joules : float
-        Of an ever growing counter.
-    used_bytes : int, optional
-        Of device memory, by all processes.
-    sm_mhz, memory_mhz : int, optional
-    reasons : int
-        Bits of `THROTTLED`.
-    """
-
-    seconds: float
-    joules: float
-    used_bytes: int | None = None
-    sm_mhz: int | None = None
-    memory_mhz: int | None = None
-    reasons: int = 0
-
-
-class Meter(Protocol):
-    """A device's counters."""
-
-    def joules(self) -> float:
-        """Return the energy since some fixed time."""
-
-    def read(self) -> Reading:
-        """Return all counters."""
-
-
-class Nvml:
-    """The counters of a GPU."""
-
-    def __init__(self, nvml: Any, handle: Any) -> None:
-        self._nvml, self._handle = nvml, handle
-
-    def joules(self) -> float:
-        """Return the energy since the driver was loaded."""
-        return float(self._nvml.nvmlDeviceGetTotalEnergyConsumption(self._handle)) / 1e3
-
-    def used_bytes(self) -> int:
-        """Return the device memory in use, by all processes."""
-        return int(self._nvml.nvmlDeviceGetMemoryInfo(self._handle).used)
-
-    def reasons(self) -> int:
-        """Return why the clocks are not at their highest, as bits."""
-        return int(self._nvml.nvmlDeviceGetCurrentClocksThrottleReasons(self._handle))
-
-    def read(self) -> Reading:
-        """Return all counters."""
-        nvml, handle = self._nvml, self._handle
-        return Reading(
-            time.perf_counter(),
-            self.joules(),
-            self.used_bytes(),
-            int(nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_SM)),
-            int(nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_MEM)),
-            self.reasons(),
-        )
-
-
-class Rapl:
-    """The counters of a machine's processors."""
-
-    def __init__(self, packages: list[Path]) -> None:
-        self._packages = packages
-        self._ranges = [_number(one / "max_energy_range_uj") for one in packages]
-        self._last = [_number(one / "energy_uj") for one in packages]
-        self._total = 0.0
-
-    def joules(self) -> float:
-        """Return the energy since the meter was opened; the counters wrap around."""
-        for place, package in enumerate(self._packages):
-            now = _number(package / "energy_uj")
-            self._total += (now - self._last[place]) % (self._ranges[place] + 1)
-            self._last[place] = now
-        return self._total / 1e6
-
-    def read(self) -> Reading:
-        """Return the only counter there is."""
-        return Reading(time.perf_counter(), self.joules())
-
-
-def _number(file: Path) -> int:
-    return int(file.read_text(encoding="ascii"))
-
-
-def open_nvml(bus_id: str | None = None) -> Nvml | None:
-    """Return the counters of a GPU, by default of the first; None without the package, a driver or a counter.
-
-    Parameters
-    ----------
-    bus_id : str, optional
-        As CUDA writes it, such as ``0000:1b:00.0``.
-    """
-    try:
-        import pynvml
-
-        pynvml.nvmlInit()
-        if bus_id:
-            handle = pynvml.nvmlDeviceGetHandleByPciBusId(bus_id.encode())
-        else:
-            handle = pynvml.nvmlDeviceGetHandleByIndex(0)
-        meter = Nvml(pynvml, handle)
-        meter.read()
-    except Exception:  # a package, driver, permission or counter is missing: no values
-        return None
-    return meter
-
-
-def open_rapl(folder: Path = RAPL) -> Rapl | None:
-    """Return the counters of the processors; None where they are not readable."""
-    zones = sorted(path for path in folder.glob("intel-rapl:*") if path.name.count(":") == 1)
-    try:
-        # A zone of the whole platform, "psys", contains the packages.
-        packages = [zone for zone in zones if (zone / "name").read_text("ascii").startswith("package")]
-        return Rapl(packages) if packages else None
-    except (OSError, ValueError):
-        return None
 
 
 @dataclass(frozen=True)
@@ -181,15 +42,18 @@ class Spent:
     Parameters
     ----------
     energy_j : float
-        Less what the idle device uses in the same time.
+        Minus what the idle device uses in the same time; the mean over the repeats.
+    energy_low_j, energy_high_j : float
+        Of the repeats, the lowest and the highest.
     gross_j : float
-        All that the device used.
+        All that the device used; the mean over the repeats.
     idle_w : float
+        The mean power of the intervals without searches.
     searches : int
     seconds : float
         That they took together.
     sm_mhz, memory_mhz : tuple of int, optional
-        Lowest and highest clock.
+        Lowest and highest clock during searches.
     throttled : str
         Why the clocks were held back, joined by ", "; empty if they were not.
     nvml_peak_bytes : int, optional
@@ -197,6 +61,8 @@ class Spent:
     """
 
     energy_j: float
+    energy_low_j: float
+    energy_high_j: float
     gross_j: float
     idle_w: float
     searches: int
@@ -207,87 +73,109 @@ class Spent:
     nvml_peak_bytes: int | None = None
 
 
-def idle_watts(meter: Meter, seconds: float = IDLE_S) -> float | None:
-    """Return the power of a device that does nothing; None if its counter does not move."""
-    begin = _tick(meter, lambda: time.sleep(IDLE_EVERY_S))
-    if begin is None:
-        return None
-    time.sleep(seconds)
-    end = _tick(meter, lambda: time.sleep(IDLE_EVERY_S))
-    return (end.joules - begin.joules) / (end.seconds - begin.seconds) if end else None
+@dataclass(frozen=True)
+class Interval:
+    """Time in which a device searches, or idles if there are no `searches`, by the clock of the readings."""
+
+    begin: float
+    end: float
+    searches: int = 0
+
+    @property
+    def search_s(self) -> float:
+        """Return the seconds of a search."""
+        return (self.end - self.begin) / self.searches
+
+    def settled(self, readings: Sequence[Reading]) -> list[Reading]:
+        """Return the readings in this interval, without its beginning."""
+        return [one for one in readings if self.begin + SETTLE_S <= one.seconds <= self.end]
+
+    def watts(self, readings: Sequence[Reading]) -> float | None:
+        """Return the power, by least squares; None if the counter moved too rarely."""
+        steps = self.settled(readings)
+        if len(steps) < MIN_STEPS:
+            return None
+        times = np.array([one.seconds for one in steps]) - self.begin
+        return float(np.polyfit(times, [one.joules for one in steps], 1)[0])
 
 
-def spend(meter: Meter, search: Callable[[], None], seconds: float, idle_w: float) -> Spent | None:
-    """Repeat a search for some seconds; return what one costs, or None if the counter does not move.
+def planned_s(cost: Cost) -> float:
+    """Return the seconds that the intervals may take together, apart from a last search of each."""
+    searching = MAX_STRETCH * (SETTLE_S + cost.energy_s)
+    return cost.repeats * searching + (cost.repeats + 1) * (SETTLE_S + IDLE_S)
+
+
+def spend(meter: Meter, search: Callable[[], None], sources: int, cost: Cost) -> Spent | None:
+    """Search and idle in turn; return what a search costs, or None if the counter moves too rarely.
 
     Parameters
     ----------
     meter : Meter
     search : callable
-        Makes a search and waits for its end.
-    seconds : float
-    idle_w : float
-        As :func:`idle_watts` has it.
+        Makes a search from the next source, and waits for its end.
+    sources : int
+        Searches of a pass over all sources.
+    cost : Cost
+        Seconds and number of the repeats.
     """
-    begin = _tick(meter, search)
-    if begin is None:
-        return None
-    count, readings = 0, [begin]
+    with CounterLog(meter) as log:
+        idle, busy = [_idle()], []
+        for _ in range(cost.repeats):
+            busy.append(_searches(search, sources, SETTLE_S + cost.energy_s))
+            idle.append(_idle())
+        readings = log.readings()
+    return spent(readings, busy, idle)
 
-    def counted() -> None:
-        nonlocal count
-        search()
-        count += 1
 
-    while (now := time.perf_counter()) < begin.seconds + seconds:
-        while time.perf_counter() < now + READ_EVERY_S:
-            counted()
-        readings.append(meter.read())
-    end = _tick(meter, counted)
-    if end is None or not count:
+def spent(readings: Sequence[Reading], busy: Sequence[Interval], idle: Sequence[Interval]) -> Spent | None:
+    """Return what a search costs, from readings of the intervals; None if the counter moves too rarely."""
+    powers, idle_powers = ([one.watts(readings) for one in each] for each in (busy, idle))
+    known = [power for power in powers if power is not None]
+    known_idle = [power for power in idle_powers if power is not None]
+    if len(known) < len(busy) or not known_idle:
         return None
-    readings.append(end)
-    elapsed, joules = end.seconds - begin.seconds, end.joules - begin.joules
+    idle_w = float(np.mean(known_idle))
+    net = [(power - idle_w) * one.search_s for power, one in zip(known, busy, strict=True)]
+    gross = [power * one.search_s for power, one in zip(known, busy, strict=True)]
+    during = [reading for one in busy for reading in one.settled(readings)]
     bits = 0
-    for reading in readings:
+    for reading in during:
         bits |= reading.reasons
     return Spent(
-        (joules - idle_w * elapsed) / count,
-        joules / count,
+        float(np.mean(net)),
+        min(net),
+        max(net),
+        float(np.mean(gross)),
         idle_w,
-        count,
-        elapsed,
-        _ends(reading.sm_mhz for reading in readings),
-        _ends(reading.memory_mhz for reading in readings),
+        sum(one.searches for one in busy),
+        sum(one.end - one.begin for one in busy),
+        _ends(reading.sm_mhz for reading in during),
+        _ends(reading.memory_mhz for reading in during),
         in_words(bits),
-        max((reading.used_bytes for reading in readings if reading.used_bytes is not None), default=None),
+        max((reading.used_bytes for reading in during if reading.used_bytes is not None), default=None),
     )
 
 
-def _tick(meter: Meter, work: Callable[[], None]) -> Reading | None:
-    """Work until the energy counter moves, which it does in steps; return the counters then."""
-    first, begin = meter.joules(), time.perf_counter()
-    read = begin
+def _idle() -> Interval:
+    begin = time.perf_counter()
+    time.sleep(SETTLE_S + IDLE_S)
+    return Interval(begin, time.perf_counter())
+
+
+def _searches(search: Callable[[], None], sources: int, seconds: float) -> Interval:
+    """Search from all sources in turn for some seconds."""
+    begin, count = time.perf_counter(), 0
     while True:
-        work()
+        search()
+        count += 1
         now = time.perf_counter()
-        if now < read + ENERGY_EVERY_S:
-            continue
-        read = now
-        if meter.joules() != first:
-            return meter.read()
-        if now > begin + STALE_S:
-            return None
+        if now >= begin + (MAX_STRETCH if count % sources else 1) * seconds:
+            return Interval(begin, now, count)
 
 
 def _ends(values: Iterator[int | None]) -> tuple[int, int] | None:
     known = [value for value in values if value is not None]
     return (min(known), max(known)) if known else None
-
-
-def in_words(reasons: int) -> str:
-    """Return the names of the reasons that hold clocks back."""
-    return ", ".join(name for bit, name in THROTTLED.items() if reasons & bit)
 
 
 def pool_bytes(device: Device) -> tuple[int, int] | None:
@@ -322,10 +210,3 @@ def growth(used: Sequence[int]) -> int:
     up, down = (sum(sign * step > 0 for step in steps) for sign in (1, -1))
     grows = up > len(steps) / 2 and down < up / 4
     return (later[-1] - later[0]) // len(steps) if grows and later[-1] - later[0] >= LEAK_BYTES else 0
-
-
-def bus_id_of(device: Device) -> str | None:
-    """Return the PCI bus id of a GPU; None of other devices."""
-    with suppress(Exception):  # not a CUDA device
-        return str(device.xp.cuda.runtime.deviceGetPCIBusId(device.xp.cuda.Device().id))
-    return None

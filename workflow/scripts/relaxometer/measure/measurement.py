@@ -28,6 +28,7 @@ from relaxometer.core.files import write_json, write_table
 from relaxometer.core.progress import Progress
 from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.graph import Graph
+from relaxometer.measure.cost import planned_s
 from relaxometer.measure.proofs import Search, certificate_of, prove_all
 from relaxometer.measure.sources import untimed_vertices
 from relaxometer.plan.models import RivalRun, Run
@@ -137,6 +138,8 @@ class Spent(Reply):
     """As :class:`relaxometer.measure.cost.Spent`."""
 
     energy_j: float
+    energy_low_j: float
+    energy_high_j: float
     gross_j: float
     idle_w: float
     searches: Count
@@ -193,8 +196,11 @@ class Contestant(Protocol):
     def instrument(self, source: int | None) -> list[Phase] | None:
         """Return the phases of a search; None if the contestant does not tell them."""
 
-    def cost(self, sources: Sequence[int | None]) -> Costs | None:
-        """Return what searches from these sources cost besides time; None if it cannot tell."""
+    def cost(self, sources: Sequence[int | None], more_s: float) -> Costs | None:
+        """Return what searches from these sources cost besides time; None if it cannot tell.
+
+        That may take `more_s` seconds beyond the time limit.
+        """
 
     def state_of_device(self) -> dict[str, Any]:
         """Return the state of the device after the searches, for the context."""
@@ -478,9 +484,9 @@ class _Job:
 
     def _take_costs(self) -> None:
         """Have the costs besides time measured, and put them into all rows."""
-        self._contestant.extend()
+        more_s = planned_s(self._run.cost) if self._run.cost.energy_s else 0.0
         try:
-            costs = self._contestant.cost([self._root(source) for source in self._sources])
+            costs = self._contestant.cost([self._root(source) for source in self._sources], more_s)
         except Failed as failure:
             print(f"{self._what}: repeated searches: {failure.reason}", file=sys.stderr)
             if failure.status != "timeout":
@@ -492,7 +498,7 @@ class _Job:
         known = {key: value for key, value in costs.model_dump().items() if value is not None}
         spent = known.pop("spent", {})
         self._result.context["cost"] = known | spent
-        columns = ("energy_j", "gross_j", "idle_w", "nvml_peak_bytes")
+        columns = ("energy_j", "energy_low_j", "energy_high_j", "gross_j", "idle_w", "nvml_peak_bytes")
         for row in self._result.runs:
             row |= known | {key: spent[key] for key in columns if key in spent}
 

@@ -180,7 +180,7 @@ class _RivalClient:
         """Rivals do not tell their phases."""
         return None
 
-    def cost(self, sources: Sequence[int | None]) -> None:
+    def cost(self, sources: Sequence[int | None], more_s: float) -> None:
         """Return nothing: an adapter has no request for it."""
 
     def state_of_device(self) -> dict[str, Any]:

@@ -154,7 +154,8 @@ class _VariantClient:
     def instrument(self, source: int | None) -> list[Phase]:
         return _Phases.read(self._ask(instrument=source)).phases
 
-    def cost(self, sources: Sequence[int | None]) -> Costs | None:
+    def cost(self, sources: Sequence[int | None], more_s: float) -> Costs | None:
+        self.extend(more_s)
         return Costs.read(self._ask(cost=list(sources)))
 
     def state_of_device(self) -> dict[str, Any]:

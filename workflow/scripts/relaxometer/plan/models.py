@@ -13,6 +13,7 @@ from pydantic import (
     Field,
     PrivateAttr,
     create_model,
+    field_validator,
     model_validator,
 )
 
@@ -103,12 +104,22 @@ class Cost(Section):
     Parameters
     ----------
     energy_s : float
-        Seconds of repeated searches over which each process measures the energy of one, after a second with
-        the device idle. With 0, energy, clocks and the device's own count of its memory are not measured;
-        half a second is too short for a GPU's counter.
+        Seconds of searches over which each process measures the energy of one, at least 1 as a GPU's counter
+        moves ten times a second. With 0, energy, clocks and the device's own count of its memory are not
+        measured.
+    repeats : int
+        Measurements of the energy in each process, between which the device idles for a second.
     """
 
     energy_s: Annotated[float, Field(ge=0, le=600, allow_inf_nan=False)] = 0.0
+    repeats: Annotated[int, Field(ge=1, le=100)] = 5
+
+    @field_validator("energy_s")
+    @classmethod
+    def _is_long_enough(cls, seconds: float) -> float:
+        if 0 < seconds < 1:
+            raise ValueError("expected 0 or at least 1")
+        return seconds
 
 
 class TimingOverride(Section):

@@ -28,6 +28,8 @@ RUNS = pa.schema(
         ("peak_bytes", pa.int64()),
         ("leaked_bytes", pa.int64()),
         ("energy_j", pa.float64()),
+        ("energy_low_j", pa.float64()),
+        ("energy_high_j", pa.float64()),
         ("gross_j", pa.float64()),
         ("idle_w", pa.float64()),
         ("nvml_peak_bytes", pa.int64()),

@@ -25,7 +25,6 @@ from relaxometer.graphs.files import read_description
 from relaxometer.report import figures, pages, papers
 from relaxometer.report.figures import style
 from relaxometer.report.figures.names import label
-from relaxometer.results.energy import with_pooled_idle
 from relaxometer.results.gather import gather
 from relaxometer.results.processes import with_processes
 from relaxometer.results.samples import proven
@@ -95,7 +94,7 @@ class Inputs:
     @cached_property
     def timings(self) -> pd.DataFrame:
         """The gathered searches of all runs, with what is estimated over all of them."""
-        return with_pooled_idle(with_processes(self.table("timings")))
+        return with_processes(self.table("timings"))
 
     def searches(
         self, problem: str = "", *, variants: Sequence[str] | None = None, without: Sequence[str] = ()

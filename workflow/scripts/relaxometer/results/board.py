@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from relaxometer.core.errors import UserError
-from relaxometer.results.energy import with_pooled_idle
 from relaxometer.results.gather import SEVERITY, UNTIMED
 from relaxometer.results.processes import with_processes
 from relaxometer.results.query_sets import by_set, pooled
@@ -70,7 +69,7 @@ def board(runs: Sequence[Recorded]) -> pd.DataFrame:
     _check(runs)
     tables, lines = [], []
     for one in paired(runs):
-        timings = by_set(with_pooled_idle(with_processes(one.timings)))
+        timings = by_set(with_processes(one.timings))
         races = timings["graph"] + MARK + timings["class"] + MARK + timings["device"]
         tables.append(timings.assign(graph=races, variant=timings["variant"] + MARK + one.name))
         lines += _lines(one, timings)

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from relaxometer.graphs.lengths import lengths_for
-from relaxometer.results.energy import POOLED, with_pooled_idle
 from relaxometer.results.processes import with_processes
 from relaxometer.results.query_sets import pooled
 from relaxometer.results.rows import KEY, PROVEN
@@ -17,12 +16,13 @@ from relaxometer.results.samples import CLASSES, EMULATED, source_times
 
 COSTS = [
     *(*KEY, "class", "rival", "device", "median_ms", "rounds", "energy_j", "spread_j", "gross_j"),
-    *("gross_spread_j", "idle_w", "idle_low_w", "idle_high_w", "watts", "peak_bytes", "kernel_bytes"),
-    *("driver_bytes", "later_bytes", "leaked_bytes", "least_bytes", "copy_share", "throttled"),
+    *("repeats_j", "gross_spread_j", "idle_w", "idle_low_w", "idle_high_w", "watts", "peak_bytes"),
+    *("kernel_bytes", "driver_bytes", "later_bytes", "leaked_bytes", "least_bytes", "copy_share"),
+    "throttled",
 ]
 """Columns of :func:`costs`."""
 
-LATER = ("nvml_before_bytes", "kernel_bytes")
+LATER = ("nvml_before_bytes", "kernel_bytes", "energy_low_j", "energy_high_j")
 """Columns that samples of earlier versions lack."""
 
 TARGET_BYTES = 4
@@ -69,20 +69,20 @@ def costs(timings: pd.DataFrame, types: Mapping[str, str] | None = None) -> pd.D
     Returns
     -------
     DataFrame
-        Columns `COSTS`. ``rounds`` is the number of processes, ``energy_j`` the mean over them, less the idle
-        power of the device, ``gross_j`` the same with it; ``spread_j`` and ``gross_spread_j`` are the
-        differences of the largest and the smallest. ``watts`` is the mean power during repeated searches,
-        ``idle_w`` that of the idle device, one for all runs
-        (:func:`relaxometer.results.energy.with_pooled_idle`); the processes of this run measured
-        ``idle_low_w`` to ``idle_high_w``. ``driver_bytes`` is the peak by the driver less what was in use
-        before, ``later_bytes`` that less ``peak_bytes`` and ``kernel_bytes``. As the latter is the driver's
-        count less the pool, too, this is only what is added outside the pool after loading, by any process.
+        Columns `COSTS`. ``rounds`` is the number of processes, ``energy_j`` the mean over them, minus the
+        idle power that each process measured, ``gross_j`` the same with it; ``spread_j`` and
+        ``gross_spread_j`` are the largest minus the smallest, ``repeats_j`` that of the repeats of a process,
+        where it is largest. ``watts`` is the mean power during repeated searches, ``idle_w`` that of the idle
+        device, of which the processes measured ``idle_low_w`` to ``idle_high_w``. ``driver_bytes`` is the
+        peak by the driver minus what was in use before, ``later_bytes`` that minus ``peak_bytes`` and
+        ``kernel_bytes``. As the latter is the driver's count minus the pool, too, this is only what any
+        process adds outside the pool after loading.
         A run of query sets of several names has no ``median_ms``.
         ``copy_share`` is the rate of `least_bytes` in the median time over that of a copy.
     """
     if "peak_bytes" not in timings:
         return pd.DataFrame(columns=COSTS)
-    timings = with_pooled_idle(with_processes(timings))  # numbers the rounds of old tables
+    timings = with_processes(timings)  # numbers the rounds of old tables
     real = timings[timings["class"] != CLASSES[EMULATED]]
     times = source_times(real).groupby(KEY, sort=False)["time_ms"].median().to_dict()
     rows = []
@@ -104,9 +104,10 @@ def costs(timings: pd.DataFrame, types: Mapping[str, str] | None = None) -> pd.D
                 "rounds": len(rounds),
                 "energy_j": rounds["energy_j"].mean(),
                 "spread_j": _range(rounds["energy_j"]),
+                "repeats_j": (rounds["energy_high_j"] - rounds["energy_low_j"]).max(),
                 "gross_j": rounds["gross_j"].mean(),
                 "gross_spread_j": _range(rounds["gross_j"]),
-                "idle_w": rounds[POOLED].median(),
+                "idle_w": rounds["idle_w"].mean(),
                 "idle_low_w": rounds["idle_w"].min(),
                 "idle_high_w": rounds["idle_w"].max(),
                 "watts": _watts(rounds),
@@ -128,29 +129,30 @@ def _range(values: pd.Series) -> float:
 
 def _watts(rounds: pd.DataFrame) -> float:
     """Return the mean power of repeated searches, whose gross and net energies differ by the idle power."""
-    idle_j = rounds["gross_j"] - rounds["energy_j"]
-    seconds = idle_j / rounds[POOLED]
+    seconds = (rounds["gross_j"] - rounds["energy_j"]) / rounds["idle_w"]
     return float((rounds["gross_j"] / seconds).mean())
 
 
 def agreement(rows: pd.DataFrame, share: float) -> list[str]:
-    """Return sentences on how many runs agree between processes, and stop growing once they are loaded.
+    """Return sentences on how many runs repeat, and how many stop growing once they are loaded.
 
     Parameters
     ----------
     rows : DataFrame
         As :func:`costs` has them.
     share : float
-        Largest difference of two processes over their mean, and of ``later_bytes`` over ``driver_bytes``.
+        Largest difference of two repeats or processes over their mean, and of ``later_bytes`` over
+        ``driver_bytes``.
     """
-    several = rows[rows["spread_j"].notna()]
     lines = []
     for what, value, spread in (
-        ("energy", "energy_j", "spread_j"),
-        ("energy with idle power", "gross_j", "gross_spread_j"),
+        ("energy between repeats in a process", "energy_j", "repeats_j"),
+        ("energy between processes", "energy_j", "spread_j"),
+        ("energy with idle power between processes", "gross_j", "gross_spread_j"),
     ):
+        several = rows[rows[spread].notna()]
         spreads = several[spread] / several[value].abs()
-        line = f"{what}: {_of(spreads <= share)} between processes within {share:.1%}"
+        line = f"{what}: {_of(spreads <= share)} within {share:.1%}"
         if len(spreads):
             line += f"; worst {spreads.max():.1%}, {_name(several.iloc[int(spreads.argmax())])}"
         lines.append(line)

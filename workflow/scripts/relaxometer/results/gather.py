@@ -15,7 +15,6 @@ from relaxometer.core.errors import UserError
 from relaxometer.core.files import read_table
 from relaxometer.problems.variants import uses_one_core
 from relaxometer.results.contexts import read_contexts
-from relaxometer.results.energy import with_pooled_idle
 from relaxometer.results.graph500_result import rate_statistics, traversed_edges
 from relaxometer.results.processes import with_processes
 from relaxometer.results.query_sets import by_set
@@ -31,9 +30,7 @@ SUMMARY = [
 """Columns of ``summary.csv``.
 
 ``prepare_ms`` and ``cold_ms`` are those of the first round; ``energy_j`` and ``idle_w`` are means over
-rounds, the former net of one idle power per device (:func:`relaxometer.results.energy.with_pooled_idle`),
-the latter as each measured it. ``peak_bytes`` is the maximum, and ``throttled`` the number of searches with
-clocks held back.
+rounds, ``peak_bytes`` is the maximum, and ``throttled`` the number of searches with clocks held back.
 ``mteps`` is the median over sources of million traversed edges per second, ``mteps_harmonic`` their harmonic
 mean, Graph500's statistic; :func:`relaxometer.results.graph500_result.traversed_edges` says what counts.
 """
@@ -150,7 +147,7 @@ def summarise(
         several names has no time: see :func:`with_sets`.
     """
     # The gathered file of no run has no column but the key.
-    frame = with_pooled_idle(with_processes(timings.to_pandas())) if len(timings) else timings.to_pandas()
+    frame = with_processes(timings.to_pandas()) if len(timings) else timings.to_pandas()
     lines = [
         _summary_line(rows, (directed or {}).get(rows["graph"].iloc[0], True))
         for _, rows in frame.groupby(KEY, sort=False)
@@ -170,7 +167,6 @@ def with_sets(lines: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
     """
     if "queries" not in timings:
         return lines
-    timings = with_pooled_idle(timings)
     asked = timings[timings["queries"].notna()]
     asked = asked[pd.MultiIndex.from_frame(asked[KEY]).isin(pd.MultiIndex.from_frame(lines[KEY]))]
     if asked.empty:

@@ -33,6 +33,8 @@ COLUMNS = [
         "peak_bytes",
         "leaked_bytes",
         "energy_j",
+        "energy_low_j",
+        "energy_high_j",
         "gross_j",
         "idle_w",
         "nvml_peak_bytes",

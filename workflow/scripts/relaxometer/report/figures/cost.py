@@ -89,6 +89,7 @@ def cost_table(timings: pd.DataFrame, types: Mapping[str, str] | None = None) ->
             "Median [ms]": rows["median_ms"].map(rounded),
             "Energy [mJ]": (pd.to_numeric(rows["energy_j"]) * 1e3).map(rounded),
             "Processes": rows["rounds"].astype(str),
+            "Between repeats": (pd.to_numeric(rows["repeats_j"]) / rows["energy_j"]).map(_share),
             "Between processes": (pd.to_numeric(rows["spread_j"]) / rows["energy_j"]).map(_share),
             "With idle [mJ]": (pd.to_numeric(rows["gross_j"]) * 1e3).map(rounded),
             "Between processes, with idle": (pd.to_numeric(rows["gross_spread_j"]) / rows["gross_j"]).map(
