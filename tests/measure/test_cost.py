@@ -2,6 +2,7 @@
 
 import builtins
 import dataclasses
+import json
 import os
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import numpy as np
 import pytest
 
 from relaxometer.device import cuda, get_device
-from relaxometer.measure import contestant, cost, counters
+from relaxometer.measure import contestant, cost, counter_log, counters
 from relaxometer.measure.counter_log import CounterLog
 from relaxometer.measure.counters import Reading
 from relaxometer.measure.variant import measure
@@ -151,12 +152,39 @@ def test_the_log_has_the_steps_of_the_counter_and_ends_with_its_context(tmp_path
         assert process.poll() is None
     assert process.poll() is not None
     joules = [one.joules for one in readings]
-    assert len(readings) > 10
+    assert 10 < len(readings) < 100
     assert joules == sorted(joules)
     assert readings[-1].joules > 5
     seconds = [one.seconds for one in readings]
     assert min(np.diff(seconds)) >= 0.01
     assert seconds[-1] <= time.perf_counter()
+
+
+class Stepping:
+    """A counter that moves every 100 ms, and counts how often it is read."""
+
+    def __init__(self):
+        self.reads, self.begin = 0, time.perf_counter()
+
+    def joules(self):
+        self.reads += 1
+        return float((time.perf_counter() - self.begin) // 0.1)
+
+    def read(self):
+        return Reading(time.perf_counter(), self.joules())
+
+
+def test_the_log_rests_between_steps_and_misses_none(monkeypatch, capsys):
+    meter = Stepping()
+    begun = time.monotonic()
+    monkeypatch.setattr(counter_log.os, "getppid", lambda: 1 if time.monotonic() < begun + 1.5 else 0)
+    counter_log.log(meter, 1)
+    readings = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [one["joules"] for one in readings] == list(range(len(readings)))
+    assert len(readings) >= 14
+    late_s = [(one["seconds"] - meter.begin) % 0.1 for one in readings[1:]]
+    assert np.median(late_s) < 0.01
+    assert meter.reads < 600
 
 
 def test_the_log_ends_with_its_parent(tmp_path):

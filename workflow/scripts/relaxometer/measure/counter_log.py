@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
 from typing import Self
 
 from relaxometer.measure.counters import Meter, Reading, open_named
@@ -24,6 +25,12 @@ READ_EVERY_S = 0.001
 
 KEEP_EVERY_S = 0.01
 """Least time between two logged readings: RAPL's counter moves every millisecond."""
+
+REST = 0.8
+"""Share of the shortest time between two steps for which nothing is read after a step.
+
+Otherwise this process would keep a core busy, which slows variants that use all cores.
+"""
 
 
 class CounterLog:
@@ -39,8 +46,7 @@ class CounterLog:
         self._arguments = meter.arguments()
 
     def __enter__(self) -> Self:
-        # Both processes have one position in the file, but the other always appends.
-        self._file = tempfile.TemporaryFile("a+", encoding="ascii")
+        self._file = tempfile.NamedTemporaryFile()
         self._process = subprocess.Popen(
             [sys.executable, "-m", __name__, str(os.getpid()), *self._arguments],
             stdin=subprocess.DEVNULL,
@@ -62,21 +68,27 @@ class CounterLog:
 
     def readings(self) -> list[Reading]:
         """Return all readings until now; their energy is as of their time."""
-        self._file.seek(0)
-        lines = self._file.read().split("\n")
+        # By another descriptor: two processes that share one share its position.
+        lines = Path(self._file.name).read_text(encoding="ascii").split("\n")
         return [Reading(**json.loads(line)) for line in lines[:-1]]  # the last may be incomplete
 
 
 def log(meter: Meter, parent: int) -> None:
     """Write a line at once and for each step of the energy counter, until the parent process ends."""
-    last, kept = None, 0.0
+    steps: list[float] = []
+    last, shortest = None, 0.0
     while os.getppid() == parent:
         joules, now = meter.joules(), time.perf_counter()
-        if joules != last and now >= kept + KEEP_EVERY_S:
-            last, kept = joules, now
-            reading = dataclasses.replace(meter.read(), seconds=now, joules=joules)
-            print(json.dumps(dataclasses.asdict(reading)), flush=True)
-        time.sleep(READ_EVERY_S)
+        if joules == last:
+            time.sleep(READ_EVERY_S)
+            continue
+        reading = dataclasses.replace(meter.read(), seconds=now, joules=joules)
+        print(json.dumps(dataclasses.asdict(reading)), flush=True)
+        steps.append(now)
+        last = joules
+        if len(steps) > 2:  # the first reading is between two steps
+            shortest = min(shortest or now - steps[-2], now - steps[-2])
+        time.sleep(max(KEEP_EVERY_S, REST * shortest))
 
 
 def main() -> None:
