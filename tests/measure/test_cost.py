@@ -37,19 +37,19 @@ def readings_of(busy, idle, step_s=0.1):
     end, joules, found = max(one.end for one in [*busy, *idle]), 0.0, []
     for millisecond in range(round(end * 1000)):
         now = millisecond / 1000
-        searches = any(one.begin <= now - 0.02 < one.end for one in busy)
+        searches = any(one.begin - 0.25 <= now - 0.02 < one.end for one in busy)
         joules += (SEARCHING_W if searches else IDLE_W) / 1000
         if millisecond % round(step_s * 1000) == 0:
             found.append(Reading(now, joules, 1 << 20, 1000 + millisecond, 2600, 0x1))
     return found
 
 
-def in_turn(repeats, searches, idle_s=1.25, search_s=1.5):
-    """Intervals in which the device idles and searches."""
-    length = idle_s + search_s
-    idle = [cost.Interval(at * length, at * length + idle_s) for at in range(repeats + 1)]
+def in_turn(repeats, searches):
+    """Intervals of 1 and 1.5 s in which the device idles and searches, each after 0.25 s."""
+    begins = [3 * at for at in range(repeats + 1)]
+    idle = [cost.Interval(begin + 0.25, begin + 1.25) for begin in begins]
     busy = [
-        cost.Interval(at * length + idle_s, (at + 1) * length, number) for at, number in enumerate(searches)
+        cost.Interval(begin + 1.5, begin + 3, number) for begin, number in zip(begins, searches, strict=False)
     ]
     return busy, idle
 
@@ -75,12 +75,12 @@ def test_clocks_and_what_holds_them_back_are_those_of_searches():
     busy, idle = in_turn(1, [10])
     (one,) = busy
     readings = [
-        dataclasses.replace(reading, reasons=0x44 if one.begin < reading.seconds < one.end else 0x8)
+        dataclasses.replace(reading, reasons=0x44 if one.begin <= reading.seconds <= one.end else 0x8)
         for reading in readings_of(busy, idle)
     ]
     found = cost.spent(readings, busy, idle)
     assert found.throttled == "power cap, hardware thermal"
-    assert found.sm_mhz == (2500, 3700)
+    assert found.sm_mhz == (2500, 4000)
     assert found.nvml_peak_bytes == 1 << 20
 
 
@@ -91,7 +91,8 @@ def test_a_counter_that_moves_too_rarely_gives_nothing():
 
 
 @pytest.mark.parametrize(("sources", "search_s", "passes"), [(4, 0.03, 2), (1, 0.03, 7), (3, 0.5, 1)])
-def test_a_repeat_has_whole_passes_unless_these_are_long(sources, search_s, passes):
+def test_a_repeat_has_whole_passes_unless_these_are_long(monkeypatch, sources, search_s, passes):
+    monkeypatch.setattr(cost, "SETTLE_S", 0.05)
     found = cost._searches(lambda: time.sleep(search_s), sources, 0.2)
     assert found.searches <= sources * passes
     assert found.searches % sources == 0 or found.end - found.begin >= cost.MAX_STRETCH * 0.2

@@ -20,10 +20,10 @@ from relaxometer.measure.counters import Meter, Nvml, Reading, in_words
 from relaxometer.plan.models import Cost
 
 IDLE_S = 1.0
-"""Seconds of each interval in which the device idles, after `SETTLE_S`."""
+"""Seconds of each interval in which the device idles."""
 
 SETTLE_S = 0.25
-"""Seconds at the beginning of each interval that do not count: the counter lags, and clocks change."""
+"""Seconds before each interval, with the same load: the counter lags, and clocks change."""
 
 MIN_STEPS = 5
 """Least steps of the counter in an interval whose power is told."""
@@ -86,13 +86,13 @@ class Interval:
         """Return the seconds of a search."""
         return (self.end - self.begin) / self.searches
 
-    def settled(self, readings: Sequence[Reading]) -> list[Reading]:
-        """Return the readings in this interval, without its beginning."""
-        return [one for one in readings if self.begin + SETTLE_S <= one.seconds <= self.end]
+    def within(self, readings: Sequence[Reading]) -> list[Reading]:
+        """Return the readings in this interval."""
+        return [one for one in readings if self.begin <= one.seconds <= self.end]
 
     def watts(self, readings: Sequence[Reading]) -> float | None:
         """Return the power, by least squares; None if the counter moved too rarely."""
-        steps = self.settled(readings)
+        steps = self.within(readings)
         if len(steps) < MIN_STEPS:
             return None
         times = np.array([one.seconds for one in steps]) - self.begin
@@ -100,8 +100,8 @@ class Interval:
 
 
 def planned_s(cost: Cost) -> float:
-    """Return the seconds that the intervals may take together, apart from a last search of each."""
-    searching = MAX_STRETCH * (SETTLE_S + cost.energy_s)
+    """Return the seconds that all intervals may take, apart from the last search of each."""
+    searching = SETTLE_S + MAX_STRETCH * cost.energy_s
     return cost.repeats * searching + (cost.repeats + 1) * (SETTLE_S + IDLE_S)
 
 
@@ -121,7 +121,7 @@ def spend(meter: Meter, search: Callable[[], None], sources: int, cost: Cost) ->
     with CounterLog(meter) as log:
         idle, busy = [_idle()], []
         for _ in range(cost.repeats):
-            busy.append(_searches(search, sources, SETTLE_S + cost.energy_s))
+            busy.append(_searches(search, sources, cost.energy_s))
             idle.append(_idle())
         readings = log.readings()
     return spent(readings, busy, idle)
@@ -137,7 +137,7 @@ def spent(readings: Sequence[Reading], busy: Sequence[Interval], idle: Sequence[
     idle_w = float(np.mean(known_idle))
     net = [(power - idle_w) * one.search_s for power, one in zip(known, busy, strict=True)]
     gross = [power * one.search_s for power, one in zip(known, busy, strict=True)]
-    during = [reading for one in busy for reading in one.settled(readings)]
+    during = [reading for one in busy for reading in one.within(readings)]
     bits = 0
     for reading in during:
         bits |= reading.reasons
@@ -157,13 +157,17 @@ def spent(readings: Sequence[Reading], busy: Sequence[Interval], idle: Sequence[
 
 
 def _idle() -> Interval:
+    time.sleep(SETTLE_S)
     begin = time.perf_counter()
-    time.sleep(SETTLE_S + IDLE_S)
+    time.sleep(IDLE_S)
     return Interval(begin, time.perf_counter())
 
 
 def _searches(search: Callable[[], None], sources: int, seconds: float) -> Interval:
-    """Search from all sources in turn for some seconds."""
+    """Search from all sources in turn for some seconds, after others that let the device settle."""
+    settled = time.perf_counter() + SETTLE_S
+    while time.perf_counter() < settled:
+        search()
     begin, count = time.perf_counter(), 0
     while True:
         search()
