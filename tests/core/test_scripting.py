@@ -169,7 +169,7 @@ def test_a_script_on_a_bad_disk_is_one_line(folder, faults, reason):
         from script_runs import run_script
         outputs = {{"metadata": "results/graphs/mine/graph.json"}}
         log = Path("logs/graphs/mine.log")
-        entry = {{"dataset": {dataset!r}, "description": ""}}
+        entry = {{"dataset": {dataset!r}, "about": {{}}}}
         run_script("build_dataset", log=log, inputs={{}}, outputs=outputs, **entry)
     """)
     places = {fault: [folder / name for name in names] for fault, names in faults.items()}

@@ -90,6 +90,6 @@ def test_a_job_sees_only_a_reserved_gpu(monkeypatch, tmp_path, host_device, gpu,
         outputs=outputs,
         resources=resources,
         dataset=dataset,
-        description="",
+        about={},
     )
     assert visible == [seen]

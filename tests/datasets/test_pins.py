@@ -56,14 +56,8 @@ def run(dataset):
             run_script("download_file", log=Path("log"), inputs={}, outputs={"file": path}, **download)
     outputs = {"metadata": "results/graphs/mine/graph.json"}
     given = dataset.model_dump()
-    run_script(
-        "build_dataset",
-        log=Path("log"),
-        inputs={"files": files},
-        outputs=outputs,
-        dataset=given,
-        description="",
-    )
+    entry = {"dataset": given, "about": {}}
+    run_script("build_dataset", log=Path("log"), inputs={"files": files}, outputs=outputs, **entry)
 
 
 def error(dataset, capsys):
@@ -177,12 +171,6 @@ def test_files_of_this_machine_are_not_pinned(dataset, tmp_path):
     local.write_bytes(MAP)
     given = Dataset(format="dimacs", path=str(local)).model_dump()
     outputs = {"metadata": "results/graphs/mine/graph.json"}
-    run_script(
-        "build_dataset",
-        log=Path("log"),
-        inputs={"files": [local]},
-        outputs=outputs,
-        dataset=given,
-        description="",
-    )
+    entry = {"dataset": given, "about": {}}
+    run_script("build_dataset", log=Path("log"), inputs={"files": [local]}, outputs=outputs, **entry)
     assert not list(tmp_path.glob("*.sha256"))

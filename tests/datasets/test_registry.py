@@ -15,6 +15,7 @@ from relaxometer.core.validation import MAX_REPEATS, validated
 from relaxometer.datasets.build import build_graph
 from relaxometer.datasets.formats import all_formats
 from relaxometer.datasets.registry import DataFile, Dataset, Registry, load_registry
+from relaxometer.graphs.files import with_texts
 from relaxometer.graphs.graph import Graph
 
 ROOT = Path(__file__).parents[2]
@@ -76,7 +77,8 @@ def test_a_config_adds_its_own():
 
 def test_a_dataset_survives_being_handed_to_a_job():
     for dataset in load_registry(OWN, {"mine": SMALL}).values():
-        assert Dataset.model_validate(dataset.model_dump()) == dataset
+        given = dataset.model_dump()
+        assert Dataset.model_validate(given).model_dump() == given
 
 
 def test_files_are_the_own_one_and_its_companion():
@@ -403,15 +405,30 @@ def test_a_path_may_begin_with_the_home_folder(monkeypatch):
     assert Dataset(**{**SMALL, "path": "~nobody-of-this-name/x.gr"}).path == "~nobody-of-this-name/x.gr"
 
 
-def test_pages_show_the_description_of_the_entry_unless_it_may_be_the_bases():
+def test_pages_show_the_texts_of_the_entry_and_those_that_its_format_keeps():
+    base = {"description": "Streets", "license": "CC0-1.0", "attribution": "Town", "citation": "A paper"}
     derived = {"format": "reweighted", "extracted_from": "base", "parameters": {"type": "float32"}}
-    entries = {"base": {**SMALL, "description": "Streets"}, "plain": SMALL, "derived": derived}
-    entries["described"] = {**derived, "description": "Seconds"}
+    copies = {"format": "sewn", "extracted_from": "derived", "parameters": {"rows": 2, "columns": 1}}
+    entries = {
+        "base": {**SMALL, **base},
+        "derived": derived,
+        "described": {**derived, "description": "Seconds", "license": "MIT", "homepage": "https://town"},
+        "copies": {**copies, "attribution": "Us"},
+    }
     datasets = load_registry(OWN, entries)
+    base["origin"] = SMALL["path"]
     assert {name: datasets[name].texts for name in entries} == {
-        "base": {"description": "Streets"},
-        "plain": {"description": ""},
-        "derived": {},
-        "described": {"description": "Seconds"},
+        "base": base,
+        "derived": base,
+        "described": {**base, "description": "Seconds", "license": "MIT", "origin": "https://town"},
+        "copies": {**base, "description": "", "origin": None, "attribution": "Us"},
     }
     assert datasets["described"].as_built() == datasets["derived"].as_built()
+    assert Dataset(**datasets["base"].as_built(), **datasets["base"].about()) == datasets["base"]
+
+
+def test_a_text_that_the_entry_has_no_longer_is_not_shown():
+    metadata = {"name": "small", "license": "CC0-1.0", "attribution": "Town", "vertices": 0}
+    texts = Dataset(**SMALL, attribution="Village").texts
+    expected = {"name": "small", "attribution": "Village", "vertices": 0, "origin": SMALL["path"]}
+    assert with_texts(metadata, texts) == expected

@@ -117,16 +117,19 @@ def test_a_changed_parameter_reruns_only_its_variant(rerun):
     assert {variant for rule, variant in rerun.jobs_to_run() if rule == "run_variant"} == {"adaptive"}
 
 
-def test_another_description_builds_and_measures_nothing(rerun):
-    text = "Streets of a town"
-    rerun.configure({**TINY, "datasets": {"tiny": {**TINY["datasets"]["tiny"], "description": text}}})
+def test_other_texts_of_a_dataset_build_and_measure_nothing(rerun):
+    texts = {"description": "Streets of a town", "license": "CC-BY-4.0", "attribution": "Survey of the town"}
+    told = {**texts, "citation": "Town, 2026", "homepage": "https://town.example/"}
+    rerun.configure({**TINY, "datasets": {"tiny": {**TINY["datasets"]["tiny"], **told}}})
     rules = {rule for rule, _ in rerun.jobs_to_run()}
     assert {"describe_graph", "plot_graphs"} <= rules
     assert not rules & {"build_graph", "draw_sources", "run_variant", "gather_timings"}
     page, table = "results/pages/graphs/tiny.html", "results/tables/common/data.csv"
     rerun.run("--", page, table)
-    for file in (page, table):
-        assert text in rerun.path(file).read_text(encoding="utf-8")
+    for file, shown in {page: told, table: texts}.items():
+        content = rerun.path(file).read_text(encoding="utf-8")
+        assert not [text for text in shown.values() if text not in content]
+        assert "CC0-1.0" not in content
 
 
 def test_a_wrong_kernel_is_named_and_everything_else_is_built(workflow):

@@ -8,7 +8,7 @@ import logging
 import os
 import re
 import sys
-from collections import UserString
+from collections import UserDict, UserString
 from functools import partial
 from pathlib import Path
 

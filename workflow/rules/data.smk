@@ -21,7 +21,7 @@ rule download_file:
         "../scripts/download_file.py"
 
 
-# A UserString, so that a changed description rebuilds nothing, as above; pages read it from the entry.
+# A UserDict, so that another description or licence rebuilds nothing, as above; pages read them from the entry.
 rule build_graph:
     input:
         unpack(graph_inputs),
@@ -40,9 +40,7 @@ rule build_graph:
         gpu=generator_gpus,
     params:
         dataset=lambda wildcards: dataset_of(wildcards.graph).as_built(),
-        description=lambda wildcards: UserString(
-            dataset_of(wildcards.graph).description
-        ),
+        about=lambda wildcards: UserDict(dataset_of(wildcards.graph).about()),
         code=lambda wildcards: dataset_code(wildcards.graph),
     script:
         "../scripts/build_dataset.py"
@@ -66,9 +64,7 @@ rule build_batch:
     threads: 2
     params:
         dataset=lambda wildcards: dataset_of(wildcards.batch).as_built(),
-        description=lambda wildcards: UserString(
-            dataset_of(wildcards.batch).description
-        ),
+        about=lambda wildcards: UserDict(dataset_of(wildcards.batch).about()),
         code=lambda wildcards: dataset_code(wildcards.batch),
     script:
         "../scripts/build_dataset.py"

@@ -16,8 +16,7 @@ if __name__ == "__main__":
     with job(snakemake):
         inputs = dict(snakemake.input.items())
         files = [Path(file) for file in inputs.get("files", [])]
-        description = str(snakemake.params.description)
-        dataset = Dataset.model_validate({**snakemake.params.dataset, "description": description})
+        dataset = Dataset.model_validate({**snakemake.params.dataset, **snakemake.params.about})
         folder = Path(snakemake.output.metadata).parent
         if dataset.format == "graph500" and not snakemake.resources.get("gpu", 0):
             # The generator takes any GPU that it sees; another job may be timed on one that is not reserved.

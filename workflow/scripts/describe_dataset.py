@@ -1,6 +1,7 @@
 """Describe a graph or a batch by numbers, a figure of its degrees or sizes, and a page with both."""
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ from relaxometer.core.files import write_json, write_text
 from relaxometer.core.scripting import job
 from relaxometer.graphs.batch import read_batch
 from relaxometer.graphs.describe import describe_batch, describe_graph, hops_from
+from relaxometer.graphs.files import with_texts
 from relaxometer.graphs.graph import Graph, read_graph
 from relaxometer.report.figures import graphs, maps, style
 from relaxometer.report.graph_pages import batch_page, graph_page
@@ -27,12 +29,15 @@ def page_of_graph(graph: Graph, description: dict[str, Any], degrees: str, weigh
 with job(snakemake):
     folder, figure = Path(snakemake.input.dataset[0]).parent, snakemake.output.figure
     if snakemake.wildcards.get("batch"):
-        description = describe_batch(read_batch(folder)) | snakemake.params.texts
+        batch = read_batch(folder)
+        described = replace(batch, metadata=with_texts(batch.metadata, snakemake.params.texts))
+        description = describe_batch(described)
         style.save(graphs.batch_sizes(description), figure)
         page = batch_page(description, figure)
     else:
-        graph = read_graph(folder)
-        description = describe_graph(graph) | snakemake.params.texts
+        stored = read_graph(folder)
+        graph = replace(stored, metadata=with_texts(stored.metadata, snakemake.params.texts))
+        description = describe_graph(graph)
         style.save(graphs.degrees(description), figure)
         page = page_of_graph(graph, description, figure, snakemake.input.weights)
     write_json(description, Path(snakemake.output.description))

@@ -120,11 +120,7 @@ def origin_of(dataset: Dataset) -> dict[str, Any]:
     """Return the metadata about a dataset's origin for ``graph.json`` or ``batch.json``."""
     known = {
         "format": dataset.format,
-        "description": dataset.description,
-        "origin": dataset.urls or dataset.homepage or dataset.path,
-        "license": dataset.license,
-        "attribution": dataset.attribution,
-        "citation": dataset.citation,
+        **dataset.texts,
         "weight_unit": dataset.weight_unit,
         "seed": dataset.seed,
         # Defaults, too, since they may change with the version.

@@ -54,6 +54,9 @@ Parameters = TypeVar("Parameters", bound=BaseModel)
 _COMPANIONS = ("coordinates", "edge_weights")
 """Keys of second files."""
 
+_ABOUT = ("description", "license", "attribution", "citation", "homepage")
+"""Keys that only pages show: the graph does not depend on them."""
+
 
 class DataFile(Section):
     """A data file: its locations and its identity.
@@ -185,7 +188,7 @@ class Dataset(DataFile, Generic[Parameters]):
     seed: Seed | None = None
     parameters: Annotated[Parameters, WithJsonSchema({"type": "object"})] = Field({}, validate_default=True)
     extracted_from: Name | None = None
-    _base_has_coordinates: bool = PrivateAttr(False)
+    _base: Dataset[Any] | None = PrivateAttr(None)
 
     @model_validator(mode="before")
     @classmethod
@@ -263,16 +266,30 @@ class Dataset(DataFile, Generic[Parameters]):
         return [*own, *filter(None, (getattr(self, key) for key in _COMPANIONS))]
 
     def as_built(self) -> dict[str, Any]:
-        """Return what the graph or batch depends on, as plain data: all but the description."""
-        return self.model_dump(exclude={"description"})
+        """Return what the graph or batch depends on, as plain data: all but the keys of :meth:`about`."""
+        return self.model_dump(exclude=set(_ABOUT))
+
+    def about(self) -> dict[str, str | None]:
+        """Return the keys that only pages show."""
+        return self.model_dump(include=set(_ABOUT))
 
     @property
-    def texts(self) -> dict[str, str]:
+    def texts(self) -> dict[str, str | list[str] | None]:
         """Texts that pages show instead of those in the metadata, which may be older than the entry.
 
-        A derived graph without a description shows its metadata's, which is that of its base.
+        An empty one removes that of the metadata. Some formats keep texts of the graph that they are made
+        from; these count only in an entry from :func:`load_registry`, which knows that graph.
         """
-        return {} if self.extracted_from and not self.description else {"description": self.description}
+        own = {
+            "description": self.description,
+            "origin": self.urls or self.homepage or self.path,
+            "license": self.license,
+            "attribution": self.attribution,
+            "citation": self.citation,
+        }
+        of_base = self._base.texts if self._base else {}
+        kept = {key: of_base[key] for key in self.kind.keeps_texts if key in of_base}
+        return own | kept | {key: text for key, text in own.items() if text}
 
     @property
     def paths(self) -> dict[str, str]:
@@ -289,7 +306,8 @@ class Dataset(DataFile, Generic[Parameters]):
         that graph.
         """
         own = self.kind.has_coordinates or self.coordinates is not None
-        return own or (self.kind.keeps_coordinates and self._base_has_coordinates)
+        kept = self.kind.keeps_coordinates and self._base is not None and self._base.has_coordinates
+        return own or kept
 
     @property
     def is_batch(self) -> bool:
@@ -345,8 +363,9 @@ def load_registry(path: Path, extra: Mapping[str, Any], *, origin: str = "config
     where |= {name: f"{origin}: datasets.{name}" for name in added}
     _check_bases(datasets, where)
     _check_file_names(datasets, where)
-    for name in datasets:
-        _pass_on_coordinates(name, datasets)
+    for dataset in datasets.values():
+        if dataset.extracted_from is not None:
+            dataset._base = datasets[dataset.extracted_from]
     return datasets
 
 
@@ -380,14 +399,6 @@ def _check_format_of_base(dataset: Dataset, datasets: Mapping[str, Dataset], whe
         f"{where}.extracted_from: {base!r} has format {datasets[base].format!r}; format {dataset.format!r} "
         f"is made from a graph of format {expected!r}"
     )
-
-
-def _pass_on_coordinates(name: str, datasets: Mapping[str, Dataset]) -> bool:
-    """Tell a dataset whether the graph that it is made from has coordinates; return whether it has itself."""
-    dataset = datasets[name]
-    if dataset.extracted_from is not None and dataset.kind.keeps_coordinates:
-        dataset._base_has_coordinates = _pass_on_coordinates(dataset.extracted_from, datasets)
-    return dataset.has_coordinates
 
 
 def _check_file_names(datasets: Mapping[str, Dataset], where: Mapping[str, str]) -> None:

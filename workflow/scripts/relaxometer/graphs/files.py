@@ -127,6 +127,11 @@ def read_description(path: Path) -> dict[str, Any]:
     return read_metadata(path, ("name", "vertices", "arcs"))
 
 
+def with_texts(metadata: Mapping[str, Any], texts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return metadata with the texts of a dataset's entry in place of its own, without empty ones."""
+    return {key: value for key, value in {**metadata, **texts}.items() if value or key not in texts}
+
+
 def _is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
 

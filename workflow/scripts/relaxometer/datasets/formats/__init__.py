@@ -38,6 +38,8 @@ class Format:
         True if the vertices always have coordinates.
     keeps_coordinates : bool
         True if the vertices have the coordinates of the graph that it is made from, if that has any.
+    keeps_texts : tuple of str
+        Metadata of the graph that it is made from that hold for it, too, unless the entry gives others.
     base : str, optional
         The format that the graph named by `extracted_from` must have.
     finds_file : bool
@@ -53,6 +55,7 @@ class Format:
     companion: Literal["coordinates", "edge_weights"] | None = None
     has_coordinates: bool = False
     keeps_coordinates: bool = False
+    keeps_texts: tuple[str, ...] = ()
     base: str | None = None
     finds_file: bool = False
     batch: bool = False

@@ -46,5 +46,6 @@ FORMATS = {
         needs="extracted_from",
         parameters=ReweightedParameters,
         keeps_coordinates=True,
+        keeps_texts=("description", "origin", "license", "attribution", "citation"),
     ),
 }

@@ -29,5 +29,10 @@ class SewnParameters(Section):
 
 
 FORMATS = {
-    "sewn": Format("relaxometer.datasets.generators.sewn", needs="extracted_from", parameters=SewnParameters),
+    "sewn": Format(
+        "relaxometer.datasets.generators.sewn",
+        needs="extracted_from",
+        parameters=SewnParameters,
+        keeps_texts=("license", "attribution", "citation"),
+    ),
 }

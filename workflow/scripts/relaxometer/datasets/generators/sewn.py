@@ -18,13 +18,13 @@ import numpy.typing as npt
 from numba import njit
 
 from relaxometer.core.errors import UserError
-from relaxometer.datasets.formats.sewn import SewnParameters
+from relaxometer.datasets.formats.sewn import FORMATS, SewnParameters
 from relaxometer.datasets.random_bits import Purpose, below, bits, stream
 from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.describe import either_way, hops_in
 from relaxometer.graphs.graph import Graph
 
-_OF_THE_MAP = ("license", "attribution", "citation", "weight_unit", "completeness", "values_in_file")
+_OF_THE_MAP = (*FORMATS["sewn"].keeps_texts, "weight_unit", "completeness", "values_in_file")
 """Metadata of a map that hold for its copies; the entry may give others."""
 
 Ints = npt.NDArray[np.int64]

@@ -11,7 +11,7 @@ import pandas as pd
 
 from relaxometer.graphs.batch import SIZE_LIMITS
 from relaxometer.graphs.degrees import WARP, Counts
-from relaxometer.graphs.files import read_columns
+from relaxometer.graphs.files import read_columns, with_texts
 from relaxometer.graphs.graph import weight_column
 from relaxometer.graphs.lengths import deviation_of, mean_weight
 from relaxometer.report.catalogue import Exhibit, Inputs, View, metadata
@@ -316,7 +316,7 @@ def _draw_weights(inputs: Inputs) -> Figure:
 
 def _draw_outline(inputs: Inputs) -> dict[str, pd.DataFrame]:
     texts = inputs.params["texts"]
-    graphs = [graph | texts[graph["name"]] for graph in inputs.contents("graphs")]
+    graphs = [with_texts(graph, texts[graph["name"]]) for graph in inputs.contents("graphs")]
     return {"table-1": table_1(graphs), "data": data_lines(graphs)}
 
 

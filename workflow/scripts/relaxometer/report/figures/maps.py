@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy.typing as npt
 
 from relaxometer.core.errors import UserError
 from relaxometer.core.files import read_table
+from relaxometer.graphs.files import with_texts
 from relaxometer.graphs.graph import Graph, read_graph
 from relaxometer.graphs.lengths import unreached
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Files, Inputs, View
@@ -270,7 +272,9 @@ def _draw(inputs: Inputs) -> Figure:
     proven = [file for file in files if ("sssp", inputs.graph, file.parent.name) not in failed]
     tables = map(read_table, proven)
     answers = ({name: table[name].to_numpy() for name in NO_ANSWER} for table in tables if len(table))
-    return distance_map(read_graph(inputs.files("graph")[0].parent), next(answers, NO_ANSWER))
+    graph = read_graph(inputs.files("graph")[0].parent)
+    graph = replace(graph, metadata=with_texts(graph.metadata, inputs.params["texts"]))
+    return distance_map(graph, next(answers, NO_ANSWER))
 
 
 def _files(plan: Plan, graph: str) -> Files:
@@ -291,5 +295,6 @@ EXHIBITS = (
         views=(View("map", "Graphs", "map", "distance from one source", suffix="png"),),
         wanted=lambda plan: plan.config.report.maps,
         per_graph=True,
+        params=lambda plan, graph: {"texts": plan.datasets[graph].texts},
     ),
 )
