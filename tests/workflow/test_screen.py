@@ -114,14 +114,29 @@ def test_a_mistake_in_the_configuration_is_one_line(workflow):
 @pytest.mark.parametrize(
     ("target", "expected"),
     [
-        ("graphs/tinny/graph.json", "unknown dataset 'tinny'; did you mean 'tiny'?"),
-        ("runs/sssp/tiny/tield/runs.parquet", "no run 'sssp/tiny/tield'; did you mean 'sssp/tiny/tiled'?"),
-        ("figures/adaptive/figure-4/tinny.svg", "unknown dataset 'tinny'; did you mean 'tiny'?"),
-        ("queries/sssp/tiny.parquet", "no query sets are configured for 'sssp'"),
+        ("results/graphs/tinny/graph.json", "unknown dataset 'tinny'; did you mean 'tiny'?"),
+        (
+            "results/runs/sssp/tiny/tield/runs.parquet",
+            "no run 'sssp/tiny/tield'; did you mean 'sssp/tiny/tiled'?",
+        ),
+        ("results/figures/adaptive/figure-4/tinny.svg", "unknown dataset 'tinny'; did you mean 'tiny'?"),
+        ("results/queries/sssp/tiny.parquet", "no query sets are configured for 'sssp'"),
+        (
+            "results/runs/sssp/tiny/tiled/rounds/9/runs.parquet",
+            "tiny/tiled has 1 round, not 9; raise timing.rounds in the configuration for more",
+        ),
+        ("results/sumary.csv", "no rule makes 'results/sumary.csv'; did you mean 'results/summary.csv'?"),
+        (
+            "results/runs/sssp/tiny/tiled/rounds/1/runs.parquet",
+            "rounds/1/runs.parquet'; did you mean 'results/runs/sssp/tiny/tiled/runs.parquet'?",
+        ),
+        ("some/file", "no rule makes 'some/file'; `snakemake --summary` lists the files of the target all"),
+        ("al", "no rule makes 'al'; did you mean 'all'?"),
+        ("plot_map", "plot_map has wildcards; name one of its files: results/figures/common/map/{graph}.png"),
     ],
 )
 def test_a_mistyped_target_is_one_line(workflow, target, expected):
-    done = workflow.run("--", f"results/{target}", check=False)
+    done = workflow.run("--", target, check=False)
     assert done.returncode != 0
     [error] = [line for line in done.stderr.splitlines() if not line.startswith(OWN_LINES)]
     assert error.startswith("error: ")

@@ -43,6 +43,7 @@ from relaxometer.core.errors import UserError
 from relaxometer.core.provenance import code_hash
 from relaxometer.core.scripting import ERRORS, check_folders
 from relaxometer.core.validation import NAME, nearest
+from relaxometer.core.words import counted
 from relaxometer.core.yaml_files import read_sections
 from relaxometer.report import catalogue, papers, targets, terminal, variant_pages
 from relaxometer.rivals.installation import installation, retry_absent, state_of_files
@@ -312,7 +313,13 @@ RIVAL_LINES = sorted(
 
 def first_round(wildcards):
     """The results of a run's first round, which say whether it is worth another."""
-    folder = run_of(wildcards).folder()
+    run = run_of(wildcards)
+    folder, rounds = run.folder(), PLAN.rounds(run)
+    if int(wildcards.round) not in rounds:
+        refuse_target(
+            f"{folder} has {counted(len(rounds), 'round')}, not {wildcards.round}; "
+            "raise timing.rounds in the configuration for more"
+        )
     return {"first": [f"{folder}/runs.parquet", f"{folder}/context.json"]}
 
 

@@ -9,9 +9,21 @@ if workflow.nodes is None and not IS_MODULE:
 wildcard_constraints:
     graph=NAME,
     variant=NAME,
-    round="[1-9][0-9]*",
+    # Files of the first round lie in the folder of the run.
+    round="[2-9]|[1-9][0-9]+",
     problem="|".join(problem_names()),
 
+
+def refuse_unknown_targets():
+    try:
+        session.check_targets(workflow)
+    except UserError as error:
+        sys.exit(f"error: {error}")
+
+
+if IS_FIRST and workflow.is_main_process and not IS_MODULE:
+    check = screen.AtStart(refuse_unknown_targets)
+    logging.getLogger("snakemake.logging").addHandler(check)
 
 if IS_FIRST and workflow.is_main_process and not workflow.output_settings.dryrun:
     retry = partial(

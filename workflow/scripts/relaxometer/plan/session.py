@@ -14,15 +14,18 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from relaxometer.core.errors import UserError
+from snakemake.io import strip_wildcard_constraints
+
+from relaxometer.core.errors import UserError, quoted
 from relaxometer.core.files import write_json
 from relaxometer.core.screen import Screen, needed
 from relaxometer.core.scripting import ERRORS, name_of
+from relaxometer.core.validation import nearest
 from relaxometer.device import cuda
 from relaxometer.distributed.launch import SCRIPTS
 
@@ -90,6 +93,28 @@ def check_device(workflow: Any, origin: str) -> None:
         return
     # An environment that Snakemake makes for the jobs has a CuPy of its own, or none.
     cuda.require(origin, cupy=not workflow.deployment_settings.deployment_method)
+
+
+def check_targets(workflow: Any) -> None:
+    """Raise UserError, naming the nearest one, if a target is neither a rule nor a file that one makes."""
+    if workflow.storage_settings.default_storage_provider:
+        return  # and files have other names
+    rules = {rule.name: rule for rule in workflow.rules}
+    for target in sorted(workflow.dag_settings.targets):
+        file = target if Path(target).is_absolute() else os.path.relpath(target)
+        if target in rules:
+            if rules[target].has_wildcards():
+                pattern = strip_wildcard_constraints(str(rules[target].output[0]))
+                raise UserError(f"rule {target} has wildcards; name one of its files: {pattern}")
+        elif not any(rule.is_producer(file) for rule in rules.values()):
+            raise UserError(f"no rule makes {quoted(target)}; {_nearest_target(target, rules)}")
+
+
+def _nearest_target(target: str, rules: Mapping[str, Any]) -> str:
+    plain = {name: rule for name, rule in rules.items() if not rule.has_wildcards()}
+    files = [file for rule in plain.values() for file in (*rule.output, *rule.input) if isinstance(file, str)]
+    near = nearest(target, [*plain, *dict.fromkeys(map(str, files))])
+    return f"did you mean {near!r}?" if near else "`snakemake --summary` lists the files of the target all"
 
 
 def check_report(pages: Iterable[str]) -> None:
