@@ -235,6 +235,13 @@ def test_a_download_has_one_plain_name(keys, fault):
         assert len(message) < 300
 
 
+@pytest.mark.parametrize("keys", [{"file": "a." + 20 * "g"}, {"url": f"http://x.org/{100 * 'ab'}"}])
+def test_a_download_whose_name_snakemake_takes_for_an_endless_recursion_is_refused(keys):
+    message = refusal({"format": "dimacs", "url": "http://x.org/a.gr", **keys})
+    assert message.endswith("more than 19 times at its end")
+    assert load_registry(OWN, {"mine": {"format": "dimacs", "url": f"http://x.org/{20 * 'ab'}.gr"}})
+
+
 def test_a_name_of_its_own_makes_any_url_good():
     entry = {"format": "dimacs", "url": "http://x.org/?download=7", "file": "seven.gr.gz"}
     assert load_registry(OWN, {"mine": entry})["mine"].file_name == "seven.gr.gz"

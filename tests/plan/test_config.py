@@ -614,6 +614,14 @@ def test_an_exponent_without_a_point_is_a_number_which_yaml_reads_as_text():
         ({"sssp": sssp(adaptive={"to_all_us": ["あ"]})}, ["adaptive.to_all_us: no name", "'あ'"]),
         ({"sssp": sssp(adaptive={"to_all_us": ["x" * 200]})}, ["sssp.variants.adaptive: ", "100 characters"]),
         (
+            {"sssp": sssp(adaptive={"to_all_us": [1, 10**20]})},
+            ["adaptive: the name 'adaptive-1000", "not repeat '0' more than 19 times at its end; give"],
+        ),
+        (
+            {"distributed": {"x" + "-1" * 19: {"scale": 8, "ranks": [1]}}},
+            ["distributed.x-1-1", "'x-1-1", "should not repeat '-1' more than 19 times at its end; rename"],
+        ),
+        (
             {"sssp": sssp(adaptive={"to_all_us": [*range(1, 99)], "to_selected_us": [*range(1, 99)]})},
             ["sssp.variants.adaptive: to_all_us, to_selected_us", "9,604 combinations", "1,000"],
         ),

@@ -154,6 +154,7 @@ def test_folders_of_rivals_that_are_none(tmp_path, monkeypatch):
     make_rival(tmp_path / "same/mine")
     make_rival(tmp_path / "taken/scipy")
     make_rival(tmp_path / "named/My_Rival")
+    make_rival(tmp_path / "repeating" / ("my-" * 21).strip("-"))
     (tmp_path / "empty").mkdir()
     for folders, message in (
         (["missing"], "missing' is not a folder"),
@@ -163,6 +164,7 @@ def test_folders_of_rivals_that_are_none(tmp_path, monkeypatch):
         (["taken"], f"two are called 'scipy': {OURS / 'scipy'}"),
         (["n" * 300], "nnn...' cannot be read: File name too long"),
         (["named"], "named/My_Rival: rename it; a rival's name has the form [a-z0-9][a-z0-9-]*"),
+        (["repeating"], "rename it; a rival's name should not repeat '-my' more than 19 times at its end"),
     ):
         with pytest.raises(UserError) as error:
             find_rivals(folders, "my.yaml")

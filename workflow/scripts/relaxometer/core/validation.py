@@ -26,9 +26,15 @@ MAX_REPEATS = 19
 _PERIODIC = re.compile(rf"(.+?)\1{{{MAX_REPEATS},}}$")
 
 
+def repetition(name: str) -> str | None:
+    """Return what is wrong with a name that repeats one text too often to be a wildcard."""
+    found = _PERIODIC.search(name)
+    return f"should not repeat {found[1]!r} more than {MAX_REPEATS} times at its end" if found else None
+
+
 def _not_periodic(name: str) -> str:
-    if found := _PERIODIC.search(name):
-        raise ValueError(f"should not repeat {found[1]!r} more than {MAX_REPEATS} times at its end")
+    if flaw := repetition(name):
+        raise ValueError(flaw)
     return name
 
 

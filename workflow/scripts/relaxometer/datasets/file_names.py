@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
+from relaxometer.core.validation import repetition
+
 URL = r"https?://[^/]+/.*[^/]"
 """A URL that ends in a name."""
 
@@ -30,6 +32,8 @@ def checked_name(name: str) -> str:
     fault = next((fault for fault, found in faults.items() if found), None)
     if fault:
         raise ValueError(f"should be one plain file name, as in `file: name.gr.gz`; this one {fault}")
+    if flaw := repetition(name):
+        raise ValueError(flaw)
     return name
 
 

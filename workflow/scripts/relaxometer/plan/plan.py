@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from relaxometer.core.errors import UserError, quoted
-from relaxometer.core.validation import check_keys, nearest, shown, validated
+from relaxometer.core.validation import check_keys, nearest, repetition, shown, validated
 from relaxometer.datasets.registry import Dataset, load_registry
 from relaxometer.plan.models import (
     MAX_COMBINATIONS,
@@ -237,6 +237,9 @@ class Plan:
                     raise UserError(
                         f"{self.origin}: distributed.{name}: another run is called {run.name!r}; rename one"
                     )
+                if flaw := repetition(run.name):
+                    key = f"{self.origin}: distributed.{name}"
+                    raise UserError(f"{key}: the name {quoted(run.name)} {flaw}; rename it")
                 runs[run.name] = run
         return runs
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from relaxometer.core.errors import UserError
-from relaxometer.core.validation import MAX_NAME, shown
+from relaxometer.core.errors import UserError, quoted
+from relaxometer.core.validation import MAX_NAME, repetition, shown
 
 MAX_VARIANTS = 1000
 """Limit of the variants that one entry stands for."""
@@ -69,6 +69,10 @@ def expand(variant: str, parameters: Mapping[str, Any], origin: str, key: str) -
             raise UserError(
                 f"{origin}: {key}: the name {name:.40}... has more than {MAX_NAME} characters; "
                 "give these values entries of their own, with shorter names"
+            )
+        if flaw := repetition(name):
+            raise UserError(
+                f"{origin}: {key}: the name {quoted(name)} {flaw}; give these values entries of their own"
             )
         place = " and ".join(f"{of} = {shown(value)}" for of, value in chosen.items())
         yield Point(name, {**parameters, **chosen}, f"{key} with {place}" if place else key)

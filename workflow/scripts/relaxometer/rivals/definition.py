@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from relaxometer.core.errors import UserError, quoted
-from relaxometer.core.validation import NAME, Name, Section, nearest, shown, validated
+from relaxometer.core.validation import NAME, Name, Section, nearest, repetition, shown, validated
 from relaxometer.core.yaml_files import read_sections
 from relaxometer.problems.problem import load_problem, problem_names
 
@@ -254,6 +254,8 @@ def find_rivals(folders: Iterable[str], origin: str = "config") -> dict[str, Riv
                 raise UserError(f"{origin}: rivals: two are called {folder.name!r}: {other} and {folder}")
             if not re.fullmatch(NAME, folder.name):
                 raise UserError(f"{folder}: rename it; a rival's name has the form {NAME}")
+            if flaw := repetition(folder.name):
+                raise UserError(f"{folder}: rename it; a rival's name {flaw}")
             found[folder.name] = Rival(folder)
     return found
 
