@@ -141,3 +141,11 @@ def test_a_mistyped_target_is_one_line(workflow, target, expected):
     [error] = [line for line in done.stderr.splitlines() if not line.startswith(OWN_LINES)]
     assert error.startswith("error: ")
     assert error.endswith(expected)
+
+
+@pytest.mark.parametrize("option", ["--forcerun", "--omit-from"])
+def test_a_mistyped_rule_of_an_option_is_one_line(workflow, option):
+    done = workflow.run(option, "run_varaint", "--", "all", check=False)
+    assert done.returncode != 0
+    [error] = [line for line in done.stderr.splitlines() if not line.startswith(OWN_LINES)]
+    assert error == "error: no rule makes 'run_varaint'; did you mean 'run_variant'?"

@@ -39,7 +39,7 @@ from relaxometer.plan.models import RivalRun
 from relaxometer.plan.plan import Plan
 from relaxometer.core import screen
 from relaxometer.core.cache import let_numba_write
-from relaxometer.core.errors import UserError
+from relaxometer.core.errors import UserError, quoted
 from relaxometer.core.provenance import code_hash
 from relaxometer.core.scripting import ERRORS, check_folders
 from relaxometer.core.validation import NAME, nearest
@@ -172,7 +172,7 @@ def refuse_target(reason, name="", known=()):
 def dataset_of(name):
     """The entry of a dataset; an error that a user can read if there is none, as for a mistyped target."""
     if name not in PLAN.datasets:
-        refuse_target(f"unknown dataset {name!r}", name, PLAN.datasets)
+        refuse_target(f"unknown dataset {quoted(name)}", name, PLAN.datasets)
     return PLAN.datasets[name]
 
 
@@ -279,7 +279,9 @@ def run_of(wildcards):
     if key not in PLAN.runs:
         name = "/".join(key)
         refuse_target(
-            f"the configuration has no run {name!r}", name, map("/".join, PLAN.runs)
+            f"the configuration has no run {quoted(name)}",
+            name,
+            map("/".join, PLAN.runs),
         )
     return PLAN.runs[key]
 

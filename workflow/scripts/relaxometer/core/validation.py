@@ -162,10 +162,10 @@ def _cause(first: ErrorDetails, problems: Sequence[ErrorDetails], raw: Any) -> E
     return first
 
 
-def nearest(name: str, known: Sequence[str]) -> str | None:
-    """Return the element of `known` closest to `name`, or None if none is close."""
+def nearest(name: str, known: Sequence[str], *, cutoff: float = 0.6) -> str | None:
+    """Return the element of `known` closest to `name`, or None if none has a similarity of `cutoff`."""
     spellings = (name, name.lower())
-    close = (difflib.get_close_matches(spelling, known, n=1, cutoff=0.6) for spelling in spellings)
+    close = (difflib.get_close_matches(spelling, known, n=1, cutoff=cutoff) for spelling in spellings)
     return next((matches[0] for matches in close if matches), None)
 
 

@@ -96,24 +96,26 @@ def check_device(workflow: Any, origin: str) -> None:
 
 
 def check_targets(workflow: Any) -> None:
-    """Raise UserError, naming the nearest one, if a target is neither a rule nor a file that one makes."""
+    """Raise UserError if the command line names neither a rule nor a file that one makes."""
     if workflow.storage_settings.default_storage_provider:
         return  # and files have other names
+    dag, scheduling = workflow.dag_settings, workflow.scheduling_settings
     rules = {rule.name: rule for rule in workflow.rules}
-    for target in sorted(workflow.dag_settings.targets):
-        file = target if Path(target).is_absolute() else os.path.relpath(target)
-        if target in rules:
-            if rules[target].has_wildcards():
-                pattern = strip_wildcard_constraints(str(rules[target].output[0]))
-                raise UserError(f"rule {target} has wildcards; name one of its files: {pattern}")
-        elif not any(rule.is_producer(file) for rule in rules.values()):
+    for target in dag.targets:
+        if target in rules and rules[target].has_wildcards():
+            pattern = strip_wildcard_constraints(str(rules[target].output[0]))
+            raise UserError(f"rule {target} has wildcards; name one of its files: {pattern}")
+    named = {*dag.targets, *dag.forcerun, *dag.until, *dag.omit_from, *scheduling.prioritytargets}
+    for target in sorted(named - rules.keys()):
+        file = target if Path(target).is_absolute() else os.path.relpath(target or ".")
+        if not any(rule.is_producer(file) for rule in rules.values()):
             raise UserError(f"no rule makes {quoted(target)}; {_nearest_target(target, rules)}")
 
 
 def _nearest_target(target: str, rules: Mapping[str, Any]) -> str:
-    plain = {name: rule for name, rule in rules.items() if not rule.has_wildcards()}
-    files = [file for rule in plain.values() for file in (*rule.output, *rule.input) if isinstance(file, str)]
-    near = nearest(target, [*plain, *dict.fromkeys(map(str, files))])
+    plain = [rule for rule in rules.values() if not rule.has_wildcards()]
+    files = [file for rule in plain for file in (*rule.output, *rule.input) if isinstance(file, str)]
+    near = nearest(target, [*rules, *dict.fromkeys(map(str, files))], cutoff=0.8)
     return f"did you mean {near!r}?" if near else "`snakemake --summary` lists the files of the target all"
 
 
