@@ -1,6 +1,7 @@
 """A user error ends in one clear line and a non-zero exit, and keeps earlier results."""
 
 import gzip
+from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
@@ -39,6 +40,26 @@ def test_a_wrong_value_on_the_command_line(workflow):
 def test_a_report_without_a_run(workflow):
     output = failure(workflow, "--report", "report.zip")
     line_with(output, "error: results/summary.csv does not exist; run the workflow with this configuration")
+
+
+def test_a_base_that_is_no_bundle_is_refused_before_any_job(workflow):
+    workflow.configure({**TINY, "report": {"maps": [], "base": "tiny.gr"}})
+    line_with(failure(workflow), "report.base: 'tiny.gr' is not a bundle")
+    assert not workflow.path("results").exists()
+
+
+@pytest.mark.parametrize("name", ["results", "logs"])
+@pytest.mark.parametrize("make", [Path.touch, lambda path: path.symlink_to("nothing")], ids=["file", "link"])
+def test_a_file_in_the_place_of_a_folder_is_one_line(workflow, name, make):
+    make(workflow.path(name))
+    output = failure(workflow)
+    assert output.splitlines()[-1] == f"error: {name}: not a folder; move it away, then run again"
+
+
+def test_a_folder_in_the_place_of_the_summary_is_one_line(workflow):
+    workflow.path("results/summary.csv").mkdir(parents=True)
+    last = failure(workflow).splitlines()[-1]
+    assert last == "error: results/summary.csv: a folder, not a file; move it away, then run again"
 
 
 @pytest.mark.skipif(cuda.missing() != cuda.NO_DRIVER, reason="there is an NVIDIA driver")

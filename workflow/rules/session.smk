@@ -14,15 +14,16 @@ wildcard_constraints:
     problem="|".join(problem_names()),
 
 
-def refuse_unknown_targets():
+def check_start():
     try:
+        session.check_places()
         session.check_targets(workflow)
     except UserError as error:
         sys.exit(f"error: {error}")
 
 
 if IS_FIRST and workflow.is_main_process and not IS_MODULE:
-    check = screen.AtStart(refuse_unknown_targets)
+    check = screen.AtStart(check_start)
     logging.getLogger("snakemake.logging").addHandler(check)
 
 if IS_FIRST and workflow.is_main_process and not workflow.output_settings.dryrun:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import os
+import zipfile
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -289,6 +290,8 @@ class Plan:
         base = self.config.report.base
         if base and not os.path.exists(base):  # noqa: PTH110 (never raises)
             raise UserError(f"{self.origin}: report.base: {quoted(base)} is neither a bundle nor a folder")
+        if base and os.path.isfile(base) and not zipfile.is_zipfile(base):  # noqa: PTH113 (never raises)
+            raise UserError(f"{self.origin}: report.base: {quoted(base)} is not a bundle")
 
     def _check_file(self, key: str, path: str) -> None:
         if not os.path.isfile(path):  # noqa: PTH113 (never raises)

@@ -95,6 +95,16 @@ def check_device(workflow: Any, origin: str) -> None:
     cuda.require(origin, cupy=not workflow.deployment_settings.deployment_method)
 
 
+def check_places() -> None:
+    """Raise UserError if a file has the place of a folder of the workflow, or a folder that of a file."""
+    for folder in (Path("results"), ERRORS.parent):
+        if os.path.lexists(folder) and not folder.is_dir():
+            raise UserError(f"{folder}: not a folder; move it away, then run again")
+    for file in (*SUMMARIES, ERRORS, PREVENTED):
+        if file.is_dir():
+            raise UserError(f"{file}: a folder, not a file; move it away, then run again")
+
+
 def check_targets(workflow: Any) -> None:
     """Raise UserError if the command line names neither a rule nor a file that one makes."""
     if workflow.storage_settings.default_storage_provider:
