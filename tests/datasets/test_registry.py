@@ -406,6 +406,11 @@ def test_an_unexpected_file_is_refused(small_file):
         build_graph("mine", dataset, files=[small_file.with_name("gone.gr")])
 
 
+def test_a_path_that_is_a_url_names_the_right_key():
+    message = refusal({**SMALL, "path": "https://x.org/a.gr"})
+    assert message.endswith("is invalid: should be a file on this machine; write `url` for a download")
+
+
 def test_a_path_may_begin_with_the_home_folder(monkeypatch):
     monkeypatch.setenv("HOME", "/home/me")
     assert Dataset(**{**SMALL, "path": "~/small.gr"}).paths == {"path": "/home/me/small.gr"}

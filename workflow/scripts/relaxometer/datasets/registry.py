@@ -96,6 +96,8 @@ class DataFile(Section):
     def _is_a_path(cls, path: str | None) -> str | None:
         if path and set(path) & set("{}"):
             raise ValueError("should have no braces, which Snakemake reads as wildcards; rename the file")
+        if path and re.match("https?://", path):
+            raise ValueError("should be a file on this machine; write `url` for a download")
         if path and not path.isprintable():
             raise ValueError("should have no control characters; rename the file")
         return os.path.expanduser(path) if path else path  # noqa: PTH111 (never raises)
