@@ -290,11 +290,24 @@ class TestPareto:
         assert pareto.legend_columns(["one"]) == 1
 
     def test_panels_of_near_equal_preparation_share_one_axis(self):
-        like = [searches("a", spread(2), prepare_ms=0.22, graph=graph) for graph in ("town", "village")]
+        like = [
+            searches(variant, spread(2), prepare_ms=0.22, graph=graph)
+            for graph in ("town", "village")
+            for variant in "ab"
+        ]
         figure = pareto.preparation_against_search(pd.concat(like), "sssp")
         first, second = (one for one in figure.axes if one.get_title(loc="left"))
         assert first.get_xlim() == second.get_xlim()
         assert first.get_xlim()[1] >= pareto.MIN_SPAN * first.get_xlim()[0]
+
+    def test_a_graph_with_a_single_finisher_does_not_count(self):
+        alone = searches("quick", spread(9), prepare_ms=0.01, graph="village")
+        nothing = pareto.preparation_against_search(alone, "sssp")
+        assert "On no graph did two programs" in nothing.texts[1].get_text()
+        both = [searches("quick", spread(9), prepare_ms=0.01), searches("slow", spread(12), prepare_ms=0.01)]
+        figure = pareto.preparation_against_search(pd.concat([alone, *both]), "sssp")
+        assert "On the front: quick on 1 of 1" in figure.texts[1].get_text()
+        assert [axes.get_title(loc="left") for axes in figure.axes if axes.axison] == ["town"]
 
     def test_the_figure_names_the_front(self):
         table = pd.concat(

@@ -610,6 +610,7 @@ class TestPreparation:
         # sorted: 1000 ms owed at 40 ms a search.
         shown = {"sorted": "25", "plain": "1", "slow": preparation.NEVER, "emulated": "", "dijkstra-cpu": ""}
         assert table[column].to_dict() == shown
+        assert table.index[-1] == "emulated", "although its time is the least"
         without = preparation.payoff_table(timings[timings["variant"] != "dijkstra-cpu"])
         assert set(without[column]) == {""}
 

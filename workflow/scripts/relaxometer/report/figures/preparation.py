@@ -38,9 +38,9 @@ def payoff_table(timings: pd.DataFrame, problem: str = "sssp") -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Text, ordered by graph and by preparation plus one search. The last two columns compare with the
-        variant that is the fastest for a single search, and with `CPU_BASELINE` if it was run; emulated times
-        are not compared.
+        Text, ordered by graph and by preparation plus one search, emulated times last. The last two columns
+        compare with the variant that is the fastest for a single search, and with `CPU_BASELINE` if it was
+        run; emulated times are not compared.
     """
     times = source_times(timings[timings["problem"] == problem])
     lines = times.groupby([*KEY, "class", "rival"], sort=False)["time_ms"].median().reset_index()
@@ -54,7 +54,8 @@ def payoff_table(timings: pd.DataFrame, problem: str = "sssp") -> pd.DataFrame:
         first_ms=lines["prepare_ms"] + lines["time_ms"],
     )
     tables = [
-        _of_graph(of_graph.sort_values("first_ms")) for _, of_graph in lines.groupby("graph", sort=False)
+        _of_graph(of_graph.sort_values(["emulated", "first_ms"]))
+        for _, of_graph in lines.groupby("graph", sort=False)
     ]
     return pd.concat(tables) if tables else pd.DataFrame(columns=list(COLUMNS))
 
