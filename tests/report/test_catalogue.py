@@ -69,6 +69,17 @@ def test_four_variants_that_differ_in_values_are_a_curve(thresholds, swept):
     assert "adaptive" in exhibits()["mean-times"].params(asked, "")["variants"]
 
 
+@pytest.mark.parametrize(("count", "shown"), [(6, True), (targets.MAX_SHOWN + 1, False)])
+def test_a_curve_that_no_paper_draws_is_shown_with_the_others_unless_it_is_long(count, shown):
+    deltas = [1 + step / 8 for step in range(count)]
+    for variants, papers_of in (
+        ({"near-far": {"delta": deltas}}, ["adaptive"]),
+        ({"adaptive": {"to_all_us": deltas}}, []),
+    ):
+        asked = plan(sssp={"graphs": ["usa-ny"], "variants": variants}, report={"papers": papers_of})
+        assert len(targets.swept(asked)) == (0 if shown else count)
+
+
 def test_results_in_the_format_of_graph500_are_of_its_graphs_only():
     bfs = {"graphs": ["kanto-highways", "kron-g500-s10"], "variants": {"top-down": {}, "hybrid": {}}}
     assert graph500_results(plan(bfs=bfs)) == []

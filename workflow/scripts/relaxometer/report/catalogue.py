@@ -178,6 +178,8 @@ class Exhibit:
     per_graph : bool
     params : callable, optional
         Returns further arguments for a plan and a graph; the job is repeated when they change.
+    points : callable, optional
+        Returns the variants that the exhibit draws as points of a curve, so that others leave them out.
     """
 
     name: str
@@ -187,6 +189,7 @@ class Exhibit:
     wanted: Callable[[Plan], Any] = lambda _: True
     per_graph: bool = False
     params: Callable[[Plan, str], dict[str, Any]] = lambda *_: {}
+    points: Callable[[Plan], Sequence[str]] = lambda _: ()
 
     @property
     def module(self) -> str:
@@ -278,15 +281,19 @@ def exhibits() -> dict[str, Exhibit]:
 
 def targets(plan: Plan) -> list[str]:
     """Return the figures and tables that a plan wants: those of its papers and those of no paper."""
+    return [path for one in exhibits_of(plan) for path in one.targets(plan)]
+
+
+def exhibits_of(plan: Plan) -> list[Exhibit]:
+    """Return the records of a plan's papers and those of no paper."""
     chosen = {"common", *plan.config.report.papers}
-    return [path for one in exhibits().values() if one.paper in chosen for path in one.targets(plan)]
+    return [one for one in exhibits().values() if one.paper in chosen]
 
 
 def chapters(plan: Plan) -> dict[str, str]:
     """Return the chapters of a plan's report by their names, numbered without gaps: "SSSP" is "2. SSSP"."""
     problems = dict.fromkeys(run.problem for run in plan.runs.values())
-    chosen = {"common", *plan.config.report.papers}
-    wanted = [one for one in exhibits().values() if one.paper in chosen and one.targets(plan)]
+    wanted = [one for one in exhibits_of(plan) if one.targets(plan)]
     drawn = {view.category for one in wanted for view in one.views if view.category}
     present = drawn | {SUMMARY, PROVENANCE} | ({VARIANTS} if plan.runs else set())
     present |= {GRAPHS} if plan.graphs or plan.batches else set()

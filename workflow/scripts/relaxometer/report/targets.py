@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 CURVE = 4
 """At least this many variants that differ only in the values of their parameters form a curve."""
 
+MAX_SHOWN = 20
+"""Maximum number of a curve's variants in tables and figures that compare variants."""
+
 
 def runs_of(plan: Plan, problem: str, graph: str) -> list[Run]:
     """Return the runs of a problem on a graph or a batch."""
@@ -25,13 +28,20 @@ def graphs_of(plan: Plan, problem: str) -> list[str]:
 
 
 def is_swept(plan: Plan, run: Run) -> bool:
-    """Whether a run is a point of a curve; such runs appear in no other figure."""
+    """Whether a run is a point of a curve."""
     return bool(run.parameters) and _curves(plan)[_curve(run)] >= CURVE
 
 
 def swept(plan: Plan) -> list[str]:
-    """Return the variants that are points of a curve on some graph, sorted."""
-    return sorted({run.variant for run in plan.runs.values() if is_swept(plan, run)})
+    """Return the variants that tables and figures leave out, sorted.
+
+    They are points of a curve that a paper of the plan draws, or of one with more than `MAX_SHOWN` variants.
+    """
+    from relaxometer.report.catalogue import exhibits_of  # which imports the modules that import this one
+
+    drawn = {variant for exhibit in exhibits_of(plan) for variant in exhibit.points(plan)}
+    crowded = (run for run in plan.runs.values() if run.parameters and _curves(plan)[_curve(run)] > MAX_SHOWN)
+    return sorted(drawn | {run.variant for run in crowded})
 
 
 def names(runs: list[Run]) -> list[str]:

@@ -12,6 +12,7 @@ from textwrap import shorten, wrap
 
 import pandas as pd
 
+from relaxometer.core.words import counted
 from relaxometer.results.rows import PROVEN
 
 COLUMNS = 100
@@ -19,6 +20,9 @@ COLUMNS = 100
 
 REAL, EMULATED = (Path("results/tables/common", f"{name}.csv") for name in ("ranking", "ranking-emulated"))
 """The tables of the landing page."""
+
+SUMMARY = Path("results/summary.csv")
+"""The table with every variant."""
 
 LEFT = ("Rank", "Variant", "Class")
 """Columns under the name of the race."""
@@ -171,7 +175,20 @@ def show(overlays: Sequence[Path] = (), snakefile: Path | None = None) -> None:
     snakefile : Path, optional
         That of the run.
     """
-    tables = (pd.read_csv(path, dtype=str, keep_default_na=False) for path in (REAL, EMULATED))
-    print(race(*tables))
-    command = report_command(overlays, snakefile)
-    print(f"Equal ranks: not told apart. Summary: results/summary.csv. Report: {command}")
+    real, emulated = (pd.read_csv(path, dtype=str, keep_default_na=False) for path in (REAL, EMULATED))
+    print(race(real, emulated))
+    hidden = left_out(pd.read_csv(SUMMARY, dtype=str), pd.concat([real, emulated]))
+    for line in _wrapped(hidden):
+        print(line)
+    ranked = real[real["Rank"] != ""]
+    equal = "Equal ranks: not told apart. " if ranked.duplicated([*RACE, "Rank"]).any() else ""
+    print(f"{equal}Summary: {SUMMARY}. Report: {report_command(overlays, snakefile)}")
+
+
+def left_out(summary: pd.DataFrame, shown: pd.DataFrame) -> str:
+    """Name the variants of the summary that the tables leave out; empty if there are none."""
+    known = set(shown["Variant"].str.removesuffix(" (rival)"))
+    names = [name for name in summary["variant"].drop_duplicates() if name not in known]
+    if not names:
+        return ""
+    return f"not listed: {counted(len(names), 'variant')} of sweeps, {names[0]} to {names[-1]}; see {SUMMARY}"

@@ -18,7 +18,7 @@ from relaxometer.problems.variants import solver_modules
 from relaxometer.report.figures.names import label
 from relaxometer.report.figures.summary import rounded, whole
 from relaxometer.report.pages import data_table, page, table, table_script
-from relaxometer.report.targets import folder, swept
+from relaxometer.report.targets import folder, is_swept
 from relaxometer.results.claims import number_text
 from relaxometer.results.races import relative_times
 from relaxometer.results.samples import EMULATED
@@ -38,7 +38,7 @@ UNFINISHED = "It did not finish on any graph in real time with every answer prov
 
 
 def programs(plan: Plan) -> list[dict[str, Any]]:
-    """Return what the page of each variant and rival needs of the plan, without points of sweeps.
+    """Return what the page of each variant and rival needs of the plan, without points of curves.
 
     Returns
     -------
@@ -46,7 +46,7 @@ def programs(plan: Plan) -> list[dict[str, Any]]:
         With the keys ``problem, variant, parameters`` (as configured), ``folders`` (of its runs) and
         ``about``: of a rival the lines of its definition, of a variant the ``file`` of its module.
     """
-    hidden = set(swept(plan))
+    hidden = {run.variant for run in plan.runs.values() if is_swept(plan, run)}
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for run in plan.runs.values():
         if run.variant in hidden:

@@ -429,5 +429,6 @@ EXHIBITS = (
             "variants": _variants(plan),
             "swept": names(threshold_runs(plan, graph)),
         },
+        points=lambda plan: names([run for graph in plan.graphs for run in threshold_runs(plan, graph)]),
     ),
 )

@@ -425,6 +425,7 @@ EXHIBITS = (
         wanted=lambda plan: [graph for graph in _graphs(plan) if block_runs(plan, graph)],
         per_graph=True,
         params=lambda plan, graph: {"swept": names(block_runs(plan, graph))},
+        points=lambda plan: names([run for graph in _graphs(plan) for run in block_runs(plan, graph)]),
     ),
     Exhibit(
         "edge-bf-tables",

@@ -407,5 +407,11 @@ EXHIBITS = (
         wanted=lambda plan: [graph for graph in _graphs(plan) if sweeps_of(plan, graph)],
         per_graph=True,
         params=lambda plan, graph: {"swept": sweeps_of(plan, graph)},
+        points=lambda plan: [
+            variant
+            for graph in _graphs(plan)
+            for variants in sweeps_of(plan, graph).values()
+            for variant in variants
+        ],
     ),
 )

@@ -29,7 +29,7 @@ from relaxometer.report.figures.style import (
 )
 from relaxometer.report.figures.summary import CLOCKS, rounded
 from relaxometer.report.figures.work import relaxations
-from relaxometer.report.targets import graphs_of, names, runs_of, swept
+from relaxometer.report.targets import graphs_of, is_swept, names, runs_of, swept
 from relaxometer.results.cost import arcs_bytes, weight_types
 from relaxometer.results.rows import KEY
 from relaxometer.results.samples import (
@@ -366,6 +366,9 @@ EXHIBITS = (
         wanted=lambda plan: [graph for graph in plan.graphs if len(width_runs(plan, graph)) > 1],
         per_graph=True,
         params=lambda plan, graph: {"variants": names(width_runs(plan, graph))},
+        points=lambda plan: names(
+            [run for graph in plan.graphs for run in width_runs(plan, graph) if is_swept(plan, run)]
+        ),
     ),
     Exhibit(
         "survey-bandwidth",
