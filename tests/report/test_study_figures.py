@@ -304,6 +304,18 @@ class TestVerdict:
         (head,) = verdict(summary).splitlines()
         assert head.endswith("every answer proven correct; without an answer to prove: sssp silent on town")
 
+    def test_what_a_broken_rule_demands_is_said_once(self, tmp_path):
+        summary = tmp_path / "summary.csv"
+        broken = "rule tree_levels broken 3 times, first at vertex 7; rule spanning broken once, first at 1"
+        rows = [f'bfs,{graph},mine,invalid,"{broken}"' for graph in ("town", "city")]
+        summary.write_text("\n".join(["problem,graph,variant,status,reason", *rows, ""]), encoding="utf-8")
+        head, _, _, *notes = verdict(summary).splitlines()
+        assert head.startswith("error: 2 of 2")
+        assert notes == [
+            "note: rule tree_levels of bfs: a vertex is exactly one level below its predecessor",
+            "note: rule spanning of bfs: no arc leads from a reached vertex to an unreached one",
+        ]
+
     def test_the_first_line_says_how_far_the_speed_changed(self, tmp_path):
         summary, known = tmp_path / "summary.csv", tmp_path / "context.json"
         summary.write_text("problem,graph,variant,status,reason\nsssp,town,tiled,ok,\n", encoding="utf-8")

@@ -59,6 +59,7 @@ def test_each_race_is_a_ranked_table_and_failures_follow():
         "  hasty: invalid in SSSP on town: rule left_out broken",
         "  cugraph (rival): absent in SSSP on town: it needs an NVIDIA GPU",
         "  phast, tiled: skipped in SSSP on town: too many arcs",
+        "  results/verdict.txt says what these rules demand",
     ]
 
 

@@ -13,8 +13,10 @@ from relaxometer.core.scripting import job
 with job(snakemake):
     if summary := snakemake.input.get("summary"):
         from relaxometer.measure.studies import STUDIES
+        from relaxometer.problems.problem import add_folders
         from relaxometer.results.verdict import verdict  # loads pandas
 
+        add_folders(snakemake.config.get("kernels", []))
         contexts = [Path(file) for file in snakemake.input.contexts]
         studies = {name: [Path(file) for file in snakemake.input.get(name, ())] for name in STUDIES}
         made = {name: files for name, files in studies.items() if files}
@@ -24,6 +26,6 @@ with job(snakemake):
         head, *lines = Path(snakemake.input[0]).read_text(encoding="utf-8").splitlines()
         print("\n".join(lines), file=sys.stderr)
         if head.startswith("error:"):
-            count = sum(not line.startswith("warning:") for line in lines)
+            count = sum(not line.startswith(("note:", "warning:")) for line in lines)
             what = "1 measurement that is" if count == 1 else f"{count} measurements that are"
             raise UserError(f"{snakemake.input[0]} names {what} not ok")

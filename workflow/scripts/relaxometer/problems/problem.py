@@ -47,8 +47,8 @@ class Problem:
     ----------
     columns : mapping of str to dtype
         Columns of an answer, one row per vertex; with `queries`, a query set says how many. See `columns_on`.
-    rules : tuple of str
-        The rules of a certificate.
+    rules : mapping of str to str, or tuple of str
+        The rules of a certificate, each with what it demands, which the verdict repeats if it is broken.
     certifier : callable
         Makes the certifier of a resident graph or batch. Its ``check(source, **columns)`` returns a
         :class:`relaxometer.problems.certificate.Certificate`; `source` is None if a search has none, and with
@@ -75,7 +75,7 @@ class Problem:
     """
 
     columns: Mapping[str, type[np.generic]]
-    rules: tuple[str, ...]
+    rules: Mapping[str, str] | tuple[str, ...]
     certifier: Callable[[Any], Any]
     has_source: bool = True
     queries: QueryFormat | None = None

@@ -24,6 +24,8 @@ REAL, EMULATED = (Path("results/tables/common", f"{name}.csv") for name in ("ran
 SUMMARY = Path("results/summary.csv")
 """The table with every variant."""
 
+VERDICT = Path("results/verdict.txt")
+
 LEFT = ("Rank", "Variant", "Class")
 """Columns under the name of the race."""
 
@@ -130,6 +132,8 @@ def _failures(rows: pd.DataFrame) -> Iterator[str]:
         where = "" if len(places) == len(every) else f" in {', '.join(places)}"
         why = f": {shorten(reason, MAX_REASON, placeholder=' …')}" if reason else ""
         yield from _wrapped(f"{', '.join(names)}: {status}{where}{why}")
+    if rows.loc[rows["Status"] == "invalid", "Reason"].str.contains(r"\brule \w").any():
+        yield from _wrapped(f"{VERDICT} says what these rules demand")
 
 
 def _wrapped(text: str) -> list[str]:

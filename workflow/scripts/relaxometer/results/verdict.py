@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+
+import pandas as pd
 
 from relaxometer.core.files import read_frame
 from relaxometer.core.words import counted
 from relaxometer.measure.studies import STUDIES
+from relaxometer.problems.problem import load_problem
 from relaxometer.results.contexts import (
     MAX_DRIFT,
     cost_warnings,
@@ -35,8 +39,8 @@ def verdict(
 ) -> str:
     """Return the verdict on a whole run: one line, then a line for each measurement that is not ok.
 
-    Lines that begin with "warning:" follow, of races during which the machine's speed changed, of leaks and
-    of clocks that were held back. The first line begins with "error:" if an answer is wrong or is missing
+    Lines that begin with "note:" follow, which say what the broken rules demand, then lines that begin with
+    "warning:", of races during which the machine's speed changed, of leaks and of clocks that were held back. The first line begins with "error:" if an answer is wrong or is missing
     because of an error. Otherwise it also names the runs that gave no answer to prove, and says how far the
     machine's speed changed if that was far.
 
@@ -77,7 +81,18 @@ def verdict(
             head += f"; {said}: {_listed(those)}" if those else ""
         drift = largest_drift(known)
         head += f"; the machine's speed changed by up to {drift:.0%}" if drift > MAX_DRIFT else ""
-    return "\n".join([head, *lines, *drift_warnings(known), *cost_warnings(known), ""])
+    warnings = [*drift_warnings(known), *cost_warnings(known)]
+    return "\n".join([head, *lines, *_broken_rules(table), *warnings, ""])
+
+
+def _broken_rules(table: pd.DataFrame) -> Iterator[str]:
+    """Yield what each rule demands that an answer of the summary broke, if its problem says so."""
+    for problem, rows in table[table["status"] == "invalid"].groupby("problem", sort=False):
+        rules = load_problem(str(problem)).rules
+        broken = set(re.findall(r"\brule (\w+) broken\b", " ".join(rows["reason"])))
+        for rule, demand in rules.items() if isinstance(rules, Mapping) else ():
+            if rule in broken:
+                yield f"note: rule {rule} of {problem}: {demand}"
 
 
 def _of_study(name: str, paths: Sequence[Path]) -> list[Outcome]:

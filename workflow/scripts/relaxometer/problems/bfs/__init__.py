@@ -25,7 +25,7 @@ def _complete(graph: Graph, source: int, columns: Mapping[str, Any]) -> dict[str
 
 
 PROBLEM = Problem(
-    {"level": np.uint32, "predecessor": np.uint32}, tuple(RULES), BfsCertifier, complete=_complete
+    {"level": np.uint32, "predecessor": np.uint32}, RULES, BfsCertifier, complete=_complete
 )
 
 

@@ -22,7 +22,7 @@ NO_DOMINATOR = np.uint32(2**32 - 1)
 """Immediate dominator of an unreached vertex; the root is its own."""
 
 PROBLEM = Problem(
-    {"idom": np.uint32}, tuple(RULES), DominatorsCertifier, takes_batches=True, proof_reads_arcs=False
+    {"idom": np.uint32}, RULES, DominatorsCertifier, takes_batches=True, proof_reads_arcs=False
 )
 
 

@@ -36,7 +36,7 @@ def _as_table(columns: Mapping[str, Any]) -> pa.Table:
 
 PROBLEM = Problem(
     {"distance": np.uint32, "size": np.uint32, "path": np.uint32},
-    tuple(RULES),
+    RULES,
     RoutesCertifier,
     lengths=("distance",),
     proof_reads_arcs=False,

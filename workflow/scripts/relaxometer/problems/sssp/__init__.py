@@ -26,7 +26,7 @@ def _complete(graph: Graph, source: int, columns: Mapping[str, Any]) -> dict[str
 
 PROBLEM = Problem(
     {"distance": np.uint32, "predecessor": np.uint32},
-    tuple(RULES),
+    RULES,
     SsspCertifier,
     lengths=("distance",),
     complete=_complete,
