@@ -55,3 +55,17 @@ def test_pip_installs_where_uv_fails(tmp_path, monkeypatch):
     module._install_packages(tmp_path / "python", tmp_path / "lock")
     assert [command[2] for command in commands] == ["uv", "pip"]
     assert all("--require-hashes" in command for command in commands)
+
+
+def test_the_reason_has_the_line_that_pip_announces():
+    said = [
+        "ERROR: all requirements must have pinned versions. These do not:",
+        "    numpy (from lock)",
+        "end",
+    ]
+    assert (
+        module._last_error(said)
+        == "all requirements must have pinned versions. These do not: numpy (from lock)"
+    )
+    assert module._last_error(["ERROR: first", "ERROR: no such version", "  hint"]) == "no such version"
+    assert module._last_error(["Traceback"]) == "no reason given"

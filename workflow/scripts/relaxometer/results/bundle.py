@@ -245,7 +245,7 @@ class _Packer:
         if load_problem(run.problem).queries:
             return "a bundle holds no query sets"
         if not first or first[0]["status"] not in PROVEN:
-            return "no proven answer"
+            return f"no proven answer: {first[0]['status'] if first else 'no searches'}"
         if not (folder / "answer.parquet").is_file():
             return "its file was not kept"
         return "" if len(read_table(folder / "answer.parquet")) else "no proven answer"

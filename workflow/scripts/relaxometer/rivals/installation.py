@@ -10,7 +10,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -212,8 +212,16 @@ def _run(command: list[str]) -> None:
     )
     if done.returncode != 0:
         print(done.stderr.strip(), file=sys.stderr)
-        lines = [line for line in done.stderr.splitlines() if line.startswith("ERROR")] or ["no reason given"]
-        raise Absent(f"its packages cannot be installed: {lines[-1].removeprefix('ERROR: ')}")
+        raise Absent(f"its packages cannot be installed: {_last_error(done.stderr.splitlines())}")
+
+
+def _last_error(lines: Sequence[str]) -> str:
+    """Return pip's last error, with the line below it if that is what it announces."""
+    for place, line in reversed([*enumerate(lines)]):
+        if line.startswith("ERROR"):
+            below = lines[place + 1 : place + 2] if line.rstrip().endswith(":") else []
+            return " ".join([line.removeprefix("ERROR: ").strip(), *(one.strip() for one in below)])
+    return "no reason given"
 
 
 def _compiled(rival: Rival) -> Path:
