@@ -67,5 +67,5 @@ class ResidentGraph:
 
     @property
     def csr(self) -> tuple[np.uint32, Any, Any, Any]:
-        """The first arguments of most kernels: n, Va, Ea, Wa."""
+        """The first arguments of most kernels: `n_vertices`, `offsets`, `targets`, `weights`."""
         return np.uint32(self.n_vertices), self.offsets, self.targets, self.weights

@@ -21,12 +21,13 @@
 // _prepare.cu marks isolated vertices as visited.
 //
 // Bytes moved with n vertices: the start writes 8 n and copies n / 8; the scan reads n / 8 and 4 n of packed
-// neighbours and writes 8 per vertex found; a row of a list costs 20, and 32 per 8 neighbours; a top-down
+// neighbours and writes 8 per vertex found; a listed vertex costs 20, and 32 per 8 neighbours; a top-down
 // level costs 20 per vertex and 4 per arc. The bitmaps, n / 8 each, stay in the L2 cache. At Graph500 scale
 // 24 (n = 16.8 million, of which 8.9 million have arcs) the start moves 135 MB and the scan 140 MB.
 //
 // Deviations from the paper:
-//   - |E| is the number of arcs, as m_f is a sum of degrees; the paper does not say which it counts.
+//   - |E| is the number of arcs, since it is compared with m_f, the arcs out of the frontier; the paper does
+//     not say which it counts.
 //   - its search of rows by degree (figures 4 and 6, see bottom_up.cu) serves the lists only.
 //   - nothing is partitioned: one GPU holds the graph.
 
@@ -44,7 +45,8 @@ const u32 COUNTS = 5;
 static_assert(COUNTS == CONVERTED + 1, "one word for each count");
 
 // Bitmaps have `n_words`, a multiple of GROUP_WORDS. Bottom-up begins when the arcs of the frontier are more
-// than `many_arcs`, and ends when its vertices are fewer than `few_vertices`.
+// than `many_arcs`, and ends when its vertices are fewer than `few_vertices`;
+// see _switching.py.
 struct Search {
     u32 n;
     u32 n_words;

@@ -10,6 +10,7 @@
 //   - A phase with fewer than `target` near vertices takes the next slots along. On a road map a phase costs
 //     the latency of its memory accesses, whether it expands ten vertices or a few hundred, so this saves the
 //     many small phases at the end of each bucket.
+//   - Where too many vertices are near, near_far.cu lowers the threshold again. The paper only raises it.
 //   - Nothing is deduplicated. An entry holds the distance at which its vertex was queued; it is stale, and
 //     dropped, if the vertex has come nearer since.
 //   - An entry carries the predecessor, which is stored when the entry is expanded. An atomic minimum that
@@ -69,7 +70,7 @@ const u32 NO_EPOCH = 0xffffffffu;  // the slots are out of use
 
 struct Position {
     u32 phase;   // phases done
-    u32 last;    // near bucket
+    u32 last;    // of the near buckets
     u32 epoch;   // of 32 buckets
     u32 beyond;  // 0 or 1: the pile beyond in use
 };

@@ -1,4 +1,5 @@
-// SSSP by near and far piles in one launch, at the width that the frontier needs; see _piles.cuh.
+// Near-far SSSP (Davidson et al., IPDPS 2014) in one launch: by one block while few vertices are near, by all
+// blocks while many are. _piles.cuh has the algorithm and lists the deviations from the paper.
 //
 // All blocks stay resident for the whole search. While few vertices are near, the first block continues by
 // itself: its near entries are in shared memory, and its barrier costs a fraction of the grid's. When more
@@ -17,7 +18,7 @@
 
 namespace cg = cooperative_groups;
 
-// Numbers of entries at which the search changes its width; see near_far.py.
+// Numbers of entries at which the search changes its width, one block or all; near_far.py explains them.
 struct Widths {
     u32 block_target;
     u32 grid_target;

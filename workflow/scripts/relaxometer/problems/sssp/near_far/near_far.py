@@ -1,4 +1,4 @@
-"""SSSP by near and far piles in one launch, at the width that the frontier needs."""
+"""Near-far SSSP in one launch: by one block while few vertices are near, by all blocks while many are."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Parameters(variants.Parameters):
 
 
 class Solver:
-    """SSSP by near and far piles in one cooperative launch, without the host.
+    """Expands a near pile and keeps a far one until both are empty, without the host.
 
     References
     ----------
