@@ -101,9 +101,9 @@ def arc_weights(weights: npt.NDArray[Any], graph: dict[str, Any]) -> Figure:
     at = _weights_shown(weights)
     figure, axes = new_figure(3.6)
     axes.plot(at, share_at_or_under(weights, at), color=look("conventional").colour, drawstyle="steps-post")
-    _mark_at(axes, float(np.median(weights)), "median", height=0.1)
-    mean = mean_weight(weights)
-    _mark_at(axes, mean, "mean", height=0.25)
+    median, mean = float(np.median(weights)), mean_weight(weights)
+    _mark_at(axes, median, "median", height=0.1, left=median < mean)
+    _mark_at(axes, mean, "mean", height=0.25, left=mean < median)
     axes.set(ylim=(0, 1.01), xlabel=with_unit("Arc weight", weight_unit(graph)))
     if at[0] > 0:
         axes.set_xscale("log")
@@ -130,11 +130,12 @@ def _weights_shown(weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return np.geomspace(low, max(high, 10 * low), CURVE_POINTS)
 
 
-def _mark_at(axes: Axes, value: float, name: str, *, height: float) -> None:
-    """Draw a vertical line at a value, with its name at a height."""
+def _mark_at(axes: Axes, value: float, name: str, *, height: float, left: bool) -> None:
+    """Draw a vertical line at a value, with its name at a height; on the left if `left`."""
     axes.axvline(value, color=GREY, linewidth=0.9, linestyle=(0, (3, 2)))
     box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
-    annotate(axes, f"{name} {_rounded(value)}", (value, height), (4, 0), color=GREY, fontsize=8.5, bbox=box)
+    side: dict[str, Any] = {"ha": "right" if left else "left", "color": GREY, "fontsize": 8.5, "bbox": box}
+    annotate(axes, f"{name} {_rounded(value)}", (value, height), (-4 if left else 4, 0), **side)
 
 
 def _rounded(value: float) -> str:

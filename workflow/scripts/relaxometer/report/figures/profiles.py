@@ -145,13 +145,13 @@ def _dodge(axes: Axes, place: int, lines: int) -> Transform:
 
 
 def _finding(profiles: Mapping[str, pd.DataFrame]) -> str:
-    """Name who is the best on the most graphs of each problem."""
+    """Name who is the best most often, for each problem."""
     said = ["Real time only. Log scale; higher is better. Lines that coincide are drawn side by side"]
     for problem, rows in profiles.items():
         wins = rows[rows["ratio"] == 1].groupby("name", sort=False).size()
         best = " and ".join(wins.index[wins == wins.max()])
         share = f"{wins.max()} of {rows['graph'].nunique()}"
-        said.append(f"{label(problem)}: lowest median on most graphs: {best}, {share}")
+        said.append(f"{label(problem)}: lowest median most often: {best}, {share} graphs")
     if any(rows["rival"].any() for rows in profiles.values()):
         said[0] += ". Open markers: rivals, third-party programs"
     return "\n".join(said)
