@@ -215,7 +215,7 @@ __device__ void record(LevelRecord* entry, bool is_top_down, u64 found, u64 begi
 // The search, a cooperative launch on every rank. `log` is null, or has an entry for each level.
 extern "C" __global__ void __launch_bounds__(512, 2)
     hybrid_peers(const __grid_constant__ Search search, u32 source, u32 own_source, u32* level,
-                 u32* predecessor, u32* rounds, LevelRecord* log)
+                 u32* predecessor, u32* n_levels, LevelRecord* log)
 {
     cg::grid_group grid = cg::this_grid();
     const Peers& peers = search.peers;
@@ -259,7 +259,7 @@ extern "C" __global__ void __launch_bounds__(512, 2)
     }
     // No block reads the epoch after the barrier that began the search.
     if (is_first) {
-        *rounds = depth;
+        *n_levels = depth;
         store_relaxed(&peers.meetings->epoch, static_cast<u64>(epoch));
     }
 }

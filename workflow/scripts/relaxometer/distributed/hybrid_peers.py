@@ -132,9 +132,9 @@ class Solver:
         """Search; `log` is None or has an entry for each level."""
         block, xp = self._block, self._ranks.device.xp
         level, predecessor = (xp.empty(block.owned.size, dtype=np.uint32) for _ in range(2))
-        rounds = xp.empty(1, dtype=np.uint32)
+        n_levels = xp.empty(1, dtype=np.uint32)
         own = block.owned.local_of(source)
         own_source = np.uint32(own) if own >= 0 else UNREACHED
-        arguments = self._search, np.uint32(source), own_source, level, predecessor, rounds, log
+        arguments = self._search, np.uint32(source), own_source, level, predecessor, n_levels, log
         self._kernel(self._blocks, self._threads, arguments)
-        return Answer(level, predecessor, rounds)
+        return Answer(level, predecessor, n_levels)

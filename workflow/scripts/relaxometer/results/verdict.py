@@ -40,9 +40,10 @@ def verdict(
     """Return the verdict on a whole run: one line, then a line for each measurement that is not ok.
 
     Lines that begin with "note:" follow, which say what the broken rules demand, then lines that begin with
-    "warning:", of races during which the machine's speed changed, of leaks and of clocks that were held back. The first line begins with "error:" if an answer is wrong or is missing
-    because of an error. Otherwise it also names the runs that gave no answer to prove, and says how far the
-    machine's speed changed if that was far.
+    "warning:", of races during which the machine's speed changed, of leaks and of clocks that were held back.
+    The first line begins with "error:" if an answer is wrong or is missing because of an error. Otherwise it
+    also names the runs that gave no answer to prove, and says how far the machine's speed changed if that was
+    far.
 
     Parameters
     ----------

@@ -24,9 +24,7 @@ def _complete(graph: Graph, source: int, columns: Mapping[str, Any]) -> dict[str
     return {"predecessor": shortest_path_tree(graph, source, columns["level"], hops=True)}
 
 
-PROBLEM = Problem(
-    {"level": np.uint32, "predecessor": np.uint32}, RULES, BfsCertifier, complete=_complete
-)
+PROBLEM = Problem({"level": np.uint32, "predecessor": np.uint32}, RULES, BfsCertifier, complete=_complete)
 
 
 @dataclass(frozen=True)
@@ -40,19 +38,19 @@ class Answer:
     predecessor : array of shape (n_vertices,), uint32
         A vertex one level nearer with an arc to this one, not always the same one of several;
         `NO_PREDECESSOR` where no path leads.
-    rounds : int or device array of shape (1,), uint32
+    n_levels : int or device array of shape (1,), uint32
         Levels searched from, including the last, which finds nothing. An array is read only by `phases`, so a
         search need not wait for it.
     """
 
     level: Any
     predecessor: Any
-    rounds: Any
+    n_levels: Any
 
     @property
     def phases(self) -> int:
         """Levels searched from."""
-        return self.rounds if isinstance(self.rounds, int) else int(self.rounds[0])
+        return self.n_levels if isinstance(self.n_levels, int) else int(self.n_levels[0])
 
     @property
     def columns(self) -> dict[str, Any]:

@@ -76,9 +76,9 @@ class Levels:
 
 
 def answers_ahead(graph: ResidentGraph, launch: Launch) -> Ahead[dict[str, Any]]:
-    """Return the arrays for the answers of a kernel that takes `level`, `predecessor` and `rounds`."""
+    """Return the arrays for the answers of a kernel that takes `level`, `predecessor` and `n_levels`."""
     n, empty = graph.n_vertices, graph.device.xp.empty
-    sizes = {"level": n, "predecessor": n, "rounds": 1}
+    sizes = {"level": n, "predecessor": n, "n_levels": 1}
 
     def allocate() -> dict[str, Any]:
         return {name: empty(size, dtype=np.uint32) for name, size in sizes.items()}

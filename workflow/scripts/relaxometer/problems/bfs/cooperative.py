@@ -76,11 +76,11 @@ class Solver:
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the levels from `source`."""
-        rounds = self._search(source, LevelLog(self._graph.device, phases), None)
+        n_levels = self._search(source, LevelLog(self._graph.device, phases), None)
         xp, ours, theirs = self._graph.device.xp, self._device_side.answer, self._cpu_side.answer
         level, predecessor = (self._graph.device.asarray(column) for column in theirs)
         merged = xp.minimum(ours.level, level), xp.minimum(ours.predecessor, predecessor)
-        return Answer(*merged, rounds)
+        return Answer(*merged, n_levels)
 
     def _search(self, source: int, log: LevelLog, sums_ms: dict[str, list[float]] | None) -> int:
         """Search all levels and return their number; with `sums_ms`, run and time one side at a time."""

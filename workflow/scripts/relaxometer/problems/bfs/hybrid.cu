@@ -216,7 +216,7 @@ __device__ __forceinline__ void run_level(const cg::grid_group& grid, const Sear
 
 // The search. `log` is null, or has an entry for each level and one more.
 extern "C" __global__ void __launch_bounds__(512, 2)
-    hybrid(const __grid_constant__ Search search, u32 source, u32* level, u32* predecessor, u32* rounds,
+    hybrid(const __grid_constant__ Search search, u32 source, u32* level, u32* predecessor, u32* n_levels,
            LevelRecord* log)
 {
     cg::grid_group grid = cg::this_grid();
@@ -244,5 +244,5 @@ extern "C" __global__ void __launch_bounds__(512, 2)
         }
         ++state.depth;
     }
-    if (is_first) *rounds = state.depth;
+    if (is_first) *n_levels = state.depth;
 }

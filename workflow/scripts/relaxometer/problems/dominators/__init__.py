@@ -21,9 +21,7 @@ __all__ = ["NO_DOMINATOR", "PROBLEM", "Answer", "Solver"]
 NO_DOMINATOR = np.uint32(2**32 - 1)
 """Immediate dominator of an unreached vertex; the root is its own."""
 
-PROBLEM = Problem(
-    {"idom": np.uint32}, RULES, DominatorsCertifier, takes_batches=True, proof_reads_arcs=False
-)
+PROBLEM = Problem({"idom": np.uint32}, RULES, DominatorsCertifier, takes_batches=True, proof_reads_arcs=False)
 
 
 @dataclass(frozen=True)

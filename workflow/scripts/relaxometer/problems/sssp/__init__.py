@@ -48,7 +48,7 @@ class Answer:
         :func:`relaxometer.graphs.lengths.unreached` where no path leads.
     predecessor : array of shape (n_vertices,), uint32
         The vertex before on a shortest path; `NO_PREDECESSOR` where no path leads.
-    rounds : int, None or device array of shape (1,), uint32
+    n_phases : int, None or device array of shape (1,), uint32
         Phases of the search; None where the variant has none.
     overflow : bool or device array of shape (1,), uint32
         Whether the type does not hold some path's length, so that it was not followed. Arrays are read only
@@ -57,13 +57,17 @@ class Answer:
 
     distance: Any
     predecessor: Any
-    rounds: Any
+    n_phases: Any
     overflow: Any
 
     @property
     def phases(self) -> int | None:
         """Phases of the search; None where the variant has none."""
-        return self.rounds if self.rounds is None or isinstance(self.rounds, int) else int(self.rounds[0])
+        return (
+            self.n_phases
+            if self.n_phases is None or isinstance(self.n_phases, int)
+            else int(self.n_phases[0])
+        )
 
     @property
     def overflowed(self) -> bool:

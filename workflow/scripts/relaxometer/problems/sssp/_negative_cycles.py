@@ -117,7 +117,7 @@ class NegativeCycles:
         """Return the watch over a search; `reached` gives the mask of the vertices reached so far."""
         return Watch(self, reached)
 
-    def answer(self, cycle: npt.NDArray[np.int64], rounds: int | None) -> Answer:
+    def answer(self, cycle: npt.NDArray[np.int64], n_phases: int | None) -> Answer:
         """Return the answer that is a negative cycle; see :class:`relaxometer.problems.sssp.Answer`."""
         xp, n = self._graph.device.xp, self._graph.n_vertices
         lengths = self._graph.lengths
@@ -125,7 +125,7 @@ class NegativeCycles:
         predecessor = xp.full(n, NO_PREDECESSOR, dtype=np.uint32)
         distance[xp.asarray(cycle)] = ON_CYCLE
         predecessor[xp.asarray(cycle)] = xp.asarray(np.roll(cycle, -1).astype(np.uint32))
-        return Answer(distance, predecessor, rounds, False)
+        return Answer(distance, predecessor, n_phases, False)
 
 
 class Watch:
@@ -151,7 +151,7 @@ class Watch:
             self.cycle = self._cycles.find(reached)
         return self.cycle is not None
 
-    def verdict(self, finish: Callable[[], Answer], rounds: int | None) -> Answer:
+    def verdict(self, finish: Callable[[], Answer], n_phases: int | None) -> Answer:
         """Return the negative cycle, or what `finish` returns unless a negative cycle made it overflow."""
         if self.cycle is None:
             answer = finish()
@@ -160,7 +160,7 @@ class Watch:
             self.cycle = self._cycles.find(self._reached(), spreads=True)
             if self.cycle is None:
                 return answer
-        return self._cycles.answer(self.cycle, rounds)
+        return self._cycles.answer(self.cycle, n_phases)
 
 
 def _around(predecessor: npt.NDArray[np.uint32], start: int) -> npt.NDArray[np.int64]:

@@ -648,7 +648,7 @@ __device__ __forceinline__ void run_level(const cg::grid_group& grid, const Sear
 // The search. `log` is null, or has an entry for each level and one more.
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     hybrid_packed(const __grid_constant__ Search search, u32 source, u32* level, u32* predecessor,
-                  u32* rounds, LevelRecord* log)
+                  u32* n_levels, LevelRecord* log)
 {
     __shared__ u64 first_piece[THREADS];
     __shared__ u32 hubs[MAX_HUB_WORDS];
@@ -688,5 +688,5 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     if (!state.deferring && !state.written) state.first = state.snapshot;
     write_answer(search, state, answer, source, true, absent);
     clear(search, epoch);
-    if (is_first) *rounds = state.depth;
+    if (is_first) *n_levels = state.depth;
 }

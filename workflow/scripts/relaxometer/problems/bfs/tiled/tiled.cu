@@ -290,15 +290,15 @@ struct Search {
 // highest level + 1 that this thread has seen.
 __device__ u32 write_levels(const Tile& tile, const u32* order, u32 source, u32* level, u32* predecessor)
 {
-    u32 rounds = 0;
+    u32 n_levels = 0;
     for (u32 v = threadIdx.x; v < tile.size; v += blockDim.x) {
         u32 vertex = read_only(&order[tile.begin + v]);
         u32 own = tile.level[v];
         level[vertex] = own;
         predecessor[vertex] = vertex == source ? source : NO_PREDECESSOR;
-        if (own != UNREACHED) rounds = max(rounds, own + 1);
+        if (own != UNREACHED) n_levels = max(n_levels, own + 1);
     }
-    return rounds;
+    return n_levels;
 }
 
 // A vertex's predecessor is any tail of an arc to it whose level is one less.
@@ -328,10 +328,10 @@ __device__ void write_log(TileLog* log, const Search& search, u64 idle_ns, u64 s
     log->total_ns = total_ns;
 }
 
-// A cooperative launch with one block per tile. `rounds` gets the highest level + 1.
+// A cooperative launch with one block per tile. `n_levels` gets the highest level + 1.
 extern "C" __global__ void __launch_bounds__(1024, 1)
     tiled(const __grid_constant__ Graph graph, const __grid_constant__ Tiling tiling,
-          const __grid_constant__ State state, u32 source, u32* level, u32* predecessor, u32* rounds,
+          const __grid_constant__ State state, u32 source, u32* level, u32* predecessor, u32* n_levels,
           TileLog* logs)
 {
     extern __shared__ uint4 memory[];
@@ -340,13 +340,13 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     u64 start_ns = logs == nullptr ? 0 : nanoseconds();
     Search search(tiling, state, memory, shared);
     search.initialize(read_only(&tiling.place[source]));
-    if (thread_id() == 0) *rounds = 0;
+    if (thread_id() == 0) *n_levels = 0;
     grid.sync();
     u64 idle_ns = search.run(logs != nullptr);
     u64 end_ns = logs == nullptr ? 0 : nanoseconds();
     u32 highest = write_levels(search.tile, tiling.order, source, level, predecessor);
     highest = __reduce_max_sync(ALL_LANES, highest);
-    if (threadIdx.x % WARP == 0 && highest != 0) atomicMax(rounds, highest);
+    if (threadIdx.x % WARP == 0 && highest != 0) atomicMax(n_levels, highest);
     grid.sync();
     find_predecessors(graph, level, predecessor);
     if (logs == nullptr) return;

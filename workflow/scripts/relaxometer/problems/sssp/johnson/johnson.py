@@ -136,7 +136,7 @@ class Solver:
         if self._graph.device.item(overflow):
             self._drop_lost(words, answer.predecessor)
         distance = self._graph.lengths.distance(words)
-        return Answer(distance, answer.predecessor, answer.rounds, overflow)
+        return Answer(distance, answer.predecessor, answer.n_phases, overflow)
 
     def _drop_lost(self, words: Any, predecessor: Any) -> None:
         """Let vertices count as unreached where a length on the way to them does not fit."""

@@ -166,7 +166,7 @@ class Solver:
         count, full, overflowed = result >> 2, bool(result & 2), bool(result & 1)
         if phases is not None and not full:
             phases += logged_phases(device.asnumpy(log)[: count + 1], MODES)
-        return Answer(**tree, rounds=count, overflow=overflowed), full
+        return Answer(**tree, n_phases=count, overflow=overflowed), full
 
 
 def _widths(parameters: Parameters, n_vertices: int, *, sparse: bool) -> dict[str, int]:

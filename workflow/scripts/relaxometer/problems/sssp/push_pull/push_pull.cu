@@ -92,11 +92,11 @@ extern "C" __global__ void __launch_bounds__(512)
 // Writes the answer in the graph's own order. The log has an entry for the start.
 extern "C" __global__ void unpack(u32 n, u32 n_with_arcs, const u32* __restrict__ rank,
                                   const u64* __restrict__ best, const State* __restrict__ state, u32 source,
-                                  length_t* __restrict__ distance, u32* __restrict__ predecessor, u32* rounds,
-                                  u32* overflow)
+                                  length_t* __restrict__ distance, u32* __restrict__ predecessor,
+                                  u32* n_phases, u32* overflow)
 {
     if (thread_id() == 0) {
-        *rounds = state->logged - 1;
+        *n_phases = state->logged - 1;
         *overflow = state->overflow;
     }
     for (u32 v = thread_id(); v < n; v += thread_count()) {

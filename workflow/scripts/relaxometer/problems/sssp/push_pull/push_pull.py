@@ -82,7 +82,7 @@ class Solver:
         self._search = search.bind(blocks, block, start)
         labels = np.uint32(n), np.uint32(self._n), prepared.rank, self._best, self._state, source
         self._unpack = unpack.bind(blocks, block, (*labels, None, None, None, None))
-        self._arrays = trees_ahead(graph, self._unpack, "rounds", "overflow")
+        self._arrays = trees_ahead(graph, self._unpack, "n_phases", "overflow")
 
     def _members(self, prepared: Prepared) -> dict[str, Any]:
         """Return the members of the kernel's `Problem`."""
