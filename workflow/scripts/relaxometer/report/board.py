@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import pandas as pd
 
 from relaxometer.report.figures.names import CLASSES, label, shown_version
-from relaxometer.report.figures.summary import rounded
+from relaxometer.report.figures.summary import prepared, rounded
 from relaxometer.report.findings import markdown
 from relaxometer.report.pages import from_caption, table_page
 from relaxometer.results.contexts import MAX_DRIFT, drift_lines
@@ -58,6 +58,9 @@ LATEX = {
 }
 """Columns of the LaTeX table and how they are aligned."""
 
+OPTIONAL = ("Race", "Energy [mJ]", "Memory [MiB]")
+"""Columns that a board without any value in them does not have."""
+
 SPECIAL = {
     **{character: f"\\{character}" for character in "&%$#_{}"},
     "\\": r"\textbackslash{}",
@@ -98,7 +101,7 @@ def texts(board: pd.DataFrame) -> pd.DataFrame:
             "Program": names + rivals.map({True: " (rival)", False: ""}),
             "Median [ms]": _numbers(board["median_ms"]),
             "95% interval": intervals,
-            "Preparation [ms]": _numbers(board["prepare_ms"]),
+            "Preparation [ms]": pd.to_numeric(board["prepare_ms"]).map(prepared),
             "Cold [ms]": _numbers(board["cold_ms"]),
             "Energy [mJ]": _numbers(board["energy_j"], 1e3),
             "Memory [MiB]": _numbers(board["peak_bytes"], 2**-20),
@@ -126,7 +129,9 @@ def page(board: pd.DataFrame) -> str:
         bundles="one bundle" if bundles == 1 else f"{bundles} bundles",
         graphs="one graph" if graphs == 1 else f"{graphs} graphs",
     )
-    return table_page(TITLE, from_caption(note), texts(board), "board")
+    rows = texts(board)
+    empty = [name for name in OPTIONAL if not (rows[name] != "").any()]
+    return table_page(TITLE, from_caption(note), rows.drop(columns=empty), "board")
 
 
 def escaped(text: str) -> str:
@@ -141,9 +146,10 @@ def latex(board: pd.DataFrame) -> str:
 
 
 def _latex_lines(rows: pd.DataFrame) -> Iterator[str]:
-    yield f"\\begin{{tabular}}{{{''.join(LATEX.values())}}}"
+    shown = [name for name in LATEX if name not in OPTIONAL or (rows[name] != "").any()]
+    yield f"\\begin{{tabular}}{{{''.join(LATEX[name] for name in shown)}}}"
     yield "\\hline"
-    yield " & ".join(map(escaped, LATEX)) + r" \\"
+    yield " & ".join(map(escaped, shown)) + r" \\"
     yield "\\hline"
     before: tuple[str, ...] | None = None
     for row in rows.to_dict("records"):
@@ -151,8 +157,8 @@ def _latex_lines(rows: pd.DataFrame) -> Iterator[str]:
         if before and before != race:
             yield "\\hline"
         before = race
-        # A cell that begins with [ would be read as an option of the line break before it.
-        yield " & ".join("{}" + escaped(str(row[name])) for name in LATEX) + r" \\"
+        # A line that begins with [ would be read as an option of the line break before it.
+        yield "{}" + " & ".join(escaped(str(row[name])) for name in shown) + r" \\"
     yield "\\hline"
     yield "\\end{tabular}"
 
