@@ -211,11 +211,11 @@ class TestDirections:
         assert [phase.mode for phase in phases][:4] == modes
 
     @pytest.mark.parametrize("variant", [*CHANGING, "multi-source"])
-    @pytest.mark.parametrize("way_back", ["source", "beamer"])
+    @pytest.mark.parametrize("way_back", ["hirakushi", "beamer"])
     def test_modes_follow_the_printed_rules(self, host_device, variant, way_back):
         graph, alpha, beta = hubs_and_leaves(), 3.0, 2.0
         n, m = graph.n_vertices, graph.n_arcs
-        few = n**2 / (beta * m) if way_back == "source" else n / beta
+        few = n**2 / (beta * m) if way_back == "hirakushi" else n / beta
         resident = ResidentGraph.upload(host_device, graph)
         solver = make_solver(variant, resident, alpha=alpha, beta=beta, way_back=way_back)
         phases = []
@@ -311,7 +311,7 @@ def test_the_type_of_weights_does_not_matter(host_device, variant, parameters, k
     np.testing.assert_array_equal(answer.level, reference_levels(graph, 4))
 
 
-@pytest.mark.parametrize("way_back", ["source", "beamer"])
+@pytest.mark.parametrize("way_back", ["hirakushi", "beamer"])
 @pytest.mark.parametrize("extreme", [5e-324, 1e-30, 1e308])
 def test_extreme_switching_parameters_have_limits(extreme, way_back):
     parameters = SwitchingParameters(alpha=extreme, beta=extreme, way_back=way_back)
