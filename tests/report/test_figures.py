@@ -368,3 +368,8 @@ def test_a_missing_table_of_the_headline_is_one_line(tmp_path, monkeypatch):
     monkeypatch.setattr(headline_program, "RESULTS", tmp_path)
     with pytest.raises(SystemExit, match=r"^error: [^\n]*summary\.csv is missing[^\n]*$"):
         headline_program.main()
+
+
+def test_an_axis_of_near_equal_times_does_not_magnify_noise():
+    assert style.wide(0.5, 0.6) == pytest.approx((0.3**0.5 / 10**0.5, 0.3**0.5 * 10**0.5))
+    assert style.wide(1, 1000) == pytest.approx((1, 1000))

@@ -400,7 +400,7 @@ class TestVariantPages:
         counted = phases("near-far", [1, 50, 100, 5])
         text = html.unescape(self.page("near-far", *tables, counted=counted))
         assert "<h1>near-far (SSSP)</h1>" in text
-        assert "SSSP by near and far piles" in text
+        assert "Near-far SSSP in one launch" in text
         assert "Davidson, Baxter, Garland and Owens" in text
         assert "It is slower than the fastest on 1 of 2 graphs" in text
         assert re.search(r"<th>town</th><td>2 times as slow</td><td>phast</td>", text)

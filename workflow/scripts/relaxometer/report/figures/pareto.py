@@ -14,6 +14,7 @@ from relaxometer.report.figures.looks import Look, looks_of
 from relaxometer.report.figures.names import full_names, label
 from relaxometer.report.figures.style import (
     GREY,
+    MIN_SPAN,
     empty_figure,
     entitle,
     legend_below,
@@ -21,6 +22,7 @@ from relaxometer.report.figures.style import (
     plain,
     plain_log,
     shift,
+    wide,
 )
 from relaxometer.report.figures.summary import LEAST_PREPARATION_MS
 from relaxometer.report.targets import graphs_of, swept
@@ -48,9 +50,6 @@ LEAST_MS = LEAST_PREPARATION_MS
 
 MARKER_POINTS = 6.5
 """Size of a marker. One that would cover another is drawn at its right."""
-
-MIN_SPAN = 10.0
-"""An axis spans at least this factor, so that noise does not look like a difference."""
 
 
 def front(preparation: Sequence[float], search: Sequence[float]) -> list[int]:
@@ -159,10 +158,7 @@ def _draw_panel(axes: Axes, rows: pd.DataFrame, looks: Mapping[str, Look]) -> li
     ]
     axes.set(xscale="log", yscale="log")
     axes.margins(0.12)
-    least, most = axes.get_ylim()
-    if most < MIN_SPAN * least:
-        first = np.sqrt(least * most / MIN_SPAN)
-        axes.set_ylim(first, first * MIN_SPAN)
+    axes.set_ylim(*wide(*axes.get_ylim()))
     plain_log(axes.xaxis, axes.yaxis)
     axes.xaxis.set_major_formatter(_prepared)
     return markers

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from textwrap import wrap
@@ -44,6 +45,9 @@ SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 MAX_STEP = 10.5
 """Sizes with a larger ratio are not connected by a line: others between them were not run."""
+
+MIN_SPAN = 10.0
+"""A logarithmic axis of times spans at least this factor, so that noise does not look like a difference."""
 
 BESIDE_SIZES = 1.4
 """An axis of sizes reaches by this factor beyond those that were run."""
@@ -325,6 +329,13 @@ def draw_dots(axes: Axes, points: Sequence[tuple[float, ...]], style: Look, **op
 def annotate(axes: Axes, text: str, at: tuple[Any, Any], offset: tuple[float, float], **options: Any) -> None:
     """Write small text at a point, moved by an offset in points."""
     axes.annotate(text, at, xytext=offset, textcoords="offset points", **{"fontsize": 8, **options})
+
+
+def wide(low: float, high: float) -> tuple[float, float]:
+    """Return the range of a logarithmic axis, widened about its middle to at least `MIN_SPAN`."""
+    half = math.sqrt(max(high / low, MIN_SPAN))
+    middle = math.sqrt(low * high)
+    return middle / half, middle * half
 
 
 def emulated_note(device_kind: str) -> str:

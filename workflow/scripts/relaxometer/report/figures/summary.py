@@ -14,7 +14,7 @@ import pandas as pd
 from relaxometer.report.catalogue import SUMMARY, TIMINGS, Content, Exhibit, Inputs, View
 from relaxometer.report.figures.looks import Look, looks_of
 from relaxometer.report.figures.names import CLASSES, full_names, label, short_names, shown_version
-from relaxometer.report.figures.style import annotate, empty_figure, entitle, new_figure, plain_log
+from relaxometer.report.figures.style import annotate, empty_figure, entitle, new_figure, plain_log, wide
 from relaxometer.report.pages import NOTHING
 from relaxometer.report.targets import swept
 from relaxometer.results.gather import with_sets
@@ -77,7 +77,7 @@ def _share_axis(axes: Sequence[Axes], rows: pd.DataFrame) -> None:
     if axes:
         ranges = [axis.get_xlim() for axis in axes]
         for axis in axes:
-            axis.set_xlim(min(low for low, _ in ranges), max(high for _, high in ranges))
+            axis.set_xlim(*wide(min(low for low, _ in ranges), max(high for _, high in ranges)))
             plain_log(axis.xaxis)
             axis.tick_params(labelbottom=axis is axes[-1])
         axes[-1].set_xlabel(_time_axis(rows))
