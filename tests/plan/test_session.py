@@ -55,3 +55,23 @@ def test_cupy_is_looked_for_only_where_the_jobs_have_the_same_python(monkeypatch
     session.check_device(workflow(device="cuda", deployed=["conda"]), "c")
     with pytest.raises(UserError, match=r"^c: device: cuda, but CuPy is not installed$"):
         session.check_device(workflow(device="cuda"), "c")
+
+
+def test_a_report_is_of_the_configuration_that_was_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    tiled, near_far = (
+        SimpleNamespace(problem="sssp", graph="town", variant=name) for name in ("tiled", "near-far")
+    )
+    with pytest.raises(UserError, match="does not exist; run the workflow"):
+        session.check_report([], [tiled])
+    session.SUMMARIES[0].parent.mkdir()
+    session.SUMMARIES[0].write_text("problem,graph,variant\nsssp,town,tiled\n", encoding="utf-8")
+    session.check_report([], [tiled])
+    for runs, said in (
+        ([tiled, near_far], "it lacks sssp near-far on town"),
+        ([], "it has sssp tiled on town"),
+    ):
+        with pytest.raises(UserError, match=f"is of another configuration: {said}; name that one"):
+            session.check_report([], runs)
+    with pytest.raises(UserError, match=r"^page.html does not exist; run the workflow"):
+        session.check_report(["page.html"], [tiled])

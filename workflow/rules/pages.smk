@@ -107,7 +107,10 @@ PROGRAMS = variant_pages.programs(PLAN)
 
 if IS_REPORT and not IS_MODULE:
     try:
-        session.check_report(map(variant_pages.path, PROGRAMS))
+        session.check_report(
+            map(variant_pages.path, PROGRAMS),
+            [*PLAN.runs.values(), *(run for run, _ in PLAN.lost_runs)],
+        )
     except UserError as error:
         sys.exit(f"error: {error}")
 

@@ -8,6 +8,7 @@ tries it again.
 
 from __future__ import annotations
 
+import csv
 import json
 import logging
 import os
@@ -28,6 +29,7 @@ from relaxometer.core.scripting import ERRORS, name_of
 from relaxometer.core.validation import nearest
 from relaxometer.device import cuda
 from relaxometer.distributed.launch import SCRIPTS
+from relaxometer.plan.models import Run
 
 logger = logging.getLogger("snakemake.logging")
 
@@ -129,11 +131,29 @@ def _nearest_target(target: str, rules: Mapping[str, Any]) -> str:
     return f"did you mean {near!r}?" if near else "`snakemake --summary` lists the files of the target all"
 
 
-def check_report(pages: Iterable[str]) -> None:
-    """Raise UserError if the summary or one of the `pages` that a report shows is missing."""
-    for file in (SUMMARIES[0], *map(Path, pages)):
+def check_report(pages: Iterable[str], runs: Iterable[Run]) -> None:
+    """Raise UserError if results that a report shows are missing or of another configuration.
+
+    Parameters
+    ----------
+    pages : iterable of str
+        Files that the report shows besides the summary.
+    runs : iterable of Run
+        Those of the configuration, which the summary lists.
+    """
+    first = "run the workflow with this configuration first: make run"
+    summary = SUMMARIES[0]
+    if not summary.is_file():
+        raise UserError(f"{summary} does not exist; {first}")
+    with summary.open(encoding="utf-8", newline="") as lines:
+        listed = {(row["problem"], row["graph"], row["variant"]) for row in csv.DictReader(lines)}
+    for one in sorted(listed ^ {(run.problem, run.graph, run.variant) for run in runs}):
+        problem, graph, variant = one
+        what = f"it {'has' if one in listed else 'lacks'} {problem} {variant} on {graph}"
+        named = "name that one, as in make report CONFIG=my.yaml"
+        raise UserError(f"{summary} is of another configuration: {what}; {named}, or {first}")
+    for file in map(Path, pages):
         if not file.is_file():
-            first = "run the workflow with this configuration first: make run"
             raise UserError(f"{file} does not exist; {first}")
 
 
