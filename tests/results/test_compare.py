@@ -136,8 +136,10 @@ def context(variant="tiled", **entries):
 
 def test_parameters_that_changed_are_said():
     table = searches("tiled", spread(1))
-    base = recorded(quiet(), table, contexts=[context(**{"parameters.block": 128})])
-    now = recorded(quiet(), table, contexts=[context(**{"parameters.block": 256})])
+    before = {"parameters.block": 128, "parameters.us": 126.00860914655799}
+    after = {"parameters.block": 256, "parameters.us": 126.01360804578489}
+    base = recorded(quiet(), table, contexts=[context(**before)])
+    now = recorded(quiet(), table, contexts=[context(**after)])
     lines = compare.compare(base, now).lines
     assert lines.loc[lines["variant"] == "tiled", "note"].tolist() == ["block 128 → 256"]
 

@@ -252,9 +252,14 @@ def _parameters_note(base: Recorded, now: Recorded, key: tuple[str, ...]) -> str
 
 
 def _parameters(contexts: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the parameters in force as text; floats, which a variant may tune by itself, in four digits."""
     first = contexts[0] if contexts else {}
     prefix = "parameters."
-    return {key.removeprefix(prefix): str(value) for key, value in first.items() if key.startswith(prefix)}
+    return {
+        key.removeprefix(prefix): f"{value:.4g}" if isinstance(value, float) else str(value)
+        for key, value in first.items()
+        if key.startswith(prefix)
+    }
 
 
 def _samples(
