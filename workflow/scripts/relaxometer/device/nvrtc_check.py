@@ -25,6 +25,9 @@ ARCHITECTURES = ("80", "90", "100")
 # Options that CuPy adds at run time.
 _CUPY_OPTIONS = ("-ftz=true", "--device-as-default-execution-space")
 
+CACHES = (12, 9)
+"""The first version of NVRTC with a cache."""
+
 _USAGE = re.compile(
     r"Compiling entry function '(?P<kernel>\w+)' for.*?"
     r"bytes stack frame, "
@@ -62,6 +65,8 @@ def compile_source(source: Source, architecture: str, more: tuple[str, ...] = ()
     assemble = importlib.import_module("cupy._core.core").assemble_cupy_compiler_options
     options = assemble(compiler_options(source, more))
     options += (f"-arch=sm_{architecture}", "--ptxas-options=-v", *_CUPY_OPTIONS)
+    if nvrtc.getVersion() >= CACHES:
+        options += ("--no-cache",)  # what comes from the cache has no log
     program = nvrtc.createProgram(numbered_source(source), source.path.name, (), ())
     try:
         nvrtc.compileProgram(program, options)
