@@ -98,6 +98,18 @@ def test_a_repeat_has_whole_passes_unless_these_are_long(monkeypatch, sources, s
     assert found.searches % sources == 0 or found.end - found.begin >= cost.MAX_STRETCH * 0.2
 
 
+@pytest.mark.parametrize("search_s", [0.01, 0.3])
+def test_intervals_take_no_longer_than_planned(monkeypatch, search_s):
+    for name in ("IDLE_S", "SETTLE_S"):
+        monkeypatch.setattr(cost, name, 0.02)
+    begin, planned = time.perf_counter(), Cost.model_construct(energy_s=0.05, repeats=2)
+    for _ in range(planned.repeats):
+        cost._searches(lambda: time.sleep(search_s), 7, planned.energy_s)
+        cost._idle()
+    cost._idle()
+    assert time.perf_counter() - begin < cost.planned_s(planned, search_s + 0.05)
+
+
 class Processors:
     """Counters of two processors, as RAPL's files: one idles, searches of the other use energy."""
 

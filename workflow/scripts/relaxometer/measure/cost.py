@@ -99,9 +99,10 @@ class Interval:
         return float(np.polyfit(times, [one.joules for one in steps], 1)[0])
 
 
-def planned_s(cost: Cost) -> float:
-    """Return the seconds that all intervals may take, apart from the last search of each."""
-    searching = SETTLE_S + MAX_STRETCH * cost.energy_s
+def planned_s(cost: Cost, search_s: float) -> float:
+    """Return the seconds that all intervals may take, if a search takes at most `search_s`."""
+    # A search may begin just before the device has settled, and another just before the interval ends.
+    searching = SETTLE_S + MAX_STRETCH * cost.energy_s + 2 * search_s
     return cost.repeats * searching + (cost.repeats + 1) * (SETTLE_S + IDLE_S)
 
 

@@ -484,7 +484,8 @@ class _Job:
 
     def _take_costs(self) -> None:
         """Have the costs besides time measured, and put them into all rows."""
-        more_s = planned_s(self._run.cost) if self._run.cost.energy_s else 0.0
+        slowest_s = max((row["time_ms"] for row in self._result.runs), default=0.0) / 1e3
+        more_s = planned_s(self._run.cost, slowest_s) if self._run.cost.energy_s else 0.0
         try:
             costs = self._contestant.cost([self._root(source) for source in self._sources], more_s)
         except Failed as failure:
