@@ -1,6 +1,7 @@
 """A mistake in a folder of kernels outside the package is one line that names the file."""
 
 import importlib
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from relaxometer.core import provenance
 from relaxometer.core.errors import UserError
 from relaxometer.plan.plan import Plan
 from relaxometer.problems import problem
+from relaxometer.report import variant_pages
 
 ROOT = Path(__file__).parents[2]
 CONFIG = {
@@ -115,6 +117,26 @@ def test_a_file_that_is_not_utf_8_is_one_line(folder, suffix):
         UserError, match=rf"components/broken\{suffix}:\d+: byte 0xe9 is not UTF-8; save it as"
     ):
         Plan(CONFIG, REGISTRY)
+
+
+def test_the_page_of_an_own_variant_names_its_code_which_no_commit_does(folder):
+    config = {**CONFIG, "components": {"graphs": ["usa-ny"], "variants": {"label-propagation": {}}}}
+
+    def codes():
+        for cached in (provenance.code_hash, provenance._read):
+            cached.cache_clear()
+        programs = variant_pages.programs(Plan(config, REGISTRY))
+        return {one["variant"]: one["about"].get("code") for one in programs}
+
+    first = codes()
+    assert re.fullmatch("[0-9a-f]{16}", first["label-propagation"])
+    assert first["conventional"] is None
+    kernel = folder / "components/label_propagation.cu"
+    kernel.write_text(kernel.read_text(encoding="utf-8") + "\n__device__ int more;\n", encoding="utf-8")
+    changed = codes()["label-propagation"]
+    assert changed != first["label-propagation"]
+    head, _ = variant_pages._about({"file": str(folder / "components/label_propagation.py"), "code": changed})
+    assert f"<th>Hash of the code</th><td><code>{changed}</code>" in head
 
 
 def test_what_editors_leave_is_no_variant(folder):

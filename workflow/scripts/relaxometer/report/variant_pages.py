@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from relaxometer.core.provenance import PACKAGE, code_hash
 from relaxometer.problems.variants import solver_modules
 from relaxometer.report.figures.names import label
 from relaxometer.report.figures.summary import rounded, whole
@@ -32,6 +33,7 @@ SMALL = 0.1
 """Phases that update at most this share of the peak are small."""
 
 EMULATED_ONLY = "It ran on the emulated device only, whose times are compared with no others."
+HASHED = "(of this variant and of all that runs and proves it, as in a bundle's manifest)"
 NOWHERE = "Nowhere: it is the fastest on every graph on which it finished in real time."
 OTHER_VALUES = "Other values that it reports:"
 UNFINISHED = "It did not finish on any graph in real time with every answer proven correct."
@@ -44,7 +46,8 @@ def programs(plan: Plan) -> list[dict[str, Any]]:
     -------
     list of dict
         With the keys ``problem, variant, parameters`` (as configured), ``folders`` (of its runs) and
-        ``about``: of a rival the lines of its definition, of a variant the ``file`` of its module.
+        ``about``: of a rival the lines of its definition, of a variant the ``file`` of its module, with the
+        hash of its ``code`` if that is outside the package, so that no commit names it.
     """
     hidden = {run.variant for run in plan.runs.values() if is_swept(plan, run)}
     found: dict[tuple[str, str], dict[str, Any]] = {}
@@ -84,11 +87,16 @@ def _of_rival(plan: Plan, name: str) -> dict[str, str]:
 
 
 def _of_variant(problem: str, solver: str) -> dict[str, str]:
-    spec = find_spec(solver_modules(problem)[solver])
+    module = solver_modules(problem)[solver]
+    spec = find_spec(module)
     assert spec is not None
     assert spec.origin, "a solver's module is a file"
     file = Path(spec.origin)
-    return {"file": str(file.relative_to(ROOT)) if file.is_relative_to(ROOT) else os.path.relpath(file)}
+    about = {"file": str(file.relative_to(ROOT)) if file.is_relative_to(ROOT) else os.path.relpath(file)}
+    if not file.is_relative_to(PACKAGE):
+        # As in the manifest of a bundle; a run with another hash is out of date.
+        about["code"] = code_hash("measure.variant", module.removeprefix("relaxometer."))
+    return about
 
 
 def _file(name: str) -> Path:
@@ -162,6 +170,8 @@ def _about(about: Mapping[str, str]) -> tuple[str, dict[str, _Parameter]]:
     kernel = Path(about["file"]).with_suffix(".cu")
     if _file(str(kernel)).is_file():
         rows.append(("Kernels", str(kernel)))
+    if "code" in about:
+        rows.append(("Hash of the code", f"`{about['code']}` {HASHED}"))
     return "\n".join([*said, table(rows)]), _documented(tree, "Parameters")
 
 
