@@ -55,7 +55,7 @@ def test_each_race_is_a_ranked_table_and_failures_follow():
         "",
         "BFS on city: nothing to rank",
         "",
-        "  emulated, unranked: near-far, hybrid",
+        "  emulated, unranked, see results/tables/common/ranking-emulated.csv: near-far, hybrid",
         "  hasty: invalid in SSSP on town: rule left_out broken",
         "  cugraph (rival): absent in SSSP on town: it needs an NVIDIA GPU",
         "  phast, tiled: skipped in SSSP on town: too many arcs",

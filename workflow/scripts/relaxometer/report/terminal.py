@@ -112,9 +112,9 @@ def _names(title: str, rows: pd.DataFrame, most: int) -> list[str]:
 
 
 def _emulated(rows: pd.DataFrame) -> list[str]:
-    """Name the variants whose kernels were emulated and proven, each once for all races."""
+    """Name the variants whose kernels were emulated and proven, each once for all races, and their table."""
     named = rows.loc[rows["Status"] == "ok", "Variant"].drop_duplicates()
-    return _wrapped(f"emulated, unranked: {', '.join(named)}") if len(named) else []
+    return _wrapped(f"emulated, unranked, see {EMULATED}: {', '.join(named)}") if len(named) else []
 
 
 def _failures(rows: pd.DataFrame) -> Iterator[str]:
