@@ -91,7 +91,17 @@ def test_the_page_gives_units_and_few_digits():
     assert {("driver", "580.159"), ("began", "2026-11-25 23:01:59 UTC"), ("peak", "5 MiB")} <= {*cells}
     assert ("rate", "0.1235") in cells
     assert "<h3>Device</h3>" in page
-    assert "<td>before 1.103 ms, after none</td>" in page
+    assert "<td>before 1.103 ms, after not timed</td>" in page
+
+
+def test_the_page_says_what_no_value_means():
+    timing = {"rounds": None, "enough_s": None}
+    one = context("town")
+    one = {**one, "run": {**one["run"], "timing": timing}, "reference_ms": {"before": None, "after": None}}
+    page = provenance_page(merge_contexts([one]), {}, drift_lines([]), {})
+    cells = {*re.findall(r"<td>(.*?)</td>\s*<td>(.*?)</td>", page)}
+    assert {("timing rounds", "default"), ("timing enough", "none")} <= cells
+    assert {("before", "not timed"), ("after", "not timed")} <= cells
 
 
 def reference(before, after, **values):

@@ -417,6 +417,14 @@ class TestVariantPages:
         assert "<td>4096</td>" in text
         assert re.search(r'<div class="wide"><table>\s*<tr><th>Graph</th><th>Phases</th>', text)
 
+    def test_a_value_that_is_reported_under_another_name_is_in_force(self):
+        table = searches("near-far", spread(4)).assign(parameter_bucket=512, parameter_wide=4096)
+        text = html.unescape(self.page("near-far", table))
+        assert "<th>delta</th><td>auto (default)</td><td><code>bucket</code>: 512</td><td>Width of" in text
+        assert "<th>bucket</th><td>512</td>" in text
+        without = self.page("near-far", searches("near-far", spread(4)))
+        assert "<th>delta</th><td>auto (default)</td><td></td>" in without
+
     def test_whole_values_have_all_digits(self):
         """A column that other variants lack holds floats."""
         tables = [

@@ -51,6 +51,9 @@ RIVALS = """<h2>Rivals</h2>
 </div>
 """
 
+NONE = {"reference_ms": "not timed", "run.timing.rounds": "default"}
+"""What no value means, by a key or its first part."""
+
 MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d+)?")
 
 NO_DRIFT = "<p>No run is in real time.</p>"
@@ -144,7 +147,7 @@ def _words(key: str) -> str:
 def _shown(key: str, value: Any) -> str:
     """Return a value in few digits, with the unit that its key names."""
     if value is None:
-        return "none"
+        return NONE.get(key) or NONE.get(key.partition(".")[0], "none")
     if isinstance(value, str) and MOMENT.match(value):
         return MOMENT.sub(r"\1 \2", value).replace("+00:00", " UTC")
     suffixes = [part.rpartition("_")[2] for part in key.split(".")]

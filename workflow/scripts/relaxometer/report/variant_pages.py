@@ -36,6 +36,9 @@ EMULATED_ONLY = "It ran on the emulated device only, whose times are compared wi
 HASHED = "(of this variant and of all that runs and proves it, as in a bundle's manifest)"
 NOWHERE = "Nowhere: it is the fastest on every graph on which it finished in real time."
 OTHER_VALUES = "Other values that it reports:"
+REPORTED = re.compile(r"Reported as `(\w+)`")
+"""In the description of a parameter whose value in force has another name and unit."""
+
 UNFINISHED = "It did not finish on any graph in real time with every answer proven correct."
 
 
@@ -233,7 +236,10 @@ def _parameters(given: Mapping[str, str], documented: Mapping[str, _Parameter], 
     for name in dict.fromkeys([*given, *documented]):
         one = documented.get(name, _Parameter("", ""))
         configured = given.get(name) or (f"{one.default} (default)" if one.default else "default")
-        rows.append((name, configured, used.get(name, ""), one.meaning))
+        renamed = REPORTED.search(one.meaning)
+        under = renamed[1] if renamed and renamed[1] in derived else ""
+        in_force = f"`{under}`: {derived[under]}" if under else used.get(name, "")
+        rows.append((name, configured, in_force, one.meaning))
     parts = [table(rows, ("Parameter", "Configured", "In force", "Meaning"))] if rows else ["<p>None.</p>"]
     if derived:
         parts += [f'<p class="note">{OTHER_VALUES}</p>', table(derived.items(), ("Name", "Value"))]

@@ -35,7 +35,7 @@ class Parameters(variants.Parameters):
     Parameters
     ----------
     delta : float or "auto"
-        As for :mod:`relaxometer.problems.sssp.near_far.near_far`.
+        As for :mod:`relaxometer.problems.sssp.near_far.near_far`. Reported as `bucket`.
     target : int
         A phase with fewer near entries than this adds further buckets until it has enough.
     sources : int

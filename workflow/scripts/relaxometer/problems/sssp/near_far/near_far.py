@@ -48,7 +48,7 @@ class Parameters(variants.Parameters):
     delta : float or "auto"
         Width of a bucket in mean weights, rounded down to a power of two in the graph's unit. "auto" is 5.3
         over the mean degree on graphs of mean degree up to 8, 1.3 over it on others, divided by the
-        coefficient of variation of the weights if that is above 1.
+        coefficient of variation of the weights if that is above 1. Reported as `bucket`, in the graph's unit.
     block_target, grid_target : int
         A phase of one block, or of all blocks, that has fewer near entries than this adds further buckets
         until it has enough.
