@@ -68,7 +68,17 @@ def test_kinds_that_are_graphs(tmp_path, kind, entries, expected):
         ("real", "pattern", "small.mtx: its field is 'pattern', so weights cannot be its values"),
         ("3 3 3", "3 4 3", "small.mtx:3: '3 4 3': a graph is a square matrix"),
         ("3 3 3", "3 3", "small.mtx:3: '3 3': expected '<rows> <columns> <entries>'"),
-        ("3 3 3", "3 3 4", "small.mtx:3: '3 3 4' announces 4 entries, but 3 follow"),
+        (
+            "3 3 3",
+            "3 3 4",
+            "'3 3 4' announces 4 entries, but 3 follow; the file is incomplete or its header is wrong",
+        ),
+        (
+            "3 3 3",
+            "3 3 2",
+            "'3 3 2' announces 2 entries, but 3 follow; the file has too many or its header is wrong",
+        ),
+        ("2 1 2.26", "2, 1 2.26", "small.mtx:5: '2, 1 2.26': row '2,' is not an integer from 1 to 3; fields"),
         ("2 1 2.26", "2 4 2.26", "small.mtx:5: '2 4 2.26': column 4 is not an integer from 1 to 3"),
         ("2 1 2.26", "2 1 -2.26", "small.mtx:5: '2 1 -2.26': value -2.26 is not a number from 0 to"),
         ("2 1 2.26", "2 1 nan", "small.mtx:5: '2 1 nan': value nan is not a number from 0"),

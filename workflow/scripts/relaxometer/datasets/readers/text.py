@@ -27,6 +27,9 @@ _INTEGER = re.compile(r"(-?)0*([0-9]{1,30})")
 _COUNT = re.compile(r"[0-9]{1,18}")
 _REAL = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
+_PLAIN = re.compile(r"[\w.+-]{1,30}", re.ASCII)
+"""Fields that no message needs to quote."""
+
 _SEPARATORS = {",": "commas", ";": "semicolons", "|": "vertical bars"}
 """Characters that separate the fields of other formats, with their names."""
 
@@ -103,7 +106,7 @@ class Column:
             value = int(digits[1] + digits[2])
         if not self.low <= value <= self.high:
             kind = "a number" if self.real else "an integer"
-            shown = field if field.isascii() and field.isprintable() and len(field) <= 30 else quoted(field)
+            shown = field if _PLAIN.fullmatch(field) else quoted(field)
             advice = f"; {self.below}" if self.below and value < self.low else separator_advice(field[-1:])
             bounds = f"{self.low} to {self.high}"
             refuse(path, number, text, f"{self.name} {shown} is not {kind} from {bounds}{advice}")
@@ -416,9 +419,10 @@ class Header:
     def check_count(self, path: Path, found: int, items: str) -> None:
         """Refuse a table whose length differs from the header's last number."""
         if found != self.numbers[-1]:
+            cause = "is incomplete" if found < self.numbers[-1] else "has too many"
             raise UserError(
                 f"{path}:{self.line}: {quoted(self.text)} announces {self.numbers[-1]} {items}, but {found} "
-                "follow; the file is incomplete or its header is wrong"
+                f"follow; the file {cause} or its header is wrong"
             )
         where = f"{path}:{self.line}: {quoted(self.text)}"
         check_vertices(where, self.numbers[0], found, items)
