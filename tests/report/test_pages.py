@@ -254,6 +254,25 @@ class TestClaims:
         assert "not measured:" not in section
         assert "<th>Faster</th>" in section
 
+    def test_the_page_folds_claims_that_were_not_measured(self):
+        columns = ["id", "text", "measured", "low", "high", "ratio", "verdict", "device"]
+        rows = [
+            ("faster", "Faster", 2.1, 2.0, 2.2, 1.05, "same", "X"),
+            ("far", "Far", None, None, None, None, "not measured: no GPU", None),
+            ("wide", "Wide", None, None, None, None, "not measured: no town", None),
+        ]
+        common = {"unit": "ms", "claimed": 2.0, "graph": "town", "where": "Table 1", "source": "adaptive"}
+        lines = pd.DataFrame(rows, columns=columns).assign(**common)
+        shown, folded = claims.claims_page(lines, "Claims", "<p>Note</p>").split("<details>")
+        assert "Faster" in shown
+        assert "Far<" not in shown
+        assert "<summary>2 claims not measured</summary>" in folded
+        assert "<td>no GPU</td>" in folded
+        assert "<td>not measured" not in folded
+        nothing = claims.claims_page(lines[1:], "Claims", "")
+        assert "No claim was measured" in nothing
+        assert "<details>" not in claims.claims_page(lines[:1], "Claims", "")
+
     def test_without_claims_there_is_no_section(self):
         assert claims.claims_in_short(pd.DataFrame({"Claim": [], "Measured": []})) == pages.NOTHING
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pandas as pd
 
 from relaxometer.core.files import read_frame
-from relaxometer.report.catalogue import SUMMARY, Exhibit, Inputs, View
+from relaxometer.core.words import counted
+from relaxometer.report.catalogue import CAPTIONS, SUMMARY, Exhibit, Inputs, View
 from relaxometer.report.figures.summary import rounded
-from relaxometer.report.pages import NOTHING, table
+from relaxometer.report.pages import NOTHING, data_table, from_caption, page, table, table_script
 from relaxometer.results.claims import as_printed, intervals
 
 HEADING = "<h1>Claims of the papers</h1>"
@@ -43,9 +44,34 @@ def claims_in_short(short: pd.DataFrame) -> str:
     return f"{HEADING}\n<p>{' '.join(said)}</p>\n{rows}\n"
 
 
-def claims_table(claims: pd.DataFrame) -> pd.DataFrame:
-    """Return all claims as text, one row per claim."""
+def claims_page(claims: pd.DataFrame, title: str, note: str) -> str:
+    """Return the page of all claims; those that were not measured are folded.
+
+    Parameters
+    ----------
+    claims : DataFrame
+        From :func:`relaxometer.results.claims.compare_claims`.
+    title : str
+    note : str
+        HTML.
+    """
     measured = claims["measured"].notna()
+    rows, missing = _claims_table(claims[measured]), _claims_table(claims[~measured])
+    missing = missing.drop(columns=["Measured", "95% interval", "Ratio", "Measured on"])
+    missing["Reason"] = missing.pop("Verdict").str.removeprefix("not measured: ")
+    parts = [
+        f'<div class="note">{note}</div>',
+        data_table(rows, "claims") if len(rows) else "<p>No claim was measured.</p>",
+    ]
+    if len(missing):
+        said = f"{counted(len(missing), 'claim')} not measured"
+        folded = data_table(missing, "claims-not-measured")
+        parts.append(f"<details><summary>{said}</summary>\n{folded}\n</details>")
+    return page(title, "\n".join([*parts, table_script()]))
+
+
+def _claims_table(claims: pd.DataFrame) -> pd.DataFrame:
+    """Return claims as text, one row per claim."""
     return pd.DataFrame(
         {
             "Id": claims["id"],
@@ -59,7 +85,7 @@ def claims_table(claims: pd.DataFrame) -> pd.DataFrame:
             "Graph": claims["graph"],
             "Where": claims["where"],
             "Paper": claims["source"],
-            "Measured on": claims["device"].where(measured, ""),
+            "Measured on": claims["device"],
         }
     ).fillna("")
 
@@ -67,18 +93,21 @@ def claims_table(claims: pd.DataFrame) -> pd.DataFrame:
 def _draw(inputs: Inputs) -> dict[str, str | pd.DataFrame]:
     (short,) = inputs.files("short")
     read = read_frame(short, dtype=str)
-    return {"claims-in-short": claims_in_short(read), "claims": claims_table(inputs.table("claims"))}
+    note = from_caption((CAPTIONS / "common/claims.rst").read_text(encoding="utf-8"))
+    return {
+        "claims-in-short": claims_in_short(read),
+        "claims": claims_page(inputs.table("claims"), PAGE.title, note),
+    }
 
+
+PAGE = View("claims", SUMMARY, labels={"table": "claims of the papers"}, suffix="html")
 
 EXHIBITS = (
     Exhibit(
         "claims",
         _draw,
         lambda *_: {"claims": "results/claims.parquet", "short": "results/tables/common/claims.csv"},
-        views=(
-            View("claims-in-short", suffix="html"),
-            View("claims", SUMMARY, labels={"table": "claims of the papers"}, suffix="html"),
-        ),
+        views=(View("claims-in-short", suffix="html"), PAGE),
         wanted=lambda plan: bool(plan.runs),
     ),
 )
