@@ -112,7 +112,7 @@ struct Piles {
     }
 };
 
-// A graph and the memory of its searches.
+// What a kernel gets for every search: the graph, and memory for the piles.
 struct Problem {
     Graph graph;
     Piles piles;
@@ -156,10 +156,10 @@ struct Log {
     }
 };
 
-// Searches of either width: how entries get into the piles. A single block adds to the totals of `state`;
-// blocks that share a search add to a `gain`, which all add to their states after a barrier. A `Width` has a
-// `position`, moves it in `move_to`, and pushes fresh entries in `push_again`.
-template <typename Width>
+// How entries get into the piles, whether one block searches or all do. A single block adds to the totals of
+// `state`; blocks that share a search add to a `gain`, which all add to their states after a barrier. A
+// `Derived` has a `position`, moves it in `move_to`, and pushes fresh entries in `push_again`.
+template <typename Derived>
 struct Search {
     Graph graph;
     Tree tree;
@@ -171,7 +171,7 @@ struct Search {
 
     __device__ Position position() const
     {
-        return static_cast<const Width*>(this)->position();
+        return static_cast<const Derived*>(this)->position();
     }
 
     __device__ bool is_fresh(const Entry& entry) const
@@ -227,7 +227,7 @@ struct Search {
             state.total.count[BEYOND + next.beyond] = 0;
             state.total.least = NO_PATH;
         }
-        static_cast<Width*>(this)->move_to(next);
+        static_cast<Derived*>(this)->move_to(next);
         __syncthreads();
     }
 
@@ -239,7 +239,7 @@ struct Search {
         u32 count = min(state.total.count[from], piles.capacity);
         u32 bucket = piles.bucket_of(state.total.least);
         begin_sorting(bucket - 1, bucket / SLOTS);
-        static_cast<Width*>(this)->push_again(piles.far(from), count);
+        static_cast<Derived*>(this)->push_again(piles.far(from), count);
     }
 };
 

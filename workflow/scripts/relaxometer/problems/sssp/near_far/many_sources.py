@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Parameters(variants.Parameters):
-    """Widths of buckets and of phases, and sources per launch.
+    """Width of buckets, entries of a phase, and sources per launch.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@
 //
 // Buckets that were taken along while few vertices were near can make too many near later. If all blocks find
 // more near entries than `crowd`, they lower the threshold to the mean bucket of a sample, and everything
-// farther moves to the pile beyond: at that width work matters, not latency.
+// farther moves to the pile beyond: with that many entries, work matters, not latency.
 
 #include <cooperative_groups.h>
 
@@ -18,8 +18,8 @@
 
 namespace cg = cooperative_groups;
 
-// Numbers of entries at which the search changes its width, one block or all; near_far.py explains them.
-struct Widths {
+// Numbers of entries at which phases grow, or the search passes between one block and all; see near_far.py.
+struct Limits {
     u32 block_target;
     u32 grid_target;
     u32 narrow;
@@ -83,21 +83,21 @@ struct Decision {
     u32 last;     // near bucket, lowered to demote
     Step step;
 
-    __device__ Decision(const State& known, const Piles& piles, const Widths& widths)
+    __device__ Decision(const State& known, const Piles& piles, const Limits& limits)
     {
         const Position& at = known.at;
         near_count = min(known.total.count[NEAR + at.phase % 3], piles.capacity);
-        taken = slots_for(known, piles, widths.grid_target);
+        taken = slots_for(known, piles, limits.grid_target);
         u32 beyond_count = known.total.count[BEYOND + at.beyond];
         last = taken.count == 0 ? at.last : at.epoch * SLOTS + taken.last;
         step = EXPAND;
         if (near_count + taken.count + beyond_count == 0) {
             step = END;
-        } else if (entries_for_one(known, piles, widths, beyond_count) < widths.narrow) {
+        } else if (entries_for_one(known, piles, limits, beyond_count) < limits.narrow) {
             step = ONE_BLOCK;
-        } else if (near_count < widths.grid_target && taken.count == 0 && beyond_count != 0) {
+        } else if (near_count < limits.grid_target && taken.count == 0 && beyond_count != 0) {
             step = NEXT_EPOCH;
-        } else if (near_count >= widths.grid_target && near_count > widths.crowd) {
+        } else if (near_count >= limits.grid_target && near_count > limits.crowd) {
             u32 mean = mean_bucket(piles, at.phase);
             if (mean < last) step = DEMOTE;
             last = min(last, mean);
@@ -111,11 +111,11 @@ struct Decision {
     }
 
     // The number of entries that one block would have to expand or sort.
-    __device__ u32 entries_for_one(const State& known, const Piles& piles, const Widths& widths,
+    __device__ u32 entries_for_one(const State& known, const Piles& piles, const Limits& limits,
                                    u32 beyond_count) const
     {
-        if (near_count >= widths.block_target) return near_count;
-        u32 along = slots_for(known, piles, widths.block_target).count;
+        if (near_count >= limits.block_target) return near_count;
+        u32 along = slots_for(known, piles, limits.block_target).count;
         return near_count + (along != 0 ? along : beyond_count);
     }
 
@@ -185,13 +185,13 @@ __device__ __forceinline__ void catch_up(State& known, const Shared& shared, Ste
 // Narrow phases, by the first block alone. It moves the near entries to its shared memory and back, and
 // leaves its state to all blocks.
 __device__ __forceinline__ void run_alone(const Problem& problem, const Tree& tree, const Log& log,
-                                          const Widths& widths, State& known, Hubs& hubs, Entry* queue,
+                                          const Limits& limits, State& known, Hubs& hubs, Entry* queue,
                                           u32 near_count, Shared* shared)
 {
     const Piles& piles = problem.piles;
     copy_near(queue + known.at.phase % 2 * QUEUE, piles.near_of(known.at.phase), near_count);
     __syncthreads();
-    BlockRule rule = {widths.block_target, widths.wide};
+    BlockRule rule = {limits.block_target, limits.wide};
     BlockSearch one = {
         {problem.graph, tree, piles, log, known, known.total, queue}, known.at, rule, hubs, 0, 0};
     one.run();
@@ -202,7 +202,7 @@ __device__ __forceinline__ void run_alone(const Problem& problem, const Tree& tr
 
 // `result` gets phases << 2 | full << 1 | overflowed.
 extern "C" __global__ void __launch_bounds__(1024, 1)
-    near_far(const __grid_constant__ Problem problem, const __grid_constant__ Widths widths, u32 source,
+    near_far(const __grid_constant__ Problem problem, const __grid_constant__ Limits limits, u32 source,
              length_t* distance, u32* predecessor, Shared* shared, LogRecord* records, u32 log_capacity,
              u64* result)
 {
@@ -225,7 +225,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         grid.sync();
         catch_up(known, *shared, before, step);
         if (before >= DEMOTE && thread_id() == 0) log.end(known.at.phase - 1, GRID);
-        Decision next(known, piles, widths);
+        Decision next(known, piles, limits);
         before = next.step;
         if (next.step == END) break;
         if (blockIdx.x == 0) clear_gain(shared->gains[(step + 1) % 3]);
@@ -234,7 +234,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
             // nothing left or with more than `wide` entries, and `wide` is at least `narrow`.
             __syncthreads();
             if (blockIdx.x != 0) continue;
-            run_alone(problem, tree, log, widths, known, hubs, queue, next.near_count, shared);
+            run_alone(problem, tree, log, limits, known, hubs, queue, next.near_count, shared);
             continue;
         }
         GridPhase all = {

@@ -41,7 +41,7 @@ Entries = Annotated[int, Field(ge=1, lt=2**32)]
 
 
 class Parameters(variants.Parameters):
-    """Widths of buckets and of phases.
+    """Width of buckets, and numbers of entries at which one block or all blocks search.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class Parameters(variants.Parameters):
     crowd: Entries | Literal["auto"] = Field("auto")
 
     @model_validator(mode="after")
-    def _widths_are_in_order(self) -> Parameters:
+    def _limits_are_in_order(self) -> Parameters:
         if self.narrow != "auto" and self.narrow > self.wide:
             raise ValueError(f"wide is {self.wide}; it must be at least narrow, which is {self.narrow}")
         if self.crowd != "auto" and self.crowd < self.grid_target:
@@ -96,13 +96,13 @@ class Solver:
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         self._graph, device, xp = graph, graph.device, graph.device.xp
         packed = packed_arcs(graph)
-        self._widths = _widths(parameters, graph.n_vertices, sparse=is_sparse(graph))
+        self._limits = _limits(parameters, graph.n_vertices, sparse=is_sparse(graph))
         module = device.module(SOURCE.path, cooperative=True, options=graph.lengths.options)
         self._problem = module.struct(
-            "Problem", graph=graph_members(packed, first=self._widths["narrow"] > 0)
+            "Problem", graph=graph_members(packed, first=self._limits["narrow"] > 0)
         )
-        widths = {name: np.uint32(width) for name, width in self._widths.items()}
-        packed_widths = module.struct("Widths", **widths)
+        limits = {name: np.uint32(limit) for name, limit in self._limits.items()}
+        packed_limits = module.struct("Limits", **limits)
         shared = xp.zeros(layout_of("Shared", graph.lengths).size, dtype=xp.uint8)
         self._result = xp.zeros(1, dtype=xp.uint64)
         kernel, threads = module.get_function("near_far"), threads_per_block(device)
@@ -112,14 +112,14 @@ class Solver:
         self._shift = bucket_shift(graph, packed, None if parameters.delta == "auto" else parameters.delta)
         self._allocate_first(initial_capacity(graph))
         answer, log = (np.uint32(0), None, None), (None, np.uint32(LOG_ROWS))
-        arguments = (self._problem, packed_widths, *answer, shared, *log, self._result)
+        arguments = (self._problem, packed_limits, *answer, shared, *log, self._result)
         self._launch = kernel.bind(blocks, threads, arguments, shared_mem=queue)
         self._arrays = trees_ahead(graph, self._launch)
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """Return the width of a bucket in the graph's unit, and the widths of phases in entries."""
-        return {"bucket": bucket_width(self._graph, self._shift), **self._widths}
+        """Return the width of a bucket in the graph's unit, and the kernel's limits in entries."""
+        return {"bucket": bucket_width(self._graph, self._shift), **self._limits}
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`.
@@ -169,8 +169,8 @@ class Solver:
         return Answer(**tree, n_phases=count, overflow=overflowed), full
 
 
-def _widths(parameters: Parameters, n_vertices: int, *, sparse: bool) -> dict[str, int]:
-    """Return the members of the kernel's `Widths`."""
+def _limits(parameters: Parameters, n_vertices: int, *, sparse: bool) -> dict[str, int]:
+    """Return the members of the kernel's `Limits`."""
     narrow = min(1024, parameters.wide) if sparse else 0
     crowd = min(max(16384, n_vertices // 10), 131072) if sparse else 32768
     crowd = max(crowd, parameters.grid_target)
