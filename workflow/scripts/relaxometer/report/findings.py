@@ -332,8 +332,8 @@ class Data:
 
     def facts(self, group: str, what: str = "", value: str = "") -> str:
         """Return the facts whose ids begin with `group` and a dot as a table."""
-        rows = self._read("facts.csv")
-        rows = rows[rows["id"].str.startswith(f"{group}.")]
+        names = [name for name in self._read("facts.csv")["id"] if name.startswith(f"{group}.")]
+        rows = pd.concat([self.rows("facts.csv", id=name) for name in names]) if names else pd.DataFrame()
         if rows.empty:
             raise UserError(f"{self.folder / 'facts.csv'}: no fact of the group {group!r}")
         values = [f"{one.value} {one.unit}".strip() for one in rows.itertuples()]
