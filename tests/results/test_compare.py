@@ -136,12 +136,13 @@ def context(variant="tiled", **entries):
 
 def test_parameters_that_changed_are_said():
     table = searches("tiled", spread(1))
-    before = {"parameters.block": 128, "parameters.us": 126.00860914655799}
-    after = {"parameters.block": 256, "parameters.us": 126.01360804578489}
+    before = {"parameters.block": 128, "parameters.delta": 20000.0, "parameters.us": 126.00860914655799}
+    after = {"parameters.block": 256, "parameters.delta": 20001.0, "parameters.us": 126.01360804578489}
     base = recorded(quiet(), table, contexts=[context(**before)])
     now = recorded(quiet(), table, contexts=[context(**after)])
     lines = compare.compare(base, now).lines
-    assert lines.loc[lines["variant"] == "tiled", "note"].tolist() == ["block 128 → 256"]
+    (note,) = lines.loc[lines["variant"] == "tiled", "note"]
+    assert note == "block 128 → 256, delta 20000.0 → 20001.0"
 
 
 def other_host(factor, **options):

@@ -252,14 +252,18 @@ def _parameters_note(base: Recorded, now: Recorded, key: tuple[str, ...]) -> str
 
 
 def _parameters(contexts: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return the parameters in force as text; floats, which a variant may tune by itself, in four digits."""
+    """Return the parameters in force as text; fractions, which variants may tune, in four digits."""
     first = contexts[0] if contexts else {}
     prefix = "parameters."
     return {
-        key.removeprefix(prefix): f"{value:.4g}" if isinstance(value, float) else str(value)
+        key.removeprefix(prefix): f"{value:.4g}" if _is_fraction(value) else str(value)
         for key, value in first.items()
         if key.startswith(prefix)
     }
+
+
+def _is_fraction(value: object) -> bool:
+    return isinstance(value, float) and not value.is_integer()
 
 
 def _samples(
