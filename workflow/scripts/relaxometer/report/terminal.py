@@ -181,7 +181,8 @@ def show(overlays: Sequence[Path] = (), snakefile: Path | None = None) -> None:
     """
     real, emulated = (pd.read_csv(path, dtype=str, keep_default_na=False) for path in (REAL, EMULATED))
     print(race(real, emulated))
-    hidden = left_out(pd.read_csv(SUMMARY, dtype=str), pd.concat([real, emulated]))
+    summary = pd.read_csv(SUMMARY, dtype=str, keep_default_na=False)
+    hidden = left_out(summary, pd.concat([real, emulated]))
     for line in _wrapped(hidden):
         print(line)
     ranked = real[real["Rank"] != ""]
