@@ -1,5 +1,6 @@
 """What is checked when a run begins."""
 
+import os
 from types import SimpleNamespace
 
 import pytest
@@ -75,3 +76,26 @@ def test_a_report_is_of_the_configuration_that_was_run(tmp_path, monkeypatch):
             session.check_report([], runs)
     with pytest.raises(UserError, match=r"^page.html does not exist; run the workflow"):
         session.check_report(["page.html"], [tiled])
+
+
+def test_a_report_needs_a_run_that_was_made(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lost = SimpleNamespace(problem="sssp", graph="town", variant="tiled")
+    made = SimpleNamespace(problem="sssp", graph="town", variant="near-far")
+    session.SUMMARIES[0].parent.mkdir()
+    session.SUMMARIES[0].write_text("problem,graph,variant\nsssp,town,tiled\n", encoding="utf-8")
+    with pytest.raises(UserError, match=r"^nothing to report: results/verdict.txt says why no run was made$"):
+        session.check_report([], [], [lost])
+    session.SUMMARIES[0].write_text(
+        "problem,graph,variant\nsssp,town,near-far\nsssp,town,tiled\n", encoding="utf-8"
+    )
+    session.check_report([], [made], [lost])
+
+
+def test_a_folder_that_may_not_be_read_is_one_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "results").mkdir()
+    session.check_places()
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    with pytest.raises(UserError, match=r"^results: not readable; give permission, then run again$"):
+        session.check_places()

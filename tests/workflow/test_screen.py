@@ -143,6 +143,13 @@ def test_a_mistyped_target_is_one_line(workflow, target, expected):
     assert error.endswith(expected)
 
 
+def test_a_target_with_the_path_of_the_folder_names_the_one_without(workflow):
+    target = str(workflow.path("results/summary.csv"))
+    done = workflow.run("--dry-run", "--", target, check=False)
+    assert done.returncode != 0
+    assert done.stderr.endswith("; did you mean 'results/summary.csv'?\n")
+
+
 @pytest.mark.parametrize("option", ["--forcerun", "--omit-from"])
 def test_a_mistyped_rule_of_an_option_is_one_line(workflow, option):
     done = workflow.run(option, "run_varaint", "--", "all", check=False)

@@ -116,7 +116,7 @@ try:
 except UserError as error:
     # A WorkflowError would add where in this file it was raised.
     sys.exit(f"error: {error}")
-if session.PREVENTED.is_file() and (IS_REPORT or not IS_FIRST):
+if (IS_REPORT or not IS_FIRST) and session.PREVENTED.is_file():
     PLAN.leave_out(json.loads(session.PREVENTED.read_text(encoding="utf-8")))
 
 CHAPTERS = catalogue.chapters(PLAN)

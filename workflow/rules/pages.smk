@@ -109,7 +109,8 @@ if IS_REPORT and not IS_MODULE:
     try:
         session.check_report(
             map(variant_pages.path, PROGRAMS),
-            [*PLAN.runs.values(), *(run for run, _ in PLAN.lost_runs)],
+            PLAN.runs.values(),
+            [run for run, _ in PLAN.lost_runs],
         )
     except UserError as error:
         sys.exit(f"error: {error}")

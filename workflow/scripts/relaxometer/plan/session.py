@@ -98,12 +98,14 @@ def check_device(workflow: Any, origin: str) -> None:
 
 
 def check_places() -> None:
-    """Raise UserError if a file has the place of a folder of the workflow, or a folder that of a file."""
+    """Raise UserError if a folder of the workflow is a file or not readable, or a file of it is a folder."""
     for folder in (Path("results"), ERRORS.parent):
-        if os.path.lexists(folder) and not folder.is_dir():
+        if os.path.lexists(folder) and not os.path.isdir(folder):  # noqa: PTH112 (never raises)
             raise UserError(f"{folder}: not a folder; move it away, then run again")
+        if os.path.lexists(folder) and not os.access(folder, os.R_OK | os.X_OK):
+            raise UserError(f"{folder}: not readable; give permission, then run again")
     for file in (*SUMMARIES, ERRORS, PREVENTED):
-        if file.is_dir():
+        if os.path.isdir(file):  # noqa: PTH112 (never raises)
             raise UserError(f"{file}: a folder, not a file; move it away, then run again")
 
 
@@ -127,19 +129,21 @@ def check_targets(workflow: Any) -> None:
 def _nearest_target(target: str, rules: Mapping[str, Any]) -> str:
     plain = [rule for rule in rules.values() if not rule.has_wildcards()]
     files = [file for rule in plain for file in (*rule.output, *rule.input) if isinstance(file, str)]
-    near = nearest(target, [*rules, *dict.fromkeys(map(str, files))], cutoff=0.8)
+    near = nearest(os.path.relpath(target or "."), [*rules, *dict.fromkeys(map(str, files))], cutoff=0.8)
     return f"did you mean {near!r}?" if near else "`snakemake --summary` lists the files of the target all"
 
 
-def check_report(pages: Iterable[str], runs: Iterable[Run]) -> None:
-    """Raise UserError if results that a report shows are missing or of another configuration.
+def check_report(pages: Iterable[str], runs: Collection[Run], lost: Iterable[Run] = ()) -> None:
+    """Raise UserError if results that a report shows are missing, empty or of another configuration.
 
     Parameters
     ----------
     pages : iterable of str
         Files that the report shows besides the summary.
-    runs : iterable of Run
-        Those of the configuration, which the summary lists.
+    runs : collection of Run
+        Those of the configuration.
+    lost : iterable of Run
+        Those that could not be made, which the summary lists, too.
     """
     first = "run the workflow with this configuration first: make run"
     summary = SUMMARIES[0]
@@ -147,11 +151,13 @@ def check_report(pages: Iterable[str], runs: Iterable[Run]) -> None:
         raise UserError(f"{summary} does not exist; {first}")
     with summary.open(encoding="utf-8", newline="") as lines:
         listed = {(row["problem"], row["graph"], row["variant"]) for row in csv.DictReader(lines)}
-    for one in sorted(listed ^ {(run.problem, run.graph, run.variant) for run in runs}):
+    for one in sorted(listed ^ {(run.problem, run.graph, run.variant) for run in (*runs, *lost)}):
         problem, graph, variant = one
         what = f"it {'has' if one in listed else 'lacks'} {problem} {variant} on {graph}"
         named = "name that one, as in make report CONFIG=my.yaml"
         raise UserError(f"{summary} is of another configuration: {what}; {named}, or {first}")
+    if not runs:
+        raise UserError(f"nothing to report: {VERDICTS[0]} says why no run was made")
     for file in map(Path, pages):
         if not file.is_file():
             raise UserError(f"{file} does not exist; {first}")
