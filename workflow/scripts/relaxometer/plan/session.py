@@ -157,7 +157,7 @@ def check_report(pages: Iterable[str], runs: Collection[Run], lost: Iterable[Run
         named = "name that one, as in make report CONFIG=my.yaml"
         raise UserError(f"{summary} is of another configuration: {what}; {named}, or {first}")
     if not runs:
-        raise UserError(f"nothing to report: {VERDICTS[0]} says why no run was made")
+        raise UserError(f"a report needs a run of a variant or rival; {VERDICTS[0]} says why there is none")
     for file in map(Path, pages):
         if not file.is_file():
             raise UserError(f"{file} does not exist; {first}")
