@@ -26,7 +26,7 @@ SETTLE_S = 0.25
 """Seconds before each interval, with the same load: the counter lags, and clocks change."""
 
 MIN_STEPS = 5
-"""Least steps of the counter in an interval whose power is told."""
+"""Minimum number of steps of the counter in an interval; with fewer, its power is unknown."""
 
 MAX_STRETCH = 4
 """An interval ends after whole passes over all sources, but within this multiple of its length."""

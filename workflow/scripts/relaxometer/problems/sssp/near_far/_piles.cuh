@@ -112,7 +112,7 @@ struct Piles {
     }
 };
 
-// What a kernel gets for every search: the graph, and memory for the piles.
+// The arguments of a search: the graph, and memory for the piles.
 struct Problem {
     Graph graph;
     Piles piles;
