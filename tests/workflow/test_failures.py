@@ -105,6 +105,18 @@ def test_without_any_dataset_the_summary_names_the_failure(workflow, config):
     assert last_line(done).startswith("error: 2 of 2 measurements are not ok")
 
 
+def test_a_target_that_failed_does_not_cost_the_others(workflow, config):
+    workflow.configure({**config, "sssp": {"graphs": ["lost", "tiny"], "only": ["dijkstra-cpu"]}})
+    lost = "./results/runs/sssp/lost/dijkstra-cpu/runs.parquet"
+    done = workflow.run("--", lost, "results/summary.csv", "results/verdict.txt", check=False)
+    assert done.returncode != 0
+    assert summary_of(workflow)["status"].to_dict() == {
+        ("tiny", "dijkstra-cpu"): "ok",
+        ("lost", "dijkstra-cpu"): "error",
+    }
+    assert last_line(done) == "error: 1 of 2 measurements is not ok: sssp dijkstra-cpu on lost (error)"
+
+
 def test_a_download_outlives_a_change_of_its_entry(workflow, config):
     def build(entry, **options):
         workflow.configure({**config, "datasets": {"lost": entry}, "sssp": {"graphs": []}})
@@ -114,7 +126,7 @@ def test_a_download_outlives_a_change_of_its_entry(workflow, config):
     workflow.path("tiny.gr").rename(served)
     build(entry)
     served.unlink()
-    build({**entry, "license": "CC-BY-4.0"})
+    build({**entry, "weight_unit": "seconds"})
     assert executed(workflow) == ["build_graph"]
     assert build({**entry, "url": f"{entry['url']}?new"}, check=False).returncode != 0
     assert workflow.path("results/downloads/lost.gr").is_file()

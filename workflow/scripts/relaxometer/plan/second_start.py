@@ -1,12 +1,14 @@
 """Start the workflow again without what failed; :func:`relaxometer.plan.session.finish` calls this.
 
-``python -m relaxometer.plan.second_start '["Snakefile", "overlay.yaml"]' ARGUMENTS``: the first is a list of
-the Snakefile and the configuration files, the rest are the arguments of the first start.
+``python -m relaxometer.plan.second_start '["Snakefile", "overlay.yaml"]' '["results/..."]' ARGUMENTS``: the
+Snakefile and the configuration files, the files of measurements that are left out, which are no targets any
+more, and the arguments of the first start.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -19,7 +21,9 @@ from relaxometer.plan.session import SECOND
 def main() -> None:
     """Run Snakemake; nothing is forced again, and the lock is that of the first start."""
     try:
-        parser, arguments = parse_args(sys.argv[2:])
+        parser, arguments = parse_args(sys.argv[3:])
+        lost = set(json.loads(sys.argv[2]))
+        arguments.targets = [one for one in arguments.targets if os.path.relpath(one) not in lost]
         # The working directory is that of the first start, to which relative names no longer apply.
         snakefile, *configfiles = map(Path, json.loads(sys.argv[1]))
         vars(arguments).update(snakefile=snakefile, configfile=configfiles, directory=None)

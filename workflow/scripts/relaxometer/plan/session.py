@@ -227,9 +227,12 @@ def finish(workflow: Any) -> None:
         return
     logger.warning("making the summary and the report without what failed")
     files = [str(file) for file in (workflow.main_snakefile, *workflow.overwrite_configfiles)]
+    unfinished = [job for job in workflow.dag.needrun_jobs() if _name(job) in reasons]
+    lost = [str(file) for job in unfinished if job.rule.name.startswith(MEASURED) for file in job.output]
     path = os.pathsep.join(filter(None, [str(SCRIPTS), os.environ.get("PYTHONPATH")]))
+    module = "relaxometer.plan.second_start"
     subprocess.run(
-        [sys.executable, "-m", "relaxometer.plan.second_start", json.dumps(files), *sys.argv[1:]],
+        [sys.executable, "-m", module, json.dumps(files), json.dumps(lost), *sys.argv[1:]],
         # What it writes goes where this start writes.
         env={**os.environ, "PYTHONPATH": path, "VERBOSE": "1"},
         check=False,
