@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from relaxometer.core.provenance import PACKAGE, code_hash
+from relaxometer.core.provenance import code_hash
 from relaxometer.problems.variants import solver_modules
 from relaxometer.report.figures.names import label
 from relaxometer.report.figures.summary import rounded, whole
@@ -27,7 +27,7 @@ from relaxometer.results.samples import EMULATED
 if TYPE_CHECKING:
     from relaxometer.plan.plan import Plan
 
-ROOT = Path(__file__).parents[4]
+ROOT, PACKAGE = Path(__file__).parents[4], Path(__file__).parents[1]
 
 SMALL = 0.1
 """Phases that update at most this share of the peak are small."""
