@@ -76,6 +76,10 @@ def test_a_report_is_of_the_configuration_that_was_run(tmp_path, monkeypatch):
             session.check_report([], runs)
     with pytest.raises(UserError, match=r"^page.html does not exist; run the workflow"):
         session.check_report(["page.html"], [tiled])
+    for damaged in ("", "problem,variant\nsssp,tiled\n"):
+        session.SUMMARIES[0].write_text(damaged, encoding="utf-8")
+        with pytest.raises(UserError, match=r"^results/summary.csv: not readable as CSV"):
+            session.check_report([], [tiled])
 
 
 def test_a_report_needs_a_run_that_was_made(tmp_path, monkeypatch):

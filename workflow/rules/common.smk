@@ -3,7 +3,6 @@
 import atexit
 import contextlib
 import gc
-import json
 import logging
 import os
 import re
@@ -40,6 +39,7 @@ from relaxometer.plan.plan import Plan
 from relaxometer.core import screen
 from relaxometer.core.cache import let_numba_write
 from relaxometer.core.errors import UserError, quoted
+from relaxometer.core.files import read_json
 from relaxometer.core.provenance import code_hash
 from relaxometer.core.scripting import ERRORS, check_folders
 from relaxometer.core.validation import NAME, nearest
@@ -113,11 +113,11 @@ try:
     papers.check(PLAN.config.report.papers, PLAN.origin)
     if workflow.is_main_process:
         PLAN.check_files()
+    if (IS_REPORT or not IS_FIRST) and session.PREVENTED.is_file():
+        PLAN.leave_out(read_json(session.PREVENTED))
 except UserError as error:
     # A WorkflowError would add where in this file it was raised.
     sys.exit(f"error: {error}")
-if (IS_REPORT or not IS_FIRST) and session.PREVENTED.is_file():
-    PLAN.leave_out(json.loads(session.PREVENTED.read_text(encoding="utf-8")))
 
 CHAPTERS = catalogue.chapters(PLAN)
 """The chapters of the report with their numbers."""

@@ -37,7 +37,7 @@ LEAK_BYTES = 1 << 10
 
 @dataclass(frozen=True)
 class Spent:
-    """What repeated searches cost, each.
+    """The mean cost of repeated searches.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class Interval:
         return [one for one in readings if self.begin <= one.seconds <= self.end]
 
     def watts(self, readings: Sequence[Reading]) -> float | None:
-        """Return the power, by least squares; None if the counter moved too rarely."""
+        """Return the power, by least squares; None with fewer than `MIN_STEPS` steps of the counter."""
         steps = self.within(readings)
         if len(steps) < MIN_STEPS:
             return None
@@ -107,7 +107,7 @@ def planned_s(cost: Cost, search_s: float) -> float:
 
 
 def spend(meter: Meter, search: Callable[[], None], sources: int, cost: Cost) -> Spent | None:
-    """Search and idle in turn; return what a search costs, or None if the counter moves too rarely.
+    """Search and idle in turn; return the cost of a search, or None if the counter has too few steps.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def spend(meter: Meter, search: Callable[[], None], sources: int, cost: Cost) ->
 
 
 def spent(readings: Sequence[Reading], busy: Sequence[Interval], idle: Sequence[Interval]) -> Spent | None:
-    """Return what a search costs, from readings of the intervals; None if the counter moves too rarely."""
+    """Return the cost of a search from the readings; None if the counter has too few steps."""
     powers, idle_powers = ([one.watts(readings) for one in each] for each in (busy, idle))
     known = [power for power in powers if power is not None]
     known_idle = [power for power in idle_powers if power is not None]

@@ -24,10 +24,10 @@ READ_EVERY_S = 0.001
 """Pause between two readings of the energy counter."""
 
 KEEP_EVERY_S = 0.01
-"""Least time between two logged readings: RAPL's counter moves every millisecond."""
+"""Minimum time between two logged readings: RAPL updates its counter every millisecond."""
 
 REST = 0.8
-"""Share of the shortest time between two steps for which nothing is read after a step.
+"""Fraction of the shortest time between two steps for which the log sleeps after a step.
 
 Otherwise this process would keep a core busy, which slows variants that use all cores.
 """

@@ -104,11 +104,11 @@ class Cost(Section):
     Parameters
     ----------
     energy_s : float
-        Seconds of searches over which each process measures the energy of one, at least 1 as a GPU's counter
-        moves ten times a second. With 0, energy, clocks and the device's own count of its memory are not
-        measured.
+        Duration of an energy measurement in seconds: 0, or at least 1, since a GPU updates its energy counter
+        only ten times per second. With 0, energy, clocks and the driver's count of device memory are not
+        recorded.
     repeats : int
-        Measurements of the energy in each process, between which the device idles for a second.
+        Number of energy measurements per process, with one second of idle time in between.
     """
 
     energy_s: Annotated[float, Field(ge=0, le=600, allow_inf_nan=False)] = 0.0

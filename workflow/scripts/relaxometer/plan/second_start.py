@@ -1,8 +1,8 @@
 """Start the workflow again without what failed; :func:`relaxometer.plan.session.finish` calls this.
 
-``python -m relaxometer.plan.second_start '["Snakefile", "overlay.yaml"]' '["results/..."]' ARGUMENTS``: the
-Snakefile and the configuration files, the files of measurements that are left out, which are no targets any
-more, and the arguments of the first start.
+``python -m relaxometer.plan.second_start '["Snakefile", "overlay.yaml"]' '["results/..."]' ARGUMENTS`` takes
+the Snakefile and the configuration files, the outputs of skipped measurements, which are removed from the
+targets, and the arguments of the first start.
 """
 
 from __future__ import annotations

@@ -8,7 +8,6 @@ tries it again.
 
 from __future__ import annotations
 
-import csv
 import json
 import logging
 import os
@@ -23,7 +22,7 @@ from typing import Any
 from snakemake.io import strip_wildcard_constraints
 
 from relaxometer.core.errors import UserError, quoted
-from relaxometer.core.files import write_json
+from relaxometer.core.files import read_frame, write_json
 from relaxometer.core.screen import Screen, needed
 from relaxometer.core.scripting import ERRORS, name_of
 from relaxometer.core.validation import nearest
@@ -149,8 +148,9 @@ def check_report(pages: Iterable[str], runs: Collection[Run], lost: Iterable[Run
     summary = SUMMARIES[0]
     if not summary.is_file():
         raise UserError(f"{summary} does not exist; {first}")
-    with summary.open(encoding="utf-8", newline="") as lines:
-        listed = {(row["problem"], row["graph"], row["variant"]) for row in csv.DictReader(lines)}
+    key = ["problem", "graph", "variant"]
+    rows = read_frame(summary, usecols=key, dtype=str, keep_default_na=False)
+    listed = set(rows[key].itertuples(index=False, name=None))
     for one in sorted(listed ^ {(run.problem, run.graph, run.variant) for run in (*runs, *lost)}):
         problem, graph, variant = one
         what = f"it {'has' if one in listed else 'lacks'} {problem} {variant} on {graph}"

@@ -52,7 +52,7 @@ RIVALS = """<h2>Rivals</h2>
 """
 
 NONE = {"reference_ms": "not timed", "run.timing.rounds": "default"}
-"""What no value means, by a key or its first part."""
+"""Text for a missing value, by key or by its first part."""
 
 MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d+)?")
 

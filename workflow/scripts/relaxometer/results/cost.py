@@ -134,7 +134,7 @@ def _watts(rounds: pd.DataFrame) -> float:
 
 
 def agreement(rows: pd.DataFrame, share: float) -> list[str]:
-    """Return sentences on how many runs repeat, and how many stop growing once they are loaded.
+    """Return sentences on repeatability, on memory growth after loading, and on leaks.
 
     Parameters
     ----------

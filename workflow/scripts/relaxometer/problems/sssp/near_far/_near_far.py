@@ -23,7 +23,7 @@ QUEUE: int = SOURCE.constants["QUEUE"]
 PILES: int = SOURCE.constants["PILES"]
 
 MODES = ("block", "grid")
-"""Who runs a phase, one block or all of the grid, in the order of the kernels' `Mode`."""
+"""Blocks that run a phase: one or the whole grid, in the order of the kernels' `Mode`."""
 
 SHIFTS = {"uint32": (0, 31), "float32": (-126, 126), "float64": (-1022, 1022)}
 """Least and greatest shift by type of weights; 2**-shift is a normal number too."""
