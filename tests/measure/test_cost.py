@@ -32,13 +32,13 @@ ORIGINAL = dijkstra_cpu.Solver
 IDLE_W, SEARCHING_W = 100.0, 180.0
 
 
-def readings_of(busy, idle, step_s=0.1):
-    """The readings of a counter that moves in steps, 20 ms late, of a device with two powers."""
+def readings_of(busy, idle, step_s=0.1, drift_w=0.0):
+    """The readings of a counter in steps, 20 ms late, of a device with two powers that drift."""
     end, joules, found = max(one.end for one in [*busy, *idle]), 0.0, []
     for millisecond in range(round(end * 1000)):
         now = millisecond / 1000
         searches = any(one.begin - 0.25 <= now - 0.02 < one.end for one in busy)
-        joules += (SEARCHING_W if searches else IDLE_W) / 1000
+        joules += ((SEARCHING_W if searches else IDLE_W) + drift_w * now) / 1000
         if millisecond % round(step_s * 1000) == 0:
             found.append(Reading(now, joules, 1 << 20, 1000 + millisecond, 2600, 0x1))
     return found
@@ -71,6 +71,36 @@ def test_the_repeats_are_told_apart():
     assert found.energy_j == pytest.approx(0.08, rel=0.001)
 
 
+def test_idle_power_is_that_around_the_searches():
+    busy, idle = in_turn(3, [1500, 1500, 1500])
+    found = cost.spent(readings_of(busy, idle, drift_w=1), busy, idle)
+    assert (found.energy_low_j, found.energy_high_j) == pytest.approx((0.08, 0.08), rel=0.005)
+    assert found.idle_w == pytest.approx(IDLE_W + 5, rel=0.005)
+
+
+def test_steps_of_a_slow_counter_are_even_though_their_readings_are_late():
+    busy, idle = in_turn(3, [1500, 1500, 1500])
+    exact = readings_of(busy, idle)
+    random = np.random.default_rng(7)
+    late = [dataclasses.replace(one, seconds=one.seconds + random.uniform(0, 0.03)) for one in exact]
+    del late[17], late[40:42]  # steps that the log missed
+    found = cost.on_time(late)
+    shifts = [one.seconds - true.seconds for one, true in zip(found, exact[1:17], strict=False)]
+    assert max(shifts) - min(shifts) < 0.002
+    assert [one.joules for one in found] == [one.joules for one in late[1:]]
+    spent, unmended = cost.spent(found, busy, idle), cost.spent(late, busy, idle)
+    assert spent.energy_j == pytest.approx(0.08, rel=0.01)
+    assert spent.energy_high_j - spent.energy_low_j < (unmended.energy_high_j - unmended.energy_low_j) / 3
+
+
+@pytest.mark.parametrize("gaps_s", [[0.011] * 50, [0.1, 0.32, 0.05, 0.17] * 10, [0.1] * 5, []])
+def test_other_readings_keep_their_times(gaps_s):
+    random = np.random.default_rng(7)
+    times = np.cumsum([gap + random.uniform(0, 0.001) for gap in gaps_s])
+    readings = [Reading(float(at), 5.0 * at) for at in times]
+    assert cost.on_time(readings) == readings
+
+
 def test_clocks_and_what_holds_them_back_are_those_of_searches():
     busy, idle = in_turn(1, [10])
     (one,) = busy
@@ -100,13 +130,12 @@ def test_a_repeat_has_whole_passes_unless_these_are_long(monkeypatch, sources, s
 
 @pytest.mark.parametrize("search_s", [0.01, 0.3])
 def test_intervals_take_no_longer_than_planned(monkeypatch, search_s):
-    for name in ("IDLE_S", "SETTLE_S"):
-        monkeypatch.setattr(cost, name, 0.02)
+    monkeypatch.setattr(cost, "SETTLE_S", 0.02)
     begin, planned = time.perf_counter(), Cost.model_construct(energy_s=0.05, repeats=2)
     for _ in range(planned.repeats):
         cost._searches(lambda: time.sleep(search_s), 7, planned.energy_s)
-        cost._idle()
-    cost._idle()
+        cost._idle(planned.energy_s)
+    cost._idle(planned.energy_s)
     assert time.perf_counter() - begin < cost.planned_s(planned, search_s + 0.05)
 
 
@@ -151,7 +180,6 @@ class Processors:
 @pytest.fixture
 def short(monkeypatch):
     """Intervals of tenths of a second, for counters that move every few milliseconds."""
-    monkeypatch.setattr(cost, "IDLE_S", 0.3)
     monkeypatch.setattr(cost, "SETTLE_S", 0.1)
 
 
@@ -395,7 +423,6 @@ def test_memory_of_a_variant_adds_up_to_what_the_driver_counts(monkeypatch, tmp_
     )
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(Loading, "runs_on", "device", raising=False)
-    monkeypatch.setattr(cost, "IDLE_S", 0.05)
     monkeypatch.setattr(dijkstra_cpu, "Solver", Loading)
     monkeypatch.setattr(contestant.cost, "pool_bytes", lambda device: (pool["bytes"], pool["bytes"]))
     monkeypatch.setattr(contestant._VariantProcess, "_open_meter", lambda self: counters.open_nvml())

@@ -1,12 +1,15 @@
 """What a search costs besides time: energy, device memory, and whether the clocks were held back.
 
 Energy is power times time. The device searches and idles in turn; the power of each interval is the slope of
-a line through the steps of the energy counter, which another process logs. Power above idle times the time of
-a search is its energy. Values are empty where a counter or a package is missing.
+a line through the steps of the energy counter, which another process logs. The power above that of the idle
+intervals before and after, times the time of a search, is its energy: idle power drifts by half a watt while
+a device warms up, which is as much as some searches add. Values are empty where a counter or a package is
+missing.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,14 +22,14 @@ from relaxometer.measure.counter_log import CounterLog
 from relaxometer.measure.counters import Meter, Nvml, Reading, in_words
 from relaxometer.plan.models import Cost
 
-IDLE_S = 1.0
-"""Seconds of each interval in which the device idles."""
-
 SETTLE_S = 0.25
 """Seconds before each interval, with the same load: the counter lags, and clocks change."""
 
 MIN_STEPS = 5
 """Minimum number of steps of the counter in an interval; with fewer, its power is unknown."""
+
+SLOW_S = 0.05
+"""A counter with at least this period is slow: how late its steps are read matters."""
 
 MAX_STRETCH = 4
 """An interval ends after whole passes over all sources, but within this multiple of its length."""
@@ -103,7 +106,7 @@ def planned_s(cost: Cost, search_s: float) -> float:
     """Return the seconds that all intervals may take, if a search takes at most `search_s`."""
     # A search may begin just before the device has settled, and another just before the interval ends.
     searching = SETTLE_S + MAX_STRETCH * cost.energy_s + 2 * search_s
-    return cost.repeats * searching + (cost.repeats + 1) * (SETTLE_S + IDLE_S)
+    return cost.repeats * searching + (cost.repeats + 1) * (SETTLE_S + cost.energy_s)
 
 
 def spend(meter: Meter, search: Callable[[], None], sources: int, cost: Cost) -> Spent | None:
@@ -120,24 +123,49 @@ def spend(meter: Meter, search: Callable[[], None], sources: int, cost: Cost) ->
         Seconds and number of the repeats.
     """
     with CounterLog(meter) as log:
-        idle, busy = [_idle()], []
+        idle, busy = [_idle(cost.energy_s)], []
         for _ in range(cost.repeats):
             busy.append(_searches(search, sources, cost.energy_s))
-            idle.append(_idle())
+            idle.append(_idle(cost.energy_s))
         readings = log.readings()
-    return spent(readings, busy, idle)
+    return spent(on_time(readings), busy, idle)
+
+
+def on_time(readings: Sequence[Reading]) -> list[Reading]:
+    """Return the readings of a slow counter with the times of its steps instead of those of the readings.
+
+    A step is read milliseconds late, or more where searches use all cores. Steps are evenly spaced, so their
+    times are a line. Readings of other counters, or of one whose steps are not even, are returned unchanged.
+    """
+    times = np.array([one.seconds for one in readings])
+    if len(times) < 2 * MIN_STEPS or (period := float(np.median(np.diff(times)))) < SLOW_S:
+        return list(readings)
+    begin, number = times[1], np.cumsum(np.round(np.diff(times) / period))  # the first is between two steps
+    for _ in range(2):
+        period, begin = np.polyfit(number, times[1:], 1)
+        number = np.round((times[1:] - begin) / period)
+    even = begin + period * number
+    if np.std(times[1:] - even) > period / 5 or min(np.diff(number)) < 1:
+        return list(readings)
+    return [dataclasses.replace(one, seconds=float(at)) for one, at in zip(readings[1:], even, strict=True)]
 
 
 def spent(readings: Sequence[Reading], busy: Sequence[Interval], idle: Sequence[Interval]) -> Spent | None:
-    """Return the cost of a search from the readings; None if the counter has too few steps."""
-    powers, idle_powers = ([one.watts(readings) for one in each] for each in (busy, idle))
-    known = [power for power in powers if power is not None]
-    known_idle = [power for power in idle_powers if power is not None]
-    if len(known) < len(busy) or not known_idle:
+    """Return the cost of a search from the readings; None if the counter has too few steps.
+
+    Parameters
+    ----------
+    readings : sequence of Reading
+    busy, idle : sequence of Interval
+        ``busy[i]`` is between ``idle[i]`` and ``idle[i + 1]``.
+    """
+    powers = [watts for one in busy if (watts := one.watts(readings)) is not None]
+    idle_w = [watts for one in idle if (watts := one.watts(readings)) is not None]
+    if len(powers) < len(busy) or len(idle_w) < len(idle):
         return None
-    idle_w = float(np.mean(known_idle))
-    net = [(power - idle_w) * one.search_s for power, one in zip(known, busy, strict=True)]
-    gross = [power * one.search_s for power, one in zip(known, busy, strict=True)]
+    around = [(before + after) / 2 for before, after in pairwise(idle_w)]
+    gross = [power * one.search_s for power, one in zip(powers, busy, strict=True)]
+    net = [all_of - below * one.search_s for all_of, below, one in zip(gross, around, busy, strict=True)]
     during = [reading for one in busy for reading in one.within(readings)]
     bits = 0
     for reading in during:
@@ -147,7 +175,7 @@ def spent(readings: Sequence[Reading], busy: Sequence[Interval], idle: Sequence[
         min(net),
         max(net),
         float(np.mean(gross)),
-        idle_w,
+        float(np.mean(idle_w)),
         sum(one.searches for one in busy),
         sum(one.end - one.begin for one in busy),
         _ends(reading.sm_mhz for reading in during),
@@ -157,10 +185,10 @@ def spent(readings: Sequence[Reading], busy: Sequence[Interval], idle: Sequence[
     )
 
 
-def _idle() -> Interval:
+def _idle(seconds: float) -> Interval:
     time.sleep(SETTLE_S)
     begin = time.perf_counter()
-    time.sleep(IDLE_S)
+    time.sleep(seconds)
     return Interval(begin, time.perf_counter())
 
 

@@ -108,7 +108,7 @@ class Cost(Section):
         only ten times per second. With 0, energy, clocks and the driver's count of device memory are not
         recorded.
     repeats : int
-        Number of energy measurements per process, with one second of idle time in between.
+        Number of energy measurements per process, with as much idle time before, between and after.
     """
 
     energy_s: Annotated[float, Field(ge=0, le=600, allow_inf_nan=False)] = 0.0
