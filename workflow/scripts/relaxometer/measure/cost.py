@@ -40,21 +40,25 @@ LEAK_BYTES = 1 << 10
 
 @dataclass(frozen=True)
 class Spent:
-    """The mean cost of repeated searches.
+    """The cost of a search, by repeats.
 
     Parameters
     ----------
     energy_j : float
-        Minus what the idle device uses in the same time; the mean over the repeats.
+        Minus what the idle device uses in the same time; the median of the repeats.
     energy_low_j, energy_high_j : float
         Of the repeats, the lowest and the highest.
     gross_j : float
-        All that the device used; the mean over the repeats.
+        All that the device used; the median of the repeats.
     idle_w : float
         The mean power of the intervals without searches.
     searches : int
     seconds : float
         That they took together.
+    powers_w, searches_s : tuple of float
+        The power during each repeat, and the time of a search in it.
+    idle_powers_w : tuple of float
+        The power before the first repeat and after each.
     sm_mhz, memory_mhz : tuple of int, optional
         Lowest and highest clock during searches.
     throttled : str
@@ -70,6 +74,9 @@ class Spent:
     idle_w: float
     searches: int
     seconds: float
+    powers_w: tuple[float, ...]
+    searches_s: tuple[float, ...]
+    idle_powers_w: tuple[float, ...]
     sm_mhz: tuple[int, int] | None = None
     memory_mhz: tuple[int, int] | None = None
     throttled: str = ""
@@ -171,13 +178,16 @@ def spent(readings: Sequence[Reading], busy: Sequence[Interval], idle: Sequence[
     for reading in during:
         bits |= reading.reasons
     return Spent(
-        float(np.mean(net)),
+        float(np.median(net)),
         min(net),
         max(net),
-        float(np.mean(gross)),
+        float(np.median(gross)),
         float(np.mean(idle_w)),
         sum(one.searches for one in busy),
         sum(one.end - one.begin for one in busy),
+        tuple(powers),
+        tuple(one.search_s for one in busy),
+        tuple(idle_w),
         _ends(reading.sm_mhz for reading in during),
         _ends(reading.memory_mhz for reading in during),
         in_words(bits),

@@ -20,17 +20,15 @@ from typing import Self
 
 from relaxometer.measure.counters import Meter, Reading, open_named
 
-READ_EVERY_S = 0.001
-"""Pause between two readings of the energy counter."""
+READ_EVERY_S = 0.02
+"""Pause between two readings of the energy counter.
 
-KEEP_EVERY_S = 0.01
-"""Minimum time between two logged readings: RAPL updates its counter every millisecond."""
-
-REST = 0.8
-"""Fraction of the shortest time between two steps for which the log sleeps after a step.
-
-Otherwise this process would keep a core busy, which slows variants that use all cores.
+It is constant, so that reading takes as much power and time of a core in each interval, and long, since some
+variants use all cores.
 """
+
+START_S = 0.001
+"""Pause between two checks that the log has begun."""
 
 
 class CounterLog:
@@ -59,7 +57,7 @@ class CounterLog:
     def _await_start(self) -> None:
         """Wait until the log has its first line, or its process ends without one."""
         while not os.fstat(self._file.fileno()).st_size and self._process.poll() is None:
-            time.sleep(READ_EVERY_S)
+            time.sleep(START_S)
 
     def __exit__(self, *_: object) -> None:
         self._process.kill()
@@ -75,20 +73,14 @@ class CounterLog:
 
 def log(meter: Meter, parent: int) -> None:
     """Write a line at once and for each step of the energy counter, until the parent process ends."""
-    steps: list[float] = []
-    last, shortest = None, 0.0
+    last = None
     while os.getppid() == parent:
         joules, now = meter.joules(), time.perf_counter()
-        if joules == last:
-            time.sleep(READ_EVERY_S)
-            continue
-        reading = dataclasses.replace(meter.read(), seconds=now, joules=joules)
-        print(json.dumps(dataclasses.asdict(reading)), flush=True)
-        steps.append(now)
-        last = joules
-        if len(steps) > 2:  # the first reading is between two steps
-            shortest = min(shortest or now - steps[-2], now - steps[-2])
-        time.sleep(max(KEEP_EVERY_S, REST * shortest))
+        if joules != last:
+            reading = dataclasses.replace(meter.read(), seconds=now, joules=joules)
+            print(json.dumps(dataclasses.asdict(reading)), flush=True)
+            last = joules
+        time.sleep(READ_EVERY_S)
 
 
 def main() -> None:

@@ -144,6 +144,9 @@ class Spent(Reply):
     idle_w: float
     searches: Count
     seconds: Milliseconds
+    powers_w: list[float]
+    searches_s: list[float]
+    idle_powers_w: list[float]
     sm_mhz: list[Count] | None
     memory_mhz: list[Count] | None
     throttled: str
