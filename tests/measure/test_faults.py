@@ -1,6 +1,7 @@
 """Whatever a variant does to itself, its answers or its graph: rows say so, and no other row is lost."""
 
 import ctypes
+import faulthandler
 import os
 import time
 from types import SimpleNamespace
@@ -77,9 +78,19 @@ def test_a_program_for_one_core_has_one_core_as_rivals_do(monkeypatch, tmp_path,
     assert len(os.sched_getaffinity(0)) == CORES, "of this process, which proves the answers"
 
 
+def undumped(die):
+    """Return a search that dies without pytest's dump of the stack, which looks like a failed test."""
+
+    def search(solver, answer):
+        faulthandler.disable()
+        die()
+
+    return search
+
+
 DEATHS = {
-    "died of SIGSEGV": lambda solver, answer: ctypes.string_at(0),
-    "died of SIGABRT": lambda solver, answer: os.abort(),
+    "died of SIGSEGV": undumped(lambda: ctypes.string_at(0)),
+    "died of SIGABRT": undumped(os.abort),
     "exited with code 0 before it had finished": lambda solver, answer: os._exit(0),
     "exited with code 3 before it had finished": lambda solver, answer: os._exit(3),
     "SystemExit: 4": raising(SystemExit(4)),
