@@ -20,9 +20,12 @@ that share a rank are not told apart. Medians over sources, with 95% intervals; 
 made once per graph and stands next to every time. The cold time is from the graph's arrays to the
 first answer. Only proven answers have a rank; emulated kernels have neither rank nor time.
 Machines of different classes are not compared, nor are runs from different sources: where there are several
-races, ranks count within one.
+races, ranks count within one.{energy}
 
 Click a heading to sort; type words to filter."""
+
+ENERGY_NOTE = """
+An empty energy was not measured, or by a former method, with which the present one is not comparable."""
 
 TITLE = "Results of several machines"
 
@@ -125,12 +128,13 @@ def _numbers(values: pd.Series, factor: float = 1.0) -> pd.Series:
 def page(board: pd.DataFrame) -> str:
     """Return a page that sorts and filters without a network."""
     bundles, graphs = board["bundle"].nunique(), board["graph"].nunique()
+    rows = texts(board)
+    empty = [name for name in OPTIONAL if not (rows[name] != "").any()]
     note = NOTE.format(
         bundles="one bundle" if bundles == 1 else f"{bundles} bundles",
         graphs="one graph" if graphs == 1 else f"{graphs} graphs",
+        energy="" if "Energy [mJ]" in empty else ENERGY_NOTE,
     )
-    rows = texts(board)
-    empty = [name for name in OPTIONAL if not (rows[name] != "").any()]
     return table_page(TITLE, from_caption(note), rows.drop(columns=empty), "board")
 
 
