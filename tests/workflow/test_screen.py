@@ -143,6 +143,15 @@ def test_a_mistyped_target_is_one_line(workflow, target, expected):
     assert error.endswith(expected)
 
 
+@pytest.mark.parametrize("option", ["--summary", "--detailed-summary", "--dag", "--list-input-changes"])
+def test_a_mistyped_target_is_one_line_where_nothing_runs(workflow, option):
+    done = workflow.run(option, "--", "results/sumary.csv", check=False)
+    assert done.returncode != 0
+    [error] = [line for line in done.stderr.splitlines() if not line.startswith(OWN_LINES)]
+    assert error.endswith("no rule makes 'results/sumary.csv'; did you mean 'results/summary.csv'?")
+    assert done.stdout == ""
+
+
 def test_a_target_with_the_path_of_the_folder_names_the_one_without(workflow):
     target = str(workflow.path("results/summary.csv"))
     done = workflow.run("--dry-run", "--", target, check=False)

@@ -23,7 +23,7 @@ def check_start():
 
 
 if IS_FIRST and workflow.is_main_process and not IS_MODULE:
-    check = screen.AtStart(check_start)
+    check = screen.AtStart(check_start, plans=True)
     logging.getLogger("snakemake.logging").addHandler(check)
 
 if IS_FIRST and workflow.is_main_process and not workflow.output_settings.dryrun:

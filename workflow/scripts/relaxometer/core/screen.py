@@ -54,8 +54,11 @@ STOPPING = "Terminating processes on user request"
 SHOWN = (STOPPING, "Will exit after finishing")
 """Beginnings of Snakemake's plain messages that are shown nevertheless."""
 
-NEEDLESS = "Assuming unrestricted shared filesystem usage"
-"""Beginning of a message that Snakemake gives before it says that a workflow starts."""
+PLANNING = "Building DAG of jobs"
+"""Beginning of the message that Snakemake gives before it plans jobs, to execute them or not."""
+
+NEEDLESS = ("Assuming unrestricted shared filesystem usage", PLANNING)
+"""Beginnings of messages that Snakemake gives before it says that a workflow starts, if it does."""
 
 
 def is_verbose() -> bool:
@@ -189,15 +192,23 @@ class AtStart(logging.Handler):
     """Calls a function when Snakemake begins to execute a workflow, before it asks which jobs must run.
 
     It has no hook for that moment, but writes a record.
+
+    Parameters
+    ----------
+    call : callable
+    plans : bool
+        Call it also where jobs are only planned, as for a report or a summary of files: such a command
+        executes nothing. A run then has two such moments.
     """
 
-    def __init__(self, call: Callable[[], object]) -> None:
+    def __init__(self, call: Callable[[], object], *, plans: bool = False) -> None:
         super().__init__()
-        self._call = call
+        self._call, self._plans = call, plans
 
     def emit(self, record: logging.LogRecord) -> None:
         """Call the function if this is that record."""
-        if getattr(record, "event", None) == LogEvent.WORKFLOW_STARTED:
+        is_plan = self._plans and record.getMessage().startswith(PLANNING)
+        if is_plan or getattr(record, "event", None) == LogEvent.WORKFLOW_STARTED:
             self._call()
 
 

@@ -118,7 +118,8 @@ def check_targets(workflow: Any) -> None:
         if target in rules and rules[target].has_wildcards():
             pattern = strip_wildcard_constraints(str(rules[target].output[0]))
             raise UserError(f"rule {target} has wildcards; name one of its files: {pattern}")
-    named = {*dag.targets, *dag.forcerun, *dag.until, *dag.omit_from, *scheduling.prioritytargets}
+    first = scheduling.prioritytargets if scheduling else ()  # nothing is scheduled for a report
+    named = {*dag.targets, *dag.forcerun, *dag.until, *dag.omit_from, *first}
     for target in sorted(named - rules.keys()):
         file = target if Path(target).is_absolute() else os.path.relpath(target or ".")
         if not any(rule.is_producer(file) for rule in rules.values()):
