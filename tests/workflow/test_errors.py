@@ -1,6 +1,7 @@
 """A user error ends in one clear line and a non-zero exit, and keeps earlier results."""
 
 import gzip
+import shutil
 from pathlib import Path
 
 import pandas as pd
@@ -40,6 +41,33 @@ def test_a_wrong_value_on_the_command_line(workflow):
 def test_a_report_without_a_run(workflow):
     output = failure(workflow, "--report", "report.zip")
     line_with(output, "error: results/summary.csv does not exist; run the workflow with this configuration")
+
+
+def test_a_report_of_an_edited_configuration_is_one_line(rerun):
+    other = "results/summary.csv is of another configuration: "
+    rerun.configure({**TINY, "timing": {**TINY["timing"], "sources": 2}})
+    line_with(failure(rerun, "--report", "report.zip"), other + "timing.sources of sssp ")
+    entry = TINY["datasets"]["tiny"]
+    shutil.copy(rerun.path("tiny.gr"), rerun.path("other.gr"))
+    rerun.configure({**TINY, "datasets": {"tiny": {**entry, "path": "other.gr"}}})
+    expected = other + "file of graph tiny was 'tiny.gr', is now 'other.gr'; "
+    line_with(failure(rerun, "--report", "report.zip"), expected)
+    rerun.configure({**TINY, "datasets": {"tiny": {**entry, "license": "MIT", "description": "a map"}}})
+    rerun.run("--report", "report.zip")
+
+
+def test_a_report_after_a_run_is_of_that_run(workflow):
+    config = {**TINY, "sssp": {"graphs": ["tiny"], "only": ["dijkstra-cpu"]}}
+    workflow.configure(config)
+    workflow.run("--report", "report.zip", "--report-after-run", "--", "all")
+    workflow.configure({**config, "timing": {**TINY["timing"], "sources": 2}})
+    workflow.run("--report", "report.zip", "--report-after-run", "--", "all")
+
+
+def test_a_mistyped_target_of_a_report_is_one_line(finished):
+    expected = "no rule makes 'results/sumary.csv'; did you mean 'results/summary.csv'?"
+    line_with(failure(finished, "--report", "report.zip", "--", "results/sumary.csv"), expected)
+    assert not (finished.folder / "report.zip").exists()
 
 
 def test_a_base_that_is_no_bundle_is_refused_before_any_job(workflow):

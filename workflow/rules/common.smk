@@ -66,7 +66,10 @@ BASES = [
 ORIGIN = " + ".join(
     map(str, [*BASES, *workflow.overwrite_configfiles, *ON_COMMAND_LINE])
 )
-IS_REPORT = any(word.partition("=")[0] == "--report" for word in sys.argv)
+IS_REPORT = (
+    any(word.partition("=")[0] == "--report" for word in sys.argv)
+    and "--report-after-run" not in sys.argv
+)
 IS_QUIET = (
     IS_FIRST
     and not IS_MODULE

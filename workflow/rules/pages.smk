@@ -1,6 +1,7 @@
 """Pages of graphs, batches, variants and rivals, and results in the format of Graph500."""
 
 from relaxometer.report.papers.hybrid_bfs import graph500_graphs, graph500_results
+from relaxometer.results.configured import check_configured
 
 
 rule describe_graph:
@@ -112,6 +113,7 @@ if IS_REPORT and not IS_MODULE:
             PLAN.runs.values(),
             [run for run, _ in PLAN.lost_runs],
         )
+        check_configured(PLAN)
     except UserError as error:
         sys.exit(f"error: {error}")
 

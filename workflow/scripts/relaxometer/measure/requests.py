@@ -21,6 +21,9 @@ AMOUNTS = ("sources", "draws")
 
 Request = dict[str, Any]
 
+Difference = tuple[str, Any, Any]
+"""A key, the value that was recorded for it, and the one that is wanted; None for one that is missing."""
+
 
 def request_for_sources(sources: int | list[int], seed: int) -> Request:
     """Return what determines the sources of a graph: number or list, and seed."""
@@ -52,13 +55,21 @@ def serves(path: Path, request: Request) -> bool:
     A file that does not say what it was drawn for, or cannot be read, is taken to serve: drawing it again may
     need files that are on another machine only, and whoever reads it next reports damage.
     """
+    return difference(path, request) is None
+
+
+def difference(path: Path, request: Request) -> Difference | None:
+    """Return the first key in which a request differs from what a file was drawn for, with both values.
+
+    None if the file serves (:func:`serves`).
+    """
     try:
         said = (pq.read_schema(path).metadata or {}).get(KEY)
         found = json.loads(said) if said else None
     except (OSError, ValueError, pa.ArrowException):
-        return True
+        return None
     if not isinstance(found, dict):
-        return True
+        return None
     wanted = json.loads(json.dumps(request))
     for key in AMOUNTS:
         if isinstance(found.get(key), int) and isinstance(wanted.get(key), int):
@@ -66,4 +77,5 @@ def serves(path: Path, request: Request) -> bool:
     for name, digest in wanted.get("contents", {}).items():
         if digest is None:
             wanted["contents"][name] = found.get("contents", {}).get(name)
-    return bool(found == wanted)
+    keys = (key for key in [*found, *wanted] if found.get(key) != wanted.get(key))
+    return next(((key, found.get(key), wanted.get(key)) for key in keys), None)

@@ -57,6 +57,9 @@ MEASURED = ("run_", "repeat_", "measure_")
 WITHDRAWN = Path("results/.withdrawn")
 """Where results that are about to change lie until the run has ended."""
 
+RUN_FIRST = "run the workflow with this configuration first: make run"
+"""What helps where results are missing or of another configuration."""
+
 SHOWN = {"gather.smk", "figures.smk", "pages.smk"}
 """The files whose rules make only what can be made again from measurements."""
 
@@ -145,23 +148,27 @@ def check_report(pages: Iterable[str], runs: Collection[Run], lost: Iterable[Run
     lost : iterable of Run
         Those that could not be made, which the summary lists, too.
     """
-    first = "run the workflow with this configuration first: make run"
     summary = SUMMARIES[0]
     if not summary.is_file():
-        raise UserError(f"{summary} does not exist; {first}")
+        raise UserError(f"{summary} does not exist; {RUN_FIRST}")
     key = ["problem", "graph", "variant"]
     rows = read_frame(summary, usecols=key, dtype=str, keep_default_na=False)
     listed = set(rows[key].itertuples(index=False, name=None))
     for one in sorted(listed ^ {(run.problem, run.graph, run.variant) for run in (*runs, *lost)}):
         problem, graph, variant = one
         what = f"it {'has' if one in listed else 'lacks'} {problem} {variant} on {graph}"
-        named = "name that one, as in make report CONFIG=my.yaml"
-        raise UserError(f"{summary} is of another configuration: {what}; {named}, or {first}")
+        raise UserError(of_another(what))
     if not runs:
         raise UserError(f"a report needs a run of a variant or rival; {VERDICTS[0]} says why there is none")
     for file in map(Path, pages):
         if not file.is_file():
-            raise UserError(f"{file} does not exist; {first}")
+            raise UserError(f"{file} does not exist; {RUN_FIRST}")
+
+
+def of_another(what: str) -> str:
+    """Return the message that results are of another configuration, and what to do."""
+    named = "name that one, as in make report CONFIG=my.yaml"
+    return f"{SUMMARIES[0]} is of another configuration: {what}; {named}, or {RUN_FIRST}"
 
 
 def _opens_cuda(job: Any) -> bool:
