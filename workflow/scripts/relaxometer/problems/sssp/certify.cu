@@ -1,4 +1,5 @@
-// Proves that distances and predecessors are shortest paths, in O(n + m) work and without a reference solver.
+// Proves that distances and predecessors are shortest paths, without a reference solver and in nearly linear
+// work (certify.py).
 //
 // If d[s] = 0, no arc u -> v of weight w has d[v] > d[u] + w, and every reached vertex has a predecessor with
 // d[v] = d[p] + w such that the predecessors lead back to s, then each d[v] is the length of a real path and

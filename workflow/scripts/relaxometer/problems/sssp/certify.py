@@ -40,8 +40,9 @@ BLOCK = 256
 class SsspCertifier:
     """Checks SSSP answers on one resident graph.
 
-    The work is O(n + m), times log2 of the longest chain of zero-weight arcs on a shortest path. With weights
-    of type int32, that is the longest path of the tree.
+    The work is O(m) for arcs and O(n log k) for predecessors: each is looked up in a row of up to k arcs, and
+    chains of up to k zero-weight arcs are followed by doubling. With weights of type int32, the chains are
+    the paths of the tree.
 
     Parameters
     ----------
