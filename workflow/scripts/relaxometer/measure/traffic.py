@@ -109,7 +109,7 @@ def measure_traffic(
     variants : sequence of str
         Solvers of `sssp`, with their default parameters.
     rounds : int
-        Changes of the weights, each drawn from those of the graph.
+        Changes of the weights, each starting from those of the graph.
     searches : int
         Searches per round.
     share : float

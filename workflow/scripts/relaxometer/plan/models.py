@@ -99,7 +99,7 @@ class Timing(Section):
 
 
 class Cost(Section):
-    """What is measured of a variant besides its times.
+    """Measurements of a variant besides its times.
 
     Parameters
     ----------
@@ -236,7 +236,7 @@ class Series(Section):
     problem : {"bfs", "sssp"}
         The problem that the ranks solve.
     engine : str, optional
-        One of the problem's `ENGINES`; the first if left out.
+        An engine of the problem; if left out, `hybrid-2d` for bfs and `sssp-1d` for sssp.
     graph : str, optional
         A dataset.
     scale : int, optional
@@ -331,7 +331,7 @@ class Traffic(Section):
     factor : float
         An arc is slowed by a factor drawn between 1 and this one.
     rounds : int
-        Changes of the weights, each drawn from those of the graph.
+        Changes of the weights, each starting from those of the graph.
     searches : int
         Searches after each change.
     """
@@ -358,7 +358,7 @@ class AllPairs(Section):
     graphs : list of str
         Graphs of `sssp`; those that are not maps are skipped.
     sources : "all" or int
-        All vertices, or how many are drawn from the seed. Then radius and diameter are bounds.
+        All vertices, or a number to draw from the seed; then radius and diameter are bounds.
     table : int or list of int
         Number of vertices drawn from the seed, or the vertices' ids. The distances between any two of them
         are kept.
@@ -403,7 +403,7 @@ class Report(Section):
     papers : list of str
         Papers whose figures are redrawn and whose claims are compared: the modules of ``report/papers``.
     maps : list of str
-        Graphs of which a map of distances is drawn, if the run has them; they need coordinates.
+        Graphs whose distances are drawn as a map if the run has them; they need coordinates.
     base : str, optional
         An earlier run that the report compares this one with: a bundle, a results folder or a published
         suite.
