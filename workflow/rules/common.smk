@@ -18,7 +18,7 @@ from snakemake.utils import update_config
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-# Imports and plans leave no garbage, and looking for it takes a tenth of a start. Enabled again below.
+# Imports and plans leave no garbage, and collecting takes a tenth of the start. Enabled again below.
 gc.disable()
 
 ROOT = Path(str(workflow.current_basedir)).parents[1]
@@ -52,7 +52,7 @@ from relaxometer.rivals.installation import installation, retry_absent, state_of
 IS_MODULE = not workflow.modifier.is_main_snakefile()
 if not IS_MODULE:
     update_config(config, with_types(workflow.config_settings.config))
-# False for the second start of `session.finish`, which makes what failed jobs have prevented without need.
+# False for the second start (`session.finish`), which makes the summary without what failed.
 IS_FIRST = not config.pop(session.SECOND, False)
 ON_COMMAND_LINE = (
     ["--config"] if {*workflow.config_settings.config} - {session.SECOND} else []
@@ -84,7 +84,7 @@ FOLDER = Path.cwd()
 
 
 def show_race():
-    """Print the race, unless it is of another run than this one's summary."""
+    """Print the race if its tables were made from this run's summary."""
     summary = session.SUMMARIES[0]
     with contextlib.chdir(FOLDER):
         if summary in session.made(workflow) and terminal.tells_of(summary):
@@ -125,13 +125,13 @@ except UserError as error:
 CHAPTERS = catalogue.chapters(PLAN)
 """The chapters of the report with their numbers."""
 
-# What there is now stays; the collector need not look at it again.
+# All objects so far are permanent, so the collector need not examine them again.
 gc.freeze()
 gc.enable()
 
 
 def graph_files(graph):
-    """The Parquet files and the metadata of a graph."""
+    """Return the Parquet files and the metadata of a graph."""
     return multiext(
         f"results/graphs/{graph}/", "vertices.parquet", "arcs.parquet", "graph.json"
     )
@@ -143,11 +143,11 @@ DOWNLOADS = {
     for file in reversed(entry.files)
     if file.file_name
 }
-"""Every file to download by its name: the first dataset that needs it, and what its entry says of it."""
+"""By name, every file to download: the first dataset that needs it, and the file's part of that entry."""
 
 
 def batch_files(batch):
-    """The Parquet files and the metadata of a batch."""
+    """Return the Parquet files and the metadata of a batch."""
     return multiext(
         f"results/batches/{batch}/",
         "graphs.parquet",
@@ -157,9 +157,9 @@ def batch_files(batch):
     )
 
 
-def names_of(runs):
+def pattern_of(names):
     """Return a pattern that matches only these names."""
-    return "|".join(runs) or "(?!)"
+    return "|".join(names) or "(?!)"
 
 
 def refuse_target(reason, name="", known=()):
@@ -173,14 +173,14 @@ def refuse_target(reason, name="", known=()):
 
 
 def dataset_of(name):
-    """The entry of a dataset; an error that a user can read if there is none, as for a mistyped target."""
+    """Return the entry of a dataset; end with one line if a mistyped target names none."""
     if name not in PLAN.datasets:
         refuse_target(f"unknown dataset {quoted(name)}", name, PLAN.datasets)
     return PLAN.datasets[name]
 
 
 def run_inputs(wildcards):
-    """The batch, or the graph and its sources or query sets, that a variant is run on."""
+    """Return the batch, or the graph and its sources or query sets, that a variant runs on."""
     if dataset_of(wildcards.graph).is_batch:
         return {"graph": batch_files(wildcards.graph)}
     inputs = {"graph": graph_files(wildcards.graph)}
@@ -195,7 +195,7 @@ def run_inputs(wildcards):
 
 
 def query_inputs(wildcards):
-    """The graph that query sets are drawn on, and the files of those that are given."""
+    """Return the graph that query sets are drawn on, and the files of those that are given."""
     if wildcards.problem not in PLAN.queries:
         refuse_target(f"no query sets are configured for {wildcards.problem!r}")
     dataset_of(wildcards.graph)
@@ -206,19 +206,19 @@ def query_inputs(wildcards):
 
 
 def query_code(wildcards):
-    """Hash of the code that draws the query sets of a problem."""
+    """Hash the code that draws the query sets of a problem."""
     draw = load_problem(wildcards.problem).queries.draw
     return code_hash(draw.__module__.removeprefix("relaxometer."))
 
 
 def file_inputs(entry):
-    """The files that a dataset is made from, given or downloaded, if it is made from any."""
+    """Return the files that a dataset is made from, given or downloaded, if it is made from any."""
     files = [file.path or f"results/downloads/{file.file_name}" for file in entry.files]
     return {"files": files} if files else {}
 
 
 def graph_inputs(wildcards):
-    """What a graph is made from: its downloads or files, and the graph that it is extracted from."""
+    """Return the downloads or files of a graph, and the graph that it is extracted from."""
     entry = dataset_of(wildcards.graph)
     inputs = file_inputs(entry)
     if entry.extracted_from:
@@ -235,12 +235,12 @@ def exhibit_inputs(exhibit, graph):
 
 
 def batch_inputs(wildcards):
-    """What a batch is made from: its downloads or files."""
+    """Return the downloads or files of a batch."""
     return file_inputs(dataset_of(wildcards.batch))
 
 
 def dataset_code(name):
-    """Hash of the code that makes a graph or a batch; its entry is a parameter of the rule."""
+    """Hash the code that makes a graph or a batch; its entry is a parameter of the rule."""
     entry = dataset_of(name)
     return code_hash(
         "datasets.build_batch" if entry.is_batch else "datasets.build",
@@ -255,7 +255,7 @@ def dataset_code(name):
 
 
 def generator_gpus(wildcards):
-    """One GPU for Graph500's generator, unless the configuration asks for none."""
+    """Return 1 for Graph500's generator, unless the configuration asks for no GPU; else 0."""
     entry = dataset_of(wildcards.graph)
     return int(entry.format == "graph500" and PLAN.config.device != "host")
 
@@ -267,7 +267,7 @@ ORDER = {
 """Priority of each timed job, which are done in mirrored order: A B C, then C B A."""
 
 FIRST = len(ORDER) + 1
-"""Priority of jobs that timed ones need: were one of these late, others would be done in another order."""
+"""Priority of jobs that timed ones need: a late one would change the order of the timed jobs."""
 
 
 def priority_of(wildcards):
@@ -277,7 +277,7 @@ def priority_of(wildcards):
 
 
 def run_of(wildcards):
-    """The run that a job's wildcards name; an error that a user can read if there is none."""
+    """Return the run that a job's wildcards name; end with one line if there is none."""
     key = wildcards.problem, wildcards.graph, wildcards.variant
     if key not in PLAN.runs:
         name = "/".join(key)
@@ -290,34 +290,34 @@ def run_of(wildcards):
 
 
 def all_cores(wildcards):
-    """All cores of this machine; on a cluster, `cpus_per_task` of the profile says how many a job gets."""
+    """Return all cores of this machine; on a cluster, the profile's `cpus_per_task` decides."""
     return workflow.cores if workflow.nodes is None else 1
 
 
 def cores_of(wildcards):
-    """All cores for a timed job, so that it has the machine to itself; one core where times mean nothing."""
+    """Return all cores for a timed job, so that it runs alone; one where times mean nothing."""
     return all_cores(wildcards) if PLAN.is_timed(run_of(wildcards)) else 1
 
 
 def gpus_of(wildcards):
-    """One GPU for a timed job, even of a CPU program, since two may not run at once; else none."""
+    """Return 1 for a timed job, even of a CPU program, since two may not run at once; else 0."""
     return int(PLAN.is_timed(run_of(wildcards)))
 
 
 def run_code(wildcards):
-    """Hash of the code that runs and proves the variant that a job's wildcards name."""
+    """Hash the code that runs and proves the variant that a job's wildcards name."""
     solver = solver_modules(wildcards.problem)[run_of(wildcards).solver]
     return code_hash("measure.variant", solver.removeprefix("relaxometer."))
 
 
-RIVAL_LINES = sorted(
+RIVAL_NAMES = sorted(
     {run.variant for run in PLAN.runs.values() if isinstance(run, RivalRun)}
 )
 """The names that rivals have in this configuration; no variant has one of them."""
 
 
 def first_round(wildcards):
-    """The results of a run's first round, which say whether it is worth another."""
+    """Return the results of a run's first round, which say whether it is worth another."""
     run = run_of(wildcards)
     folder, rounds = run.folder(), PLAN.rounds(run)
     if int(wildcards.round) not in rounds:
@@ -329,7 +329,7 @@ def first_round(wildcards):
 
 
 def judged_studies(wildcards):
-    """The tables of the studies that the configuration asks for and whose rows have a status."""
+    """Return the tables of the configured studies whose rows have a status."""
     return {
         name: expand(study.path, graph=study.graphs(PLAN.config))
         for name, study in STUDIES.items()
@@ -338,7 +338,7 @@ def judged_studies(wildcards):
 
 
 def rival_inputs(wildcards):
-    """The graph and sources of a rival's run, and its installation unless a command starts it."""
+    """Return the inputs of a rival's run: those of a variant, and its installation unless a command starts it."""
     run, inputs = run_of(wildcards), run_inputs(wildcards)
     if not run.command:
         inputs["installed"] = f"results/rivals/{run.solver}.json"
@@ -346,12 +346,12 @@ def rival_inputs(wildcards):
 
 
 def rival_code(wildcards):
-    """Hash of the code that runs and proves a rival and of its own files, and the state of its program."""
+    """Return a hash of the code that runs and proves a rival, and :func:`code_of_rival`."""
     return code_hash("measure.rival") + code_of_rival(run_of(wildcards))
 
 
 def code_of_rival(run):
-    """Hash of a rival's own files, and the state of its program."""
+    """Return a hash of a rival's own files, and the state of its program."""
     own = PLAN.rivals[run.solver].code + state_of_files(run.command)
     # Nothing is installed for a command; it can only be absent.
     found = installation(PLAN.rivals[run.solver], run.command) if run.command else ""

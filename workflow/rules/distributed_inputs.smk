@@ -20,7 +20,9 @@ def distributed_gpus(wildcards):
     return 0 if run.device == "host" else run.ranks
 
 
-ON_ONE_RANK = names_of(name for name, run in PLAN.distributed.items() if run.ranks == 1)
-ON_SEVERAL_RANKS = names_of(
+ON_ONE_RANK = pattern_of(
+    name for name, run in PLAN.distributed.items() if run.ranks == 1
+)
+ON_SEVERAL_RANKS = pattern_of(
     name for name, run in PLAN.distributed.items() if run.ranks > 1
 )

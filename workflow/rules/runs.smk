@@ -41,7 +41,7 @@ rule install_rival:
     log:
         "logs/rivals/{rival}.log",
     wildcard_constraints:
-        rival=names_of(PLAN.rivals),
+        rival=pattern_of(PLAN.rivals),
     priority: FIRST
     localrule: True
     conda:
@@ -58,7 +58,7 @@ use rule run_variant as run_rival with:
     input:
         unpack(rival_inputs),
     wildcard_constraints:
-        variant=names_of(RIVAL_LINES),
+        variant=pattern_of(RIVAL_NAMES),
     params:
         run=lambda wildcards: run_of(wildcards).model_dump(),
         device=PLAN.config.device,
@@ -90,7 +90,7 @@ use rule repeat_run as repeat_rival with:
         unpack(first_round),
         unpack(rival_inputs),
     wildcard_constraints:
-        variant=names_of(RIVAL_LINES),
+        variant=pattern_of(RIVAL_NAMES),
     params:
         run=lambda wildcards: run_of(wildcards).model_dump(),
         device=PLAN.config.device,

@@ -1,7 +1,7 @@
 """The screen of a run: its progress and the line of every failed job; all else goes to a file.
 
 Snakemake writes some ten lines for each job, and jobs write their own. While a run is quiet, its standard
-output and error lead to :data:`LOG`, so that nothing reaches the screen but what :class:`Screen` puts there.
+output and error go to :data:`LOG`, and only :class:`Screen` writes to the terminal.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from relaxometer.core.scripting import ERRORS, name_of
 from relaxometer.core.words import counted
 
 LOG = Path("logs/run.log")
-"""What Snakemake and the jobs of the last run wrote."""
+"""The output of Snakemake and of all jobs of the last run."""
 
 STEP = 0.34
 """Without a bar, a line is printed whenever this share of the jobs has finished."""
@@ -32,10 +32,10 @@ PAUSE_S = 20.0
 """Shortest time between two such lines."""
 
 REFRESHES_PER_S = 1
-"""Of the bar; more would disturb what is being timed."""
+"""Refreshes of the bar per second; more would disturb timed jobs."""
 
 JOB_FAILED = frozenset({"RuleException", "CalledProcessError", "SpawnedJobError"})
-"""Exceptions that only tell that a job has failed; its own line says why."""
+"""Exceptions that only say that a job has failed; the job's own line says why."""
 
 SAID_ELSEWHERE = (
     "Exiting because a job execution failed",
@@ -46,13 +46,13 @@ SAID_ELSEWHERE = (
 """Beginnings of Snakemake's errors and warnings that add nothing to the lines of failed jobs."""
 
 BAD_VERDICT = re.compile(r"accept_answers \w+: \S+ names ")
-"""Beginning of the line of the job that fails a run, of which the first line of the verdict says more."""
+"""Beginning of the line of the job that fails a run; the first line of the verdict says more."""
 
 STOPPING = "Terminating processes on user request"
-"""Beginning of the message that a user has stopped the run, whose jobs then fail."""
+"""Beginning of the message that a user has stopped the run; its jobs then fail."""
 
 SHOWN = (STOPPING, "Will exit after finishing")
-"""Beginnings of Snakemake's plain messages that are shown nevertheless."""
+"""Beginnings of the messages below warnings that are shown all the same."""
 
 PLANNING = "Building DAG of jobs"
 """Beginning of the message that Snakemake gives before it plans jobs, to execute them or not."""
@@ -67,17 +67,17 @@ def is_verbose() -> bool:
 
 
 def needed(lines: Iterable[str]) -> list[str]:
-    """Return those of the lines of failed jobs that say what nothing else does."""
+    """Return the lines of failed jobs that say something new."""
     return [line for line in lines if not BAD_VERDICT.match(line)]
 
 
 class Screen(logging.Handler):
-    """Stands in the place of the handler by which Snakemake writes to the terminal.
+    """Replaces the handler by which Snakemake writes to the terminal.
 
     Parameters
     ----------
     inner : StreamHandler
-        Snakemake's own handler, which goes on writing, to the file while the workflow runs.
+        Snakemake's own handler, which writes to the file while the workflow runs.
     when_up_to_date : callable
         Called if there is nothing to be done: for such a run Snakemake has no hook.
     """
@@ -94,7 +94,7 @@ class Screen(logging.Handler):
         self._stopped = False
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write a record of Snakemake's to the file, and show what the user needs of it."""
+        """Write a record of Snakemake's to the file, and show it if the user needs it."""
         event = getattr(record, "event", None)
         if event == LogEvent.WORKFLOW_STARTED:
             self._begin()
@@ -104,7 +104,7 @@ class Screen(logging.Handler):
             self._show(self._display, event, record)
 
     def untold(self, lines: Iterable[str]) -> list[str]:
-        """Return those of the lines of failed jobs that were not shown yet."""
+        """Return the lines of failed jobs that were not shown yet."""
         return [line for line in lines if line not in self._told]
 
     def close(self) -> None:
@@ -159,7 +159,7 @@ class Screen(logging.Handler):
 
     @staticmethod
     def _is_needed(event: object, record: Any) -> bool:
-        """Whether a message is for the user and not told in another way."""
+        """Return whether a message is for the user and not shown in another way."""
         if record.levelno < logging.WARNING:
             return record.getMessage().startswith(SHOWN)
         if event == LogEvent.GROUP_ERROR or getattr(record, "exception", None) in JOB_FAILED:
@@ -167,7 +167,7 @@ class Screen(logging.Handler):
         return not record.getMessage().startswith(SAID_ELSEWHERE)
 
     def _lines_of(self, job: str, logs: list[str]) -> list[str]:
-        """Return the lines that a failed job has left, as far as the user needs them."""
+        """Return the lines of a failed job that the user needs."""
         lines = ERRORS.read_text(encoding="utf-8").splitlines() if ERRORS.is_file() else []
         own = self.untold([line for line in lines if line.startswith(f"{job}: ")])
         why = "stopped" if self._stopped else f"failed without a message; see {' '.join(logs) or LOG}"
@@ -177,7 +177,7 @@ class Screen(logging.Handler):
 
 
 def take_over(when_up_to_date: Callable[[], object]) -> Screen | None:
-    """Put a `Screen` in the place of Snakemake's handler; None if the user has chosen another one."""
+    """Replace Snakemake's handler with a `Screen`; return None if the user has chosen another one."""
     logger = logging.getLogger("snakemake.logging")
     for handler in logger.handlers:
         if handler.name == "DefaultStreamHandler" and isinstance(handler, logging.StreamHandler):
@@ -191,7 +191,7 @@ def take_over(when_up_to_date: Callable[[], object]) -> Screen | None:
 class AtStart(logging.Handler):
     """Calls a function when Snakemake begins to execute a workflow, before it asks which jobs must run.
 
-    It has no hook for that moment, but writes a record.
+    Snakemake has no hook for that moment, but writes a record.
 
     Parameters
     ----------
@@ -213,12 +213,12 @@ class AtStart(logging.Handler):
 
 
 def _is_live(screen: TextIO) -> bool:
-    """Whether a bar can be drawn."""
+    """Return whether a bar can be drawn."""
     return screen.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
 
 class _Lines:
-    """Progress in a file or a pipe: a line now and then."""
+    """Progress in a file or a pipe: a line from time to time."""
 
     def __init__(self, screen: TextIO) -> None:
         self._screen = screen
@@ -249,7 +249,7 @@ class _Lines:
 
 
 class _Bar:
-    """Progress on a terminal: a bar, under which nothing remains when it is closed."""
+    """Progress on a terminal: a bar that disappears when it is closed."""
 
     def __init__(self, screen: TextIO) -> None:
         from rich import progress

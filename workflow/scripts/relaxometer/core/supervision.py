@@ -33,12 +33,12 @@ SPIN_S = 0.02
 GRACE_S = 5.0
 """Time to exit after the end of the requests; then the child is killed."""
 
-# Of Linux's prctl.
+# Options of Linux's prctl.
 _DIE_WITH_PARENT, _SET_CHILD_SUBREAPER, _GET_CHILD_SUBREAPER = 1, 36, 37
 
 
-class ChildDied(Exception):  # noqa: N818 - an end, which may be the deadline's
-    """The child ended before it had answered, and why."""
+class ChildDied(Exception):  # noqa: N818 - may be a deadline, not an error
+    """The child ended before it answered; the message says how."""
 
 
 class DeadlinePassed(ChildDied):
@@ -52,10 +52,10 @@ class Link:
         self._connection = connection
 
     def requests(self) -> Iterator[dict[str, Any]]:
-        """Yield the parent's requests until it wants no more.
+        """Yield the parent's requests until it closes the connection.
 
-        A process that slept runs slower at first, on a core that may be another. So this one spins for a
-        while before it sleeps.
+        A process that slept runs slower at first, perhaps on another core. So this one spins for a while
+        before it sleeps.
         """
         with suppress(EOFError):
             while True:
@@ -74,7 +74,7 @@ class Link:
 
 
 class Child:
-    """A function in a process of its own, and of its own process group.
+    """A function in a process of its own, in a process group of its own.
 
     Parameters
     ----------
@@ -165,8 +165,8 @@ class Child:
 class Orphans:
     """The processes that a child leaves behind, also those in a session of their own.
 
-    From now on, descendants of this process whose parents end become its children. Of several such objects
-    the first one has them all. Where it is not Linux, there are none.
+    From now on, descendants of this process whose parents end become its children. Of several such objects,
+    the first one kills them all. On systems other than Linux, none are found.
     """
 
     def __init__(self) -> None:
@@ -178,11 +178,11 @@ class Orphans:
 
     def kill(self, *spared: int | None) -> None:
         """Kill every child of this process that was not there before, and adopt no more."""
-        # A watchdog may be at it in its own thread. It must not meet the children that come later.
+        # The thread of a watchdog may call this as well, and must not kill children that are started later.
         with self._lock:
             if not self._is_first:
                 return
-            while orphans := _children() - self._before - {*spared}:  # their children become ours, too
+            while orphans := _children() - self._before - {*spared}:  # their own children become ours
                 for pid in orphans:
                     with suppress(ProcessLookupError):
                         os.kill(pid, signal.SIGKILL)
@@ -198,7 +198,7 @@ def _adopt_orphans(on: bool) -> None:
 
 
 def _adopts_orphans() -> bool | None:
-    """Return whether they do; None where the system has no such thing."""
+    """Return whether descendants become children; None where the system cannot do that."""
     if sys.platform != "linux":
         return None
     adopts = ctypes.c_int()
@@ -216,7 +216,7 @@ def _children() -> set[int]:
 
 
 def die_with_parent() -> None:
-    """Have this process killed when the one that started it ends; without effect where it is not Linux."""
+    """Have this process killed when the one that started it ends; no effect outside Linux."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
 
@@ -257,7 +257,7 @@ def _number(value: Any) -> Any:
 
 
 def cause_of_death(exit_code: int | None) -> str:
-    """Return in words how a process ended."""
+    """Describe how a process ended."""
     if exit_code is None:
         return "closed its connection"
     if exit_code < 0:

@@ -55,7 +55,7 @@ MEASURED = ("run_", "repeat_", "measure_")
 """Beginnings of the names of the rules that measure."""
 
 WITHDRAWN = Path("results/.withdrawn")
-"""Where results that are about to change lie until the run has ended."""
+"""Folder of results that are about to change, until the run has ended."""
 
 RUN_FIRST = "run the workflow with this configuration first: make run"
 """What helps where results are missing or of another configuration."""
@@ -89,9 +89,9 @@ def _move(file: Path, to: Path) -> None:
 
 
 def check_device(workflow: Any, origin: str) -> None:
-    """Raise UserError if a job of this machine is to use CUDA, which the machine lacks.
+    """Raise UserError if a job is to use CUDA on this machine, which lacks it.
 
-    Jobs of a cluster run on nodes that may have what this machine has not.
+    Jobs of a cluster run on nodes, which may have GPUs.
     """
     if workflow.touch or not workflow.local_exec or not any(map(_opens_cuda, workflow.dag.needrun_jobs())):
         return
@@ -146,7 +146,7 @@ def check_report(pages: Iterable[str], runs: Collection[Run], lost: Iterable[Run
     runs : collection of Run
         Those of the configuration.
     lost : iterable of Run
-        Those that could not be made, which the summary lists, too.
+        Those that could not be made; the summary lists them as well.
     """
     summary = SUMMARIES[0]
     if not summary.is_file():
@@ -223,7 +223,7 @@ def _name(job: Any) -> str:
 
 
 def finish(workflow: Any) -> None:
-    """Make what a failed job has prevented without need: the summary and the report of everything else."""
+    """Make the summary and the report without the measurements that a failed job prevented."""
     reasons = prevented(workflow)
     if not any(name.startswith(("gather_", "judge_")) for name in reasons):
         return
@@ -255,7 +255,7 @@ def end(screen: Screen | None, files: Collection[Path]) -> None:
     screen : Screen, optional
         Lines that it has shown are not repeated; those between the lines of many jobs are.
     files : collection of Path
-        What the run was to make: a verdict that is not among them is of another run.
+        Files that the run was to make: any other verdict belongs to another run.
     """
     if screen:
         screen.close()
