@@ -109,9 +109,9 @@ def measure_all_pairs(
     graph : Graph
     device : Device
     sources : "all" or int
-        How many to draw without repetition; all if there are no more.
+        Number to draw without repetition; all if the graph has fewer.
     table : int or sequence of int
-        How many vertices to draw between which all distances are kept, or these vertices.
+        Number of vertices to draw, or these vertices, between which all distances are kept.
     seed : int
 
     Returns

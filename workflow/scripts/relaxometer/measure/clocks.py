@@ -21,13 +21,13 @@ LATE_TOLERANCE = 0.25
 """Share of a search for which an adapter may work on after `done`."""
 
 NOISE_MS = 0.5
-"""Difference that shows nothing, since no machine is quite at rest; of a few searches, a larger one."""
+"""Difference that counts as noise; more if there are only a few searches."""
 
 MANY = 8
 """With this many searches, a difference is noise up to 2 `NOISE_MS`."""
 
 CONVERT_NS = 100
-"""Time to convert and write a value of an answer: a loop in Python over a library's result."""
+"""Nanoseconds allowed to convert and write a value of an answer: a Python loop over a library's result."""
 
 CONVERT_MS = 1.0
 """Milliseconds allowed to convert and write an answer, besides `CONVERT_NS` per value."""
@@ -36,22 +36,22 @@ CONVERT_PART_US = 20
 """Microseconds allowed for each graph of a batch in addition."""
 
 COPY_NS = 5
-"""Time to read and copy a weight of four bytes in a compiled program."""
+"""Nanoseconds allowed to read and copy a weight of four bytes in a compiled program."""
 
 REMEMBERS = 0.25
 """A later search from a source that takes less than this share of the first was not made again."""
 
 COLD_MS = 10.0
-"""By how much the first search of a process may be slower without a warm-up: it loads code, for one."""
+"""Extra time of the first search of a process without a warm-up, which loads code."""
 
 TOLERATED = 0.05
-"""Share of the time of all searches that may be missing in some of them."""
+"""Share of the time of all searches that may be missing in total."""
 
 RESTED = 5
-"""Searches after which the answer is asked for at once, and as many after a pause."""
+"""Number of searches whose answer is requested at once, and again after a pause."""
 
 MAX_RESTED_MS = 500
-"""A search and its answer that take longer are not made again for that."""
+"""Searches that take longer with their answer are not repeated for this test."""
 
 
 @dataclass(frozen=True)

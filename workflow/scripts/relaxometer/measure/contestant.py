@@ -55,7 +55,7 @@ from relaxometer.problems.queries import QuerySets
 Weights = npt.NDArray[Any]
 
 CUSTOMIZED, PREPARED = "customized", "prepared anew"
-"""How new weights are taken."""
+"""How a variant takes new weights."""
 
 
 def serve(
@@ -126,7 +126,7 @@ class _VariantProcess:
         self._used: list[int] = []
         """Bytes of device memory in use after each timed search, where that is known."""
         self._outside: list[int | None] = []
-        """Bytes outside the pool before anything of the variant is on the device, and with its kernels."""
+        """Bytes outside the pool before the variant's graph and kernels are loaded, and after."""
 
     def answer(self, link: Link, what: str, argument: Any) -> None:
         """Answer one request."""
@@ -168,7 +168,7 @@ class _VariantProcess:
         return self._queries.sets[source].upload(self.device)
 
     def _load(self, sources: Sequence[int | None]) -> dict[str, Any]:
-        """Upload the graph, and have a solver load all kernels, which is not part of preparing it."""
+        """Upload the graph, and have a first solver load all kernels, which is not timed."""
         parameters = self._run.solver_parameters
         graph, device = self._host, self.device
         self._outside = [cost.bytes_outside_pool(self._meter, device)]
@@ -184,7 +184,7 @@ class _VariantProcess:
         fingerprints = self._fingerprint.take()
         solver = self._module.Solver(_arrived_again(resident), parameters)
         resolved = solver.resolved
-        # The parent refuses what is not a dict, with a reason.
+        # If it is not a dict, the parent refuses it with a reason.
         if self.runs_on == "cpu" and isinstance(resolved, dict) and variants.uses_one_core(resolved):
             keep_to_one_core()  # as rivals must
         for source in () if self.emulated else sources:  # the emulation has loaded all kernels
@@ -202,7 +202,7 @@ class _VariantProcess:
         return {"prepare_ms": prepare.ms, "resolved": self._solver.resolved}
 
     def _reweight(self) -> dict[str, Any]:
-        """Customize the solver with the next weights, which have arrived, or prepare it anew."""
+        """Customize the solver with the next weights, once uploaded, or prepare it anew."""
         assert isinstance(self._host, Graph)
         weights = next(self._changes)
         # Numba would compile anew for arrays that differ in this.
@@ -223,7 +223,7 @@ class _VariantProcess:
     def _solve(self, source: int | None) -> tuple[dict[str, Any], list[npt.NDArray[Any]]]:
         """Time a search; return the reply and the columns of the answer."""
         start = self._start(source)
-        # A launch, so that the way to the GPU is warm: until now this process has moved an answer.
+        # A launch, since the first one after an answer was moved is slower.
         self._fingerprint.warm_up()
         on_host = self.runs_on == "cpu" or getattr(self._solver, "ends_on_host", False)
         with _uncollected(), stopwatch() if on_host else self.device.timer() as search:
@@ -261,7 +261,7 @@ class _VariantProcess:
         return counters.in_words(meter.reasons()) if isinstance(meter, counters.Nvml) else None
 
     def _cost(self, sources: Sequence[int | None]) -> dict[str, Any]:
-        """Return what a search costs besides time; energy is that of searches from all sources in turn."""
+        """Return the costs of a search besides time; energy is that of searches from all sources in turn."""
         found: dict[str, Any] = {"leaked_bytes": cost.growth(self._used) if self._used else None}
         found |= self._memory()
         if self._meter is None:
@@ -283,7 +283,7 @@ class _VariantProcess:
         return found
 
     def _memory(self) -> dict[str, int]:
-        """Return the peak size of the pool, and what is in use outside of it; nothing where it is unknown."""
+        """Return the peak size of the pool and the memory in use outside it; empty where unknown."""
         memory = cost.pool_bytes(self.device)
         if memory is None or self.runs_on != "device":
             return {}
@@ -295,7 +295,7 @@ class _VariantProcess:
 
 @contextlib.contextmanager
 def _uncollected() -> Iterator[None]:
-    """Hold Python's garbage collector back, whose work would be part of whichever search it interrupts."""
+    """Disable the garbage collector, whose work would count in the search that it interrupts."""
     gc.disable()
     try:
         yield

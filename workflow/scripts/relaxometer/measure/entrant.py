@@ -41,19 +41,19 @@ TUNED_ON = 2
 """Sources on which a rival is tuned."""
 
 SPARE_BYTES = 1 << 26
-"""Size that a file of the adapter may have beyond an answer: caches of compiled code."""
+"""Bytes that a file of the adapter may have beyond an answer: caches of compiled code."""
 
 MAX_LISTED = 1 << 28
 """Values that the longest column of an answer to queries may have: paths may be longer than memory."""
 
 EXCUSED_MS = 1.0
 EXCUSED_SHARE = 0.05
-"""By how much our clock may exceed an adapter's own word on work other than the searches of a race."""
+"""Excess of our clock over an adapter's that is tolerated, except in the searches of a race."""
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """Milliseconds that loading and preparing took, and what the adapter tells of itself."""
+    """Milliseconds that loading and preparing took, and facts that the adapter reports."""
 
     load_ms: float
     prepare_ms: float
@@ -61,7 +61,7 @@ class Loaded:
 
 
 class Running:
-    """An adapter at work; each method raises :class:`Failed` with what became of it.
+    """An adapter at work; each method raises :class:`Failed` if it fails.
 
     Attributes
     ----------
@@ -75,13 +75,13 @@ class Running:
         self.extend()
 
     def extend(self) -> None:
-        """Give it its whole time limit again, from now."""
+        """Restart its time limit."""
         self._deadline = time.monotonic() + self._timeout_s
 
     def load(self) -> Loaded:
         """Wait until the graph is loaded and prepared.
 
-        Preparing takes what the adapter says, or what our clock says if that is clearly more.
+        The time of the preparation is the adapter's, or ours if that is clearly more.
         """
         loaded, _ = self._ask("loaded")
         ready, span = self._ask("ready")
@@ -89,20 +89,20 @@ class Running:
         return Loaded(_milliseconds(loaded, "loaded"), prepare_ms, _facts(ready))
 
     def take(self, weights: Path) -> Span:
-        """Have new weights, uint32 of shape (n_arcs,), read from a file; return how long that took."""
+        """Have new weights, uint32 of shape (n_arcs,), read from a file; return the time."""
         return self._ask("taken", f"weights {weights}")[1]
 
     def customize(self) -> tuple[float, dict[str, str]]:
-        """Have the weights that it took last replace the others; return the milliseconds, and facts."""
+        """Have the weights of the last `take` replace the others; return milliseconds and facts."""
         words, span = self._ask("customized", "customize")
         return believed_ms(_milliseconds(words, "customized"), span), _facts(words)
 
     def ping(self) -> Span:
-        """Return how long a message takes there and back."""
+        """Return the time of a round trip of messages."""
         return self._ask("pong", "ping")[1]
 
     def ask(self, queries: Path) -> Span:
-        """Have a query set read from a folder; return how long that took."""
+        """Have a query set read from a folder; return the time."""
         return self._ask("taken", f"queries {queries}")[1]
 
     def solve(self, source: int | None) -> tuple[float, Span]:
@@ -112,11 +112,11 @@ class Running:
         return _milliseconds(words, "done"), span
 
     def give(self, folder: Path) -> Span:
-        """Have the last answer written; return how long that took."""
+        """Have the last answer written; return the time."""
         return self._ask("given", f"give {folder}")[1]
 
     def _ask(self, answer: str, request: str = "") -> tuple[list[str], Span]:
-        """Send a request, if there is one; return the words of the reply, and how long it took."""
+        """Send a request, if there is one; return the words of the reply, and the time."""
         with _failing(self._timeout_s):
             theirs, begin = self._adapter.waited_ms(), time.perf_counter()
             if request:
@@ -181,7 +181,7 @@ class Entrant:
         return dict(self.queries.sets[source].rows(n))
 
     def pose(self, running: Running, source: int | None) -> Span:
-        """Have the query set of the next search read, if there are sets; return how long that took."""
+        """Have the query set of the next search read, if there are sets; return the time."""
         if self.queries is None or source is None:
             return Span(0.0, 0.0)
         with tempfile.TemporaryDirectory(prefix="queries-") as folder:
@@ -200,7 +200,7 @@ class Entrant:
 
     @property
     def thread_variables(self) -> dict[str, str]:
-        """The variables that tell libraries their threads and where to keep them."""
+        """The variables by which libraries set the number and the placement of threads."""
         variables = {f"{library}_NUM_THREADS": str(self.threads) for library in THREADS}
         if self.threads > 1:
             variables |= {"OMP_PROC_BIND": "close", "OMP_PLACES": "cores"}
@@ -268,7 +268,7 @@ class Entrant:
 
 @contextmanager
 def _failing(timeout_s: float) -> Iterator[None]:
-    """Turn what became of an adapter into the status of the rows."""
+    """Shorten the reason of a failure, and name the time limit in that of a timeout."""
     try:
         yield
     except Failed as error:
@@ -285,12 +285,12 @@ def threads_of(run: RivalRun) -> int:
 
 
 def believed_ms(theirs: float, span: Span) -> float:
-    """Return the time that an adapter says, or the time by our clock if that is clearly more."""
+    """Return the time that an adapter reports, or that of our clock if it is clearly more."""
     return span.ms if span.busy > theirs + EXCUSED_MS + EXCUSED_SHARE * span.ms else theirs
 
 
 def _facts(words: list[str]) -> dict[str, str]:
-    """Return what follows the time in a message: words ``name=value``."""
+    """Return the facts that follow the time in a message, as words ``name=value``."""
     shown = (printable(word) for word in words[1:])
     return dict(word.split("=", 1) for word in shown if re.match("[a-z][a-z0-9_]*=", word))
 

@@ -1,4 +1,4 @@
-"""Table 1 of the survey: the time of ExtractMin by reductions of several block sizes and by other methods.
+"""Table 1 of the survey: times of ExtractMin by reductions with several block sizes and by other methods.
 
 Every round extracts the smallest of `n` values and puts it back larger. CUB only searches.
 
@@ -26,7 +26,7 @@ SIZES = tuple(10**exponent for exponent in range(1, 8))
 """Numbers of values, as in the survey."""
 
 VALUES_BELOW = 2**30
-"""Values are drawn below this."""
+"""Exclusive upper bound of the values drawn."""
 
 STEP = 2**20
 """Increase of a value that is put back."""

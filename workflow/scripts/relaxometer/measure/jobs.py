@@ -1,7 +1,7 @@
-"""The runs of variants and rivals, a function each, for the scripts and ``relaxometer.cli.all_runs``.
+"""The jobs that run a variant or a rival, for the scripts and ``relaxometer.cli.all_runs``.
 
-Each writes its results and returns the statuses of their rows. A further round of a run has its results below
-those of the first (:meth:`relaxometer.plan.models.Run.folder`), and is not measured if the first has failed.
+Each writes its results and returns the statuses of their rows. A further round writes below the folder of the
+first (:meth:`relaxometer.plan.models.Run.folder`), and is not measured if the first has failed.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def run_variant(
     run : Run
     graph : Graph or Batch
     drawn : ndarray of shape (n_sources,), int64, QuerySets or None
-        The sources drawn for the graph, of which the run takes the first ``run.timing.sources``, or the query
-        sets, of which it takes this number of each key. None where searches have no source.
+        The sources drawn for the graph; the run takes the first ``run.timing.sources``. Or the query sets; it
+        takes this number per name. None where searches have no source.
     device : {"auto", "cuda", "host"}
     folder : Path
         Where the results go.
@@ -105,9 +105,9 @@ def _sources(run: Run, drawn: npt.NDArray[np.int64] | QuerySets | None) -> npt.N
 
 
 def _left_out(run: Run, folder: Path, number: int) -> Measurement | None:
-    """Return an empty further round if it is not to be measured; UserError if there is no first one.
+    """Return an empty further round if the first makes it pointless, else None; UserError without a first.
 
-    It is not if the first has failed, or was emulated and the configuration does not ask for rounds.
+    It is pointless if the first failed, or was emulated and the configuration does not ask for rounds.
     """
     if number == 1:
         return None

@@ -49,7 +49,7 @@ Between two searches an answer moves to another process, after which a search ta
 WARMED_ON = 8
 """Untimed searches cycle over this many vertices, none of which is timed.
 
-Whoever remembers the answers of untimed searches gains nothing by that.
+So remembering the answers of untimed searches gains nothing.
 """
 
 MAX_REASON = 1000
@@ -131,7 +131,7 @@ class Found(Reply):
     proven: bool = True
     """Whether there is an answer to prove."""
     throttled: str | None = None
-    """Why the clocks were held back right after the search; None where that is not known."""
+    """Why the clocks were held back right after the search; None if unknown."""
 
 
 class Spent(Reply):
@@ -154,7 +154,7 @@ class Spent(Reply):
 
 
 class Costs(Reply):
-    """What searches cost besides time; None where it is not known."""
+    """Costs of searches besides time; None where unknown."""
 
     peak_bytes: Count | None = None
     leaked_bytes: int | None = None
@@ -184,25 +184,25 @@ class Contestant(Protocol):
         """Wait until the contestant has started."""
 
     def prepare(self, sources: Sequence[int | None]) -> Prepared:
-        """Have the graph taken in and prepared.
+        """Have the graph loaded and prepared.
 
-        Before that, a variant prepares it for nothing and searches from each of the sources, so that all
+        A variant first prepares it once without the clock and searches from each of the sources, so that all
         kernels are compiled and loaded.
         """
 
     def warm_up(self, source: int | None) -> float:
-        """Have a search made that does not count; return its milliseconds by the host's clock."""
+        """Have an untimed search made; return its milliseconds by the host's clock."""
 
     def solve(self, source: int | None) -> tuple[Found, dict[str, npt.NDArray[Any]]]:
         """Make a timed search, and return the columns of its answer."""
 
     def instrument(self, source: int | None) -> list[Phase] | None:
-        """Return the phases of a search; None if the contestant does not tell them."""
+        """Return the phases of a search; None if the contestant does not report them."""
 
     def cost(self, sources: Sequence[int | None], more_s: float) -> Costs | None:
-        """Return what searches from these sources cost besides time; None if it cannot tell.
+        """Return the costs of searches from these sources besides time; None if unknown.
 
-        That may take `more_s` seconds beyond the time limit.
+        This may take `more_s` seconds beyond the time limit.
         """
 
     def state_of_device(self) -> dict[str, Any]:
@@ -262,7 +262,7 @@ def measure(
 
 
 def not_measured(run: Run, device_kind: str, device: str, number: int, reason: str) -> Measurement:
-    """Return a round without searches, and why it has none."""
+    """Return a round without searches; `reason` says why it has none."""
     context = {"device_kind": device_kind, "device": device, "round": number, "not_measured": reason}
     return Measurement(number, context={**context, **environment(), "run": run.model_dump()})
 
@@ -319,7 +319,7 @@ class _Job:
         return untimed_vertices(graph, sources, WARMED_ON) if isinstance(graph, Graph) else [0]
 
     def search_all(self) -> None:
-        """Prepare, make the timed passes over all sources; in round 1, then instrument a search from each."""
+        """Prepare and make the timed passes over all sources; in round 1, instrument a search from each."""
         with self._opener(self._run, self._problem, self._graph) as self._contestant:
             try:
                 self._prepare()
@@ -334,7 +334,7 @@ class _Job:
                 self._fill_in(failure.status, failure.reason)
 
     def prove(self) -> None:
-        """Prove the answers that are not proven yet, in a process that has the device to itself."""
+        """Prove all unproven answers, in a process that has the device to itself."""
         searches, self._unproven = self._unproven, []
         parts = [(self._graph, searches)]
         context, proofs = prove_all(self._what, self._problem, parts, self._device, self._queries)
@@ -399,7 +399,7 @@ class _Job:
         for repetition in self._repetitions:
             is_first = repetition == self._repetitions.start
             if not is_first and timing.enough_s and time.monotonic() > begin + timing.enough_s:
-                # The others are not wanted, so they are not missing if something fails later.
+                # If something fails later, the passes that are left out must not get rows of that failure.
                 self._repetitions = range(self._repetitions.start, repetition)
                 break
             for source in self._sources:
@@ -409,14 +409,14 @@ class _Job:
                 progress.step()
 
     def _warm_up(self) -> float:
-        """Have a search made that does not count; return its milliseconds."""
+        """Have an untimed search made; return its milliseconds."""
         return self._contestant.warm_up(self._untimed_root())
 
     def _untimed_root(self) -> int | None:
         return self._root(next(self._untimed))
 
     def _set_cold(self, search_ms: float) -> None:
-        """Set the time from the arrival of the graph to the first answer, of which this is the search."""
+        """Set the time from the arrival of the graph to the first answer, unless it is set."""
         self._fixed.setdefault("cold_ms", self._fixed["prepare_ms"] + search_ms)
 
     def _is_short(self) -> bool:
@@ -432,7 +432,7 @@ class _Job:
         return source if self._has_source else None
 
     def _search(self, source: int, repetition: int) -> None:
-        """Have one search made, and keep its answer."""
+        """Have one timed search made, and keep its answer."""
         found, answer = self._contestant.solve(self._root(source))
         if not self._result.runs and found.proven:
             self._result.answer = answer
@@ -486,7 +486,7 @@ class _Job:
             progress.step()
 
     def _take_costs(self) -> None:
-        """Have the costs besides time measured, and put them into all rows."""
+        """Have the costs besides time measured, and add them to all rows."""
         slowest_s = max((row["time_ms"] for row in self._result.runs), default=0.0) / 1e3
         more_s = planned_s(self._run.cost, slowest_s) if self._run.cost.energy_s else 0.0
         try:
@@ -546,8 +546,8 @@ def answer_status(
 ) -> tuple[str, str]:
     """Return the status of an answer, and the reason where it is not ``ok``.
 
-    Where a rival's answer overflowed, it has a number that cannot be a length, and the proof saw "not
-    reached" there.
+    An overflowed answer of a rival holds a number that cannot be a length, which the proof read as "not
+    reached".
 
     Parameters
     ----------

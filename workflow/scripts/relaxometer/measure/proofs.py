@@ -58,7 +58,7 @@ class Prover:
     def prove(self, search: Search) -> dict[str, Any]:
         """Return the certificate of an answer, and how much of the graph it reached.
 
-        Of query sets, ``reached`` is the number of queries that have an answer.
+        For query sets, ``reached`` is the number of queries that have an answer.
         """
         root: Any = search.root
         if self._queries is not None:
@@ -109,7 +109,7 @@ def prove_all(
     context : dict
         ``device_kind`` and ``device``.
     proofs : list of dict
-        One per search: as :meth:`Prover.prove` returns it, or ``status`` and ``reason`` of a failed one.
+        One per search: as :meth:`Prover.prove` returns it, or ``status`` and ``reason`` of a failed proof.
 
     Raises
     ------
@@ -157,7 +157,7 @@ def serve_proofs(
 
 
 def _proof(prover: Prover, search: Search) -> dict[str, Any]:
-    """Return the proof of an answer, or a status where the memory is too small for it."""
+    """Return the proof of an answer, or a status if memory runs out."""
     try:
         return prover.prove(search)
     except MemoryError as error:

@@ -1,4 +1,4 @@
-"""Fixed work, timed before and after each contestant: it shows whether the speed of the machine changed."""
+"""Fixed work, timed before and after each contestant to show whether the speed of the machine changed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DEVICE_TRIES = 20
 
 WARP = 32
 MULTIPLIER, INCREMENT, MODULUS = 1_664_525, 1_013_904_223, 1 << 32
-"""Of the linear congruential generator whose steps are timed."""
+"""Constants of the linear congruential generator whose steps are timed."""
 
 
 def cpu_ms() -> float:
@@ -66,5 +66,5 @@ def apart_ms(device: str) -> float | None:
 def _serve(link: Link, device: str) -> None:
     try:
         link.reply(ms=device_ms(get_device(device)))
-    except UserError:  # of a missing device, which the prover will tell
+    except UserError:  # a missing device, which the prover reports
         link.reply(ms=None)

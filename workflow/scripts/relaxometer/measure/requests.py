@@ -1,4 +1,4 @@
-"""What sources and query sets were drawn for, kept in their files."""
+"""The request that sources or query sets were drawn for, kept in their file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KEY = b"drawn for"
 """The key of the schema's metadata that holds a request as JSON."""
 
 AMOUNTS = ("sources", "draws")
-"""Numbers of a request of which a file may have more: the first ones are the same, and a run takes these."""
+"""Numbers of a request that a file may exceed: a run takes the first ones, which are the same."""
 
 Request = dict[str, Any]
 
@@ -52,8 +52,8 @@ def with_request(table: pa.Table, request: Request) -> pa.Table:
 def serves(path: Path, request: Request) -> bool:
     """Return whether a file was drawn for a request.
 
-    A file that does not say what it was drawn for, or cannot be read, is taken to serve: drawing it again may
-    need files that are on another machine only, and whoever reads it next reports damage.
+    A file without a request, or that cannot be read, is taken to serve: drawing it again may need files of
+    another machine, and its next reader reports damage.
     """
     return difference(path, request) is None
 

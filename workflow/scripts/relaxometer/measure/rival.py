@@ -136,7 +136,7 @@ class _RivalClient:
         )
 
     def warm_up(self, source: int | None) -> float:
-        """Have a search made that does not count; return its milliseconds by our clock."""
+        """Have an untimed search made; return its milliseconds by our clock."""
         self._entrant.pose(self._running, source)
         _, search = self._running.solve(source)
         if self._given:
@@ -147,8 +147,8 @@ class _RivalClient:
     def solve(self, source: int | None) -> tuple[Found, dict[str, npt.NDArray[Any]]]:
         """Time a search by both clocks, then ask for its answer.
 
-        The answer goes to a folder that is new, so it is not that of an earlier search. It is asked for
-        twice, since an adapter that worked on after `done` is slower the first time.
+        The answer goes to a new folder, so it is not that of an earlier search. It is requested twice, since
+        an adapter that worked on after `done` is slower the first time.
         """
         running = self._running
         read = self._entrant.pose(running, source)
@@ -177,14 +177,14 @@ class _RivalClient:
         return found, completed_answer(self._problem, self._entrant.graph, columns, source)
 
     def instrument(self, source: int | None) -> list[Phase] | None:
-        """Rivals do not tell their phases."""
+        """Return None: rivals do not report phases."""
         return None
 
     def cost(self, sources: Sequence[int | None], more_s: float) -> None:
         """Return nothing: an adapter has no request for it."""
 
     def state_of_device(self) -> dict[str, Any]:
-        """Return what else is known of the process; before, look for searches that outlast their ``done``."""
+        """Look for searches that outlast their ``done``; return further facts about the process."""
         pause_s = self._clocks.pause_s
         if self._given and pause_s is not None:
             self._running.extend()
@@ -202,7 +202,7 @@ class _RivalClient:
         }
 
     def _read(self, folder: Path, source: int | None) -> tuple[dict[str, npt.NDArray[np.uint32]], bool]:
-        """Return the columns of an answer, those not asked for empty, and whether it overflowed."""
+        """Return the columns of an answer, empty if not requested, and whether it overflowed."""
         rows = self._entrant.rows(source)
         asked = [name for name in self._given if rows[name].stop > 1]
         columns, overflowed = read_answer(folder, asked, self._entrant.graph.n_vertices, rows)
@@ -210,7 +210,7 @@ class _RivalClient:
         return {**columns, **{name: np.empty(0, np.uint32) for name in empty}}, overflowed
 
     def _allowed(self, source: int | None, values: int) -> tuple[float | None, float]:
-        """Return the times to convert an answer of this number of values, and the queries."""
+        """Return the times allowed to convert an answer of this number of values, and the queries."""
         queries = self._entrant.queries
         if queries is None or source is None:
             return None, 0.0
@@ -218,7 +218,7 @@ class _RivalClient:
         return time_to_convert(values, 1), time_to_convert(asked, 1)
 
     def _time_to_give(self, source: int | None, pause_s: float) -> float:
-        """Return the milliseconds to write the answer of a search that is done since `pause_s`."""
+        """Return the milliseconds to write an answer, requested `pause_s` after the search."""
         self._entrant.pose(self._running, source)
         with self._new_folder() as folder:
             self._running.solve(source)
@@ -228,7 +228,7 @@ class _RivalClient:
 
     @contextmanager
     def _new_folder(self) -> Iterator[Path]:
-        """Make a folder of a name that nobody can guess; remove it at the end of the block."""
+        """Make a folder with an unpredictable name; remove it at the end of the block."""
         try:
             folder = tempfile.mkdtemp(prefix="answer-", dir=self._folder)
         except OSError as error:

@@ -17,7 +17,7 @@ def sources_table(graph: Graph, sources: int | list[int], seed: int) -> pa.Table
     ----------
     graph : Graph
     sources : int or list of int
-        How many to draw without repetition among the vertices that have arcs, or the sources themselves.
+        Number to draw without repetition among the vertices that have arcs, or the sources themselves.
         Graphs with ``search_keys`` in their metadata give the first of these instead.
     seed : int
 

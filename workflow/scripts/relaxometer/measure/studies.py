@@ -1,6 +1,6 @@
-"""The studies: measurements other than the run of a variant, and what makes one.
+"""The table of studies, which are measurements other than the run of a variant.
 
-The workflow and the jobs of variants read the table below, so it imports no study: that would take a second.
+The workflow and the jobs of variants read the table, so it imports no study: that would take a second.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def _section(name: str) -> Callable[[Plan], dict[str, Any]]:
 
 
 def _traffic(plan: Plan) -> dict[str, Any]:
-    """Return the parameters of the study of new weights: its rivals are whole runs, of all graphs."""
+    """Return the parameters of the study of new weights; its rivals are runs on all graphs."""
     rivals = [run.model_dump() for run in plan.traffic_rivals]
     given = {"timeout_s": plan.config.timing.timeout_s, "rivals": rivals, "rival_folders": plan.config.rivals}
     return _section("traffic")(plan) | given

@@ -24,7 +24,7 @@ class Where(Protocol):
 
 
 OUTCOME = [("status", pa.string()), ("reason", pa.string())]
-"""Columns of every study of a graph: a status as that of a run, and the reason if it is not ``ok``."""
+"""Columns of every study of a graph: a status, as of a run, and the reason if it is not ``ok``."""
 
 WHERE = [("device_kind", pa.string()), ("device", pa.string())]
 """Columns of every study of a graph: the device."""
@@ -43,7 +43,7 @@ def study_table(
     device : Device or Where
     schema : Schema
     keys : sequence of dict
-        One per row: the first columns after the graph's name.
+        The columns after the graph's name, one mapping per row.
     results : iterator of dict
         The other columns, in the order of `keys`. When it raises `Skipped`, `DeviceOutOfMemory`,
         `OverflowError` or `Failed`, the remaining rows get that status.

@@ -37,7 +37,7 @@ TABLE = pa.schema(
 )
 """One row per launch: its number of searches, their total time, and the number of proven answers.
 
-``phast-many-distances`` is `phast-many` without predecessors, ``multi-source-levels`` likewise.
+``phast-many-distances`` is `phast-many` without predecessors, ``multi-source-levels`` `multi-source`.
 """
 
 Sources = npt.NDArray[np.int64]
@@ -120,7 +120,7 @@ def _trees(
 def _wrong(
     certifier: SsspCertifier | BfsCertifier, sources: Sources, first: Any, second: Any, too_long: str = ""
 ) -> list[tuple[str, str]]:
-    """Say which trees are wrong and why; item i of `first` and `second` has the columns of source i.
+    """Return which trees are wrong and why; item i of `first` and `second` has the columns of source i.
 
     `too_long` is not empty if some search overflowed.
     """
@@ -172,7 +172,7 @@ def _multi_source(resident: ResidentGraph, most: int) -> Callable[[Sources], Tim
 
 
 def _multi_source_levels(resident: ResidentGraph, most: int) -> Callable[[Sources], Timed]:
-    """Levels are proven with predecessors that are found after the clock has stopped."""
+    """Return a function that times levels; predecessors for the proof are found after the clock stopped."""
     solver = multi_source.Solver(resident, multi_source.Parameters.model_validate({"sources": most}))
     certifier = BfsCertifier(resident)
 

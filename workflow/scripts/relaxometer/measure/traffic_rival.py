@@ -31,7 +31,7 @@ def rival_in_traffic(run: RivalRun, rival: Rival, graph: Graph, source: int) -> 
     rival : Rival
     graph : Graph
     source : int
-        Of the search that warms up.
+        Source of the warm-up search.
 
     Raises
     ------
@@ -87,8 +87,8 @@ class RivalInTraffic:
     def take(self, changed: Graph) -> Row:
         """Have the rival convert the new weights, and then customize.
 
-        The conversion is free within the time that its language needs for it, and the rest counts; the fact
-        ``weights_ms`` tells all of it.
+        The conversion is free up to the time that its language needs; the rest counts. The fact
+        ``weights_ms`` is the whole time.
         """
         self._changed = changed
         self._running.extend()
@@ -105,7 +105,7 @@ class RivalInTraffic:
         return {"way": CUSTOMIZED, "update_ms": update_ms + early_ms, "facts": told}
 
     def search(self, source: int) -> Search:
-        """Time a search and the work that is left for the answer, and read the answer."""
+        """Time a search and what work it leaves to `give`, and read the answer."""
         running, host = self._running, self._changed
         given = [column for column in self._problem.columns if column in self._answers]
         running.ping()

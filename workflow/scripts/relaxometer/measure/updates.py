@@ -33,7 +33,7 @@ TABLE = pa.schema(
     ]
 )
 """One row per update, which ``removed`` or ``added`` arcs: its time, the time of `iterative-tree` on the
-changed graph, and `kept`, the share of the vertices reached before whose dominators it started from."""
+changed graph, and `kept`, the share of the vertices reached before whose dominators it kept as a start."""
 
 CHANGES = ("removed", "added")
 
@@ -71,7 +71,7 @@ def measure_updates(
 
 
 def _updates(graph: Graph, sizes: Sequence[int], seed: int, device: Device) -> Iterator[Row]:
-    """Remove and add as many arcs as each size says; yield two rows per size."""
+    """Remove and add arcs, one draw of each size; yield two rows per size."""
     rng = np.random.default_rng(seed)
     changing = _ChangingGraph(graph, seed, device)
     # Kernels are compiled at their first call, some of them only by a removal that moves dominators.
@@ -97,7 +97,7 @@ class _ChangingGraph:
         self._reached = _count_reached(answer)
 
     def into_a_leaf(self) -> Ends:
-        """Return all arcs into a reached vertex that dominates no other, of few arcs of its own."""
+        """Return all arcs into a reached vertex that dominates no other and has few outgoing arcs."""
         may_go = self._idom != NO_DOMINATOR
         may_go[self._idom[may_go]] = False
         may_go[self._root] = False

@@ -1,8 +1,8 @@
 """Measures one variant on one graph: the contestant (`contestant.py`) as the job sees it.
 
 The contestant is alone on the GPU while it is timed: a second open context, even an idle one, made searches
-up to 0.3 ms slower. Its answers arrive as bytes and are kept until it has ended. The prover has its own copy
-of the graph and imports nothing of the variant.
+up to 0.3 ms slower. So its answers, which arrive as bytes, are kept until it has ended. The prover has its
+own copy of the graph and imports nothing of the variant.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from relaxometer.problems.problem import Problem, added_folders
 from relaxometer.problems.queries import QuerySets
 
 FAILURES = frozenset({"skipped", "oom", "error", "usage"})
-"""How a contestant may fail by its own account; "usage" is a mistake of the user."""
+"""Failures that a contestant may report; "usage" is a mistake of the user."""
 
 COMPILING_S = 60.0
 """Seconds beyond `timeout_s` for the first preparation, which compiles all kernels that are not cached."""
@@ -69,7 +69,7 @@ def open_variant(
     queries: QuerySets | None = None,
     changes: Iterable[npt.NDArray[Any]] = (),
 ) -> Iterator[_VariantClient]:
-    """Start a variant in a process of its own, and end it; `changes` are weights that it is asked to take."""
+    """Start a variant in a process of its own, and end it; `changes` are the weights of `reweight`."""
     columns = problem.columns_on(graph)
     with Child(contestant.serve, run, graph, device, added_folders(), queries, changes) as child:
         yield _VariantClient(child, columns, graph.n_vertices, run.timing.timeout_s, queries)
