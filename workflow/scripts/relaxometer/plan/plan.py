@@ -40,6 +40,15 @@ if TYPE_CHECKING:
 MAX_RUNS = 10_000
 """Limit of the runs of a configuration; Snakemake needs minutes to plan as many jobs."""
 
+PROBLEM_OF_STUDY = {
+    "throughput": "sssp",
+    "traffic": "sssp",
+    "all_pairs": "sssp",
+    "bfs_throughput": "bfs",
+    "updates": "dominators",
+}
+"""The studies that name graphs, each with the problem whose graphs they are."""
+
 NULLABLE = ("rounds", "enough_s")
 """Keys of `timing` that null resets."""
 
@@ -70,7 +79,7 @@ class Plan:
     ----------
     config : Config
     rivals : dict of str to Rival
-        All that there are, by name.
+        All known ones, by name.
     datasets : dict of str to Dataset
     runs : dict of (str, str, str) to Run
         By problem, graph and variant; those of rivals are of class `RivalRun`.
@@ -83,11 +92,11 @@ class Plan:
     emulates : bool
         Whether kernels run on the host, as far as can be told before the jobs run.
     lost_runs : list of (Run, str)
-        Runs that :meth:`leave_out` took out of `runs`, and why.
+        Runs that :meth:`leave_out` removed from `runs`, and why.
     lost_distributed : list of (DistributedRun, str)
         The same of `distributed`.
     lost_rounds : list of str
-        Why each further round is missing that :meth:`leave_out` left out, its first one being there.
+        Why :meth:`leave_out` dropped further rounds of runs whose first round is there, one reason each.
     lost_studies : list of str
         The same of studies.
 
@@ -115,7 +124,8 @@ class Plan:
         self.lost_studies: list[str] = []
         self.emulates = self.config.device == "host" or (self.config.device == "auto" and not gpu)
         self._left_out: Mapping[str, str] = {}
-        self._check_named_graphs()
+        self._check_studies()
+        self._check_maps()
         # An overlay with other graphs need not repeat the section.
         maps = [graph for graph in self.config.report.maps if graph in self.graphs]
         report = self.config.report.model_copy(update={"maps": maps})
@@ -157,11 +167,11 @@ class Plan:
         if section.only is None:
             return section
         entered, rivals = section.variants, section.rivals or {}
-        solvers, able = variants.solver_names(name), self._able(name)
+        solvers, able = variants.solver_names(name), self._rivals_for(name)
         entries = [one for one, given in {**entered, **rivals}.items() if given is not False]
         for one in section.only:
             known = dict.fromkeys([*entries, *solvers, *able])
-            self._one_of(one, known, f"{name}.only", f"variant or rival of {name}")
+            self._check_known(one, known, f"{name}.only", f"variant or rival of {name}")
         theirs = [one for one in section.only if rivals.get(one) or (one in able and not entered.get(one))]
         ours = [one for one in section.only if one not in theirs]
         chosen = {
@@ -200,10 +210,10 @@ class Plan:
         An emulated variant has one, since its times mean nothing, unless the configuration asks for more. If
         it is emulated although a GPU may be there, its further rounds are left empty (`measure/jobs.py`).
         """
-        numbers = range(1, self._asked(run) + 1)
+        numbers = range(1, self._rounds_asked(run) + 1)
         return [number for number in numbers if job_name(run, number) not in self._left_out]
 
-    def _asked(self, run: Run) -> int:
+    def _rounds_asked(self, run: Run) -> int:
         return run.timing.processes(emulated=self._is_emulated(run))
 
     def is_timed(self, run: Run) -> bool:
@@ -223,7 +233,7 @@ class Plan:
         A B C, then C B A. A third round begins with another run, so that none always comes first: B C A, then
         A C B, and so on.
         """
-        asked = [(run, self._asked(run)) for run in self.runs.values()]
+        asked = [(run, self._rounds_asked(run)) for run in self.runs.values()]
         found: list[tuple[Run, int]] = []
         for number in range(1, max((rounds for _, rounds in asked), default=0) + 1):
             runs = _rotated([run for run, rounds in asked if rounds >= number], (number - 1) // 2)
@@ -244,22 +254,20 @@ class Plan:
                 runs[run.name] = run
         return runs
 
-    def _check_named_graphs(self) -> None:
-        """Check the graphs that studies and the report name."""
-        of_study = dict.fromkeys(("throughput", "traffic", "all_pairs"), "sssp") | {"bfs_throughput": "bfs"}
-        for study, owner in of_study.items():
+    def _check_studies(self) -> None:
+        """Raise UserError if a study names an unknown graph, a batch, or an unknown solver."""
+        for study, owner in PROBLEM_OF_STUDY.items():
+            known = [name for name in self.config.problem(owner).graphs if not self.datasets[name].is_batch]
             for graph in getattr(self.config, study).graphs:
-                known = self.config.problem(owner).graphs
-                self._one_of(graph, known, f"{study}.graphs", f"graph of {owner}.graphs")
+                self._check_known(graph, known, f"{study}.graphs", f"graph of {owner}.graphs")
         for name in self.config.traffic.variants:
-            self._one_of(name, variants.solver_names("sssp"), "traffic.variants", "solver of sssp")
+            self._check_known(name, variants.solver_names("sssp"), "traffic.variants", "solver of sssp")
             if self.config.traffic.graphs:  # it has the default parameters there
                 model = variants.load_solver("sssp", name).Parameters
                 validated(model, {}, self.origin, f"traffic.variants.{name}")
-        flow_graphs = self.config.problem("dominators").graphs
-        single = [name for name in flow_graphs if not self.datasets[name].is_batch]
-        for graph in self.config.updates.graphs:
-            self._one_of(graph, single, "updates.graphs", "graph of dominators.graphs")
+
+    def _check_maps(self) -> None:
+        """Raise UserError if a graph whose map is to be drawn is unknown or has no coordinates."""
         for graph in self.config.report.maps:
             self._check_dataset(graph, "report.maps")
             if not self.datasets[graph].has_coordinates:
@@ -268,16 +276,16 @@ class Plan:
                 )
 
     def check_files(self) -> None:
-        """Check that files can be read that the runs' datasets and query sets name; UserError if one cannot.
+        """Raise UserError if a file that a dataset, a query set or `report.base` names cannot be read.
 
-        Snakemake, which would compute their checksums, ends the whole run at one that it may not read.
+        Snakemake computes checksums of input files, and ends the whole run at one that it may not read.
         """
         needed = [run.graph for run in self.runs.values()]
         needed += [run.graph for run in self.distributed.values() if run.graph]
-        for name in needed:  # which grows by the graphs that others are extracted from
+        for name in needed:  # grows by the graphs that others are extracted from
             dataset = self.datasets[name]
             for key, path in dataset.paths.items():
-                # The workflow may make what is below results/.
+                # The workflow may make files below results/.
                 if Path(path).parts[:1] != ("results",) or os.path.isfile(path):  # noqa: PTH113 (never raises)
                     self._check_file(f"datasets.{name}.{key}", path)
             if dataset.extracted_from:
@@ -319,7 +327,7 @@ class Plan:
         studies = {
             name: section.model_copy(update={"graphs": kept(section.graphs, f"measure_{name}")})
             for name, section in config
-            if name in ("throughput", "bfs_throughput", "traffic", "all_pairs", "updates")
+            if name in PROBLEM_OF_STUDY
         }
         report = config.report.model_copy(update={"maps": kept(config.report.maps)})
         self.config = config.model_copy(update={**studies, "report": report})
@@ -363,11 +371,11 @@ class Plan:
                     f"{self.origin}: {key}: {solver!r} is now a rival; write {name}.rivals."
                     f"{variants.NOW_RIVALS[solver]} instead"
                 )
-            self._one_of(solver, variants.solver_names(name), key, "solver")
+            self._check_known(solver, variants.solver_names(name), key, "solver")
             graphs = self._graphs_of(spec, section, name, key)
             model = variants.load_solver(name, solver).Parameters
             takes = getattr(variants.load_solver(name, solver).Solver, "takes", "graph")
-            graphs = self._taken(graphs, takes, spec, key, solver)
+            graphs = self._suitable_graphs(graphs, takes, spec, key, solver)
             timing = self._timing(spec.timing, key)
             check_keys(spec.model_extra or {}, (Variant, model), self.origin, key)
             for point in expand(variant, spec.model_extra or {}, self.origin, key):
@@ -387,7 +395,7 @@ class Plan:
     def _graphs_of(self, spec: Variant | RivalEntry, section: Problem, name: str, key: str) -> list[str]:
         """Return the graphs of a problem that an entry runs on."""
         for graph in spec.graphs or []:
-            self._one_of(graph, section.graphs, f"{key}.graphs", f"graph of {name}.graphs")
+            self._check_known(graph, section.graphs, f"{key}.graphs", f"graph of {name}.graphs")
         for graph in spec.not_on:
             self._check_dataset(graph, f"{key}.not_on")
         left = [graph for graph in spec.graphs or section.graphs if graph not in spec.not_on]
@@ -397,7 +405,7 @@ class Plan:
             )
         return left
 
-    def _taken(
+    def _suitable_graphs(
         self, graphs: list[str], takes: str, spec: Variant | RivalEntry, key: str, solver: str
     ) -> list[str]:
         """Return those of an entry's graphs that it `takes`; UserError if it names one that it does not."""
@@ -440,14 +448,16 @@ class Plan:
             spec = given or RivalEntry()
             key = f"{where}.rivals.{entry}"
             rival = spec.rival or entry
-            able = self._able(name)
+            able = self._rivals_for(name)
             if rival in self.rivals and rival not in able:
                 solved = " and ".join(self.rivals[rival].definition.problems)
                 raise UserError(f"{self.origin}: {key}: rival {rival!r} solves {solved}, not {name}")
-            self._one_of(rival, able, key, f"rival for {name}", "name the folder of one of yours in `rivals`")
+            self._check_known(
+                rival, able, key, f"rival for {name}", "name the folder of one of yours in `rivals`"
+            )
             definition = able[rival].definition
             graphs = self._graphs_of(spec, section, where, key)
-            graphs = self._taken(graphs, definition.problems[name].takes, spec, key, rival)
+            graphs = self._suitable_graphs(graphs, definition.problems[name].takes, spec, key, rival)
             timing = self._timing(spec.timing, key)
             self._check_parameters(spec, able[rival], key)
             for point in expand(entry, spec.model_extra or {}, self.origin, key):
@@ -466,7 +476,7 @@ class Plan:
                         tune=spec.tune,
                     )
 
-    def _able(self, name: str) -> dict[str, Rival]:
+    def _rivals_for(self, name: str) -> dict[str, Rival]:
         """Return the rivals that solve problem `name`."""
         return {one: known for one, known in self.rivals.items() if name in known.definition.problems}
 
@@ -478,9 +488,9 @@ class Plan:
             raise UserError(f"{self.origin}: {key}.threads: {rival.name} runs on {where}; leave it out")
         for parameter in given:
             known = [*definition.parameters, *RivalEntry.model_fields]
-            self._one_of(parameter, known, key, f"key or parameter of {rival.name}")
+            self._check_known(parameter, known, key, f"key or parameter of {rival.name}")
         for parameter in spec.tune:
-            self._one_of(parameter, definition.parameters, f"{key}.tune", f"parameter of {rival.name}")
+            self._check_known(parameter, definition.parameters, f"{key}.tune", f"parameter of {rival.name}")
         for parameter in given.keys() & spec.tune.keys():
             raise UserError(
                 f"{self.origin}: {key}.tune.{parameter}: {key}.{parameter} is given too; leave out one"
@@ -504,29 +514,14 @@ class Plan:
         from relaxometer.distributed.engines import ENGINES
 
         key = f"distributed.{name}"
-        given = [what for what in ("graph", "scale", "scale_per_rank") if getattr(series, what) is not None]
-        if len(given) != 1:
-            raise UserError(
-                f"{self.origin}: {key}: one of graph, scale and scale_per_rank is needed, "
-                f"given: {' and '.join(given) or 'none'}"
-            )
-        if series.graph is not None:
-            self._check_dataset(series.graph, f"{key}.graph")
-            if self.datasets[series.graph].is_batch:
-                raise UserError(f"{self.origin}: {key}.graph: {series.graph!r} is a batch; expected a graph")
+        self._check_graph_of(series, key)
         engines = ENGINES[series.problem]
         engine = series.engine or next(iter(engines))
-        self._one_of(engine, engines, f"{key}.engine", f"engine of {series.problem}")
+        self._check_known(engine, engines, f"{key}.engine", f"engine of {series.problem}")
         parameters = series.model_extra or {}
         check_keys(parameters, (Series, engines[engine].parameters), self.origin, key)
         validated(engines[engine].parameters, parameters, self.origin, key)
-        if series.graph is not None and "roots" in series.model_fields_set:
-            self._check_drawn(series.roots, f"{key}.roots")
-        if series.roots * self.config.timing.repetitions > MAX_SEARCHES:
-            raise UserError(
-                f"{self.origin}: {key}.roots: {series.roots:,} roots and {self.config.timing.repetitions:,} "
-                f"timing.repetitions are more than {MAX_SEARCHES:,} searches"
-            )
+        self._check_roots(series, key)
         is_list = isinstance(series.ranks, list)
         for ranks in series.ranks if isinstance(series.ranks, list) else [series.ranks]:
             yield DistributedRun(
@@ -541,6 +536,29 @@ class Plan:
                 roots=series.roots,
                 device=series.device or self.config.device,
                 parameters=parameters,
+            )
+
+    def _check_graph_of(self, series: Series, key: str) -> None:
+        """Raise UserError unless a series gives exactly one of dataset, scale and scale per rank."""
+        given = [what for what in ("graph", "scale", "scale_per_rank") if getattr(series, what) is not None]
+        if len(given) != 1:
+            raise UserError(
+                f"{self.origin}: {key}: one of graph, scale and scale_per_rank is needed, "
+                f"given: {' and '.join(given) or 'none'}"
+            )
+        if series.graph is not None:
+            self._check_dataset(series.graph, f"{key}.graph")
+            if self.datasets[series.graph].is_batch:
+                raise UserError(f"{self.origin}: {key}.graph: {series.graph!r} is a batch; expected a graph")
+
+    def _check_roots(self, series: Series, key: str) -> None:
+        """Raise UserError if a series has more roots than are drawn, or too many searches."""
+        if series.graph is not None and "roots" in series.model_fields_set:
+            self._check_drawn(series.roots, f"{key}.roots")
+        if series.roots * self.config.timing.repetitions > MAX_SEARCHES:
+            raise UserError(
+                f"{self.origin}: {key}.roots: {series.roots:,} roots and {self.config.timing.repetitions:,} "
+                f"timing.repetitions are more than {MAX_SEARCHES:,} searches"
             )
 
     def _scale(self, series: Series, ranks: int, key: str) -> int | None:
@@ -608,7 +626,7 @@ class Plan:
             "under `datasets`"
         )
 
-    def _one_of(self, name: str, known: Iterable[str], key: str, what: str, advice: str = "") -> None:
+    def _check_known(self, name: str, known: Iterable[str], key: str, what: str, advice: str = "") -> None:
         """Raise UserError, naming the nearest one, unless `name` is among `known`."""
         names = list(known)
         if name in names:
