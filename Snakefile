@@ -5,7 +5,7 @@ from snakemake.utils import min_version
 min_version("9.27")
 
 
-# Started in a folder without it, Snakemake would pass over the base of the overlays in silence.
+# In a folder without this file, Snakemake would silently leave out the base of the overlays.
 BASE = Path("config/config.yaml")
 
 

@@ -1,7 +1,7 @@
 """Download and build graphs and batches, and draw the sources and query sets of searches."""
 
 
-# Nodes of a cluster often have no internet. The file is kept until another has come in its place.
+# A local rule, since nodes of a cluster often have no internet. The old file is kept until the new one is complete.
 rule download_file:
     output:
         update("results/downloads/{file}"),
@@ -15,7 +15,7 @@ rule download_file:
         "../envs/relaxometer.yaml"
     params:
         file=lambda wildcards: DOWNLOADS[wildcards.file][1].as_download(),
-        # Snakemake ignores changes of other than built-in types, so new terms of use do not fetch the file again.
+        # Snakemake compares only values of built-in types, so new terms of use do not fetch the file again.
         terms=lambda wildcards: UserString(DOWNLOADS[wildcards.file][0].terms),
     script:
         "../scripts/download_file.py"

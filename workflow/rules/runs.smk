@@ -34,7 +34,7 @@ rule run_variant:
         "../scripts/run_variant.py"
 
 
-# Nodes of a cluster often have no internet.
+# A local rule, since nodes of a cluster often have no internet.
 rule install_rival:
     output:
         "results/rivals/{rival}.json",

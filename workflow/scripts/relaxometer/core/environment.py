@@ -22,7 +22,7 @@ PROJECT = Path(__file__).parents[4] / "pyproject.toml"
 def how_to_install(*packages: str) -> str:
     """Return the end of a message about missing packages: the command that installs the project's versions.
 
-    It is empty for a package that the project does not name, which may be a typo.
+    It is empty if the project does not name one of them, which may be a typing error.
     """
     if not PROJECT.is_file():
         return ""
@@ -49,14 +49,14 @@ def cpu_model() -> str:
 
 @cache
 def usable_cores() -> int:
-    """Return the number of cores that this process may use; counted once, before it may keep to one."""
+    """Return the number of cores that this process could use before :func:`keep_to_one_core`."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def keep_to_one_core() -> None:
-    """Run this process on one core only, the same for every program that is timed on one."""
+    """Keep this process to one core, the same for every program that is timed on one."""
     usable_cores()
     if sys.platform == "linux":
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 MAX_QUOTED = 80
-"""Most characters of foreign text in a message, quotation marks included."""
-
+"""Maximum characters of foreign text in a message, quotation marks included."""
 
 _SPACE, _PERMISSION = "make room", "give permission"
 _REMEDIES = {
@@ -23,7 +22,7 @@ _REMEDIES = {
     errno.EEXIST: "name another target",
     errno.EISDIR: "name a file",
 }
-"""What helps against an error of the operating system."""
+"""Advice by error of the operating system."""
 
 
 class UserError(Exception):
@@ -53,7 +52,7 @@ def quoted(text: object) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return a line of which some is foreign text, with control characters escaped."""
+    """Return a line that contains foreign text, with control characters escaped."""
     return "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
 
 

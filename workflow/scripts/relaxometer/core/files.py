@@ -49,7 +49,7 @@ def replacing(path: Path) -> Iterator[Path]:
 MAKE_AGAIN = "delete it and run again, and it is made again"
 
 RESTORE = "restore it from the repository"
-"""What helps against a damaged file of ``docs/results``, which no run makes again."""
+"""Advice for a damaged file of ``docs/results``, which no run makes again."""
 
 
 @contextmanager

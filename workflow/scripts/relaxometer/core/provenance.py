@@ -96,7 +96,7 @@ def used_by(file: Path) -> tuple[Path, ...]:
 
 
 def _content_hash(file: Path) -> str:
-    """Hash what a compiler sees of a file."""
+    """Return the hash of a file without comments and docstrings."""
     return _read(file)[1]
 
 
@@ -124,7 +124,7 @@ def _text_of(file: Path) -> str:
 
 
 def _kept(is_python: bool, text: str) -> tuple[list[Reference], str]:
-    """Return :func:`_parsed`, which takes a second for all files, from the cache if it has this text."""
+    """Return :func:`_parsed` from the cache if it has this text; parsing all files takes a second."""
     key = hashlib.sha256("\0".join((_THIS, sys.version, str(is_python), text)).encode()).hexdigest()[:32]
     try:
         file = cache_location() / "code" / f"{key}.json"

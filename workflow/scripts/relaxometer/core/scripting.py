@@ -109,7 +109,7 @@ def _end() -> None:
 
 
 def _log(path: Path, stack: ExitStack) -> list[TextIO]:
-    """Open the log of a job; without one the job goes on."""
+    """Open the log of a job; the job goes on without one if it cannot be written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         log = path.open("w", encoding="utf-8")
@@ -127,7 +127,7 @@ def _close(log: TextIO) -> None:
 
 
 def check_folders(*folders: Path) -> None:
-    """Refuse to start where results could not be written: Snakemake would end in the middle of its work.
+    """Refuse to start where results cannot be written, since Snakemake would fail later, in the middle.
 
     Raises
     ------
@@ -164,7 +164,7 @@ def _signs_of_life(what: str, tee: Tee) -> Iterator[None]:
 
 
 def _fail(line: str) -> None:
-    """Say `line` and end the job."""
+    """Print `line`, add it to `ERRORS`, and end the job."""
     print(f"error: {line}", file=sys.stderr)
     with suppress(OSError):
         ERRORS.parent.mkdir(parents=True, exist_ok=True)

@@ -126,7 +126,7 @@ def explain(error: ValidationError, file: str, raw: Any, model: type[BaseModel],
     """
     problems = [_of_the_tag(problem) for problem in error.errors(include_url=False)]
     keys = _path(problems[0], raw)
-    # Of the branches of a union, the one that got furthest is the one that was meant.
+    # The branch of a union that got furthest is taken to be the one that was meant.
     inside = [problem for problem in problems if _path(problem, raw)[: len(keys)] == keys]
     first = _cause(max(inside, key=lambda problem: len(_path(problem, raw))), problems, raw)
     keys = _path(first, raw)
@@ -153,7 +153,7 @@ def explain(error: ValidationError, file: str, raw: Any, model: type[BaseModel],
 
 
 def _cause(first: ErrorDetails, problems: Sequence[ErrorDetails], raw: Any) -> ErrorDetails:
-    """Return the problem that explains `first`: a key that is missing may be there with a typing error."""
+    """Return the problem that explains `first`: a missing key may be there with a typing error."""
     for problem in problems if first["type"] == "missing" else ():
         wanted, given = _path(first, raw), _path(problem, raw)
         is_there = problem["type"] == "extra_forbidden" and given[:-1] == wanted[:-1]
@@ -282,7 +282,7 @@ def _path(problem: ErrorDetails, raw: Any) -> list[str | int]:
 def _known_keys(model: type[BaseModel], keys: Sequence[str | int], tags: Sequence[str | int]) -> list[str]:
     """Return the names of the fields allowed below `keys` in a `model`.
 
-    Of the branches of a union, those that `tags` name count alone.
+    If `tags` name branches of a union, only these count.
     """
     kinds: list[Any] = list(_branches(model))
     for key in keys:

@@ -1,4 +1,4 @@
-"""Reads YAML files strictly: each mistake, also a key given twice, is one line with file, line and column."""
+"""Reads YAML files strictly: any mistake, such as a key given twice, is one line with its place."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def read_sections(path: Path) -> dict[str, Any]:
 
 
 def _others(path: Path) -> str:
-    """Return the end of a message that names what a missing file may have been meant to be."""
+    """Return the end of a message about a missing file: files that may have been meant."""
     names = sorted(file.stem for file in path.parent.glob("*.yaml"))
     if near := nearest(path.stem, names):
         return f"; did you mean {path.with_name(near)}.yaml?"
@@ -102,7 +102,7 @@ def _check(path: Path, contents: Any) -> None:
 
 
 class _Loader(yaml.SafeLoader):
-    """A safe loader that refuses a key given twice, and says where a value is that does not fit its type."""
+    """A safe loader that refuses a key given twice, and names the place of a value of the wrong type."""
 
     def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
         node = super().compose_mapping_node(anchor)
@@ -120,6 +120,6 @@ class _Loader(yaml.SafeLoader):
         try:
             return super().construct_object(node, deep)
         except (ValueError, LookupError, AttributeError, TypeError):
-            # A date in a 13th month, a number of 5,000 digits, !!bool perhaps
+            # For example a date in a 13th month, a number of 5,000 digits, or `!!bool perhaps`.
             problem = f"{quoted(node.value)} is not a valid {node.tag.rpartition(':')[2]}"
             raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark) from None

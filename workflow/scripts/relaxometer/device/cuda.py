@@ -59,7 +59,7 @@ _SMI_FIELDS = {
 
 
 def may_be_there() -> bool:
-    """Whether the system shows an NVIDIA GPU or its driver.
+    """Return whether the system shows an NVIDIA GPU or its driver.
 
     Opens nothing, since a process that did cannot fork one that will.
     """

@@ -137,7 +137,7 @@ def find_compiler() -> Compiler:
 
 @functools.cache
 def _takes(command: tuple[str, ...], flag: str) -> bool:
-    """Whether a compiler and its assembler know the flag."""
+    """Return whether a compiler and its assembler know the flag."""
     try:
         with tempfile.TemporaryDirectory() as scratch:
             arguments = [flag, "-x", "c++", "-c", os.devnull, "-o", f"{scratch}/empty.o"]

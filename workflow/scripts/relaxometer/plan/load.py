@@ -31,7 +31,7 @@ def load_plan(overlays: list[Path]) -> Plan:
 
 
 def with_types(value: Any) -> Any:
-    """Return a value of ``--config``, of whose lists and sections Snakemake reads all numbers as text."""
+    """Return a value of ``--config`` with typed numbers; Snakemake reads those in sections as text."""
     if isinstance(value, Mapping):
         return {key: _typed(inner) for key, inner in value.items()}
     return [_typed(inner) for inner in value] if isinstance(value, list) else value

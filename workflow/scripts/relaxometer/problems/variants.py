@@ -45,7 +45,7 @@ class Parameters(Section):
 
 
 def takes_weights(solver: Any, lengths: Lengths) -> bool:
-    """Whether a solver takes weights of this type."""
+    """Return whether a solver takes weights of this type."""
     return lengths.name in _weight_types(solver)
 
 

@@ -127,7 +127,7 @@ placeholder="words, or -words to leave out"></label><output></output>\
 
 
 def _is_numeric(cells: pd.Series) -> bool:
-    """Whether at least half of the cells that are not empty begin with a number, and there is one."""
+    """Return whether at least half of the cells that are not empty begin with a number, and one does."""
     filled = cells[cells != ""]
     return bool(len(filled)) and bool(filled.str.match(r"[-+]?\d[\d,.]*(e[-+]?\d+)?%?$").mean() > 0.5)
 

@@ -28,7 +28,7 @@ def graphs_of(plan: Plan, problem: str) -> list[str]:
 
 
 def is_swept(plan: Plan, run: Run) -> bool:
-    """Whether a run is a point of a curve."""
+    """Return whether a run is a point of a curve."""
     return bool(run.parameters) and _curves(plan)[_curve(run)] >= CURVE
 
 

@@ -144,7 +144,7 @@ def retry_absent(folder: Path, rivals: Mapping[str, Rival], *, elsewhere: bool =
 
 
 def _has_gpu() -> bool:
-    """Whether the system has an NVIDIA GPU; opens none, since a process that did cannot fork."""
+    """Return whether the system has an NVIDIA GPU; opens none, since a process that did cannot fork."""
     return any(Path("/dev").glob("nvidia[0-9]*")) or Path("/dev/dxg").exists()
 
 

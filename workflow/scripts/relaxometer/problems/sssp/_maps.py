@@ -55,7 +55,7 @@ class Degrees(NamedTuple):
 
 
 def may_be_map(graph: ResidentGraph) -> bool:
-    """Whether the degrees may be those of a map, by the numbers of vertices and arcs only."""
+    """Return whether the degrees may be those of a map, by the numbers of vertices and arcs only."""
     return graph.n_arcs <= MAP_DEGREE * graph.n_vertices
 
 

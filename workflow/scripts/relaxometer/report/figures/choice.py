@@ -166,7 +166,7 @@ def _draw(inputs: Inputs) -> dict[str, Figure | pd.DataFrame]:
 
 
 def has_choice(plan: Plan, problem: str) -> bool:
-    """Whether `auto` runs on some graph together with another variant."""
+    """Return whether `auto` runs on some graph together with another variant."""
     return any(
         run.problem == problem and run.solver == AUTO and len(runs_of(plan, problem, run.graph)) > 1
         for run in plan.runs.values()

@@ -158,7 +158,7 @@ def _finding(profiles: Mapping[str, pd.DataFrame]) -> str:
 
 
 def _has_profile(plan: Plan) -> bool:
-    """Whether some problem has enough graphs, and two programs to compare."""
+    """Return whether some problem has enough graphs, and two programs to compare."""
     hidden = swept(plan)
     shown = [run for run in plan.runs.values() if run.variant not in hidden]
     return any(
