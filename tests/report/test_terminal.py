@@ -127,7 +127,7 @@ def test_the_last_line_explains_equal_ranks_only_where_there_are_some(
     terminal.show()
     *_, hidden, last = capsys.readouterr().out.splitlines()
     assert hidden == "  not listed: 30 variants of sweeps, NA to near-far-29; see results/summary.csv"
-    assert last.startswith("Equal ranks: not told apart. Summary: " if said else "Summary: ")
+    assert last.startswith("Equal ranks: not told apart from the first. Summary: " if said else "Summary: ")
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,9 @@ from relaxometer.results.recorded import RUN, Recorded
 from relaxometer.results.rows import PROVEN
 
 NOTE = """Runs of {bundles} on {graphs}, ranked within each problem, graph and class of machine: programs
-that share a rank are not told apart. Medians over sources, with 95% intervals; preparation is
-made once per graph and stands next to every time. The cold time is from the graph's arrays to the
-first answer. Only proven answers have a rank; emulated kernels have neither rank nor time.
+that share a rank are not told apart from the first of them. Medians over sources, with 95% intervals;
+preparation is made once per graph and stands next to every time. The cold time is from the graph's arrays
+to the first answer. Only proven answers have a rank; emulated kernels have neither rank nor time.
 Machines of different classes are not compared, nor are runs from different sources: where there are several
 races, ranks count within one.{energy}
 

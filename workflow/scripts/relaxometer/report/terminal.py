@@ -186,7 +186,7 @@ def show(overlays: Sequence[Path] = (), snakefile: Path | None = None) -> None:
     for line in _wrapped(hidden):
         print(line)
     ranked = real[real["Rank"] != ""]
-    equal = "Equal ranks: not told apart. " if ranked.duplicated([*RACE, "Rank"]).any() else ""
+    equal = "Equal ranks: not told apart from the first. " if ranked.duplicated([*RACE, "Rank"]).any() else ""
     print(f"{equal}Summary: {SUMMARY}. Report: {report_command(overlays, snakefile)}")
 
 
