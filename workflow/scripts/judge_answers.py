@@ -1,6 +1,6 @@
-"""Write the verdict on all answers, or fail upon one that names a wrong answer or an error.
+"""Write the verdict on all answers; as the job `accept_answers`, fail if it names a wrong answer or an error.
 
-The second comes after everything else has been made.
+The second job runs after everything else has been made.
 """
 
 import sys

@@ -20,7 +20,7 @@ class Ahead(Generic[Arrays]):
     allocate : callable
         Returns the arrays of one answer.
     use : callable
-        Gets them as soon as they are there, to make them arguments of the next launch.
+        Called with new arrays, to make them arguments of the next launch.
     """
 
     def __init__(self, allocate: Callable[[], Arrays], use: Callable[[Arrays], None]) -> None:

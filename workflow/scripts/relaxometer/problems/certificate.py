@@ -33,10 +33,10 @@ class Certificate:
     ) -> tuple[str, str]:
         """Return the status of the answer, and the reason where it is not ``ok``.
 
-        A search that met a length beyond the type did not follow it, or gave up all vertices that hang on it.
-        Where that was a detour only, the answer is right, so the proof decides. An arc that leads out of the
-        reached vertices shows that it was not. All other rules hold without that path, too, so an answer that
-        breaks another one is wrong.
+        A search that meets a length beyond the type does not follow it, or gives up all vertices that depend
+        on it. The answer is right if that was only a detour, so the proof decides: an arc out of the reached
+        vertices shows that it was not. All other rules hold without that path, so an answer that breaks one
+        of them is wrong.
 
         Parameters
         ----------

@@ -48,7 +48,7 @@ class Problem:
     columns : mapping of str to dtype
         Columns of an answer, one row per vertex; with `queries`, a query set says how many. See `columns_on`.
     rules : mapping of str to str, or tuple of str
-        The rules of a certificate, each with what it demands, which the verdict repeats if it is broken.
+        The rules of a certificate. With a mapping, the verdict quotes what a broken rule demands.
     certifier : callable
         Makes the certifier of a resident graph or batch. Its ``check(source, **columns)`` returns a
         :class:`relaxometer.problems.certificate.Certificate`; `source` is None if a search has none, and with
@@ -56,7 +56,7 @@ class Problem:
     has_source : bool, default=True
         Whether a search of a graph starts from a source. Searches of a batch never do.
     queries : QueryFormat, optional
-        Given if a search answers a set of queries, whose number takes the place of a source.
+        Given if a search answers a query set, whose number takes the place of a source.
     takes_batches : bool, default=False
         Whether the problem can be solved for all graphs of a batch at once.
     lengths : tuple of str
@@ -68,7 +68,7 @@ class Problem:
         that have an answer. By default, those whose first column is not
         :func:`relaxometer.graphs.lengths.unreached`.
     as_table : callable, optional
-        Makes the table that is kept of an answer from its columns; by default, they are those of the table.
+        Makes the stored table of an answer from its columns; by default, the table has these columns.
     complete : callable, optional
         ``complete(graph, source, columns)`` makes the missing columns of an answer from the first one, for
         rivals that give no more.
@@ -128,7 +128,7 @@ class Solver(Protocol):
     runs_on : {"device", "cpu"}
         A CPU program is timed by the host's clock.
     ends_on_host : bool, optional
-        True if every search returns when its answer is in host memory; then the host's clock times it, too.
+        True if a search returns once its answer is in host memory; then the host's clock times it as well.
     takes : {"graph", "batch", "either"}, optional
         "graph" if left out.
     weight_types : collection of str, optional

@@ -1,6 +1,6 @@
 """Breadth-first search (BFS): one module per variant, with its kernels in a ``.cu`` file of the same name.
 
-``problems/problem.py`` defines the interface of variants, ``problems/variants.py`` where they lie.
+``problems/problem.py`` defines the interface of variants, and ``problems/variants.py`` finds them.
 """
 
 from __future__ import annotations

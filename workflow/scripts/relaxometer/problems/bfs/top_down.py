@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Parameters(variants.Parameters):
-    """Nothing to set."""
+    """No parameters."""
 
 
 class TopDown:

@@ -3,7 +3,7 @@
 A vertex d dominates v if every path from the root to v passes d. The immediate dominator of v is its nearest
 dominator other than v; immediate dominators form the dominator tree.
 
-``problems/problem.py`` defines the interface of variants, ``problems/variants.py`` where they lie.
+``problems/problem.py`` defines the interface of variants, and ``problems/variants.py`` finds them.
 """
 
 from __future__ import annotations

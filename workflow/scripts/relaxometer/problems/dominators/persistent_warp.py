@@ -24,7 +24,7 @@ STEPS = ("prepare", "initialize", "persistent")
 
 
 class Parameters(variants.Parameters):
-    """Nothing to set."""
+    """No parameters."""
 
 
 class Solver:

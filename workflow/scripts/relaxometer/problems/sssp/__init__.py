@@ -1,6 +1,6 @@
 """Single-source shortest paths (SSSP): one module per variant, its kernels in the ``.cu`` of the same name.
 
-``problems/problem.py`` defines the interface of variants, ``problems/variants.py`` where they lie.
+``problems/problem.py`` defines the interface of variants, and ``problems/variants.py`` finds them.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Answer:
     n_phases : int, None or device array of shape (1,), uint32
         Phases of the search; None where the variant has none.
     overflow : bool or device array of shape (1,), uint32
-        Whether the type does not hold some path's length, so that it was not followed. Arrays are read only
+        Whether some path was too long for the type, so that it was not followed. Arrays are read only
         by `phases` and `overflowed`, so a search need not wait for them.
     """
 
@@ -71,7 +71,7 @@ class Answer:
 
     @property
     def overflowed(self) -> bool:
-        """Whether the type does not hold some path's length, so that it was not followed."""
+        """Whether some path was too long for the type, so that it was not followed."""
         return self.overflow if isinstance(self.overflow, bool) else bool(self.overflow[0])
 
     @property
