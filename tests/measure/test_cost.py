@@ -93,7 +93,7 @@ def test_steps_of_a_slow_counter_are_even_though_their_readings_are_late():
     random = np.random.default_rng(7)
     late = [dataclasses.replace(one, seconds=one.seconds + random.uniform(0, 0.03)) for one in exact]
     del late[17], late[40:42]  # steps that the log missed
-    found = cost.on_time(late)
+    found = cost.with_even_steps(late)
     shifts = [one.seconds - true.seconds for one, true in zip(found, exact[1:17], strict=False)]
     assert max(shifts) - min(shifts) < 0.002
     assert [one.joules for one in found] == [one.joules for one in late[1:]]
@@ -107,7 +107,7 @@ def test_other_readings_keep_their_times(gaps_s):
     random = np.random.default_rng(7)
     times = np.cumsum([gap + random.uniform(0, 0.001) for gap in gaps_s])
     readings = [Reading(float(at), 5.0 * at) for at in times]
-    assert cost.on_time(readings) == readings
+    assert cost.with_even_steps(readings) == readings
 
 
 def test_clocks_and_what_holds_them_back_are_those_of_searches():

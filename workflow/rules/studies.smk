@@ -84,13 +84,13 @@ use rule measure_throughput as measure_updates with:
         code=code_hash("measure.updates"),
 
 
-use rule measure_throughput as time_extract_min with:
+use rule measure_throughput as measure_extract_min with:
     input:
         [],
     output:
         update(STUDIES["extract_min"].path),
     log:
-        "logs/time_extract_min.log",
+        "logs/measure_extract_min.log",
     params:
         study="extract_min",
         parameters=STUDIES["extract_min"].parameters(PLAN),

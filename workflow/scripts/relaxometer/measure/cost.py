@@ -135,10 +135,10 @@ def spend(meter: Meter, search: Callable[[], None], sources: int, cost: Cost) ->
             busy.append(_searches(search, sources, cost.energy_s))
             idle.append(_idle(cost.energy_s))
         readings = log.readings()
-    return spent(on_time(readings), busy, idle)
+    return spent(with_even_steps(readings), busy, idle)
 
 
-def on_time(readings: Sequence[Reading]) -> list[Reading]:
+def with_even_steps(readings: Sequence[Reading]) -> list[Reading]:
     """Return the readings of a slow counter with the times of its steps instead of those of the readings.
 
     A step is read milliseconds late, or more where searches use all cores. Steps are evenly spaced, so their
@@ -147,7 +147,7 @@ def on_time(readings: Sequence[Reading]) -> list[Reading]:
     times = np.array([one.seconds for one in readings])
     if len(times) < 2 * MIN_STEPS or (period := float(np.median(np.diff(times)))) < SLOW_S:
         return list(readings)
-    begin, number = times[1], np.cumsum(np.round(np.diff(times) / period))  # the first is between two steps
+    number = np.cumsum(np.round(np.diff(times) / period))  # from the second: the first is between two steps
     for _ in range(2):
         period, begin = np.polyfit(number, times[1:], 1)
         number = np.round((times[1:] - begin) / period)
@@ -178,20 +178,20 @@ def spent(readings: Sequence[Reading], busy: Sequence[Interval], idle: Sequence[
     for reading in during:
         bits |= reading.reasons
     return Spent(
-        float(np.median(net)),
-        min(net),
-        max(net),
-        float(np.median(gross)),
-        float(np.mean(idle_w)),
-        sum(one.searches for one in busy),
-        sum(one.end - one.begin for one in busy),
-        tuple(powers),
-        tuple(one.search_s for one in busy),
-        tuple(idle_w),
-        _ends(reading.sm_mhz for reading in during),
-        _ends(reading.memory_mhz for reading in during),
-        in_words(bits),
-        max((reading.used_bytes for reading in during if reading.used_bytes is not None), default=None),
+        energy_j=float(np.median(net)),
+        energy_low_j=min(net),
+        energy_high_j=max(net),
+        gross_j=float(np.median(gross)),
+        idle_w=float(np.mean(idle_w)),
+        searches=sum(one.searches for one in busy),
+        seconds=sum(one.end - one.begin for one in busy),
+        powers_w=tuple(powers),
+        searches_s=tuple(one.search_s for one in busy),
+        idle_powers_w=tuple(idle_w),
+        sm_mhz=_ends(reading.sm_mhz for reading in during),
+        memory_mhz=_ends(reading.memory_mhz for reading in during),
+        throttled=in_words(bits),
+        nvml_peak_bytes=max((one.used_bytes for one in during if one.used_bytes is not None), default=None),
     )
 
 

@@ -172,7 +172,7 @@ def of_another(what: str) -> str:
 
 
 def _opens_cuda(job: Any) -> bool:
-    if not job.rule.name.startswith((*MEASURED, "time_")):
+    if not job.rule.name.startswith(MEASURED):
         return False
     run = job.params.get("run", {})
     return "cuda" in (job.params.get("device"), run.get("device"))
