@@ -10,6 +10,7 @@ from relaxometer.device import get_device
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.bfs import NO_PREDECESSOR, UNREACHED
+from relaxometer.problems.bfs._prepare import KERNELS, _lanes, prepare
 from relaxometer.problems.bfs._switching import SwitchingParameters
 from relaxometer.problems.bfs.certify import BfsCertifier
 from relaxometer.problems.bfs.hybrid_packed._best_neighbours import best_neighbours
@@ -233,12 +234,39 @@ class TestDirections:
     def test_a_packed_neighbour_saves_arcs(self, host_device):
         resident = ResidentGraph.upload(host_device, hubs_and_leaves())
         examined = {}
-        for first_probe in ("largest", "first"):
+        for first_probe in ("largest", 4, "first"):
             phases = []
             solver = make_solver("hybrid", resident, first_probe=first_probe)
             solver.solve(1500, phases)
             examined[first_probe] = sum(phase.relaxed_arcs for phase in phases)
-        assert examined["largest"] < examined["first"]
+        assert examined["largest"] <= examined[4] < examined["first"]
+
+
+@pytest.mark.parametrize("arcs", [1, 3, 16, 40, None])
+@pytest.mark.parametrize("name", sample_graphs())
+def test_the_neighbour_to_probe_is_the_largest_of_the_first_arcs(device, name, arcs):
+    graph = sample_graphs()[name]
+    resident = ResidentGraph.upload(device, graph)
+    n_words = -(-graph.n_vertices // 32)
+    rows = resident.offsets, resident.targets
+    isolated, probes = prepare(device, device.module(KERNELS), n_words, rows[0], rows, rows[0], arcs)
+    expected = []
+    for v in range(graph.n_vertices):
+        row = graph.targets[graph.offsets[v] : graph.offsets[v + 1]][:arcs]
+        degrees = graph.degrees[row]
+        expected.append(row[degrees == degrees.max()].min() if len(row) else v)
+    np.testing.assert_array_equal(device.asnumpy(probes), expected)
+    bits = np.unpackbits(device.asnumpy(isolated).view(np.uint8), bitorder="little")
+    np.testing.assert_array_equal(bits[: graph.n_vertices], graph.degrees == 0)
+    assert bits[graph.n_vertices :].all()
+
+
+@pytest.mark.parametrize(
+    ("arcs", "mean_degree", "lanes"),
+    [(16, 30.0, 4), (16, 2.8, 1), (1, 30.0, 1), (1000, 30.0, 8), (1000, 900.0, 32), (None, 2.0, 32), (16, 0, 1)],
+)
+def test_a_row_gets_as_many_lanes_as_it_has_work(arcs, mean_degree, lanes):
+    assert _lanes(arcs, mean_degree) == lanes
 
 
 class TestPacked:

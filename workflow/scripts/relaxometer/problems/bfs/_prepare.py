@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from relaxometer.problems.bfs._levels import filling
+from relaxometer.device.signature import read_source
+from relaxometer.problems.bfs._levels import WORD, filling
 
 if TYPE_CHECKING:
     from relaxometer.device import Device, Module
 
 KERNELS = Path(__file__).with_name("_prepare.cu")
+
+SOURCE = read_source(KERNELS)
+
+PROBED_ARCS = 16
+"""Arcs of a row among which the neighbour to probe is chosen; more are hardly better on graphs with hubs."""
+
+ALL_ARCS = 2**32 - 1
 
 
 def prepare(
@@ -22,8 +31,7 @@ def prepare(
     out_offsets: Any,
     incoming: tuple[Any, Any],
     degree_offsets: Any,
-    *,
-    largest: bool = True,
+    arcs: int | None = PROBED_ARCS,
 ) -> tuple[Any, Any]:
     """Find the isolated vertices, and the neighbour that each of the others probes first.
 
@@ -40,8 +48,8 @@ def prepare(
         Offsets and tails of the incoming arcs.
     degree_offsets : device array, int64
         Their differences are the degrees of neighbours.
-    largest : bool, default=True
-        Whether a vertex probes its neighbour of largest degree instead of its first one.
+    arcs : int, optional
+        A vertex probes its neighbour of largest degree among the first `arcs` of its row; None for all.
 
     Returns
     -------
@@ -54,5 +62,14 @@ def prepare(
     n = np.uint32(n_vertices)
     mark, choose = module.get_function("mark_isolated"), module.get_function("choose_probes")
     mark(*filling(device, mark), (n, np.uint32(n_words), out_offsets, incoming[0], isolated))
-    choose(*filling(device, choose), (n, *incoming, degree_offsets, np.uint32(largest), probes))
+    most, lanes = np.uint32(arcs or ALL_ARCS), np.uint32(_lanes(arcs, len(incoming[1]) / max(1, n_vertices)))
+    choose(*filling(device, choose), (n, *incoming, degree_offsets, most, lanes, probes))
     return isolated, probes
+
+
+def _lanes(arcs: int | None, mean_degree: float) -> int:
+    """Return how many lanes take a row together, a power of two."""
+    if arcs is None:
+        return WORD  # for the rows of hubs
+    wanted = min(arcs, mean_degree) / SOURCE.constants["IN_FLIGHT"]
+    return min(WORD, 1 << max(0, math.ceil(wanted) - 1).bit_length())

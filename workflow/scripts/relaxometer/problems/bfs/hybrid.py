@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field, NonNegativeInt
@@ -12,7 +12,7 @@ from relaxometer.device.signature import read_source
 from relaxometer.problems.bfs import Answer
 from relaxometer.problems.bfs._incoming import incoming
 from relaxometer.problems.bfs._levels import GROUP_VERTICES, PIECE, WORD, OneLaunch, kernels
-from relaxometer.problems.bfs._prepare import KERNELS, prepare
+from relaxometer.problems.bfs._prepare import KERNELS, PROBED_ARCS, prepare
 from relaxometer.problems.bfs._switching import SwitchingParameters
 
 if TYPE_CHECKING:
@@ -34,13 +34,20 @@ class Parameters(SwitchingParameters):
         See :class:`SwitchingParameters`.
     threshold : int
         A warp searches the rows of at least this many incoming arcs, a thread the others.
-    first_probe : {"largest", "first"}
+    first_probe : int or {"largest", "first"}
         The neighbour that the first bottom-up level probes before it searches a row: the one with the most
-        incoming arcs, found once for all searches, or the first in the row.
+        incoming arcs among the first `first_probe` of the row, found once for all searches. "largest" looks
+        at all of the row, "first" at its first arc.
     """
 
     threshold: NonNegativeInt = Field(32, lt=2**32)
-    first_probe: Literal["largest", "first"] = "largest"
+    first_probe: Annotated[int, Field(ge=1, lt=2**32)] | Literal["largest", "first"] = PROBED_ARCS
+
+    @property
+    def probed_arcs(self) -> int | None:
+        """Arcs of a row among which the neighbour to probe is chosen; None for all."""
+        named = {"largest": None, "first": 1}
+        return named[self.first_probe] if isinstance(self.first_probe, str) else self.first_probe
 
 
 class Solver:
@@ -71,7 +78,7 @@ class Solver:
             graph.offsets,
             rows,
             rows[0],
-            largest=parameters.first_probe == "largest",
+            parameters.probed_arcs,
         )
         many_arcs, few_vertices = parameters.limits(n, graph.n_arcs)
         search = module.struct(
