@@ -263,7 +263,15 @@ def test_the_neighbour_to_probe_is_the_largest_of_the_first_arcs(device, name, a
 
 @pytest.mark.parametrize(
     ("arcs", "mean_degree", "lanes"),
-    [(16, 30.0, 4), (16, 2.8, 1), (1, 30.0, 1), (1000, 30.0, 8), (1000, 900.0, 32), (None, 2.0, 32), (16, 0, 1)],
+    [
+        (16, 30.0, 4),
+        (16, 2.8, 1),
+        (1, 30.0, 1),
+        (1000, 30.0, 8),
+        (1000, 900.0, 32),
+        (None, 2.0, 32),
+        (16, 0, 1),
+    ],
 )
 def test_a_row_gets_as_many_lanes_as_it_has_work(arcs, mean_degree, lanes):
     assert _lanes(arcs, mean_degree) == lanes
