@@ -19,9 +19,9 @@ extern "C" __global__ void mark_isolated(u32 n, u32 n_words, const i64* __restri
     }
 }
 
-// Chooses the neighbour that the scan probes: of the first `most` arcs of the row, the one whose vertex has the
-// most arcs by `degree_offsets`, the smallest among equals. A vertex without incoming arcs gets itself, which
-// is never a hit. `lanes`, a power of two, take a row together.
+// Chooses the neighbour that the scan probes: of the first `most` arcs of the row, the one whose vertex has
+// the most arcs by `degree_offsets`, the smallest among equals. A vertex without incoming arcs gets itself,
+// which is never a hit. `lanes`, a power of two, take a row together.
 extern "C" __global__ void choose_probes(u32 n, const i64* __restrict__ offsets,
                                          const u32* __restrict__ targets,
                                          const i64* __restrict__ degree_offsets, u32 most, u32 lanes,
