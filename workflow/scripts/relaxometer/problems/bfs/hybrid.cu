@@ -9,9 +9,9 @@
 // four per lane, claims those that are not visited in an exact bitmap, and appends their rows to the next
 // list.
 //
-// Bottom-up. See _bottom_up.cuh. The scan probes the neighbour that _prepare.cu has packed into an array: of the
-// first arcs of the row, the one whose vertex has the most, the likeliest to be in the frontier. A warp owns what it lists, so warps share only
-// the bitmap in which they look up parents.
+// Bottom-up. See _bottom_up.cuh. The scan probes the neighbour that _prepare.cu has packed into an array: of
+// the first arcs of the row, the one whose vertex has the most, the likeliest to be in the frontier. A warp
+// owns what it lists, so warps share only the bitmap in which they look up parents.
 //
 // The scan looks up parents in `visited` as it was when the level began. That is equivalent to the frontier:
 // once all vertices up to a level are known, a vertex that is not visited has no arc from an earlier level.
