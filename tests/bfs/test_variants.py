@@ -35,6 +35,7 @@ SETTINGS = [
     ("hybrid-packed", {"alpha": 1e12, "hubs": 32, "tail": 0}),
     ("hybrid-packed", {"alpha": 1e12, "hubs": 32, "threshold": 3}),
     ("hybrid-packed", {"alpha": 1e12, "beta": 1e-12, "patience": 0, "tail": 0}),
+    *(("hybrid-packed", {"alpha": 1e12, "best_of": best_of}) for best_of in (1, 7, "all")),
     ("hybrid-packed", {"alpha": 1e-12}),
     *(("cooperative", {**TO_AND_FRO, "cpu_share": share}) for share in (0, 0.25, 0.5, 1)),
     ("multi-source", {**ALWAYS_BOTTOM_UP, "order": "degree"}),
@@ -296,10 +297,11 @@ class TestPacked:
         assert [phase.mode for phase in phases][: len(modes)] == modes
 
     @pytest.mark.parametrize("n_hubs", [0, 32, 4096])
-    def test_the_five_neighbours_of_largest_degree_are_packed(self, host_device, n_hubs):
+    @pytest.mark.parametrize("most", [1, 4, 40, None])
+    def test_the_five_neighbours_of_largest_degree_are_packed(self, host_device, n_hubs, most):
         graph = hubs_and_leaves()
         resident = ResidentGraph.upload(host_device, graph)
-        found = best_neighbours(host_device, (resident.offsets, resident.targets), n_hubs)
+        found = best_neighbours(host_device, (resident.offsets, resident.targets), n_hubs, most)
         by_degree = np.argsort(-graph.degrees, kind="stable")
         np.testing.assert_array_equal(found.ids, by_degree)
         rank = np.argsort(by_degree)
@@ -307,9 +309,9 @@ class TestPacked:
         hub, more, self_hub, further = (1 << bit for bit in (31, 30, 29, 28))
         for v in range(0, graph.n_vertices, 7):
             row = graph.targets[graph.offsets[v] : graph.offsets[v + 1]]
-            ranks = np.sort(rank[row])[:5]
+            ranks = np.sort(rank[row[:most]])[:5]
             packed = [hub | r if r < n_hubs else by_degree[r] for r in ranks] + [v] * (5 - len(ranks))
-            packed[0] |= (more if len(row) > 1 else 0) | (further if len(row) > 5 else 0)
+            packed[0] |= (more if len(row) > 1 else 0) | (further if len(row) > min(5, most or 5) else 0)
             packed[0] |= self_hub if rank[v] < n_hubs else 0
             assert [found.best[v], *found.others[4 * v : 4 * v + 4]] == packed
             assert found.best_ids[v] == (by_degree[ranks[0]] if len(row) else v)

@@ -21,19 +21,21 @@ __device__ __forceinline__ void insert(u32 (&ranks)[BEST], u32 rank)
 }
 
 // A warp takes a row. Each lane keeps the best of its arcs, and the warp takes the best of all, one by one.
-// `rank` numbers the vertices, `ids` inverts it. `best` gets the packed best neighbour of each vertex,
-// `best_ids` its id, and `others` the next ones.
+// It looks at the first `most` arcs only: a vertex with more has others, wherever they are. `rank` numbers
+// the vertices, `ids` inverts it. `best` gets the packed best neighbour of each vertex, `best_ids` its id,
+// and `others` the next ones.
 extern "C" __global__ void __launch_bounds__(256)
     pack_neighbours(u32 n, const i64* __restrict__ offsets, const u32* __restrict__ targets,
-                    const u32* __restrict__ rank, const u32* __restrict__ ids, u32 n_hubs, u32* best,
-                    u32* best_ids, u32* others)
+                    const u32* __restrict__ rank, const u32* __restrict__ ids, u32 n_hubs, u32 most,
+                    u32* best, u32* best_ids, u32* others)
 {
     u32 lane = threadIdx.x % WARP;
     for (u64 v = thread_id() / WARP; v < n; v += thread_count() / WARP) {
         u32 self = static_cast<u32>(v);
         i64 begin = offsets[v], end = offsets[v + 1];
+        i64 looked_at = min(end, begin + most);
         u32 ranks[BEST] = {NO_RANK, NO_RANK, NO_RANK, NO_RANK, NO_RANK};
-        for (i64 i = begin + lane; i < end; i += WARP) {
+        for (i64 i = begin + lane; i < looked_at; i += WARP) {
             u32 u = targets[i];
             if (u != self) insert(ranks, rank[u]);
         }
@@ -53,7 +55,9 @@ extern "C" __global__ void __launch_bounds__(256)
         u32 packed = own < n_hubs ? IS_RANK | own : id;
         if (lane == 0) {
             best_ids[v] = id;
-            u32 row = (found > 1 ? HAS_OTHERS : 0) | (end - begin > BEST ? MAY_HAVE_FURTHER : 0);
+            bool has_unseen = looked_at < end;
+            u32 row = found > 1 || has_unseen ? HAS_OTHERS : 0;
+            if (end - begin > BEST || has_unseen) row |= MAY_HAVE_FURTHER;
             best[v] = packed | row | (rank[v] < n_hubs ? SELF_HUB : 0);
         } else {
             others[OTHERS * v + lane - 1] = packed;

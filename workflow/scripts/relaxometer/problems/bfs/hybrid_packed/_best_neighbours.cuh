@@ -1,10 +1,10 @@
 // The neighbours that a vertex probes first, packed so that most bottom-up searches read nothing else.
 //
-// Vertices are ranked by falling number of incoming arcs; the first ones are hubs. Of each row the five
-// neighbours of lowest rank are packed, the best one in an array of its own, the others in a vector. A hub is
-// named by its rank: its bit is in a bitmap so small that every block keeps it in shared memory. Another
-// neighbour is named by its id. A packed entry without a neighbour names the vertex itself, which is not
-// visited while anyone asks.
+// Vertices are ranked by falling number of incoming arcs; the first ones are hubs. Of the first arcs of each
+// row the five neighbours of lowest rank are packed, the best one in an array of its own, the others in a
+// vector. A hub is named by its rank: its bit is in a bitmap so small that every block keeps it in shared
+// memory. Another neighbour is named by its id. A packed entry without a neighbour names the vertex itself,
+// which is not visited while anyone asks.
 
 #pragma once
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from relaxometer.device.signature import read_source
 from relaxometer.problems.bfs._levels import filling
+from relaxometer.problems.bfs._prepare import ALL_ARCS
 
 if TYPE_CHECKING:
     from relaxometer.device import Device
@@ -23,6 +24,10 @@ MAX_VERTICES = _CONSTANTS["PACKED_ID"] + 1
 
 OTHERS = _CONSTANTS["OTHERS"]
 """Neighbours packed besides the best one."""
+
+
+BEST_OF = 32
+"""Arcs of a row among which the best neighbours are chosen; more are not better on graphs with hubs."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +53,9 @@ class BestNeighbours:
     others: Any
 
 
-def best_neighbours(device: Device, rows: tuple[Any, Any], n_hubs: int) -> BestNeighbours:
+def best_neighbours(
+    device: Device, rows: tuple[Any, Any], n_hubs: int, most: int | None = BEST_OF
+) -> BestNeighbours:
     """Rank the vertices and pack the best neighbours of each.
 
     Parameters
@@ -58,6 +65,8 @@ def best_neighbours(device: Device, rows: tuple[Any, Any], n_hubs: int) -> BestN
         Offsets and tails of the incoming arcs.
     n_hubs : int
         Vertices of lowest rank that entries name by their rank.
+    most : int, optional
+        The best are chosen among the first `most` arcs of a row; None for all.
     """
     xp, n = device.xp, len(rows[0]) - 1
     ids = _by_falling_degree(xp, rows[0])
@@ -66,7 +75,8 @@ def best_neighbours(device: Device, rows: tuple[Any, Any], n_hubs: int) -> BestN
     best, best_ids = xp.empty(n, dtype=xp.uint32), xp.empty(n, dtype=xp.uint32)
     others = xp.empty(OTHERS * n, dtype=xp.uint32)
     pack = device.module(KERNELS).get_function("pack_neighbours")
-    pack(*filling(device, pack), (np.uint32(n), *rows, rank, ids, np.uint32(n_hubs), best, best_ids, others))
+    limits = np.uint32(n_hubs), np.uint32(most or ALL_ARCS)
+    pack(*filling(device, pack), (np.uint32(n), *rows, rank, ids, *limits, best, best_ids, others))
     return BestNeighbours(rank, ids, best, best_ids, others)
 
 

@@ -53,6 +53,8 @@ class Parameters(variants.Parameters):
     hubs : int
         Vertices with the most incoming arcs, whose bits every block keeps in shared memory; rounded up to a
         multiple of 32.
+    best_of : int or "all"
+        Arcs at the beginning of each row among which its five best neighbours are chosen.
     threshold : int
         Arcs of a row that a thread searches before its whole warp does.
     threads : {512, 768, 1024} or "auto"
@@ -65,6 +67,7 @@ class Parameters(variants.Parameters):
     patience: NonNegativeFloat = 8
     tail: Annotated[int, Field(ge=0, lt=2**31)] | Literal["auto"] = "auto"
     hubs: PositiveInt = Field(2**16, le=MAX_HUBS)
+    best_of: Annotated[int, Field(ge=1, lt=2**32)] | Literal["all"] = packed.BEST_OF
     threshold: NonNegativeInt = Field(64, lt=2**32)
     threads: Literal[512, 768, 1024, "auto"] = "auto"
 
@@ -156,7 +159,8 @@ class Solver:
 
     def _neighbours(self, rows: tuple[Any, Any]) -> dict[str, Any]:
         """Return the packed neighbours and the incoming arcs."""
-        found = packed.best_neighbours(self._graph.device, rows, self._hub_words * WORD)
+        most = None if self._parameters.best_of == "all" else self._parameters.best_of
+        found = packed.best_neighbours(self._graph.device, rows, self._hub_words * WORD, most)
         return {
             "packed": {
                 "rows": {"offsets": rows[0], "targets": rows[1]},
