@@ -2,7 +2,7 @@
 
 Energy is power times time. The device searches and idles in turn; the power of each interval is the slope of
 a line through the steps of the energy counter, which another process logs. The power above that of the idle
-intervals before and after, times the time of a search, is its energy: idle power drifts by half a watt while
+intervals before and after, times the time of a search, is its energy: idle power drifts by a watt while
 a device warms up, which is as much as some searches add. Values are empty where a counter or a package is
 missing.
 """
