@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+import numpy.typing as npt
 
 from relaxometer.device import Device
 from relaxometer.measure.counter_log import CounterLog
@@ -30,6 +31,12 @@ MIN_STEPS = 5
 
 SLOW_S = 0.05
 """A counter with at least this period is slow: how late its steps are read matters."""
+
+EVEN = 0.15
+"""Fraction of the period by which a reading may be earlier or later than others; later ones are left out."""
+
+MIN_EVEN = 0.7
+"""Minimum fraction of readings that must be even for the steps to be so."""
 
 MAX_STRETCH = 4
 """An interval ends after whole passes over all sources, but within this multiple of its length."""
@@ -65,6 +72,8 @@ class Spent:
         Why the clocks were held back, joined by ", "; empty if they were not.
     nvml_peak_bytes : int, optional
         Most device memory in use, by all processes.
+    even_steps : bool
+        Whether the times are those of the counter's steps, not of its readings; see :func:`even_steps`.
     """
 
     energy_j: float
@@ -81,6 +90,7 @@ class Spent:
     memory_mhz: tuple[int, int] | None = None
     throttled: str = ""
     nvml_peak_bytes: int | None = None
+    even_steps: bool = False
 
 
 @dataclass(frozen=True)
@@ -135,26 +145,46 @@ def spend(meter: Meter, search: Callable[[], None], sources: int, cost: Cost) ->
             busy.append(_searches(search, sources, cost.energy_s))
             idle.append(_idle(cost.energy_s))
         readings = log.readings()
-    return spent(with_even_steps(readings), busy, idle)
+    even = even_steps(readings)
+    found = spent(even or readings, busy, idle)
+    return found and dataclasses.replace(found, even_steps=even is not None)
 
 
-def with_even_steps(readings: Sequence[Reading]) -> list[Reading]:
+def even_steps(readings: Sequence[Reading]) -> list[Reading] | None:
     """Return the readings of a slow counter with the times of its steps instead of those of the readings.
 
-    A step is read milliseconds late, or more where searches use all cores. Steps are evenly spaced, so their
-    times are a line. Readings of other counters, or of one whose steps are not even, are returned unchanged.
+    A step is read up to `READ_EVERY_S` late. Steps are evenly spaced, so their times are a line. Readings
+    that are much later, as where searches use all cores, are left out. None for a counter that is not slow,
+    or whose steps are not even.
     """
-    times = np.array([one.seconds for one in readings])
-    if len(times) < 2 * MIN_STEPS or (period := float(np.median(np.diff(times)))) < SLOW_S:
-        return list(readings)
-    number = np.cumsum(np.round(np.diff(times) / period))  # from the second: the first is between two steps
+    times = np.array([one.seconds for one in readings[1:]])  # the first reading is between two steps
+    if len(times) < 2 * MIN_STEPS or np.median(np.diff(times)) < SLOW_S:
+        return None
+    period, begin = _period(times)
     for _ in range(2):
-        period, begin = np.polyfit(number, times[1:], 1)
-        number = np.round((times[1:] - begin) / period)
-    even = begin + period * number
-    if np.std(times[1:] - even) > period / 5 or min(np.diff(number)) < 1:
-        return list(readings)
-    return [dataclasses.replace(one, seconds=float(at)) for one, at in zip(readings[1:], even, strict=True)]
+        number = np.round((times - begin) / period)
+        late = times - begin - period * number
+        kept = np.abs(late - np.median(late)) <= EVEN * period
+        kept[:-1] &= number[1:] > number[:-1]  # the earlier of two is a whole step late
+        if np.mean(kept) < MIN_EVEN:
+            return None
+        period, begin = np.polyfit(number[kept], times[kept], 1)
+    return [
+        dataclasses.replace(one, seconds=float(begin + period * step))
+        for one, step, is_kept in zip(readings[1:], number, kept, strict=True)
+        if is_kept
+    ]
+
+
+def _period(times: npt.NDArray[np.float64]) -> tuple[float, float]:
+    """Return the period by which times are most even, and the time of a step."""
+    since, gaps = times - times[0], np.diff(times)
+    # Gaps are whole numbers of pauses between readings, so their median is not the period.
+    rough = since[-1] / np.round(gaps / np.median(gaps)).sum()
+    tried = np.arange(0.95 * rough, 1.05 * rough, rough**2 / since[-1] / 8)
+    sums = [np.exp(2j * np.pi * since / period).sum() for period in tried]
+    best = int(np.argmax(np.abs(sums)))
+    return float(tried[best]), float(times[0] + np.angle(sums[best]) / (2 * np.pi) * tried[best])
 
 
 def spent(readings: Sequence[Reading], busy: Sequence[Interval], idle: Sequence[Interval]) -> Spent | None:

@@ -1,7 +1,8 @@
 """Whether results are of a configuration, by what runs, graphs and drawn sources recorded of theirs.
 
-Values that were not recorded, as by an earlier version, are taken to be the same. Texts that only pages show
-are not compared, as a change of them repeats no measurement.
+Values that were not recorded, as by an earlier version, are taken to be the same; parameters of studies and
+of runs over several ranks are not compared. Neither are texts that only pages show, since a change of them
+repeats no measurement.
 """
 
 from __future__ import annotations
