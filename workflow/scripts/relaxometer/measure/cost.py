@@ -30,13 +30,13 @@ MIN_STEPS = 5
 """Minimum number of steps of the counter in an interval; with fewer, its power is unknown."""
 
 SLOW_S = 0.05
-"""A counter with at least this period is slow: how late its steps are read matters."""
+"""Minimum period of a slow counter, whose readings are corrected for their delay."""
 
 EVEN = 0.15
-"""Fraction of the period by which a reading may be earlier or later than others; later ones are left out."""
+"""Maximum distance of a reading from the median delay, as a fraction of the period; others are left out."""
 
 MIN_EVEN = 0.7
-"""Minimum fraction of readings that must be even for the steps to be so."""
+"""Minimum fraction of readings within `EVEN`; with fewer, the steps are not even."""
 
 MAX_STRETCH = 4
 """An interval ends after whole passes over all sources, but within this multiple of its length."""
@@ -154,8 +154,8 @@ def even_steps(readings: Sequence[Reading]) -> list[Reading] | None:
     """Return the readings of a slow counter with the times of its steps instead of those of the readings.
 
     A step is read up to `READ_EVERY_S` late. Steps are evenly spaced, so their times are a line. Readings
-    that are much later, as where searches use all cores, are left out. None for a counter that is not slow,
-    or whose steps are not even.
+    that are much later, for example because searches use all cores, are left out. None for a counter that is
+    not slow, or whose steps are not even.
     """
     times = np.array([one.seconds for one in readings[1:]])  # the first reading is between two steps
     if len(times) < 2 * MIN_STEPS or np.median(np.diff(times)) < SLOW_S:

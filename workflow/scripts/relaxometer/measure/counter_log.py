@@ -23,8 +23,8 @@ from relaxometer.measure.counters import Meter, Reading, open_named
 READ_EVERY_S = 0.02
 """Pause between two readings of the energy counter.
 
-It is constant, so that reading takes as much power and time of a core in each interval, and long, since some
-variants use all cores.
+Constant, so that reading costs each interval the same power and core time; long, since some variants use all
+cores.
 """
 
 START_S = 0.001

@@ -59,7 +59,7 @@ def serves(path: Path, request: Request) -> bool:
 
 
 def difference(path: Path, request: Request) -> Difference | None:
-    """Return the first key in which a request differs from what a file was drawn for, with both values.
+    """Return the first difference between the request that a file was drawn for and another one.
 
     None if the file serves (:func:`serves`).
     """

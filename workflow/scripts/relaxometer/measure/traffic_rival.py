@@ -105,7 +105,7 @@ class RivalInTraffic:
         return {"way": CUSTOMIZED, "update_ms": update_ms + early_ms, "facts": told}
 
     def search(self, source: int) -> Search:
-        """Time a search and what work it leaves to `give`, and read the answer."""
+        """Time a search, including any work that it defers to `give`, and read the answer."""
         running, host = self._running, self._changed
         given = [column for column in self._problem.columns if column in self._answers]
         running.ping()

@@ -58,7 +58,7 @@ WITHDRAWN = Path("results/.withdrawn")
 """Folder of results that are about to change, until the run has ended."""
 
 RUN_FIRST = "run the workflow with this configuration first: make run"
-"""What helps where results are missing or of another configuration."""
+"""Advice for results that are missing or of another configuration."""
 
 SHOWN = {"gather.smk", "figures.smk", "pages.smk"}
 """The files whose rules make only what can be made again from measurements."""

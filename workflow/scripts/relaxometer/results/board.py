@@ -45,7 +45,7 @@ COSTS = {"energy_j": "mean", "peak_bytes": "max"}
 ENERGY = "energy_j"
 
 ENERGY_LOW = "energy_low_j"
-"""Column beside `ENERGY` of the present method; samples of the former one lack it."""
+"""Column that samples of the former method lack."""
 
 MARK = "\n"
 """Separates names that are joined for a race; no name has it."""

@@ -1,4 +1,4 @@
-"""Whether results are of a configuration, by what runs, graphs and drawn sources recorded of theirs.
+"""Compares a configuration with the values that runs, graphs and drawn sources recorded.
 
 Values that were not recorded, as by an earlier version, are taken to be the same; parameters of studies and
 of runs over several ranks are not compared. Neither are texts that only pages show, since a change of them
@@ -54,7 +54,7 @@ def _differences(plan: Plan) -> Iterator[tuple[str, Difference]]:
 
 
 def _of_run(run: Run, device: str) -> Iterator[Difference]:
-    """Yield in what a run differs from the one whose results there are."""
+    """Yield the differences between a run and its recorded results."""
     context = _recorded(Path(run.folder(), "context.json"))
     recorded, wanted = context.get("run", {}), json.loads(json.dumps(run.model_dump()))
     for key in (key for key in wanted if key in recorded):
@@ -63,13 +63,13 @@ def _of_run(run: Run, device: str) -> Iterator[Difference]:
             found, now = _common(found, now), _common(now, found)
         yield from _between({key: found}, {key: now})
     kind = context.get("device_kind")
-    # `auto` is what the machine has; CPU programs and rivals do not depend on the device.
+    # `auto` takes the GPU if there is one; CPU programs and rivals do not depend on the device.
     if {device, kind} == {"cuda", "host"} and not isinstance(run, RivalRun):
         yield "device", kind, device
 
 
 def _of_graph(name: str, dataset: Dataset[Any]) -> Iterator[Difference]:
-    """Yield in what the entry of a graph or batch differs from the one that it was made from."""
+    """Yield the differences between the entry of a graph or batch and the one that it was made from."""
     folder = f"results/batches/{name}/batch.json" if dataset.is_batch else f"results/graphs/{name}/graph.json"
     recorded = _recorded(Path(folder))
     if "format" not in recorded:
@@ -97,7 +97,7 @@ def _identity(dataset: Dataset[Any]) -> dict[str, Any]:
 
 
 def _draws(plan: Plan) -> dict[Path, tuple[str, Request]]:
-    """Return what searches of a plan start from, by file: a name, and what it is to be drawn for."""
+    """Return the files of sources and query sets of a plan, each with its name and its request."""
     sources = request_for_sources(plan.config.timing.sources, plan.config.seed)
     pairs = [(run.problem, run.graph) for run in plan.runs.values()]
     pairs += [(run.problem, run.graph) for run in plan.distributed.values() if run.graph]
@@ -113,7 +113,7 @@ def _draws(plan: Plan) -> dict[Path, tuple[str, Request]]:
 
 
 def _of_draw(file: Path, request: Request) -> Iterator[Difference]:
-    """Yield in what the file of a draw differs from a request."""
+    """Yield the differences between the file of a draw and a request."""
     if one := difference(file, request):
         key, found, wanted = one
         if key == "queries":  # pairs of name and section

@@ -19,7 +19,7 @@ KERNELS = Path(__file__).with_name("_prepare.cu")
 SOURCE = read_source(KERNELS)
 
 PROBED_ARCS = 16
-"""Arcs of a row among which the neighbour to probe is chosen; more are hardly better on graphs with hubs."""
+"""Arcs of a row among which the neighbour to probe is chosen; simulated in docs/performance/bfs.md."""
 
 ALL_ARCS = 2**32 - 1
 
@@ -68,7 +68,7 @@ def prepare(
 
 
 def _lanes(arcs: int | None, mean_degree: float) -> int:
-    """Return how many lanes take a row together, a power of two."""
+    """Return the number of lanes per row, a power of two."""
     if arcs is None:
         return WORD  # for the rows of hubs
     wanted = min(arcs, mean_degree) / SOURCE.constants["IN_FLIGHT"]

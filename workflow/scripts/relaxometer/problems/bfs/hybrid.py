@@ -45,7 +45,7 @@ class Parameters(SwitchingParameters):
 
     @property
     def probed_arcs(self) -> int | None:
-        """Arcs of a row among which the neighbour to probe is chosen; None for all."""
+        """Return the number of arcs of a row among which the neighbour to probe is chosen; None for all."""
         named = {"largest": None, "first": 1}
         return named[self.first_probe] if isinstance(self.first_probe, str) else self.first_probe
 
