@@ -21,7 +21,7 @@ from relaxometer.results.statistics import FEWEST
 
 ROOT = Path(__file__).parents[2]
 REGISTRY = ROOT / "resources/datasets.yaml"
-COSTS = ("cost", "cost-papers")
+COSTS = ("cost", "cost-papers", "cost-long")
 
 
 def plan(**sssp):
