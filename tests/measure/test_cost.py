@@ -82,9 +82,28 @@ def test_a_disturbed_repeat_does_not_shift_the_energy():
 
 def test_idle_power_is_that_around_the_searches():
     busy, idle = in_turn(3, [1500, 1500, 1500])
-    found = cost.spent(readings_of(busy, idle, drift_w=1), busy, idle)
-    assert (found.energy_low_j, found.energy_high_j) == pytest.approx((0.08, 0.08), rel=0.005)
-    assert found.idle_w == pytest.approx(IDLE_W + 5, rel=0.005)
+    found = cost.spent(readings_of(busy, idle, drift_w=0.08), busy, idle)
+    assert (found.energy_low_j, found.energy_high_j) == pytest.approx((0.08, 0.08), rel=0.002)
+    assert found.idle_w == pytest.approx(IDLE_W + 0.4, rel=0.001)
+
+
+@pytest.mark.parametrize(
+    ("idle_w", "at_repeats"),
+    [
+        ([100, 100, 104.2, 100, 100], [100, 100, 100, 100]),
+        ([104.2, 104.3, 100, 100], [100, 100, 100]),
+        ([100, 103.5, 100, 100, 104.3, 101.7], [100, 100, 100, 100, 100]),
+        ([100, 100.2, 104.5, 100.6, 100.7], [100.1, 100.3, 100.5, 100.65]),  # a device that warms up
+        ([100.6, 100.4, 100.3, 100.3], [100.5, 100.35, 100.3]),
+        ([100, 104], [100]),
+    ],
+)
+def test_idle_intervals_that_something_else_disturbed_are_left_out(idle_w, at_repeats):
+    assert cost.undisturbed(idle_w) == pytest.approx(at_repeats)
+    found = cost.energies([180] * len(at_repeats), [0.001] * len(at_repeats), idle_w)
+    assert found["energy_low_j"] == pytest.approx(0.18 - max(at_repeats) / 1000)
+    assert found["energy_high_j"] == pytest.approx(0.18 - min(at_repeats) / 1000)
+    assert found["idle_w"] == pytest.approx(np.mean(at_repeats))
 
 
 @pytest.mark.parametrize("stalls_s", [{}, {25: 0.045, 60: 0.08}, {18: 0.08, 30: 0.095, 70: 0.06}])

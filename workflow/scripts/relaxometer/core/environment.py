@@ -80,12 +80,12 @@ def environment() -> dict[str, Any]:
         "machine": platform.platform(),
         "python": platform.python_version(),
         "packages": versions,
-        "commit": _commit(),
+        "commit": current_commit(),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 
 
-def _commit() -> str:
+def current_commit() -> str:
     """Return ``$RELAXOMETER_COMMIT``, or the commit of this checkout, marked if files have changed."""
     if given := os.environ.get("RELAXOMETER_COMMIT"):
         return given

@@ -2,9 +2,8 @@
 
 Energy is power times time. The device searches and idles in turn; the power of each interval is the slope of
 a line through the steps of the energy counter, which another process logs. The power above that of the idle
-intervals before and after, times the time of a search, is its energy: idle power drifts by a watt while
-a device warms up, which is as much as some searches add. Values are empty where a counter or a package is
-missing.
+device at the same time, times the time of a search, is its energy: idle power drifts by a watt while a device
+warms up, which is as much as some searches add. Values are empty where a counter or a package is missing.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -38,11 +38,24 @@ EVEN = 0.15
 MIN_EVEN = 0.7
 """Minimum fraction of readings within `EVEN`; with fewer, the steps are not even."""
 
+MAX_DRIFT_W = 0.3
+"""Maximum rise of the idle power from one interval to the next while a device warms up."""
+
 MAX_STRETCH = 4
 """An interval ends after whole passes over all sources, but within this multiple of its length."""
 
 LEAK_BYTES = 1 << 10
 """Smaller growth over all searches is not reported as a leak."""
+
+
+class Energies(TypedDict):
+    """Energies of a search, and the idle power; see `Spent`."""
+
+    energy_j: float
+    energy_low_j: float
+    energy_high_j: float
+    gross_j: float
+    idle_w: float
 
 
 @dataclass(frozen=True)
@@ -58,7 +71,7 @@ class Spent:
     gross_j : float
         All that the device used; the median of the repeats.
     idle_w : float
-        The mean power of the intervals without searches.
+        The mean of :func:`undisturbed`.
     searches : int
     seconds : float
         That they took together.
@@ -200,29 +213,52 @@ def spent(readings: Sequence[Reading], busy: Sequence[Interval], idle: Sequence[
     idle_w = [watts for one in idle if (watts := one.watts(readings)) is not None]
     if len(powers) < len(busy) or len(idle_w) < len(idle):
         return None
-    around = [(before + after) / 2 for before, after in pairwise(idle_w)]
-    gross = [power * one.search_s for power, one in zip(powers, busy, strict=True)]
-    net = [all_of - below * one.search_s for all_of, below, one in zip(gross, around, busy, strict=True)]
+    searches_s = [one.search_s for one in busy]
     during = [reading for one in busy for reading in one.within(readings)]
     bits = 0
     for reading in during:
         bits |= reading.reasons
     return Spent(
-        energy_j=float(np.median(net)),
-        energy_low_j=min(net),
-        energy_high_j=max(net),
-        gross_j=float(np.median(gross)),
-        idle_w=float(np.mean(idle_w)),
+        **energies(powers, searches_s, idle_w),
         searches=sum(one.searches for one in busy),
         seconds=sum(one.end - one.begin for one in busy),
         powers_w=tuple(powers),
-        searches_s=tuple(one.search_s for one in busy),
+        searches_s=tuple(searches_s),
         idle_powers_w=tuple(idle_w),
         sm_mhz=_ends(reading.sm_mhz for reading in during),
         memory_mhz=_ends(reading.memory_mhz for reading in during),
         throttled=in_words(bits),
         nvml_peak_bytes=max((one.used_bytes for one in during if one.used_bytes is not None), default=None),
     )
+
+
+def energies(
+    powers_w: Sequence[float], searches_s: Sequence[float], idle_powers_w: Sequence[float]
+) -> Energies:
+    """Return the energies of a search and the idle power; the arguments are those of `Spent`."""
+    idle = undisturbed(idle_powers_w)
+    gross = np.multiply(powers_w, searches_s)
+    net = gross - idle * searches_s
+    return {
+        "energy_j": float(np.median(net)),
+        "energy_low_j": float(net.min()),
+        "energy_high_j": float(net.max()),
+        "gross_j": float(np.median(gross)),
+        "idle_w": float(idle.mean()),
+    }
+
+
+def undisturbed(idle_powers_w: Sequence[float]) -> npt.NDArray[np.float64]:
+    """Return the idle power at each repeat, from the powers before the first and after each.
+
+    Now and then another process on the machine raises the idle power by some watts, though not that of
+    searches. An interval is left out if its power exceeds that of any other by more than `MAX_DRIFT_W`
+    per repeat between them; the rest are joined by lines.
+    """
+    watts, number = np.array(idle_powers_w), np.arange(len(idle_powers_w))
+    allowed = watts + MAX_DRIFT_W * abs(number[:, np.newaxis] - number)
+    kept = watts <= allowed.min(axis=1)
+    return np.interp(number[:-1] + 0.5, number[kept], watts[kept])
 
 
 def _idle(seconds: float) -> Interval:
