@@ -31,8 +31,8 @@ def dense_with_a_hub():
     return undirected("dense-with-a-hub", 101, edges, np.ones(len(edges), dtype=int))
 
 
-def solver_of(graph, device):
-    return auto.Solver(ResidentGraph.upload(device, graph), auto.Parameters())
+def solver_of(graph, device, **parameters):
+    return auto.Solver(ResidentGraph.upload(device, graph), auto.Parameters(**parameters))
 
 
 def proven(solver, graph, device):
@@ -87,6 +87,20 @@ def test_a_dense_graph_with_a_hub_has_its_neighbours_packed(device, monkeypatch)
     assert solver.resolved["because"] == "not a map (mean degree 9.9, largest 100)"
     assert solver.resolved["hubs"] == 2**16
     proven(solver, graph, device)
+
+
+@pytest.mark.parametrize(("searches", "chosen"), [(1, "hybrid"), (49, "hybrid"), (50, "hybrid-packed")])
+def test_neighbours_are_packed_only_if_enough_searches_repay_it(device, searches, chosen):
+    graph = dense_with_a_hub()
+    solver = solver_of(graph, device, searches=searches)
+    assert solver.resolved["chosen"] == chosen
+    assert solver.resolved["because"] == "not a map (mean degree 9.9, largest 100)"
+    proven(solver, graph, device)
+
+
+@pytest.mark.parametrize("searches", [1, 100])
+def test_a_map_is_searched_in_tiles_by_any_number_of_searches(device, searches):
+    assert solver_of(sample_graphs()["grid"], device, searches=searches).resolved["chosen"] == "tiled"
 
 
 def test_a_graph_too_large_for_packed_neighbours_goes_to_hybrid(device, monkeypatch):

@@ -1,8 +1,10 @@
-"""The variant that suits the graph, chosen by its features."""
+"""The variant that suits the graph and the number of searches, chosen by the graph's features."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+
+from pydantic import PositiveInt
 
 from relaxometer.device import DeviceOutOfMemory
 from relaxometer.problems import variants
@@ -20,26 +22,42 @@ if TYPE_CHECKING:
 SPECIAL = {"tiled": tiled, "hybrid-packed": hybrid_packed}
 """Variants for some graphs; all others are searched by `hybrid`."""
 
+PAYS_AFTER = 50
+"""Minimum number of searches for `hybrid-packed`, which takes longer than `hybrid` to prepare.
+
+On an H200 it repays that after about 25 searches of a Graph500 graph of SCALE 20, and 50 of SCALE 22
+(docs/performance/bfs.md).
+"""
+
 
 class Parameters(variants.Parameters):
-    """No parameters."""
+    """Number of searches to choose for.
+
+    Parameters
+    ----------
+    searches : int
+        Choose the variant that prepares and makes this many searches in the least time.
+    """
+
+    searches: PositiveInt = 100
 
 
 class Solver:
     """BFS by `tiled` on maps, by `hybrid-packed` on dense graphs with hubs, and by `hybrid` on others.
 
     Maps have small degrees and no hubs. A dense graph with hubs has a mean degree, over vertices with
-    arcs, above `_maps.MAP_DEGREE` and a maximum degree above `_maps.HUB`. Only the chosen
-    variant is prepared, and none is tried: no search is made before the first one. On what may be a map, the
-    degrees come from the survey that `tiled` begins with. A graph that the chosen variant refuses goes to
-    `hybrid`; a map that is too large is refused before it is cut. The features do not tell how deep a graph
-    is, and on a shallow graph of small even degrees `hybrid` may be faster.
+    arcs, above `_maps.MAP_DEGREE` and a maximum degree above `_maps.HUB`; for fewer than `PAYS_AFTER`
+    searches it goes to `hybrid`, too. Only the chosen variant is prepared, and none is tried: no search is
+    made before the first one. On what may be a map, the degrees come from the survey that `tiled` begins
+    with. A graph that the chosen variant refuses goes to `hybrid`; a map that is too large is refused before
+    it is cut. The features do not tell how deep a graph is, and on a shallow graph of small even degrees
+    `hybrid` may be faster.
     """
 
     runs_on = "device"
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
-        self._graph = graph
+        self._graph, self._searches = graph, parameters.searches
         self._because = self._chosen = ""
         self._solver: Any = None
         if _maps.may_be_map(graph):
@@ -59,7 +77,7 @@ class Solver:
     def _see(self, degrees: _maps.Degrees) -> bool:
         """Choose a variant, note why, and return whether the graph is a map."""
         self._because = f"{'a map' if degrees.is_map else 'not a map'} ({degrees})"
-        self._chosen = _choice(degrees)
+        self._chosen = _choice(degrees, self._searches)
         return degrees.is_map
 
     def _try(self, variant: Any, *more: Any) -> None:
@@ -88,8 +106,8 @@ def _prepared(variant: Any, graph: ResidentGraph, *more: Any) -> Any:
     return variant.Solver(graph, variant.Parameters(), *more)
 
 
-def _choice(degrees: _maps.Degrees) -> str:
+def _choice(degrees: _maps.Degrees, searches: int) -> str:
     if degrees.is_map:
         return "tiled"
     is_dense = degrees.mean > _maps.MAP_DEGREE and degrees.largest > _maps.HUB
-    return "hybrid-packed" if is_dense else "hybrid"
+    return "hybrid-packed" if is_dense and searches >= PAYS_AFTER else "hybrid"
