@@ -54,7 +54,53 @@ def test_all_processes_with_powers_have_new_energies(monkeypatch, tmp_path, caps
     assert ((other / "context.json").read_bytes(), (other / "runs.parquet").read_bytes()) == before
 
 
-def test_a_folder_without_powers_is_one_line(monkeypatch, tmp_path):
-    recorded(tmp_path / "runs/sssp/g/v")
-    with pytest.raises(SystemExit, match=r"^error: .*: no run has recorded powers \(cost.powers_w in "):
+def contents(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_evaluating_twice_changes_nothing_more(monkeypatch, tmp_path):
+    recorded(tmp_path / "runs/sssp/g/v", **POWERS)
+    run(monkeypatch, tmp_path)
+    once = contents(tmp_path)
+    run(monkeypatch, tmp_path)
+    assert contents(tmp_path) == once
+
+
+def test_only_runs_are_evaluated(monkeypatch, tmp_path):
+    recorded(tmp_path / "runs/sssp/g/v", **POWERS)
+    other = recorded(tmp_path / "other/sssp/g/v", **POWERS)
+    before = contents(other)
+    run(monkeypatch, tmp_path)
+    assert contents(other) == before
+
+
+@pytest.mark.parametrize(
+    ("cost", "line"),
+    [
+        ({}, r"no run with recorded powers; expected a results folder with cost.powers_w in runs/"),
+        (POWERS | {"searches_s": [0.01]}, r"context.json: .*2 powers, 1 times and 3 idle powers"),
+        (POWERS | {"idle_powers_w": [100, 104]}, r"context.json: .*2 powers, 2 times and 2 idle powers"),
+        (POWERS | {"powers_w": ["a", "b"]}, r"context.json: "),
+    ],
+)
+def test_wrong_powers_are_one_line_and_change_nothing(monkeypatch, tmp_path, cost, line):
+    recorded(tmp_path / "runs/sssp/g/v", **cost)
+    before = contents(tmp_path)
+    with pytest.raises(SystemExit, match=rf"^error: [^\n]*{line}[^\n]*$"):
+        run(monkeypatch, tmp_path)
+    assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize("context", ["{", "[]", '{"cost": null}', '{"cost": 5}'])
+def test_a_damaged_context_is_one_line(monkeypatch, tmp_path, context):
+    (recorded(tmp_path / "runs/sssp/g/v", **POWERS) / "context.json").write_text(context)
+    with pytest.raises(SystemExit, match=r"^error: [^\n]*$"):
+        run(monkeypatch, tmp_path)
+
+
+def test_a_table_of_an_earlier_version_is_one_line(monkeypatch, tmp_path):
+    folder = recorded(tmp_path / "runs/sssp/g/v", **POWERS)
+    table = pq.read_table(folder / "runs.parquet").drop_columns(["energy_low_j"])
+    pq.write_table(table, folder / "runs.parquet")
+    with pytest.raises(SystemExit, match=r"runs.parquet: no column energy_low_j; measure the run again$"):
         run(monkeypatch, tmp_path)

@@ -1,7 +1,7 @@
-"""Evaluate the powers of finished runs again: ``python -m relaxometer.cli.energies results``; docs/cost.md.
+"""Evaluate recorded powers again: ``python -m relaxometer.cli.energies results``; docs/cost.md.
 
-A run records the power of each interval beside its energy. After a change of the evaluation, this program
-gives runs that were measured before the energies of the present one; then gather and report them again.
+A run records the power of each interval. After the evaluation has changed, this program replaces the energies
+of finished runs. Then gather them: ``snakemake --configfile SUITE.yaml --rerun-triggers mtime -- all``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from relaxometer.core.environment import current_commit
 from relaxometer.core.errors import UserError
-from relaxometer.core.files import read_json, read_table, write_json, write_table
+from relaxometer.core.files import read_json, read_table, reading, write_json, write_table
 from relaxometer.core.words import counted
 from relaxometer.measure.cost import energies
 
@@ -32,19 +32,28 @@ def evaluate(results: Path) -> int:
     """
     contexts = [path for path in sorted(results.glob("runs/**/context.json")) if _evaluate(path)]
     if not contexts:
-        raise UserError(f"{results}: no run has recorded powers (cost.powers_w in runs/**/context.json)")
+        raise UserError(
+            f"{results}: no run with recorded powers; expected a results folder with cost.powers_w in "
+            "runs/**/context.json"
+        )
     return len(contexts)
 
 
 def _evaluate(path: Path) -> bool:
     """Write the energies of a process anew, if it recorded powers."""
     context = read_json(path)
-    cost = context.get("cost", {})
-    if not all(cost.get(name) for name in POWERS):
+    cost = context.get("cost")
+    if not isinstance(cost, dict) or not all(cost.get(name) for name in POWERS):
         return False
-    found = energies(*(cost[name] for name in POWERS))
+    with reading(path, "powers of repeats"):
+        powers, searches, idle = ([float(one) for one in cost[name]] for name in POWERS)
+        if not len(powers) == len(searches) == len(idle) - 1:
+            raise ValueError(f"{len(powers)} powers, {len(searches)} times and {len(idle)} idle powers")
+    found = energies(powers, searches, idle)
     samples = path.with_name("runs.parquet")
     table = read_table(samples)
+    if missing := sorted(found.keys() - set(table.column_names)):
+        raise UserError(f"{samples}: no column {', '.join(missing)}; measure the run again")
     for name, value in found.items():
         column = pa.array([value] * len(table), type=pa.float64())
         table = table.set_column(table.schema.get_field_index(name), name, column)

@@ -39,7 +39,7 @@ MIN_EVEN = 0.7
 """Minimum fraction of readings within `EVEN`; with fewer, the steps are not even."""
 
 MAX_DRIFT_W = 0.3
-"""Maximum rise of the idle power from one interval to the next while a device warms up."""
+"""An idle interval may exceed another by this much per repeat between them; others are left out."""
 
 MAX_STRETCH = 4
 """An interval ends after whole passes over all sources, but within this multiple of its length."""
@@ -251,13 +251,16 @@ def energies(
 def undisturbed(idle_powers_w: Sequence[float]) -> npt.NDArray[np.float64]:
     """Return the idle power at each repeat, from the powers before the first and after each.
 
-    Now and then another process on the machine raises the idle power by some watts, though not that of
-    searches. An interval is left out if its power exceeds that of any other by more than `MAX_DRIFT_W`
-    per repeat between them; the rest are joined by lines.
+    Now and then another process on the machine raises the idle power by some watts; in searches this was not
+    seen. An interval is left out if its power exceeds that of any other by more than `MAX_DRIFT_W` per
+    repeat between them, and lines join the rest. If that leaves fewer than half, the power is noisy, or the
+    device warms up faster, so all are used.
     """
     watts, number = np.array(idle_powers_w), np.arange(len(idle_powers_w))
     allowed = watts + MAX_DRIFT_W * abs(number[:, np.newaxis] - number)
     kept = watts <= allowed.min(axis=1)
+    if 2 * kept.sum() < len(watts):
+        kept[:] = True
     return np.interp(number[:-1] + 0.5, number[kept], watts[kept])
 
 

@@ -70,7 +70,7 @@ def costs(timings: pd.DataFrame, types: Mapping[str, str] | None = None) -> pd.D
     -------
     DataFrame
         Columns `COSTS`. ``rounds`` is the number of processes, ``energy_j`` the mean over them, minus the
-        idle power that each process measured, ``gross_j`` the same with it; ``spread_j`` and
+        idle power around each repeat, ``gross_j`` the same with it; ``spread_j`` and
         ``gross_spread_j`` are the largest minus the smallest, ``repeats_j`` that of the repeats of a process,
         where it is largest. ``watts`` is the mean power during repeated searches, ``idle_w`` that of the idle
         device, of which the processes measured ``idle_low_w`` to ``idle_high_w``. ``driver_bytes`` is the

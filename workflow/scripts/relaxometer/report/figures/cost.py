@@ -71,7 +71,7 @@ def _finding(shown: pd.DataFrame) -> str:
     races = [rows for _, rows in shown.groupby(["problem", "graph"])]
     same = sum(rows["median_ms"].idxmin() == rows["energy_j"].idxmin() for rows in races)
     return (
-        "Less the power of the idle device; of processors, of the whole machine. Log scales; lower and "
+        "Net of the idle power; CPU runs: all processors of the machine. Log scales; lower and "
         f"further left is better.\nThe fastest program needs the least energy in {same} of {len(races)} races"
     )
 
