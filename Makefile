@@ -26,7 +26,7 @@ endif
 # Where lint looks: kernels and the headers that they share.
 KERNELS = $(shell git ls-files '*.cu' '*.cuh' '*.h' '*.hpp' '*.cpp' '*.c')
 
-.PHONY: run test quick test-slurm fuzz kill-test sanitize aa compare bundle verify board history report publish results lint format lock bench-host bench-data reldom clean
+.PHONY: run test quick test-slurm fuzz kill-test sanitize aa compare bundle verify board history report publish results lint format lock bench-host bench-data reldom clean help
 
 run: .venv/ready  ## the whole workflow; SUITE=adaptive runs config/suites/adaptive.yaml, CONFIG=my.yaml your own; VERBOSE=1 shows every job
 	$(Q)PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.unlock
@@ -89,7 +89,7 @@ history: .venv/ready  ## results/history: a line per variant and graph over the 
 report: .venv/ready  ## report.zip out of what `make run` left in results/
 	$(BIN)/snakemake --cores 1 $(CONFIGFILE) --report report.zip
 
-publish: .venv/ready  ## copy what a suite showed from results/ to docs/results/$(SUITE)/
+publish: .venv/ready  ## copy what a suite showed from results/ to docs/results/SUITE/
 	PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.publish $(SUITE)
 
 results: .venv/ready  ## the pages of docs/results and the figure of the README, from the data that lie there
@@ -106,7 +106,7 @@ lint: .venv/dev  ## the code's form, and the order of the package's rooms
 	@echo clang-format --dry-run --Werror, on $(words $(KERNELS)) files
 	@$(BIN)/clang-format --dry-run --Werror $(KERNELS)
 
-format: .venv/dev
+format: .venv/dev  ## rewrite the code in the form that lint checks
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/snakefmt Snakefile workflow
@@ -115,7 +115,7 @@ format: .venv/dev
 LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-emit-find-links --no-header
 
-lock:  ## needs uv
+lock:  ## the lock files anew, from pyproject.toml; needs uv
 	$(LOCK) --extra slurm pyproject.toml -o requirements.lock
 	$(LOCK) --extra dev --extra slurm -c requirements.lock pyproject.toml -o requirements-dev.lock
 	echo uv | $(LOCK) --no-annotate - -o workflow/envs/uv.lock
@@ -133,8 +133,11 @@ reldom:  ## reldom/build: dominators as a C library and its driver; with nvcc fo
 	cmake -S reldom -B reldom/build
 	env -u VERBOSE cmake --build reldom/build
 
-clean:
+clean:  ## remove what runs have left: results, logs, the records of Snakemake, report.zip and the build of reldom
 	rm -rf results logs .snakemake report.zip reldom/build
+
+help:  ## this list
+	@awk -F ':.*  ## ' '/^[a-z-]+:.*  ## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # The locks hold every dependency, so nothing is resolved. A machine with an NVIDIA driver also gets the CuPy for
 # its CUDA version, one with an MPI launcher mpi4py. Two locks, since a run needs no development tools.

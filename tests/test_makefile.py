@@ -1,5 +1,6 @@
-"""The Makefile names the configuration that the user names."""
+"""The Makefile names the configuration that the user names, and lists its targets."""
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -68,3 +69,15 @@ def test_both_are_refused():
 )
 def test_a_name_may_have_spaces_and_a_value_a_sign(arguments, command):
     assert command in planned(*arguments).stdout
+
+
+def test_help_lists_every_target_and_those_that_the_readme_names():
+    done = subprocess.run(
+        ["make", "help"], cwd=ROOT, env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=True
+    )
+    listed = dict(line.split(maxsplit=1) for line in done.stdout.splitlines())
+    targets = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(listed) == sorted(targets[1].split())
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"(?:^|`)make ([a-z][a-z-]*)", readme, re.MULTILINE))
+    assert {"run", "test", "compare"} <= named <= set(listed)
