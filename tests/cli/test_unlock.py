@@ -19,7 +19,7 @@ def killed(tmp_path, monkeypatch):
 
 
 def test_lock_and_withdrawn_results_of_a_killed_run_go(killed, capsys):
-    unlock.main()
+    unlock.main([])
     assert not unlock.LOCKS.exists()
     assert not WITHDRAWN.exists()
     assert "killed" in capsys.readouterr().out
@@ -28,6 +28,6 @@ def test_lock_and_withdrawn_results_of_a_killed_run_go(killed, capsys):
 def test_nothing_goes_while_another_run_is_at_work(killed, monkeypatch):
     monkeypatch.setattr(unlock, "at_work", lambda process: True)
     with pytest.raises(SystemExit, match="another run is at work"):
-        unlock.main()
+        unlock.main([])
     assert unlock.LOCKS.exists()
     assert WITHDRAWN.exists()

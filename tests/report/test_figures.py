@@ -367,7 +367,7 @@ def test_a_png_has_few_colours(tmp_path, square):
 def test_a_missing_table_of_the_headline_is_one_line(tmp_path, monkeypatch):
     monkeypatch.setattr(headline_program, "RESULTS", tmp_path)
     with pytest.raises(SystemExit, match=r"^error: [^\n]*summary\.csv is missing[^\n]*$"):
-        headline_program.main()
+        headline_program.main([])
 
 
 def test_an_axis_of_near_equal_times_does_not_magnify_noise():

@@ -6,6 +6,7 @@ which the workflow cannot draw anew: their median times.
 
 from __future__ import annotations
 
+import argparse
 import re
 import sys
 from pathlib import Path
@@ -68,8 +69,10 @@ def write(results: Path) -> None:
             style.save(median_times(without_points(suite)), suite / "figures/common/median-times.svg")
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Draw the figures into ``docs/results``."""
+    parser = argparse.ArgumentParser(prog="python -m relaxometer.cli.headline", description=__doc__)
+    parser.parse_args(arguments)
     try:
         with naming_lacks():
             write(RESULTS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import argparse
 from pathlib import Path
 
 from relaxometer.core.errors import UserError
@@ -11,13 +11,16 @@ from relaxometer.report import findings
 RESULTS = Path(__file__).parents[4] / "docs/results"
 
 
-def main(arguments: list[str]) -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Write the pages of the suites that the command line names, or of all."""
+    parser = argparse.ArgumentParser(prog="python -m relaxometer.cli.pages", description=__doc__)
+    parser.add_argument("suites", nargs="*", metavar="SUITE", help="of docs/results; by default all")
+    given = parser.parse_args(arguments)
     known = findings.suites(RESULTS)
-    for suite in arguments:
+    for suite in given.suites:
         if suite not in known:
             raise SystemExit(f"error: no page for the suite {suite!r}; there are {', '.join(known)}")
-    for suite in arguments or known:
+    for suite in given.suites or known:
         try:
             changed = findings.write(RESULTS / suite)
         except UserError as error:
@@ -26,4 +29,4 @@ def main(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -1,4 +1,4 @@
-"""Writes the tables of ``config/README.md`` from the docstrings and defaults of the parameter models.
+"""Write the tables of ``config/README.md`` from the docstrings and defaults of the parameter models.
 
 ``python -m relaxometer.cli.parameter_tables`` rewrites the page; with ``--check`` it only checks the page.
 Each table is between ``<!-- table: NAME -->`` and ``<!-- end -->``.
@@ -6,6 +6,7 @@ Each table is between ``<!-- table: NAME -->`` and ``<!-- end -->``.
 
 from __future__ import annotations
 
+import argparse
 import inspect
 import re
 import sys
@@ -209,11 +210,14 @@ def written(page: str) -> str:
     return _TABLE.sub(lambda mark: f"{mark[1]}{known[mark[2]]}{mark[3]}", page)
 
 
-def main(arguments: list[str]) -> int:
+def main(arguments: list[str] | None = None) -> int:
     """Rewrite the page, or with ``--check`` return 1 if it is out of date."""
+    parser = argparse.ArgumentParser(prog="python -m relaxometer.cli.parameter_tables", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="exit with 1 if the page is out of date")
+    given = parser.parse_args(arguments)
     page = PAGE.read_text(encoding="utf-8")
     current = written(page)
-    if "--check" in arguments:
+    if given.check:
         if page != current:
             print(f"{PAGE} is out of date: run python -m relaxometer.cli.parameter_tables", file=sys.stderr)
         return int(page != current)
@@ -222,4 +226,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

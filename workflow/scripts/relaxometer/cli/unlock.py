@@ -5,6 +5,7 @@ That is its lock, and the results that it had put aside to replace them.
 
 from __future__ import annotations
 
+import argparse
 import shutil
 import sys
 from pathlib import Path
@@ -25,8 +26,10 @@ def at_work(process: psutil.Process) -> bool:
         return False
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Remove the lock and the withdrawn results, unless another run is at work here."""
+    parser = argparse.ArgumentParser(prog="python -m relaxometer.cli.unlock", description=__doc__)
+    parser.parse_args(arguments)
     if LOCKS.is_dir() and any(LOCKS.iterdir()):
         others = [process.pid for process in psutil.process_iter() if at_work(process)]
         if others:
