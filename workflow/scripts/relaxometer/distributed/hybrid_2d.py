@@ -25,7 +25,7 @@ from relaxometer.distributed.process import PATIENCE_S
 from relaxometer.distributed.recording import Recording, words_on_host
 from relaxometer.distributed.transport import Message
 from relaxometer.problems.bfs import UNREACHED, Answer
-from relaxometer.problems.bfs._levels import BLOCK, GROUP_VERTICES, PIECE, WORD
+from relaxometer.problems.bfs._levels import BLOCK, GROUP_VERTICES, PIECE, WARP, WORD
 from relaxometer.problems.bfs._prepare import KERNELS, prepare
 from relaxometer.problems.bfs._switching import SwitchingParameters
 
@@ -193,8 +193,8 @@ class _DeviceSearch:
         )
         groups = block.heads.size // GROUP_VERTICES
         max_blocks = device.max_cooperative_blocks(self._kernels["bottom_up"], BLOCK)
-        self._blocks = min(max_blocks, -(-groups * WORD // BLOCK))
-        warps = self._blocks * BLOCK // WORD
+        self._blocks = min(max_blocks, -(-groups * WARP // BLOCK))
+        warps = self._blocks * BLOCK // WARP
         capacity = -(-groups // warps) * GROUP_VERTICES
         self._bottom_up = module.struct(
             "BottomUp",

@@ -18,7 +18,7 @@ from relaxometer.distributed.levels import Level
 from relaxometer.distributed.partition import Block
 from relaxometer.distributed.peers import EPOCHS, Peers
 from relaxometer.problems.bfs import UNREACHED, Answer
-from relaxometer.problems.bfs._levels import GROUP_VERTICES, PIECE, WORD
+from relaxometer.problems.bfs._levels import GROUP_VERTICES, PIECE, WARP, WORD
 from relaxometer.problems.bfs._prepare import KERNELS, prepare
 from relaxometer.problems.bfs._switching import SwitchingParameters
 
@@ -65,7 +65,7 @@ class Solver:
         self._kernel = module.get_function("hybrid_peers")
         self._threads = BLOCK[device.kind]
         self._blocks = device.max_cooperative_blocks(self._kernel, self._threads)
-        warps = self._blocks * self._threads // WORD
+        warps = self._blocks * self._threads // WARP
         capacity = -(-block.heads.size // GROUP_VERTICES // warps) * GROUP_VERTICES
         own_words = block.heads.size // WORD
         out, into = ({"offsets": rows.offsets, "targets": rows.targets} for rows in (block.out, block.into))

@@ -29,6 +29,9 @@ _CONSTANTS = read_source(Path(__file__).with_name("_bottom_up.cuh")).constants
 PIECE = _CONSTANTS["PIECE"]
 """Most arcs of an entry of a list of rows."""
 
+WARP = _CONSTANTS["WARP"]
+"""Lanes of a warp, which write the bits of a word together."""
+
 GROUP_VERTICES = _CONSTANTS["GROUP_VERTICES"]
 """Vertices that a warp scans at a time."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from relaxometer.device.signature import read_source
-from relaxometer.problems.bfs._levels import WORD, filling
+from relaxometer.problems.bfs._levels import WARP, filling
 
 if TYPE_CHECKING:
     from relaxometer.device import Device, Module
@@ -70,6 +70,6 @@ def prepare(
 def _lanes(arcs: int | None, mean_degree: float) -> int:
     """Return the number of lanes per row, a power of two."""
     if arcs is None:
-        return WORD  # for the rows of hubs
+        return WARP  # for the rows of hubs
     wanted = min(arcs, mean_degree) / SOURCE.constants["IN_FLIGHT"]
-    return min(WORD, 1 << max(0, math.ceil(wanted) - 1).bit_length())
+    return min(WARP, 1 << max(0, math.ceil(wanted) - 1).bit_length())

@@ -11,7 +11,7 @@ from pydantic import Field, NonNegativeInt
 from relaxometer.device.signature import read_source
 from relaxometer.problems.bfs import Answer
 from relaxometer.problems.bfs._incoming import incoming
-from relaxometer.problems.bfs._levels import GROUP_VERTICES, PIECE, WORD, OneLaunch, kernels
+from relaxometer.problems.bfs._levels import GROUP_VERTICES, PIECE, WARP, WORD, OneLaunch, kernels
 from relaxometer.problems.bfs._prepare import KERNELS, PROBED_ARCS, prepare
 from relaxometer.problems.bfs._switching import SwitchingParameters
 
@@ -67,7 +67,7 @@ class Solver:
         module = kernels(device, "hybrid.cu", cooperative=True)
         kernel = module.get_function("hybrid")
         blocks = min(device.max_cooperative_blocks(kernel, BLOCK), -(-n // BLOCK))
-        groups, warps = -(-n // GROUP_VERTICES), blocks * BLOCK // WORD
+        groups, warps = -(-n // GROUP_VERTICES), blocks * BLOCK // WARP
         n_words, capacity = groups * GROUP_VERTICES // WORD, -(-groups // warps) * GROUP_VERTICES
         pieces = n + graph.n_arcs // PIECE
         rows = incoming(graph)

@@ -12,7 +12,7 @@ from relaxometer.device.signature import read_source
 from relaxometer.problems import variants
 from relaxometer.problems.bfs import Answer
 from relaxometer.problems.bfs._incoming import incoming
-from relaxometer.problems.bfs._levels import PIECE, WORD, OneLaunch, filling
+from relaxometer.problems.bfs._levels import PIECE, WARP, WORD, OneLaunch, filling
 from relaxometer.problems.bfs._prepare import KERNELS
 from relaxometer.problems.bfs.hybrid_packed import _best_neighbours as packed
 from relaxometer.problems.sssp._cooperative import threads_per_block
@@ -129,7 +129,7 @@ class Solver:
     def _memory(self, in_offsets: Any) -> dict[str, Any]:
         """Return sizes and bitmaps, as the first search needs them, and the memory of lists and counts."""
         graph, xp, n = self._graph, self._graph.device.xp, self._graph.n_vertices
-        groups, warps = -(-n // GROUP_VERTICES), self._blocks * self._threads // WORD
+        groups, warps = -(-n // GROUP_VERTICES), self._blocks * self._threads // WARP
         n_words, capacity = groups * GROUP_VERTICES // WORD, -(-groups // warps) * GROUP_VERTICES
         pieces = n + graph.n_arcs // PIECE
         closed = xp.empty(n_words, dtype=xp.uint32)
