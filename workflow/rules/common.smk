@@ -48,7 +48,7 @@ from relaxometer.core.yaml_files import read_sections
 from relaxometer.report import catalogue, papers, targets, terminal, variant_pages
 from relaxometer.rivals.installation import installation, retry_absent, state_of_files
 
-# As a module of another workflow: that one has the screen, the command line and the handlers of events.
+# As a module, the outer workflow owns the screen, the command line and the event handlers.
 IS_MODULE = not workflow.modifier.is_main_snakefile()
 if not IS_MODULE:
     update_config(config, with_types(workflow.config_settings.config))
@@ -57,7 +57,7 @@ IS_FIRST = not config.pop(session.SECOND, False)
 ON_COMMAND_LINE = (
     ["--config"] if {*workflow.config_settings.config} - {session.SECOND} else []
 )
-# Snakemake lists the base last; of several, the one further behind wins.
+# Snakemake lists the base configuration last. In ORIGIN, a later file takes precedence over an earlier one.
 BASES = [
     file
     for file in workflow.configfiles

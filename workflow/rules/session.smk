@@ -1,7 +1,7 @@
 """Settings of a whole run: one GPU job at a time, wildcards, and the errors of failed jobs."""
 
 # Two jobs on one GPU would disturb each other. `--resources gpu=2` overrides this; other resources on the command
-# line do not. With --jobs the cluster assigns its GPUs; as a module, the other workflow says what there is.
+# line do not. With --jobs the cluster assigns its GPUs; as a module, the outer workflow sets the resources.
 if workflow.nodes is None and not IS_MODULE:
     workflow.global_resources.setdefault("gpu", 1)
 

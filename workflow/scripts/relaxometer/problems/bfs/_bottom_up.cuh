@@ -91,7 +91,7 @@ __device__ __forceinline__ u32 scan(const BottomUp& search, const Bitmaps& bitma
             n_listed += __popc(rest);
         }
     }
-    // Other lanes than those that wrote them read the list and add to `found`.
+    // Lanes other than the writers read the list and update `found`.
     __syncwarp();
     return n_listed;
 }

@@ -9,9 +9,9 @@
 // four per lane, claims those that are not visited in an exact bitmap, and appends their rows to the next
 // list.
 //
-// Bottom-up. See _bottom_up.cuh. The scan probes the neighbour that _prepare.cu has packed into an array: of
-// the first arcs of the row, the one whose vertex has the most, the likeliest to be in the frontier. A warp
-// owns what it lists, so warps share only the bitmap in which they look up parents.
+// Bottom-up. See _bottom_up.cuh. The scan probes one neighbour, which _prepare.cu has packed into an array:
+// among the first arcs of the row, the neighbour of highest degree, which is the most likely to be in the
+// frontier. A warp owns what it lists, so warps share only the bitmap in which they look up parents.
 //
 // The scan looks up parents in `visited` as it was when the level began. That is equivalent to the frontier:
 // once all vertices up to a level are known, a vertex that is not visited has no arc from an earlier level.
@@ -138,7 +138,7 @@ __device__ void expand(const Search& search, const Answer& answer, const u64* li
     }
 }
 
-// Turns the frontier of a bottom-up level into the list of a top-down one, and adds it to the visited.
+// Turns the frontier of a bottom-up level into the list of a top-down one, and marks its vertices as visited.
 __device__ void convert(const Search& search, const u32* frontier, u64* list, u64* length)
 {
     for (u32 first = 0; first < search.n_words; first += thread_count()) {
@@ -170,7 +170,7 @@ __device__ void bottom_up(const Search& search, const Answer& answer, u32 depth,
         *n_listed =
             scan(search.into, {search.visited, frontier, next}, groups, listed, &tally->examined, settle);
     }
-    // No other warp finds what this one has listed, so that all of it is open.
+    // Only this warp settles the vertices on its list, so all are still open: no bitmap of closed ones.
     *n_listed =
         search_listed(search.into, {nullptr, frontier, next}, listed, *n_listed, &tally->examined, settle);
 }
