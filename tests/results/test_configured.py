@@ -13,6 +13,7 @@ from relaxometer.core.files import write_table
 from relaxometer.measure.requests import request_for_queries, request_for_sources, with_request
 from relaxometer.plan.plan import Plan
 from relaxometer.results.configured import check_configured
+from relaxometer.results.gather import gather
 
 CONFIG = {
     **bundles.CONFIG,
@@ -123,6 +124,17 @@ def test_what_an_earlier_version_did_not_record_is_taken_to_be_the_same(tmp_path
         (tmp_path / file).write_text(json.dumps(content), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     check_configured(plan())
+
+
+@pytest.mark.parametrize("damage", [{"run": 3}, {"run": ["seed"]}, {"run": None}, {"parameters": 3}], ids=str)
+def test_a_damaged_context_is_one_line_that_names_the_file(tmp_path, monkeypatch, damage):
+    content = json.loads(CONTEXT.read_text(encoding="utf-8")) | damage
+    (tmp_path / CONTEXT).parent.mkdir(parents=True)
+    (tmp_path / CONTEXT).write_text(json.dumps(content), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    for read in (lambda: check_configured(plan()), lambda: gather([CONTEXT.parent], "runs.parquet")):
+        with pytest.raises(UserError, match=rf"^{CONTEXT}: not readable as the context of a run \([^\n]*$"):
+            read()
 
 
 def test_sources_that_no_run_needs_may_be_of_another_seed():

@@ -27,7 +27,7 @@ from relaxometer.plan.models import RivalRun, Run
 from relaxometer.plan.plan import Plan
 from relaxometer.plan.session import of_another
 from relaxometer.problems.problem import load_problem
-from relaxometer.results.contexts import flatten
+from relaxometer.results.contexts import flatten, read_run_context
 
 
 def check_configured(plan: Plan) -> None:
@@ -55,7 +55,8 @@ def _differences(plan: Plan) -> Iterator[tuple[str, Difference]]:
 
 def _of_run(run: Run, device: str) -> Iterator[Difference]:
     """Yield the differences between a run and its recorded results."""
-    context = _recorded(Path(run.folder(), "context.json"))
+    file = Path(run.folder(), "context.json")
+    context = read_run_context(file) if file.is_file() else {}
     recorded, wanted = context.get("run", {}), json.loads(json.dumps(run.model_dump()))
     for key in (key for key in wanted if key in recorded):
         found, now = recorded[key], wanted[key]

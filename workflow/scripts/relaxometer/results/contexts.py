@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from relaxometer.core.files import read_json
+from relaxometer.core.files import read_json, reading
 
 Flat = dict[str, Any]
 
@@ -16,9 +16,23 @@ CLOCKS = {"cuda": "gpu", "host": "gpu", "cpu": "cpu"}
 """By device kind, whose speed the times of a run depend on."""
 
 
+SECTIONS = ("parameters", "before", "reference_ms", "cost")
+"""Sections of a run's ``context.json`` that may be missing."""
+
+
 def read_contexts(files: Iterable[str | Path]) -> list[dict[str, Any]]:
     """Return the contents of each run's ``context.json``."""
-    return [read_json(Path(file)) for file in files]
+    return [read_run_context(Path(file)) for file in files]
+
+
+def read_run_context(file: Path) -> dict[str, Any]:
+    """Return the content of a run's ``context.json``; UserError if ``run`` or a section has no keys."""
+    context = read_json(file)
+    with reading(file, "the context of a run"):
+        for key in ("run", *(key for key in SECTIONS if key in context)):
+            if not isinstance(context.get(key), dict):
+                raise ValueError(f"{key} has no keys and values")
+    return context
 
 
 def merge_contexts(contexts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
