@@ -72,6 +72,7 @@ def test_the_efficiency_is_the_rate_a_rank_over_that_of_the_fewest(table):
     assert table["median_ms"].tolist() == [3.0] * 5
 
 
+@pytest.mark.filterwarnings("error")
 def test_a_wrong_answer_leaves_no_rate(tmp_path):
     runs = [run("strong", ranks, 20) for ranks in (1, 2)]
     write(tmp_path, runs[0], 100)
@@ -84,6 +85,7 @@ def test_a_wrong_answer_leaves_no_rate(tmp_path):
     assert "fastest: strong-1" in text_of(distributed.rates(table.reset_index()))
 
 
+@pytest.mark.filterwarnings("error")
 def test_runs_that_could_not_be_made_are_lines_without_rates(tmp_path):
     runs = [run("strong", ranks, 20) for ranks in (1, 2)]
     write(tmp_path, runs[0], 100)

@@ -53,13 +53,12 @@ def rates(table: pd.DataFrame) -> Figure:
         return empty_figure(title, NOTHING_PROVEN)
 
     def draw(axes: Axes, rows: pd.DataFrame) -> None:
+        _scale_by_logarithm(axes, f"Median rate [10⁹ edges/s{_note(rows)}]")
         _lines(axes, rows, "median_gteps", "gteps_low", "gteps_high")
         for series, style in _looks(rows).items():
             of_series = rows[rows["series"] == series]
             ranks, model = of_series["ranks"], of_series["model_gteps"]
             axes.plot(ranks, model, color=style.colour, linestyle=":", linewidth=1)
-        axes.set(yscale="log", ylabel=f"Median rate [10⁹ edges/s{_note(rows)}]")
-        plain_log(axes.yaxis)
 
     fastest = shown.iloc[int(shown["median_gteps"].to_numpy().argmax())]
     rate = f"{rounded(fastest['median_gteps'])}·10⁹ edges/s"
@@ -86,9 +85,8 @@ def _part(table: pd.DataFrame, column: str, number: str, part: str) -> Figure:
         return empty_figure(title, NOTHING_PROVEN)
 
     def draw(axes: Axes, rows: pd.DataFrame) -> None:
+        _scale_by_logarithm(axes, f"{part} time [ms{_note(rows)}]")
         _lines(axes, rows, column)
-        axes.set(yscale="log", ylabel=f"{part} time [ms{_note(rows)}]")
-        plain_log(axes.yaxis)
 
     share = shown[column] / (shown["computing_ms"] + shown["communication_ms"])
     widest = shown.iloc[int(share.to_numpy().argmax())]
@@ -173,6 +171,16 @@ def _machine(rows: pd.DataFrame) -> str:
 def _looks(rows: pd.DataFrame) -> dict[str, Look]:
     """Return a look for each series of a panel, in their order."""
     return dict(zip(rows["series"].unique(), cycle(LOOKS[name] for name in SERIES), strict=False))
+
+
+def _scale_by_logarithm(axes: Axes, label: str) -> None:
+    """Make the vertical axis logarithmic and label it, before anything is drawn.
+
+    Later, Matplotlib would first choose a range by a locator of its own, and that range has no width for a
+    single value that rounding has moved off a power of ten.
+    """
+    axes.set(yscale="log", ylabel=label)
+    plain_log(axes.yaxis)
 
 
 def _lines(axes: Axes, rows: pd.DataFrame, column: str, low: str = "", high: str = "") -> None:
