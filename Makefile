@@ -96,7 +96,7 @@ results: .venv/ready  ## the pages of docs/results and the figure of the README,
 	PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.pages
 	PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.headline
 
-lint: .venv/dev  ## the code's form, and the order of the package's rooms
+lint: .venv/dev  ## the code's form, and the layers of the package
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
