@@ -80,7 +80,10 @@ def test_only_runs_are_evaluated(monkeypatch, tmp_path):
         ({}, r"no run with recorded powers; expected a results folder with cost.powers_w in runs/"),
         (POWERS | {"searches_s": [0.01]}, r"context.json: .*2 powers, 1 times and 3 idle powers"),
         (POWERS | {"idle_powers_w": [100, 104]}, r"context.json: .*2 powers, 2 times and 2 idle powers"),
-        (POWERS | {"powers_w": ["a", "b"]}, r"context.json: "),
+        (POWERS | {"powers_w": ["a", "b"]}, r"context.json: .*powers_w must be a list of numbers"),
+        (POWERS | {"powers_w": [150, None]}, r"context.json: .*powers_w must be a list of numbers"),
+        (POWERS | {"searches_s": [[0.01], 0.01]}, r"context.json: .*searches_s must be a list of numbers"),
+        (POWERS | {"idle_powers_w": 100}, r"context.json: .*idle_powers_w must be a list of numbers"),
     ],
 )
 def test_wrong_powers_are_one_line_and_change_nothing(monkeypatch, tmp_path, cost, line):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -46,7 +47,7 @@ def _evaluate(path: Path) -> bool:
     if not isinstance(cost, dict) or not all(cost.get(name) for name in POWERS):
         return False
     with reading(path, "powers of repeats"):
-        powers, searches, idle = ([float(one) for one in cost[name]] for name in POWERS)
+        powers, searches, idle = (_numbers(cost, name) for name in POWERS)
         if not len(powers) == len(searches) == len(idle) - 1:
             raise ValueError(f"{len(powers)} powers, {len(searches)} times and {len(idle)} idle powers")
     found = energies(powers, searches, idle)
@@ -60,6 +61,13 @@ def _evaluate(path: Path) -> bool:
     write_table(table, samples)
     write_json(context | {"cost": cost | found | {"evaluated_by": current_commit()}}, path)
     return True
+
+
+def _numbers(cost: dict[str, Any], name: str) -> list[float]:
+    found = cost[name]
+    if not isinstance(found, list) or not all(isinstance(one, int | float) for one in found):
+        raise ValueError(f"{name} must be a list of numbers")
+    return found
 
 
 def main() -> None:

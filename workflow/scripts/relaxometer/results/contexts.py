@@ -15,7 +15,6 @@ Flat = dict[str, Any]
 CLOCKS = {"cuda": "gpu", "host": "gpu", "cpu": "cpu"}
 """By device kind, whose speed the times of a run depend on."""
 
-
 SECTIONS = ("parameters", "before", "reference_ms", "cost")
 """Sections of a run's ``context.json`` that may be missing."""
 
