@@ -53,6 +53,7 @@ def change(path, **columns):
         ({"arcs": 10**30}, "expected a count"),
         ({"name": ["n" * 500]}, "name is \"['nnn"),
         ({"content_sha256": None}, "content_sha256 is 'None', expected text"),
+        ({"parameters": [4]}, "parameters is '[4]', expected keys and values"),
         ({"search_keys": 5}, "search_keys is not a list of vertices"),
         ({"search_keys": [4]}, "search_keys is not a list of vertices"),
         ({"search_keys": ["\x1b]0;owned\x07"]}, "search_keys is not a list of vertices"),

@@ -88,6 +88,13 @@ def test_a_round_without_a_first_one_is_a_line(tmp_path):
         jobs.run_variant(run_of("dijkstra-cpu"), GRAPH, np.array([7]), "host", tmp_path / "rounds/2", 2)
 
 
+@pytest.mark.parametrize("text", ["[1]", "{", "5"])
+def test_a_damaged_context_of_the_first_round_is_a_line(tmp_path, text):
+    (tmp_path / "context.json").write_text(text, encoding="utf-8")
+    with pytest.raises(UserError, match=r"context\.json: not readable as JSON"):
+        jobs.run_variant(run_of("dijkstra-cpu"), GRAPH, np.array([7]), "host", tmp_path / "rounds/2", 2)
+
+
 def test_a_rival_keeps_the_parameters_that_it_was_tuned_to(tmp_path):
     context = {"parameters": {"delta": 8, "threads": 1, "version": "3"}}
     (tmp_path / "context.json").write_text(json.dumps(context), encoding="utf-8")

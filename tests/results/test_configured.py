@@ -137,6 +137,18 @@ def test_a_damaged_context_is_one_line_that_names_the_file(tmp_path, monkeypatch
             read()
 
 
+def test_a_damaged_description_of_a_graph_is_one_line(tmp_path, monkeypatch):
+    graph = Path("results/graphs/small-grid/graph.json")
+    content = json.loads(graph.read_text(encoding="utf-8")) | {"parameters": [3]}
+    (tmp_path / graph).parent.mkdir(parents=True)
+    (tmp_path / graph).write_text(json.dumps(content), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(
+        UserError, match=rf"^{graph}: parameters is '\[3\]', expected keys and values; [^\n]*$"
+    ):
+        check_configured(plan())
+
+
 def test_sources_that_no_run_needs_may_be_of_another_seed():
     routes = {"graphs": ["small-grid"], "variants": {"dijkstra-cpu": {}}, "queries": {"near": {"pairs": 4}}}
     check_configured(plan({"seed": 2, "sssp.graphs": [], "routes": routes}))

@@ -116,6 +116,8 @@ def read_metadata(path: Path, needed: Sequence[str]) -> dict[str, Any]:
         if not (_is_count(value) if key in _COUNTS else isinstance(value, str)):
             expected = "a count" if key in _COUNTS else "text"
             raise UserError(f"{path}: {key} is {quoted(value)}, expected {expected}; {REBUILD}")
+    if not isinstance(parameters := metadata.get("parameters", {}), dict):
+        raise UserError(f"{path}: parameters is {quoted(parameters)}, expected keys and values; {REBUILD}")
     keys = metadata.get("search_keys", [])
     if not isinstance(keys, list) or not all(_is_count(key) and key < metadata["vertices"] for key in keys):
         raise UserError(f"{path}: search_keys is not a list of vertices; {REBUILD}")

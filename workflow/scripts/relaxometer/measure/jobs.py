@@ -6,7 +6,6 @@ first (:meth:`relaxometer.plan.models.Run.folder`), and is not measured if the f
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from relaxometer.core.errors import UserError
-from relaxometer.core.files import read_table
+from relaxometer.core.files import read_json, read_table
 from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.graph import Graph
 from relaxometer.measure.measurement import Measurement, not_measured, write_measurement
@@ -134,11 +133,10 @@ def _first(folder: Path) -> Path:
 
 
 def _first_context(folder: Path) -> dict[str, Any]:
-    try:
-        context: dict[str, Any] = json.loads((_first(folder) / "context.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UserError(f"{_first(folder)}: no results of the first round ({error})") from None
-    return context
+    file = _first(folder) / "context.json"
+    if not file.is_file():
+        raise UserError(f"{file.parent}: no results of the first round")
+    return read_json(file)
 
 
 def _written(result: Measurement, run: Run, folder: Path) -> Statuses:

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from relaxometer.core.errors import UserError
-from relaxometer.core.files import read_json
 from relaxometer.core.validation import Section, shown
 from relaxometer.datasets.registry import Dataset
+from relaxometer.graphs.files import read_metadata
 from relaxometer.measure.requests import (
     Difference,
     Request,
@@ -71,8 +71,12 @@ def _of_run(run: Run, device: str) -> Iterator[Difference]:
 
 def _of_graph(name: str, dataset: Dataset[Any]) -> Iterator[Difference]:
     """Yield the differences between the entry of a graph or batch and the one that it was made from."""
-    folder = f"results/batches/{name}/batch.json" if dataset.is_batch else f"results/graphs/{name}/graph.json"
-    recorded = _recorded(Path(folder))
+    file = Path(
+        f"results/batches/{name}/batch.json" if dataset.is_batch else f"results/graphs/{name}/graph.json"
+    )
+    if not file.is_file():
+        return
+    recorded = read_metadata(file, ())
     if "format" not in recorded:
         return
     for key in ("format", "seed", "extracted_from"):
@@ -130,10 +134,6 @@ def _graphs(plan: Plan) -> list[str]:
         if base and base not in found:
             found.append(base)
     return list(dict.fromkeys(found))
-
-
-def _recorded(file: Path) -> dict[str, Any]:
-    return read_json(file) if file.is_file() else {}
 
 
 def _common(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
