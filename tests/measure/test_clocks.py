@@ -1,7 +1,10 @@
 """When two clocks differ: what counts as a lie, what as noise, and which times count then."""
 
+from types import SimpleNamespace
+
 import pytest
 
+from relaxometer.measure import entrant
 from relaxometer.measure.clocks import Clocks, Sample, Span, time_to_convert
 from relaxometer.measure.measurement import Measurement
 
@@ -37,6 +40,52 @@ def test_the_way_of_a_message_and_a_twentieth_are_excused():
     assert not believed(*[sample(100.0, 94.0)] * 8)
     assert believed(*[sample(1.0, 0.3, round_trip=0.25)] * 8)
     assert not believed(*[sample(20.0, 10.0, round_trip=9.0)] * 8)
+
+
+class Searching:
+    """An adapter that searches as soon as it is told to, and the clocks of both threads, in milliseconds."""
+
+    def __init__(self, sending, works, waits, hearing):
+        self.sending, self.works, self.waits, self.hearing = sending, works, waits, hearing
+        self.now = self.ours = self.theirs = self.cpu_ms = 0.0
+
+    def tell(self, request):
+        """Send the request; our thread gets its core back after `sending`."""
+        self.now, self.ours = self.now + self.sending, self.ours + self.sending
+
+    def expect(self, answer, seconds):
+        """The adapter has searched since it was told; then our thread waits for a core."""
+        self.now = max(self.now, self.works + self.waits) + self.hearing
+        self.cpu_ms, self.theirs, self.ours = self.works, self.waits, self.ours + self.hearing
+        return [str(self.works)]
+
+    def waited_ms(self):
+        return self.theirs
+
+
+@pytest.mark.parametrize(
+    ("sending", "works", "waits", "hearing", "busy", "busy_elsewhere"),
+    [
+        (0, 2, 0, 0, 2, 2),
+        (7, 2, 0, 0, 2, 7),  # it worked on another core or on ours, and has long been done
+        (1.5, 2, 0, 0, 2, 2),  # all that time it may have worked on our core
+        (7, 2, 3, 0, 2, 4),
+        (0, 2, 5, 0, 2, 2),
+        (0, 2, 0, 6, 2, 2),
+        (7, 2, 3, 6, 2, 4),
+        (3, 10, 0, 0, 10, 10),
+    ],
+)
+@pytest.mark.parametrize("on_cpu", [True, False])
+def test_waits_of_both_threads_are_known(
+    monkeypatch, sending, works, waits, hearing, busy, busy_elsewhere, on_cpu
+):
+    adapter = Searching(sending, works, waits, hearing)
+    clock = SimpleNamespace(perf_counter=lambda: adapter.now / 1e3, monotonic=lambda: 0.0)
+    monkeypatch.setattr(entrant, "time", clock)
+    monkeypatch.setattr(entrant, "waited_ms", lambda: adapter.ours)
+    _, span = entrant.Running(adapter, 60, on_cpu=on_cpu).solve(0)
+    assert span.busy == pytest.approx(busy if on_cpu else busy_elsewhere)
 
 
 def test_waiting_for_a_core_is_excused():

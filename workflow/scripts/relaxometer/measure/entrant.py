@@ -63,14 +63,21 @@ class Loaded:
 class Running:
     """An adapter at work; each method raises :class:`Failed` if it fails.
 
+    Parameters
+    ----------
+    adapter : Adapter
+    timeout_s : float
+    on_cpu : bool
+        Whether its threads do all its work, so that their CPU time tells how long it worked at most.
+
     Attributes
     ----------
     first_search_ms : float, optional
         By our clock: libraries that prepare with the first search show it.
     """
 
-    def __init__(self, adapter: Adapter, timeout_s: float) -> None:
-        self._adapter, self._timeout_s = adapter, timeout_s
+    def __init__(self, adapter: Adapter, timeout_s: float, *, on_cpu: bool) -> None:
+        self._adapter, self._timeout_s, self._on_cpu = adapter, timeout_s, on_cpu
         self.first_search_ms: float | None = None
         self.extend()
 
@@ -118,14 +125,24 @@ class Running:
     def _ask(self, answer: str, request: str = "") -> tuple[list[str], Span]:
         """Send a request, if there is one; return the words of the reply, and the time."""
         with _failing(self._timeout_s):
-            theirs, begin = self._adapter.waited_ms(), time.perf_counter()
+            theirs, ran, ours = self._adapter.waited_ms(), self._adapter.cpu_ms, waited_ms()
+            begin = time.perf_counter()
             if request:
                 self._adapter.tell(request)
-            # Until here, the adapter may have worked on the core that this thread was waiting for.
-            ours = waited_ms()
+            told = waited_ms()
             words = self._adapter.expect(answer, self._deadline - time.monotonic())
             ms = (time.perf_counter() - begin) * 1e3
-            return words, Span(ms, self._adapter.waited_ms() - theirs + waited_ms() - ours)
+            heard, theirs = waited_ms() - told, self._adapter.waited_ms() - theirs
+            sending = self._excused(told - ours, theirs + self._adapter.cpu_ms - ran)
+            return words, Span(ms, theirs + sending + heard)
+
+    def _excused(self, waited: float, at_work: float) -> float:
+        """Return the part of our wait while a request was sent in which the adapter cannot have worked.
+
+        It may have worked on the core that this thread was waiting for, but on CPUs for no longer than its
+        threads ran. Its own wait is excused anyway. All in milliseconds.
+        """
+        return max(0.0, waited - at_work) if self._on_cpu else 0.0
 
 
 @dataclass(frozen=True)
@@ -220,7 +237,7 @@ class Entrant:
         with _failing(timeout_s):
             adapter = Adapter(command, environment, folder, limit, one_core=self.run.kind == "cpu-1")
         with adapter:
-            yield Running(adapter, timeout_s)
+            yield Running(adapter, timeout_s, on_cpu=self.run.kind != "gpu")
 
     def _lengths_of_answers(self) -> Iterator[int]:
         """Yield the values that columns of answers to query sets may have."""

@@ -152,6 +152,11 @@ class Adapter:
         self._excused_ms += min(waited, max(0.0, wall - cpu)) if self._one_core else waited
         return self._excused_ms
 
+    @property
+    def cpu_ms(self) -> float:
+        """The CPU time of all its threads in milliseconds, when :meth:`waited_ms` was last called."""
+        return self._readings[1]
+
     def _read_clocks(self) -> tuple[float, float, float]:
         """Return the waits of the main thread, the CPU time of all threads, and the time, in milliseconds."""
         pid = self._process.pid
