@@ -232,8 +232,9 @@ def test_columns_are_checked_before_they_are_proven(monkeypatch, reason):
 NONSENSE = {
     "phases: Input should be a valid integer, got 'many'": replaced(phases="many"),
     "phases: Input should be greater than or equal to 0, got -1": replaced(phases=-1),
-    "TypeError: object is not JSON": replaced(phases=object()),
-    "AttributeError: 'NoneType' object has no attribute 'columns'": lambda solver, answer: None,
+    "TypeError: phases: object is not JSON": replaced(phases=object()),
+    "solve returned NoneType, not an Answer": lambda solver, answer: None,
+    "solve returned tuple, not an Answer": lambda solver, answer: (answer.distance, answer.predecessor),
 }
 
 
@@ -246,7 +247,7 @@ def test_nonsense_beside_an_answer_is_an_error(monkeypatch, reason):
 @pytest.mark.parametrize(
     ("resolved", "reason"),
     [
-        ({"a": {1, 2}}, "TypeError: set is not JSON"),
+        ({"a": {1, 2}}, "TypeError: resolved: set is not JSON"),
         (["a"], "resolved: Input should be a valid dictionary, got ['a']"),
     ],
 )

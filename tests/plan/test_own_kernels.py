@@ -84,6 +84,11 @@ def test_a_folder_without_problems_is_refused(folder, named, hint):
             f"{OWN}class Parameters(variants.Parameters):\n    graphs: int = 1\n",
             "components/broken.py: Parameters.graphs: rename it; a configuration has another key graphs",
         ),
+        (
+            "components/broken.py",
+            f"{OWN}class Parameters(variants.Parameters):\n    x: 'Lost' = 1\n",
+            "components/broken.py: Parameters: name 'Lost' is not defined",
+        ),
         ("components/broken.py", "Parameters = 1\n", "components/broken.py: defines no Solver"),
         (
             "components/broken.py",

@@ -30,7 +30,7 @@ OUTCOMES = {
     "wrong-type": ("invalid", "column distance has type float64"),
     "one-column": ("invalid", "the answer has columns distance; expected distance, predecessor"),
     "phases": ("error", "phases: .* got 'many'"),
-    "not-json": ("error", "TypeError: set is not JSON"),
+    "not-json": ("error", "TypeError: resolved: set is not JSON"),
     "mend": ("invalid", "rule "),
     "wrong-distances": ("invalid", "rule "),
     "wrong-predecessors": ("invalid", "rule "),

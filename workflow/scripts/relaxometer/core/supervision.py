@@ -65,8 +65,9 @@ class Link:
                 yield json.loads(self._connection.recv_bytes())
 
     def reply(self, **content: Any) -> None:
-        """Answer a request; TypeError if `content` is not JSON."""
-        self._connection.send_bytes(json.dumps(content, default=_number).encode())
+        """Answer a request; TypeError, which names the part, if `content` is not JSON."""
+        parts = (f"{json.dumps(name)}: {_as_json(name, value)}" for name, value in content.items())
+        self._connection.send_bytes(f"{{{', '.join(parts)}}}".encode())
 
     def send_array(self, array: npt.NDArray[Any]) -> None:
         """Send the bytes of an array that a reply announced."""
@@ -247,6 +248,13 @@ def _begin(
 
 def _bytes_of(array: npt.NDArray[Any]) -> memoryview:
     return array.reshape(-1).view(np.uint8).data
+
+
+def _as_json(name: str, value: Any) -> str:
+    try:
+        return json.dumps(value, default=_number)
+    except TypeError as error:
+        raise TypeError(f"{name}: {error}") from None
 
 
 def _number(value: Any) -> Any:

@@ -228,6 +228,8 @@ class _VariantProcess:
         on_host = self.runs_on == "cpu" or getattr(self._solver, "ends_on_host", False)
         with _uncollected(), stopwatch() if on_host else self.device.timer() as search:
             answer = self._solver.solve(start)
+        if not hasattr(answer, "columns"):
+            raise UserError(f"solve returned {type(answer).__name__}, not an Answer")
         with stopwatch() as download:
             columns = {
                 name: np.asarray(self.device.asnumpy(values)) for name, values in answer.columns.items()

@@ -13,6 +13,8 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+from pydantic import PydanticUndefinedAnnotation
+
 from relaxometer.core.errors import UserError
 from relaxometer.core.provenance import PACKAGE, files_used
 from relaxometer.core.validation import NAME, Section
@@ -126,6 +128,10 @@ def load_solver(problem: str, name: str) -> Any:
     given = module.Parameters
     if not (isinstance(given, type) and issubclass(given, Parameters)):
         raise UserError(f"{module.__file__}: Parameters must be a subclass of variants.Parameters")
+    try:
+        given.model_rebuild()  # of annotations that Python did not evaluate
+    except PydanticUndefinedAnnotation as error:
+        raise UserError(f"{module.__file__}: Parameters: {error.message}") from None
     if getattr(module.Solver, "runs_on", None) not in ("device", "cpu"):
         raise UserError(f"{module.__file__}: Solver must set runs_on to 'device' or 'cpu'")
     for key in sorted(RESERVED & given.model_fields.keys()):
