@@ -35,6 +35,14 @@ def test_json_keeps_letters(tmp_path):
     assert (tmp_path / "a.json").read_text(encoding="utf-8") == '{\n "place": "Kantō"\n}\n'
 
 
+@pytest.mark.parametrize("name", ["nan", "null"])
+def test_names_that_pandas_takes_for_missing_are_kept(tmp_path, name):
+    write_csv(pa.table({"graph": [name, None], "ms": [1.5, None]}).to_pandas(), tmp_path / "a.csv")
+    read = read_frame(tmp_path / "a.csv")
+    assert list(read["graph"].fillna("missing")) == [name, "missing"]
+    assert list(read["ms"].fillna(0)) == [1.5, 0]
+
+
 @pytest.mark.parametrize(
     ("name", "read"),
     [("a.json", read_json), ("a.parquet", read_table), ("a.parquet", read_frame), ("a.csv", read_frame)],

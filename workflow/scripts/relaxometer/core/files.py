@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -96,7 +96,8 @@ def read_frame(path: Path, **options: Any) -> pd.DataFrame:
     import pandas as pd
 
     with reading(path, "CSV" if path.suffix == ".csv" else "Parquet"):
-        found: pd.DataFrame = (pd.read_csv if path.suffix == ".csv" else pd.read_parquet)(path, **options)
+        read = read_csv if path.suffix == ".csv" else pd.read_parquet
+        found: pd.DataFrame = read(path, **options)
     return found
 
 
@@ -108,10 +109,17 @@ def read_published(path: Path, **options: Any) -> pd.DataFrame:
     UserError
         If the file is missing or damaged. Unlike other results it is not made again by a run.
     """
+    with reading(path, "CSV", advice=RESTORE):
+        return read_csv(path, **options)
+
+
+def read_csv(source: Path | IO[bytes], **options: Any) -> pd.DataFrame:
+    """Return rows as pandas reads them, but only empty fields are missing: a graph may be called `nan`."""
     import pandas as pd
 
-    with reading(path, "CSV", advice=RESTORE):
-        found: pd.DataFrame = pd.read_csv(path, **options)
+    if "keep_default_na" not in options:
+        options |= {"keep_default_na": False, "na_values": [""]}
+    found: pd.DataFrame = pd.read_csv(source, **options)
     return found
 
 

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from relaxometer.core.errors import UserError, escaped, quoted
-from relaxometer.core.files import replacing
+from relaxometer.core.files import read_csv, replacing
 
 MANIFEST = "manifest.json"
 VERSION = 2
@@ -168,10 +168,9 @@ class BundleFile:
         if not name.endswith(".csv"):
             return self.table(name).to_pandas()
         try:
-            found: pd.DataFrame = pd.read_csv(io.BytesIO(self._bytes(name)), dtype={"version": str})
+            return read_csv(io.BytesIO(self._bytes(name)), dtype={"version": str})
         except (ValueError, UnicodeError) as error:
             raise UserError(f"{self.path}: {name} is not readable as CSV ({quoted(error)})") from None
-        return found
 
     def _bytes(self, name: str) -> bytes:
         if name not in self.members:
