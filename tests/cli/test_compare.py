@@ -50,7 +50,9 @@ def test_mistakes_are_one_line(tmp_path, monkeypatch):
     (tmp_path / "empty").mkdir()
     assert "empty: neither a bundle nor a folder with timings.parquet" in run(monkeypatch, "empty")
     assert "not a bundle" in run(monkeypatch, "results/context.json")
-    assert "threshold 'much': expected" in run(monkeypatch, "results", "--threshold", "much")
+    for threshold in ("much", "5"):
+        said = run(monkeypatch, "results", "--threshold", threshold)
+        assert f"threshold '{threshold}': expected a share of the time, such as 5% or 0.05" in said
 
 
 WRONG = [

@@ -11,6 +11,7 @@ from relaxometer.results.compare import judge
 from relaxometer.results.processes import process_part
 from relaxometer.results.published import samples_of
 from relaxometer.results.recorded import Recorded
+from relaxometer.results.samples import source_times
 from relaxometer.results.statistics import Estimate, Part, holm, log_median
 from synthetic_runs import query_sets, quiet, searches, spread
 
@@ -49,6 +50,13 @@ def test_a_run_compared_with_itself_differs_in_nothing():
     assert found.lines["ratio"].tolist() == pytest.approx([1.0] * 13)
     assert found.regressions.empty
     assert found.verdict.startswith("13 runs compared: no difference shown")
+
+
+def test_times_are_medians_over_rounds_as_in_the_summary():
+    uneven = searches("tiled", [1.0] * 6, rounds=(1.0, 2.0)).query("round == 1 or repetition == 0")
+    assert source_times(uneven)["time_ms"].tolist() == [1.5] * 6
+    one = recorded(quiet(), uneven)
+    assert compare.compare(one, one).lines.set_index("variant").loc["tiled", "now_ms"] == 1.5
 
 
 def test_a_slowdown_beyond_the_threshold_is_a_regression_and_a_gain_is_none():

@@ -198,7 +198,8 @@ def _runs(one: Recorded) -> Runs:
         first = rows.iloc[0]
         worst = max(rows["status"], key=SEVERITY.index)
         timed = rows["status"].isin(PROVEN) & ~pooled(rows)
-        times = rows.loc[timed, "time_ms"].groupby(rows["source"]).median()
+        rounds = rows[timed].groupby(["source", "round"])["time_ms"].median()
+        times = rounds.groupby(level="source").median()
         found[tuple(map(str, key))] = {
             "class": first["class"],
             "status": worst,
