@@ -95,6 +95,7 @@ def test_both_ways_to_renumber_agree(gap):
     ("old", "new", "message"),
     [
         ("7\t3", "7\tx", "small.txt:3: '7\\tx': head x is not an integer from 0 to 9223372036854775807"),
+        ("7\t3", "from\tto", "9223372036854775807; headers and comments begin with # or %"),
         ("7\t3", "-7\t3", "small.txt:3: '-7\\t3': tail -7 is not an integer from 0"),
         ("7\t3", "7", "small.txt:3: '7': 1 field; expected '<tail> <head>'"),
         (

@@ -390,6 +390,7 @@ def test_an_exponent_without_a_point_is_a_number_which_yaml_reads_as_text():
         ({"sssp": {"graphs": "\u202e"}}, ["sssp.graphs: '\\u202e' is invalid: should be a valid list"]),
         ({"sssp": {"graphs": "1" * 5000}}, ["1...' is invalid: should be a valid list"]),
         ({"rivals": False}, ["rivals: false is invalid: should be a valid list; write [] for none"]),
+        ({"bfs": False}, ["bfs: false is invalid: should be a section", "; { graphs: [] } leaves it out"]),
         ({"sssp": {"graphs": ["usa-nyc"]}}, ["sssp.graphs", "'usa-nyc'", "'usa-ny'"]),
         ({"sssp": {"graphs": ["cfg-python-stdlib"]}}, ["sssp.graphs", "'cfg-python-stdlib' is a batch"]),
         (
@@ -632,7 +633,7 @@ def test_an_exponent_without_a_point_is_a_number_which_yaml_reads_as_text():
         ({"sssp": sssp(x={"solver": "edge-bf", "block": "64"})}, ["block: '64'", "write 64 without quotes"]),
         ({"sssp": sssp(x={"solver": "edge-bf", "blocked": 1})}, ["blocked: 1 ", "write true or false"]),
         ({"sssp": sssp(adaptive=0)}, ["sssp.variants.adaptive: 0 ", "should be false"]),
-        ({"sssp": None}, ["sssp: null is invalid", "section with keys"]),
+        ({"sssp": None}, ["sssp: null is invalid", "section with keys", "; { graphs: [] } leaves it out"]),
         ({"sssp": {"graphs": "usa-ny"}}, ["sssp.graphs: 'usa-ny' is invalid: should be a valid list"]),
         ({"sssp": {"graphs": [1]}}, ["sssp.graphs.0: 1 ", "write it in quotes"]),
         ({1: 2}, ["key 1 is invalid: should be a string"]),

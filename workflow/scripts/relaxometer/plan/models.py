@@ -225,6 +225,13 @@ class Problem(Section):
     only: Some | None = None
     queries: dict[Name, dict[str, Any] | LeftOut] = {}
 
+    @model_validator(mode="before")
+    @classmethod
+    def _say_how_it_is_left_out(cls, given: Any) -> Any:
+        if given is None or given is False:
+            raise ValueError("should be a section with keys of its own; { graphs: [] } leaves it out")
+        return given
+
 
 class Series(Section):
     """Searches spread over MPI ranks, as `distributed` names them: one run per number of ranks.

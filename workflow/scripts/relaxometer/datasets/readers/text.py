@@ -81,6 +81,8 @@ class Column:
         Advice for a value below `low`.
     whole : str, default=""
         Advice for decimals with a fraction, which are then refused.
+    word : str, default=""
+        Advice for a field without digits.
     """
 
     name: str
@@ -89,6 +91,7 @@ class Column:
     real: bool = False
     below: str = ""
     whole: str = ""
+    word: str = ""
 
     @property
     def dtype(self) -> npt.DTypeLike:
@@ -107,12 +110,20 @@ class Column:
         if not self.low <= value <= self.high:
             kind = "a number" if self.real else "an integer"
             shown = field if _PLAIN.fullmatch(field) else quoted(field)
-            advice = f"; {self.below}" if self.below and value < self.low else separator_advice(field[-1:])
             bounds = f"{self.low} to {self.high}"
+            advice = self._advice(value, field)
             refuse(path, number, text, f"{self.name} {shown} is not {kind} from {bounds}{advice}")
         if self.whole and value != round(value):
             refuse(path, number, text, f"{self.name} {field[:30]} has a fraction; {self.whole}")
         return value
+
+    def _advice(self, value: float, field: str) -> str:
+        """Return the end of a message about a field that is out of bounds, or no number: its value is NaN."""
+        if self.below and value < self.low:
+            return f"; {self.below}"
+        if self.word and not re.search("[0-9]", field):
+            return f"; {self.word}"
+        return separator_advice(field[-1:])
 
 
 @dataclass(frozen=True)

@@ -88,7 +88,8 @@ def read_edge_list(
     first = next(lines(path, COMMENTS), None)
     if first is None:
         raise UserError(f"{path}: no edges; expected lines '<tail> <head>'")
-    columns = [Column("tail", 0, LARGEST_ID), Column("head", 0, LARGEST_ID)]
+    no_edge = f"headers and comments begin with {' or '.join(COMMENTS)}"
+    columns = [Column(name, 0, LARGEST_ID, word=no_edge) for name in ("tail", "head")]
     if len(fields_of(first.text)) > 2:
         columns.append(value_column(parameters.weights, "float32", directed=parameters.directed))
     elif isinstance(parameters.weights, Values):
