@@ -90,6 +90,7 @@ report: .venv/ready  ## report.zip out of what `make run` left in results/
 	$(BIN)/snakemake --cores 1 $(CONFIGFILE) --report report.zip
 
 publish: .venv/ready  ## copy what a suite showed from results/ to docs/results/SUITE/
+	$(if $(CONFIG),$(error only a suite is published, a file in config/suites: make $@ SUITE=adaptive))
 	PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.publish $(SUITE)
 
 results: .venv/ready  ## the pages of docs/results and the figure of the README, from the data that lie there

@@ -55,6 +55,13 @@ def test_both_are_refused():
     assert "name SUITE or CONFIG, not both" in done.stderr
 
 
+def test_only_a_suite_is_published():
+    done = planned("publish", "CONFIG=my.yaml")
+    assert done.returncode != 0
+    assert "only a suite is published, a file in config/suites: make publish SUITE=adaptive" in done.stderr
+    assert "relaxometer.cli.publish survey" in planned("publish", "SUITE=survey").stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "command"),
     [
