@@ -73,6 +73,13 @@ def test_a_run_whose_time_is_disputed_is_proven_and_has_a_ratio():
     assert ratios == ["1.00", "1.50"]
 
 
+def test_times_of_few_samples_say_why_they_have_no_rank():
+    few = lines(("SSSP", "town", "", "first", "1 core", "2", "", "0.01", "2.4", "100%", "ok", ""))
+    said = "  no interval or rank: fewer than 6 samples, see docs/statistics.md"
+    assert terminal.race(few, lines()).splitlines()[-1] == said
+    assert said not in terminal.race(REAL, EMULATED)
+
+
 def test_a_reason_of_all_races_stands_once_without_their_names():
     absent = [
         ("SSSP", graph, "", "boost", "1 core", "", "", "", "", "0%", "absent", "no Boost") for graph in "ab"

@@ -62,7 +62,8 @@ class Timing(Section):
     Parameters
     ----------
     sources : int or list of int
-        Number of sources drawn from the seed, or the sources' ids; of query sets, the number per name.
+        Number of sources drawn from the seed, or the sources' ids; of query sets, the number per name. With
+        fewer than six there are no intervals and no ranks.
     repetitions : int
         Passes over all sources, shared by the rounds. Searches of less than a millisecond need more: 20 with
         `enough_s: 2` halve the spread between processes.

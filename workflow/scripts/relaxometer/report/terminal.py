@@ -14,6 +14,7 @@ import pandas as pd
 
 from relaxometer.core.words import counted
 from relaxometer.results.rows import PROVEN
+from relaxometer.results.statistics import FEWEST
 
 COLUMNS = 100
 """Longest line."""
@@ -68,7 +69,7 @@ def race(real: pd.DataFrame, emulated: pd.DataFrame) -> str:
     for problem, graph in both[RACE].drop_duplicates().itertuples(index=False):
         ours = real[(real[RACE] == [problem, graph]).all(axis=1)]
         lines += ["", *_table(f"{problem} on {graph}", ours[ours["Median [ms]"] != ""])]
-    unranked = [*_emulated(emulated), *_failures(both)]
+    unranked = [*_too_few(real), *_emulated(emulated), *_failures(both)]
     return "\n".join([*lines, "", *unranked] if unranked else lines)
 
 
@@ -109,6 +110,13 @@ def _names(title: str, rows: pd.DataFrame, most: int) -> list[str]:
     lines = [shorten(title, most, placeholder="…"), *lines]
     width = max(map(len, lines))
     return [line.ljust(width) for line in lines]
+
+
+def _too_few(rows: pd.DataFrame) -> list[str]:
+    """Say why proven times have no interval, if some have none."""
+    timed = rows[rows["Status"].isin(PROVEN) & (rows["Median [ms]"] != "")]
+    said = f"no interval or rank: fewer than {FEWEST} samples, see docs/statistics.md"
+    return _wrapped(said) if (timed["95% interval"] == "").any() else []
 
 
 def _emulated(rows: pd.DataFrame) -> list[str]:
