@@ -100,6 +100,15 @@ def test_a_disputed_row_has_the_time_of_our_clock():
     assert judged(*[sample(10.0, 12.0)] * 3) == [("disputed", reason, 10.0)] * 3
 
 
+def test_a_search_that_takes_no_time_is_disputed_even_once():
+    honest, none = sample(0.2, 0.15), sample(0.1, 0.0)
+    reason = "it says 0 ms where our clock says 0.1 ms"
+    assert believed(*[honest] * 8)
+    times = [0.2] * 7 + [0.1]
+    assert judged(*[honest] * 7, none) == [("disputed", reason, time_ms) for time_ms in times]
+    assert judged(sample(20.0, 0.0)) == [("disputed", "it says 0 ms where our clock says 20 ms", 20.0)]
+
+
 def test_one_odd_search_of_several_is_noise_and_many_are_not():
     honest, odd = sample(10.0, 10.0), sample(20.0, 10.0)
     assert believed(honest, honest, odd)

@@ -4,6 +4,7 @@ import ctypes
 import faulthandler
 import os
 import time
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import numpy as np
@@ -301,6 +302,12 @@ def test_replies_are_not_trusted(monkeypatch):
         (row,) = measure(run, GRAPH, np.array([0]), "host").runs
         assert row["status"] == "error"
         assert row["reason"].startswith(reason)
+
+
+def test_a_search_takes_some_time(monkeypatch):
+    monkeypatch.setattr(contestant, "stopwatch", lambda: nullcontext(SimpleNamespace(ms=0.0)))
+    rows, _ = statuses(monkeypatch, lambda solver, answer: answer)
+    assert rows == [("error", "time_ms: Input should be greater than 0, got 0.0")] * 2
 
 
 def test_answers_beyond_the_limit_are_proven_in_between(monkeypatch):

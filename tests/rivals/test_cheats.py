@@ -204,6 +204,14 @@ def test_a_lie_about_an_unproven_search(tmp_path):
     assert only(result) == ("unproven", "it gives no answer that could be proven")
 
 
+def test_no_time_is_reported_for_a_search_as_short_as_a_message(tmp_path):
+    # The smallest graph: its searches take less time than is excused for messages.
+    tiny = sample_graphs()["parallel-arcs"]
+    result = race(tmp_path, 'talk(done="done 0\\n")', graph=tiny, sources=[0])
+    assert disputed(result, at_least_ms=0).startswith("it says 0 ms where our clock says ")
+    assert all(row["time_ms"] == row["clock_ms"] > 0 for row in result.runs)
+
+
 def test_more_time_is_reported_than_our_clock_saw(tmp_path):
     result = watched_race(tmp_path, 'talk(Slow, done="done 300\\n")')
     assert disputed(result).startswith("it says 300 ms, more than the ")

@@ -137,11 +137,14 @@ class _Doubt:
         Returns how many milliseconds of a search are missing; None where it cannot be known.
     took : callable
         Returns how long a search took instead.
+    one_is_enough : bool, default=False
+        Whether a single search of several is no noise.
     """
 
     reason: str
     lacks: Callable[[Sample], float | None]
     took: Callable[[Sample], float]
+    one_is_enough: bool = False
 
 
 @dataclass
@@ -201,8 +204,15 @@ class Clocks:
         return [
             _Doubt(
                 "it says {theirs:.3g} ms where our clock says {ours:.3g} ms",
-                lambda one: (1 - CLOCK_TOLERANCE) * one.search.busy - one.theirs - slack,
+                lambda one: one.theirs and (1 - CLOCK_TOLERANCE) * one.search.busy - one.theirs - slack,
                 lambda one: one.search.ms,
+            ),
+            # No search takes no time, and of a time of 0 there is no logarithm.
+            _Doubt(
+                "it says 0 ms where our clock says {ours:.3g} ms",
+                lambda one: 0.0 if one.theirs else one.search.ms,
+                lambda one: one.search.ms,
+                one_is_enough=True,
             ),
             _Doubt(
                 "it says {theirs:.3g} ms, more than the {ours:.3g} ms of our clock",
@@ -239,12 +249,12 @@ class Clocks:
     def _odd(self, doubt: _Doubt) -> list[Sample]:
         """Return the searches that lack time, if they are most of them, or if what they lack adds up.
 
-        One search of several may always be odd.
+        One search of several may be odd, unless the doubt says that it may not.
         """
         lacks = [(sample, lack) for sample in self.samples if (lack := doubt.lacks(sample)) is not None]
         odd = sorted((lack for _, lack in lacks if lack > 0))
         limit = max(self._noise_ms * len(lacks), TOLERATED * sum(sample.search.busy for sample, _ in lacks))
-        if 2 * len(odd) > len(lacks) or sum(odd[:-1]) > limit:
+        if 2 * len(odd) > len(lacks) or sum(odd[:-1]) > limit or (odd and doubt.one_is_enough):
             return [sample for sample, lack in lacks if lack > 0]
         return []
 

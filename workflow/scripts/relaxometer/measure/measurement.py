@@ -82,6 +82,8 @@ class Measurement:
 
 Count = Annotated[int, Field(ge=0, lt=2**63)]
 Milliseconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+SearchTime = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+"""Milliseconds of a search, which has a logarithm."""
 
 
 class Reply(BaseModel):
@@ -121,12 +123,12 @@ class Prepared(Reply):
 class Found(Reply):
     """A search, apart from its answer."""
 
-    time_ms: Milliseconds
+    time_ms: SearchTime
     download_ms: Milliseconds
     phases: Count | None
     overflowed: bool
     graph: dict[str, int] = {}
-    clock_ms: Milliseconds | None = None
+    clock_ms: SearchTime | None = None
     """By the clock of this process, where the contestant's own is not trusted."""
     proven: bool = True
     """Whether there is an answer to prove."""

@@ -240,9 +240,9 @@ class _RivalClient:
 
 
 def _found(theirs: float, search: Span, **more: Any) -> Found:
-    """Return the record of a search."""
+    """Return the record of a search; one that its own clock did not see has the time of ours."""
     usual = {"download_ms": 0.0, "overflowed": False, "phases": None}
-    return Found(time_ms=theirs, clock_ms=search.ms, **{**usual, **more})
+    return Found(time_ms=theirs or search.ms, clock_ms=search.ms, **{**usual, **more})
 
 
 def _ms_since(begin: float) -> float:

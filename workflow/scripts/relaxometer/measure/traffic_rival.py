@@ -117,7 +117,7 @@ class RivalInTraffic:
             running.ping()  # as before the search, so that it waits for a message
             again = running.give(Path(folder))
         answer = completed_answer(self._problem, host, dict(columns), source)
-        time_ms = believed_ms(theirs, span)
+        time_ms = believed_ms(theirs, span) or span.ms
         convert_ms = time_to_convert(len(given) * host.n_vertices, 1)
         row = {"time_ms": time_ms + late_ms(give, again, time_ms, convert_ms)}
         return Search(row, source, answer, overflowed)
