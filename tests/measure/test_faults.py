@@ -321,6 +321,24 @@ def test_answers_beyond_the_limit_are_proven_in_between(monkeypatch):
     assert [row["holds"] for row in result.certificates] == [True] * 6
 
 
+@pytest.mark.parametrize("limit", [0, 2**32])
+def test_a_later_failure_hides_no_wrong_answer(monkeypatch, limit):
+    class Solver(ORIGINAL):
+        def solve(self, source, phases=None):
+            if phases is not None:
+                raise variants.Skipped("no phases here")
+            answer = super().solve(source, phases)
+            answer.distance[source] += 1
+            return answer
+
+    monkeypatch.setattr(measurement, "MAX_UNPROVEN_BYTES", limit)
+    monkeypatch.setattr(dijkstra_cpu, "Solver", Solver)
+    timing = Timing(repetitions=1, rounds=1, warmup=0)
+    run = Run(problem="sssp", graph="g", variant="v", solver="dijkstra-cpu", parameters={}, timing=timing)
+    rows = measure(run, GRAPH, np.array([0]), "host").runs
+    assert [(row["status"], row["reason"][:18]) for row in rows] == [("invalid", "rule source broken")]
+
+
 @pytest.mark.parametrize("place", [0, 255, 256, 2743])
 def test_a_change_beyond_the_grid_is_noticed(device, monkeypatch, place):
     monkeypatch.setattr(fingerprint, "MAX_BLOCKS", 1)

@@ -10,7 +10,7 @@ import itertools
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -497,8 +497,7 @@ class _Job:
         except Failed as failure:
             print(f"{self._what}: repeated searches: {failure.reason}", file=sys.stderr)
             if failure.status != "timeout":
-                for row in self._result.runs:
-                    row |= {"status": failure.status, "reason": f"repeated searches: {failure.reason}"}
+                self._mark(self._result.runs, "repeated searches", failure)
             raise
         if costs is None:
             return
@@ -515,9 +514,15 @@ class _Job:
         print(line, file=sys.stderr)
         if failure.status == "timeout":
             return
-        for row in self._result.runs:
-            if row["source"] == source:
-                row |= {"status": failure.status, "reason": f"instrumented search: {failure.reason}"}
+        rows = (row for row in self._result.runs if row["source"] == source)
+        self._mark(rows, "instrumented search", failure)
+
+    @staticmethod
+    def _mark(rows: Iterable[dict[str, Any]], what: str, failure: Failed) -> None:
+        """Give timed searches the status of a later failure, except those already known to be wrong."""
+        for row in rows:
+            if row.get("status") != "invalid":
+                row |= {"status": failure.status, "reason": f"{what}: {failure.reason}"}
 
     def _keep_phases(self, source: int, phases: list[Phase]) -> None:
         """Record the phases of a search, and its relaxed arcs in the rows of the timed ones."""
