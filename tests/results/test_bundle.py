@@ -341,6 +341,29 @@ def test_a_source_that_is_not_that_of_the_first_search_is_named(packed, tmp_path
     assert line.startswith(f"the answer of bfs hybrid-cpu on small-grid: source {source}; expected ")
 
 
+def test_an_answer_from_a_source_that_is_no_vertex_is_not_proven(packed, tmp_path):
+    first = bundle_file.read(packed).frame("samples.parquet").query("problem == 'bfs'")["source"].iloc[0]
+
+    def from_nowhere(members):
+        for name in ("samples.parquet", "certificates.parquet"):
+            frame = pd.read_parquet(io.BytesIO(members[name]))
+            rows = (frame["problem"] == "bfs") & (frame["source"] == first)
+            frame.loc[rows, "source"] = 72
+            if "reached_arcs" in frame:
+                frame.loc[rows, "reached_arcs"] = 0
+            set_table(members, name, frame)
+        for name in [one for one in members if one.startswith("answers/bfs/")]:
+            frame = pd.read_parquet(io.BytesIO(members[name]))
+            set_table(members, name, pd.DataFrame(dict.fromkeys(frame, np.full(72, 2**32 - 1, np.uint32))))
+
+    def change(manifest):
+        next(one for one in manifest["answers"] if one["problem"] == "bfs")["source"] = 72
+
+    found = verify(rewritten(packed, tmp_path / "b.zip", from_nowhere, change), tmp_path, "host")
+    assert found.wrong == ["the answer of bfs hybrid-cpu on small-grid: source 72; expected 0 to 71"]
+    assert found.proven == found.called_for - 1
+
+
 def without_bfs(manifest):
     manifest["answers"] = [one for one in manifest["answers"] if one["problem"] != "bfs"]
 

@@ -45,6 +45,7 @@ class Prover:
         self, problem: Problem, graph: Graph | Batch, device: Device, queries: QuerySets | None = None
     ) -> None:
         self._problem, self._device, self._queries = problem, device, queries
+        self._n = graph.n_vertices
         resident: ResidentGraph | ResidentBatch = (
             ResidentGraph.upload(device, graph, arcs=problem.proof_reads_arcs)
             if isinstance(graph, Graph)
@@ -59,10 +60,17 @@ class Prover:
         """Return the certificate of an answer, and how much of the graph it reached.
 
         For query sets, ``reached`` is the number of queries that have an answer.
+
+        Raises
+        ------
+        ValueError
+            If the source is not a vertex: no rule would be broken by an answer that reaches nothing.
         """
         root: Any = search.root
         if self._queries is not None:
             root = self._queries.sets[root].upload(self._device)
+        elif root is not None and not 0 <= root < self._n:
+            raise ValueError(f"source {root}; expected 0 to {self._n - 1}")
         with stopwatch() as certify:
             columns = {name: self._device.asarray(values) for name, values in search.answer.items()}
             certificate = self._certifier.check(root, **columns)
