@@ -81,3 +81,12 @@ def test_searches_from_sources_have_no_query_sets():
     table[["queries", "queries_hash"]] = pd.DataFrame(None, table.index, range(2), dtype="str")
     lines = history([of_table("first", 2, table, graphs={"town": "a" * 64})])
     assert lines["content"].tolist() == ["a" * 10]
+
+
+def test_query_sets_of_which_some_have_no_hash():
+    """Of an earlier version, among others."""
+    known = query_sets("hierarchy", {"pairs": [1.0, 2.0]})
+    unknown = query_sets("trees", {"pairs": [3.0, 4.0]}, hashes=["x", None])
+    lines = history([of_table("first", 2, pd.concat([known, unknown]))])
+    assert lines["variant"].tolist() == ["hierarchy", "trees"]
+    assert lines["content"].str.len().tolist() == [11, 0]

@@ -60,6 +60,9 @@ def _contents(one: Recorded) -> pd.Series:
 
 
 def _digest_of_sets(hashes: pd.Series) -> str:
+    """Return what identifies the query sets of a run; empty if that of a set is unknown."""
+    if hashes.isna().any():
+        return ""
     return "-" + hashlib.sha256(" ".join(sorted(set(hashes))).encode()).hexdigest()[:DIGITS]
 
 
