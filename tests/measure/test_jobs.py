@@ -11,6 +11,7 @@ from relaxometer.core.errors import UserError
 from relaxometer.measure import jobs
 from relaxometer.measure.measurement import not_measured
 from relaxometer.plan.models import RivalRun, Run, Timing
+from relaxometer.problems.sssp.dijkstra import dijkstra_cpu
 from relaxometer.results.gather import gather
 from relaxometer.rivals.definition import find_rivals
 from relaxometer.rivals.installation import Installed, write_installation
@@ -55,6 +56,28 @@ def test_a_round_after_an_emulated_one_is_empty_unless_asked_for(tmp_path):
     for file in ("runs.parquet", "certificates.parquet"):
         assert gather(folders, file)["round"].to_pylist() == [1, 1]
         assert gather(folders, file)["repetition"].to_pylist() == [0, 1]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_round_on_another_kind_of_machine_than_the_first_has_no_times(tmp_path, monkeypatch, fails):
+    class Solver(dijkstra_cpu.Solver):
+        resolved = {"threads": 2}  # noqa: RUF012
+
+        def solve(self, source, phases=None):
+            answer = super().solve(source, phases)
+            answer.distance[source] += fails
+            return answer
+
+    second = tmp_path / "rounds/2"
+    what = run_of("dijkstra-cpu"), GRAPH, np.array([7]), "host"
+    jobs.run_variant(*what, tmp_path)
+    monkeypatch.setattr(dijkstra_cpu, "Solver", Solver)
+    assert jobs.run_variant(*what, second, 2) == {"invalid" if fails else "not measured"}
+    context = json.loads((second / "context.json").read_text(encoding="utf-8"))
+    reason = "on several cores, but the first round ran on one core"
+    assert context.get("not_measured") == (None if fails else reason)
+    rows = gather([tmp_path, second], "runs.parquet").to_pylist()
+    assert [row["status"] for row in rows] == (["ok", "invalid"] if fails else ["ok"])
 
 
 def test_rows_from_before_there_were_rounds_are_of_the_first(tmp_path):

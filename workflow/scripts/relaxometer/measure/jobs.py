@@ -6,6 +6,8 @@ first (:meth:`relaxometer.plan.models.Run.folder`), and is not measured if the f
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from relaxometer.measure.rival import measure_rival
 from relaxometer.measure.variant import measure
 from relaxometer.plan.models import RivalRun, Run
 from relaxometer.problems.queries import QuerySets
+from relaxometer.problems.variants import uses_one_core
 from relaxometer.rivals.definition import Rival
 from relaxometer.rivals.exchange import export
 from relaxometer.rivals.installation import installation, read_installation
@@ -57,7 +60,8 @@ def run_variant(
     if left_out := _left_out(run, folder, number):
         return _written(left_out, run, folder)
     queries = drawn if isinstance(drawn, QuerySets) else None
-    return _written(measure(run, graph, _sources(run, drawn), device, number, queries), run, folder)
+    result = measure(run, graph, _sources(run, drawn), device, number, queries)
+    return _written(_of_one_kind(result, run, folder), run, folder)
 
 
 def run_rival(
@@ -118,6 +122,30 @@ def _left_out(run: Run, folder: Path, number: int) -> Measurement | None:
     if number > run.timing.processes(emulated=kind == "host"):
         return not_measured(run, kind, name, number, "times of the emulated device mean nothing")
     return None
+
+
+def _of_one_kind(result: Measurement, run: Run, folder: Path) -> Measurement:
+    """Return a round; of a further one on another kind of machine than the first, only the failures.
+
+    So times of an emulated GPU, or of one core, are not mixed with others.
+    """
+    if result.round == 1:
+        return result
+    first = _first_context(folder)
+    before, now = (_kind_of_machine(context) for context in (first, result.context))
+    if before == now:
+        return result
+    if failed := [row for row in result.runs if row["status"] not in PROVEN]:
+        return replace(result, runs=failed)
+    reason = f"on {now}, but the first round ran on {before}"
+    return not_measured(run, first["device_kind"], first["device"], result.round, reason)
+
+
+def _kind_of_machine(context: Mapping[str, Any]) -> str:
+    """Return what a variant ran on, in words."""
+    if context["device_kind"] != "cpu":
+        return {"cuda": "a GPU", "host": "an emulated GPU"}[context["device_kind"]]
+    return "one core" if uses_one_core(context.get("parameters", {})) else "several cores"
 
 
 def _as_tuned(run: RivalRun, folder: Path) -> RivalRun:
