@@ -468,6 +468,20 @@ def test_a_column_of_another_type_is_refused(packed, tmp_path, column, value, sa
         verify(bundle, tmp_path, "host")
 
 
+@pytest.mark.parametrize("column", ["class", "process_variance"])
+def test_a_run_on_two_kinds_of_machines_is_refused(packed, tmp_path, column):
+    other = {"class": "cpu-1", "process_variance": 0.5}[column]
+
+    def two(frame):
+        frame.loc[(frame["problem"] == "bfs") & (frame["round"] == 2), column] = other
+        return frame
+
+    bundle = rewritten(packed, tmp_path / "b.zip", table("samples.parquet", two))
+    for read in (read_recorded, lambda path: verify(path, tmp_path, "host")):
+        with pytest.raises(UserError, match=f"{column}: .*; expected the same in all searches of a run"):
+            read(bundle)
+
+
 def test_a_bundle_without_a_context_is_refused(packed, tmp_path):
     bundle = rewritten(packed, tmp_path / "b.zip", lambda members: members.pop("context.json"))
     with pytest.raises(UserError, match=r"no member context\.json"):
