@@ -331,6 +331,15 @@ def test_a_calibration_is_not_believed_to_the_percent():
     assert set(found.lines["verdict"]) == {compare.SAME}
 
 
+def test_repetitions_of_one_search_are_paired_only_with_those_of_the_same():
+    table = searches("semi-nca", [1.0], problem="dominators", repetitions=8)
+    (line,) = compare.compare(recorded(table), recorded(table.assign(time_ms=2.0))).lines.to_dict("records")
+    assert (line["verdict"], line["samples"]) == (compare.SLOWER, 8)
+    other = recorded(table.assign(source=7, time_ms=2.0))
+    (line,) = compare.compare(recorded(table), other).lines.to_dict("records")
+    assert (line["verdict"], line["note"]) == (compare.FEW, compare.NOTHING_SHARED)
+
+
 def test_only_equal_query_sets_are_paired():
     """Set 0 of one run is set 11 of the other, and has the same time."""
     hashes = [f"{number:016x}" for number in range(12)]

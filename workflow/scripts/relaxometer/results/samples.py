@@ -173,11 +173,11 @@ class Sample:
 
     def over(self, other: Sample) -> Estimate:
         """Return the quotient of this run's time and another's; see :func:`ratio_estimate`."""
-        if self.repeats and other.repeats:
-            return self.median.over(other.median)
         shared = np.intersect1d(self.sources, other.sources, assume_unique=True, return_indices=True)
         if not len(shared[0]):
             return Estimate(float("nan"), (), 0)
+        if self.repeats and other.repeats:
+            return self.median.over(other.median)
         log, part = log_median(self.logs[shared[1]] - other.logs[shared[2]])
         return Estimate(log, (part, self.process, other.process), len(shared[0]))
 
