@@ -608,6 +608,19 @@ def test_answers_to_query_sets_are_left_out_and_their_searches_are_not(tmp_path,
     assert said.unchecked == ["the answer of routes dijkstra-cpu on small-grid: a bundle holds no query sets"]
     assert "tables: 1 runs, 24 searches, their certificates and the summary" in said.lines
 
+    def add(members):
+        for column in ("distance", "size", "path"):
+            set_table(members, f"answers/{column}.parquet", pd.DataFrame({column: np.zeros(72, np.uint32)}))
+
+    def name(manifest):
+        run = {"problem": "routes", "graph": "small-grid", "variant": "dijkstra-cpu", "source": 0}
+        columns = {column: f"answers/{column}.parquet" for column in ("distance", "size", "path")}
+        manifest["answers"] = [{**run, "columns": columns, "tree": None, "hashes": {}}]
+        manifest["left_out"] = []
+
+    said = verify(rewritten(tmp_path / "b.zip", tmp_path / "c.zip", add, name), Path("results"), "host")
+    assert said.wrong == ["the answer of routes dijkstra-cpu on small-grid: a bundle holds no query sets"]
+
 
 def test_a_run_of_another_configuration_is_refused(packed, tmp_path, monkeypatch):
     monkeypatch.chdir(packed.parent)

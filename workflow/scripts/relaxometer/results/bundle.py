@@ -598,8 +598,10 @@ def _prove(
             said.unchecked.append(f"the answer of {what}: no problem of this name here")
             continue
         try:
+            if (problem := load_problem(answer.problem)).queries:
+                raise ValueError("a bundle holds no query sets")
             if answer.problem not in provers:
-                provers[answer.problem] = Prover(load_problem(answer.problem), graph, get_device(device))
+                provers[answer.problem] = Prover(problem, graph, get_device(device))
             columns = _columns(found, answer, graph)
             search = Search({}, answer.source, columns, False, {})
             if answer.source != (source := _source_of(samples, answer, graph)):
