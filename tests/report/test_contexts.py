@@ -94,6 +94,19 @@ def test_the_page_gives_units_and_few_digits():
     assert "<td>before 1.103 ms, after not timed</td>" in page
 
 
+def test_every_value_keeps_its_unit():
+    cost = {
+        **{"copy_gb_s": 4189.46, "leaked_bytes": 512, "powers_w": [131.774, 131.88], "sm_mhz": [1980, 1980]},
+        **{"searches": 1240, "searches_s": [0.00414, 0.0041]},
+    }
+    values = {"start_ms": 12345.6, "first_search_ms": 0.00001234, "cost": cost}
+    page = provenance_page(merge_contexts([context("town", **values)]), {}, drift_lines([]), {})
+    cells = {*re.findall(r"<td>(.*?)</td>\s*<td>(.*?)</td>", page)}
+    assert {("copy", "4189 GB/s"), ("leaked", "512 bytes"), ("powers", "131.8, 131.9 W")} <= cells
+    assert {("start", "12,346 ms"), ("first search", "1.234e-05 ms"), ("SM", "1980, 1980 MHz")} <= cells
+    assert {("searches", "1240"), ("searches", "0.00414, 0.0041 s")} <= cells
+
+
 def test_the_page_says_what_no_value_means():
     timing = {"rounds": None, "enough_s": None}
     one = context("town")

@@ -37,8 +37,12 @@ GROUPS = {
 
 ABBREVIATIONS = {"api", "cuda", "ecc", "l2", "nvml", "sm"}
 
-UNITS = {"mhz": "MHz", "w": "W", "c": "°C", "ms": "ms", "us": "µs", "s": "s"}
-"""Units by the last word of a key."""
+UNITS = {"gb_s": "GB/s", "mhz": "MHz", "w": "W", "c": "°C", "ms": "ms", "us": "µs", "s": "s"}
+"""Units by the end of a key, the longest first."""
+
+MIB = 2**20
+LARGE = 9_999.5
+"""Numbers from here on would have an exponent in four digits."""
 
 DRIFT = """<p>A fixed piece of work is timed before and after each process of a race: a kernel on the GPU, a
 loop on the CPU. On a machine whose speed does not change, it always takes the same time.</p>
@@ -112,14 +116,15 @@ def _drift_table(drift: pd.DataFrame) -> str:
 def _groups(common: Mapping[str, Any]) -> str:
     """Return a heading and a table for the entries with the same first part of the key."""
     # Entries of `after` are told only where they differ from those of `before`.
-    groups: dict[str, dict[str, str]] = {heading: {} for heading in GROUPS.values()}
+    # Two keys may differ only in their unit, which is told with the value.
+    groups: dict[str, list[tuple[str, str]]] = {heading: [] for heading in GROUPS.values()}
     for key, value in common.items():
         first, _, rest = key.partition(".")
         heading = GROUPS.get(first, _words(first).capitalize()) if rest else MACHINE
-        groups.setdefault(heading, {})[_words(rest or first)] = _shown(key, value)
+        groups.setdefault(heading, []).append((_words(rest or first), _shown(key, value)))
     tables = [
         f"<div><h3>{html.escape(heading.removesuffix(' before'))}</h3>\n"
-        f"{pd.DataFrame(entries.items()).to_html(index=False, header=False, border=0)}</div>"
+        f"{pd.DataFrame(entries).to_html(index=False, header=False, border=0)}</div>"
         for heading, entries in groups.items()
         if entries
     ]
@@ -139,9 +144,12 @@ def _in_few_cells(flat: Mapping[str, Any]) -> dict[str, str]:
 
 def _words(key: str) -> str:
     """Return a key as words, without its unit."""
+    for end in (*UNITS, "bytes"):
+        if key.endswith(f"_{end}"):
+            key = key.removesuffix(f"_{end}")
+            break
     words = key.replace(".", " ").replace("_", " ").split(" ")
-    kept = words[:-1] if words[-1] in {*UNITS, "bytes"} and len(words) > 1 else words
-    return " ".join(word.upper() if word in ABBREVIATIONS else word for word in kept)
+    return " ".join(word.upper() if word in ABBREVIATIONS else word for word in words)
 
 
 def _shown(key: str, value: Any) -> str:
@@ -150,9 +158,28 @@ def _shown(key: str, value: Any) -> str:
         return NONE.get(key) or NONE.get(key.partition(".")[0], "none")
     if isinstance(value, str) and MOMENT.match(value):
         return MOMENT.sub(r"\1 \2", value).replace("+00:00", " UTC")
-    suffixes = [part.rpartition("_")[2] for part in key.split(".")]
-    if suffixes[-1] == "bytes" and isinstance(value, int):
-        return f"{value / 2**20:,.0f} MiB"
-    text = f"{value:.4g}" if isinstance(value, float) else str(value)
-    unit = next((UNITS[one] for one in reversed(suffixes) if one in UNITS), "")
-    return f"{text} {unit}".strip() if text.replace(".", "", 1).isdecimal() else text
+    if key.rpartition("_")[2] == "bytes" and isinstance(value, int):
+        return f"{value / MIB:,.0f} MiB" if value >= MIB or not value else f"{value:,} bytes"
+    values = value if isinstance(value, list) else [value]
+    text = ", ".join(map(_few_digits, values)) if values else "none"
+    return f"{text} {_unit(key)}".strip() if all(map(_is_number, values)) and values else text
+
+
+def _few_digits(value: Any) -> str:
+    """Return a fraction in four digits, without an exponent if it is large, and others as they are."""
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:.4g}" if abs(value) < LARGE else f"{value:,.0f}"
+
+
+def _is_number(value: Any) -> bool:
+    """Return whether a value is a number, perhaps as text."""
+    if isinstance(value, str):
+        return value.replace(".", "", 1).isdecimal()
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _unit(key: str) -> str:
+    """Return the unit that the last part of a key names, or else one before it."""
+    ends = ((part, end) for part in reversed(key.split(".")) for end in UNITS)
+    return next((UNITS[end] for part, end in ends if f"_{part}".endswith(f"_{end}")), "")
