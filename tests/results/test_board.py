@@ -166,6 +166,11 @@ def test_query_sets_of_earlier_versions_have_a_row_without_a_time():
     assert row[["rank", "median_ms"]].isna().all()
 
 
+def test_the_median_of_a_run_without_a_rank_is_that_of_the_summary():
+    alone = Recorded("one", searches("tiled", [1.0, 1.1, 1.2, 4.0, 4.1, 4.2]))
+    assert board([alone])["median_ms"].tolist() == pytest.approx([2.6])
+
+
 def test_what_failed_has_no_rank_and_says_why():
     merged = board([machine("one", "NVIDIA X", 1.0, status="invalid")])
     row = texts(rows_of(merged, variant="near-far")).iloc[0]

@@ -32,6 +32,11 @@ def test_commits_are_in_the_order_of_their_dates(lines):
     assert (tiled["low_ms"] < tiled["median_ms"]).all()
 
 
+def test_the_median_is_that_of_the_summary():
+    found = history([of_table("first", 2, searches("tiled", [1.0, 1.1, 1.2, 4.0, 4.1, 4.2]))])
+    assert found["median_ms"].tolist() == pytest.approx([2.6])
+
+
 def test_a_row_per_variant_and_a_column_per_commit(lines):
     table = over_commits(lines)
     assert table["variant"].tolist() == ["tiled", "boost"]
@@ -69,7 +74,7 @@ def test_other_query_sets_are_lines_of_their_own_and_those_without_names_have_no
     assert lines[["graph", "commit", "median_ms"]].to_numpy().tolist() == [
         [f"town: {name}", commit, ms]
         for commit in ("one", "two", "four")
-        for name, ms in (("pairs", pytest.approx(2**0.5)), ("table", pytest.approx(9.0)))
+        for name, ms in (("pairs", pytest.approx(1.5)), ("table", pytest.approx(9.0)))
     ]
     contents = lines.groupby("graph")["content"].agg(list)
     assert all(one == four != two for one, two, four in contents)

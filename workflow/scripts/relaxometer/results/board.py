@@ -122,6 +122,7 @@ def _check(runs: Sequence[Recorded]) -> None:
 
 def _lines(one: Recorded, timings: pd.DataFrame) -> list[dict]:
     times = source_times(timings[~pooled(timings)])
+    medians = times.groupby(KEY, sort=False)["time_ms"].median().to_dict()  # as in the summary
     estimates = {key: run_estimate(rows) for key, rows in times.groupby(KEY, sort=False)}
     lines = []
     for key, rows in timings.groupby(KEY, sort=False):
@@ -147,7 +148,7 @@ def _lines(one: Recorded, timings: pd.DataFrame) -> list[dict]:
         line |= {name: first.get(name) for name in ("prepare_ms", "cold_ms")}
         if worst not in UNTIMED and key in estimates:
             low, high = estimates[key].interval()
-            line |= {"median_ms": estimates[key].value, "low_ms": low, "high_ms": high}
+            line |= {"median_ms": medians[key], "low_ms": low, "high_ms": high}
         lines.append(line)
     return lines
 

@@ -39,9 +39,10 @@ def history(runs: Sequence[Recorded]) -> pd.DataFrame:
         timings = by_set(timings[~pooled(by_set(timings))])
         contents = dict(iter(timings.groupby(KEY)["content"].first().items()))
         for key, rows in source_times(timings).groupby(KEY, sort=False):
-            low, high = (estimate := run_estimate(rows)).interval()
+            low, high = run_estimate(rows).interval()
             first = rows.iloc[0]
-            times = {"median_ms": estimate.value, "low_ms": low, "high_ms": high}
+            median = float(rows["time_ms"].median())  # as in the summary
+            times = {"median_ms": median, "low_ms": low, "high_ms": high}
             place = {name: first[name] for name in ("class", "rival", "device")}
             place |= {"content": contents[key], "commit": one.commit, "date": one.date}
             lines.append({**dict(zip(KEY, key, strict=True)), **place, **times})
