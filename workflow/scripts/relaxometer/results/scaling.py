@@ -50,7 +50,7 @@ def scaling_table(
         reason, sources, repetitions``; medians over sources ``median_ms`` and ``median_gteps`` with
         ``gteps_low`` and ``gteps_high`` (95%), and of `PARTS` over the instrumented searches, NaN where a run
         failed; ``certified``, the share of answers proven correct; ``efficiency``, the rate per rank over
-        that of the run of the series with the fewest ranks; ``model_gteps``, the prediction of
+        that of the run of the series with the fewest ranks that has one; ``model_gteps``, the prediction of
         :mod:`relaxometer.distributed.model` for an H200, NaN for runs that it does not cover.
     """
     missing = pd.DataFrame([_lost_line(run, reason) for run, reason in lost], columns=COLUMNS)
@@ -61,7 +61,8 @@ def scaling_table(
     weak = table.groupby("series")["vertices"].transform("nunique") > 1
     table.insert(4, "weak", weak)
     per_rank = table["median_gteps"] / table["ranks"]
-    fewest = table.groupby("series")["ranks"].idxmin()
+    # A run that failed has no rate to compare with.
+    fewest = table[per_rank.notna()].groupby("series")["ranks"].idxmin()
     table = table.assign(efficiency=per_rank / table["series"].map(fewest).map(per_rank))
     return pd.concat([table, missing.dropna(axis="columns", how="all")], ignore_index=True)
 
