@@ -114,6 +114,12 @@ def test_the_figure_has_a_point_per_variant_and_says_what_it_shows(timings):
     assert "needs the least energy in 0 of 1 races" in texts
 
 
+def test_a_program_alone_wins_no_race_for_energy(timings):
+    alone = with_costs(searches("tiled", spread(1.0), graph="village"), 0.2)
+    for table, said in ((pd.concat([timings, alone]), "in 0 of 1 races"), (alone, "is better.")):
+        assert " ".join(energy_against_time(table).texts[1].get_text().split()).endswith(said)
+
+
 def test_without_energy_the_figure_says_why(timings):
     figure = energy_against_time(timings.assign(energy_j=np.nan))
     assert any("No energy was measured" in text.get_text() for text in [*figure.texts, *figure.axes[0].texts])
