@@ -91,6 +91,11 @@ class TestThroughput:
         figure = throughput.throughput(launches({1: 1.0}, failed={1}), searches("tiled", [2.0]), "town")
         assert "No launch finished: 9 GB" in texts(figure)
 
+    def test_one_failed_launch_of_several_is_named(self):
+        table = pd.concat([launches({1: 1.0}), launches({1: 1.0}, failed={1})])
+        shown = texts(throughput.throughput(table, searches("tiled", [2.0]), "town"))
+        assert "Of each number of searches, a launch failed: 9 GB" in shown
+
     def test_many_sources_by_itself_is_a_single_search(self):
         table = throughput.throughput_table(launches({10: 5.0}), searches("many-sources", [4.0]))
         assert table[["At once", "Searches per second"]].values.tolist() == [["10", "2,000"], ["1", "250"]]

@@ -95,7 +95,10 @@ def throughput(launches: pd.DataFrame, timings: pd.DataFrame, graph: str, proble
     table = rates(launches, timings, problem).dropna(subset=["rate"])
     many = table[table["together"]].sort_values("searches")
     if many.empty:
-        return empty_figure(title, f"No launch finished: {launches['reason'].iloc[0]}")
+        failed = launches[launches["status"] != "ok"]
+        all_failed = len(failed) == len(launches)
+        said = "No launch finished" if all_failed else "Of each number of searches, a launch failed"
+        return empty_figure(title, f"{said}: {failed['reason'].iloc[0]}")
     kind = str(launches["device_kind"].iloc[0])
     alike = (table["device_kind"] == EMULATED) == (kind == EMULATED)
     others = table[alike & ~table["together"]].nlargest(SHOWN, "rate")
