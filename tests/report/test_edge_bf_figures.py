@@ -206,5 +206,11 @@ def test_the_bandwidth_is_held_against_a_copy_on_the_same_gpu_alone(rate):
     assert line["Share of copy rate"] == ""
 
 
+def test_a_wrong_variant_has_no_bandwidth():
+    rows = runs("edge-bf", 2)
+    wrong = rows["status"].where(rows["source"] != 0, "invalid")
+    assert edge_bf.bandwidth_table(rows.assign(status=wrong), RATE).empty
+
+
 def test_without_a_kernel_that_knows_its_bytes_the_table_is_empty():
     assert edge_bf.bandwidth_table(cpu(9), RATE).empty

@@ -36,6 +36,7 @@ from relaxometer.results.samples import (
     best_in_words,
     in_words,
     in_words_compared,
+    proven,
     ratio_estimate,
     run_estimate,
     source_times,
@@ -346,7 +347,8 @@ def bandwidth_table(timings: pd.DataFrame, rate: Mapping[str, Any]) -> pd.DataFr
         the whole search, so time outside the phases lowers it. There is no share of the copy rate on
         the emulated device, or if the copy was measured on another device.
     """
-    known = timings.assign(bytes_per_phase=_parameter(timings, "bytes_per_phase")).query("status == 'ok'")
+    right = proven(timings, timings)
+    known = right.assign(bytes_per_phase=_parameter(right, "bytes_per_phase")).query("status == 'ok'")
     lines = []
     for (_, graph, variant), rows in known.dropna(subset="bytes_per_phase").groupby(KEY, sort=False):
         per_phase = float(rows["bytes_per_phase"].iloc[0])
