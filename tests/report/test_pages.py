@@ -14,7 +14,7 @@ import yaml
 from relaxometer.plan.plan import Plan
 from relaxometer.report import catalogue, pages, variant_pages
 from relaxometer.report.figures import claims, pareto, roofline, summary
-from relaxometer.report.figures.lead import ALONE, NOBODY, sentences
+from relaxometer.report.figures.lead import ALONE, NOBODY, ONE_SIDE, sentences
 from relaxometer.report.figures.names import short_names
 from relaxometer.results.gather import summarise
 from relaxometer.results.samples import with_class
@@ -118,6 +118,27 @@ class TestTables:
         opened.find_element("xpath", "//th[contains(., 'Interval')]/button").click()
         assert column(opened, 3) == ["1.9 to 2.2", "15 to 16", "1,300 to 1,400", "never"]
 
+    @pytest.mark.parametrize(
+        "ordered",
+        [["1.9", "1.9.2", "1.17.1", "2.0", "nightly"], ["2025-11-30", "2026-01-02", "2026-01-10"]],
+        ids=["versions", "dates"],
+    )
+    def test_versions_and_dates_sort_by_all_of_their_parts(self, browser, tmp_path, ordered):
+        page = tmp_path / "page.html"
+        rows = pd.DataFrame({"Of parts": ordered[::-1]})
+        page.write_text(pages.table_page("Times", "", rows, "times"), encoding="utf-8")
+        browser.get(page.as_uri())
+        browser.find_element("css selector", "th button").click()
+        assert column(browser, 1) == ordered
+
+    def test_a_table_sorts_and_filters_whose_name_begins_with_a_digit(self, browser, tmp_path):
+        page = tmp_path / "page.html"
+        page.write_text(pages.table_page("Times", "", TABLE, "2-phases-times"), encoding="utf-8")
+        browser.get(page.as_uri())
+        assert browser.find_element("css selector", ".filter output").text == "4 of 4 rows"
+        browser.find_element("xpath", "//th[contains(., 'Median')]/button").click()
+        assert column(browser, 2) == ["2.09", "15.6", "1,341", ""]
+
     def test_words_filter_rows_and_are_counted(self, opened):
         box, count = (opened.find_element("css selector", f".filter {tag}") for tag in ("input", "output"))
         assert count.text == "4 of 4 rows"
@@ -217,6 +238,19 @@ class TestLead:
         outcome, certainty, _ = sentences(summary_of(table), table)
         assert outcome.endswith("against the best rival, no difference is shown.")
         assert certainty == "48 of 48 answers were proven correct."
+
+    def test_races_without_a_difference_are_counted_next_to_those_of_few_sources(self):
+        few = [searches("tiled", [1.0] * 3, graph="few"), rival("boost", [2.0] * 3, graph="few")]
+        table = pd.concat([searches("tiled", spread(1)), rival("boost", spread(1)), *few])
+        outcome, *_ = sentences(summary_of(table), table)
+        assert "In 2 races" in outcome
+        assert outcome.endswith("in 1 no difference is shown; in 1 there are too few sources for a verdict.")
+
+    @pytest.mark.parametrize(("status", "said"), [("timeout", ONE_SIDE), ("absent", ALONE)])
+    def test_a_rival_that_did_not_finish_was_run_all_the_same(self, status, said):
+        table = pd.concat([searches("tiled", spread(2)), rival("boost", spread(1), status=status)])
+        outcome, *_ = sentences(summary_of(table), table)
+        assert outcome == f"The fastest programs, by the number of graphs: SSSP: tiled on 1. {said}"
 
     @pytest.mark.parametrize("status", ["skipped", "absent"])
     def test_programs_that_were_not_run_have_no_wrong_answers(self, status):

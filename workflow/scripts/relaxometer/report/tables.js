@@ -1,6 +1,9 @@
 // Sorting and filtering of every table of the class "sortable", without a network.
 "use strict";
 
+// A version such as 1.17.1 and a date are no numbers, but their parts are.
+const OF_PARTS = /^v?\d+(\.\d+){2}|^\d{4}-\d\d-\d\d/;
+
 const NUMBER = /^[<>≤≥‹›]?[-−+]?(\d[\d,]*\.?\d*|\.\d+)(e[-+]?\d+)?/i;
 
 // The number with which a cell begins, such as 1.31 of "1.31 to 1.4" and 1234 of "1,234 ms"; else NaN.
@@ -13,9 +16,12 @@ function leadingNumber(text) {
 const LARGEST_FIRST = /\/s\b|per second|harmonic mean|proven|gain|speed-?up|times as fast/i;
 
 // Numbers come before words in either direction, and empty cells last.
-function compareCells(a, b, direction) {
+function compareCells(a, b, direction, ofParts) {
     if (!a || !b) {
         return !a - !b;
+    }
+    if (ofParts) {
+        return direction * a.localeCompare(b, "en", { numeric: true });
     }
     const x = leadingNumber(a), y = leadingNumber(b);
     if (Number.isNaN(x) !== Number.isNaN(y)) {
@@ -33,7 +39,8 @@ function sortBy(table, column) {
     head.setAttribute("aria-sort", descending ? "descending" : "ascending");
     const text = (row) => row.cells[column].textContent.trim();
     const rows = [...table.tBodies[0].rows];
-    rows.sort((a, b) => compareCells(text(a), text(b), descending ? -1 : 1));
+    const ofParts = rows.some((row) => OF_PARTS.test(text(row)));
+    rows.sort((a, b) => compareCells(text(a), text(b), descending ? -1 : 1, ofParts));
     table.tBodies[0].append(...rows);
 }
 
@@ -49,7 +56,9 @@ function filterRows(table, words, count) {
 }
 
 for (const table of document.querySelectorAll("table.sortable")) {
-    const [input, count] = document.querySelectorAll(`#${table.id}-filter input, #${table.id}-filter output`);
+    // Not by "#" and the name: a name that begins with a digit is no selector.
+    const box = document.getElementById(`${table.id}-filter`);
+    const [input, count] = box.querySelectorAll("input, output");
     const filter = () => filterRows(table, input.value.toLowerCase().split(/\s+/).filter(Boolean), count);
     input.addEventListener("input", filter);
     filter();

@@ -10,9 +10,9 @@ import pandas as pd
 from relaxometer.core.files import read_frame
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View
 from relaxometer.report.figures.names import label, shown_version
-from relaxometer.report.figures.summary import prepared, rounded
+from relaxometer.report.figures.summary import prepared, rounded, was_run
 from relaxometer.report.targets import swept
-from relaxometer.results.races import NEITHER, OURS, RIVAL, winners
+from relaxometer.results.races import NEITHER, OURS, RACE, RIVAL, winners
 from relaxometer.results.rows import FAILURES, NOT_TRIED, PROVEN
 from relaxometer.results.samples import is_emulated, with_class
 
@@ -20,6 +20,7 @@ OTHER = {OURS: RIVAL, RIVAL: OURS}
 
 NOBODY = "No program finished in real time with every answer proven correct."
 ALONE = "Nobody else ran on these graphs, so nothing is compared."
+ONE_SIDE = "On no graph did both our programs and rivals finish in real time, so nothing is compared."
 
 
 def sentences(summary: pd.DataFrame, timings: pd.DataFrame, measured: str = "", speed: str = "") -> list[str]:
@@ -37,16 +38,16 @@ def sentences(summary: pd.DataFrame, timings: pd.DataFrame, measured: str = "", 
     """
     races = winners(timings)
     lines = with_class(summary)
-    return [_outcome(races), _certainty(races, lines, timings), _machine(lines, measured, speed)]
+    return [_outcome(races, lines), _certainty(races, lines, timings), _machine(lines, measured, speed)]
 
 
-def _outcome(races: pd.DataFrame) -> str:
+def _outcome(races: pd.DataFrame, lines: pd.DataFrame) -> str:
     """Say who won where and by how much, with the preparation of each."""
     if races.empty:
         return NOBODY
     decided = races.dropna(subset=["winner"])
     if decided.empty:
-        return _fastest(races)
+        return f"{_fastest(races)} {ONE_SIDE if _both_ran(lines) else ALONE}"
     said = [
         part
         for side, who in ((OURS, "our programs"), (RIVAL, "rivals"))
@@ -54,7 +55,7 @@ def _outcome(races: pd.DataFrame) -> str:
     ]
     ties = int((decided["winner"] == NEITHER).sum())
     if ties:
-        said.append(f"in {ties} no difference is shown" if said else "no difference is shown")
+        said.append("no difference is shown" if ties == len(decided) else f"in {ties} no difference is shown")
     few = len(decided) - ties - int(decided["winner"].isin((OURS, RIVAL)).sum())
     if few:
         said.append(f"in {few} there are too few sources for a verdict")
@@ -97,7 +98,13 @@ def _fastest(races: pd.DataFrame) -> str:
     for problem, names in best.groupby(races["problem"], sort=False):
         counts = ", ".join(f"{name} on {count}" for name, count in names.value_counts().items())
         said.append(f"{label(str(problem))}: {counts}")
-    return f"The fastest programs, by the number of graphs: {'; '.join(said)}. {ALONE}"
+    return f"The fastest programs, by the number of graphs: {'; '.join(said)}."
+
+
+def _both_ran(lines: pd.DataFrame) -> bool:
+    """Return whether programs of both sides were run on some graph, in whatever time."""
+    ran = lines[was_run(lines)]
+    return bool((ran.groupby(RACE)["rival"].nunique() > 1).any())
 
 
 def _certainty(races: pd.DataFrame, lines: pd.DataFrame, timings: pd.DataFrame) -> str:
