@@ -54,6 +54,16 @@ def test_markdown_shows_what_changed_and_folds_the_rest(found):
     assert {line.count("|") - line.count("\\|") for line in rows} == {10}
 
 
+def test_a_ratio_of_thousands_keeps_its_digits_and_one_run_is_one_other():
+    runs = [
+        Recorded(name, pd.concat([searches("fast", spread(ms)), searches("same", spread(1))]))
+        for name, ms in (("base", 1000), ("now", 0.5))
+    ]
+    text = compared.markdown(compare.compare(*runs))
+    assert "| fast | 1,001 | 0.5 | 0.0005 | 0.00046 to 0.000543 |" in text
+    assert "<summary>1 other</summary>" in text
+
+
 def test_what_only_one_run_has_is_named_without_a_line_of_its_own():
     base = [quiet(), *(searches(f"gone-{number}", spread(1)) for number in range(80))]
     now = [quiet(), searches("new|one", spread(1))]

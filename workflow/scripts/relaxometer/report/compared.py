@@ -46,10 +46,15 @@ def cells(line: Mapping[Any, Any]) -> dict[str, str]:
     return {
         "base": rounded(line["base_ms"]),
         "now": rounded(line["now_ms"]),
-        "ratio": "" if pd.isna(line["ratio"]) else f"{line['ratio']:.3f}",
-        "interval": "" if pd.isna(low) else f"{low:.3f} to {high:.3f}",
+        "ratio": "" if pd.isna(line["ratio"]) else _ratio(line["ratio"]),
+        "interval": "" if pd.isna(low) else f"{_ratio(low)} to {_ratio(high)}",
         "verdict": str(line["verdict"]),
     }
+
+
+def _ratio(value: float) -> str:
+    """Format a ratio with three decimals, or in three digits where decimals would show less of it."""
+    return f"{value:.3f}" if value >= 0.1 else f"{value:.3g}"
 
 
 def rows(found: Compared) -> pd.DataFrame:
@@ -131,8 +136,8 @@ def markdown(found: Compared) -> str:
     parts += [_markdown_table(loud)] if len(loud) else []
     if len(loud) < len(lines):
         rest = _markdown_table(lines[lines["verdict"].isin(QUIET)])
-        count = len(lines) - len(loud)
-        parts.append(f"<details><summary>{count} others</summary>\n\n{rest}\n\n</details>")
+        count = counted(len(lines) - len(loud), "other")
+        parts.append(f"<details><summary>{count}</summary>\n\n{rest}\n\n</details>")
     if unpaired:
         said = "\n".join(f"- {_escaped(text)}" for text in unpaired)
         parts.append(f"<details><summary>Not in both</summary>\n\n{said}\n\n</details>")
