@@ -375,6 +375,14 @@ def test_the_readable_table_rounds_and_keeps_units():
     assert (line["Claimed"], line["Measured"], line["Ratio"]) == ("107 ms", "20.12 ms", "0.19")
 
 
+def test_the_readable_table_has_no_exponents_of_large_numbers_and_digits_of_small_ratios():
+    one = claim("mean_time", of="conventional", claimed=9999.7, unit="ms")
+    line = readable_claims(pd.DataFrame([judged(one, searches("conventional", [31.0] * 8))])).iloc[0]
+    assert (line["Claimed"], line["Ratio"]) == ("10,000 ms", "0.0031")
+    slow = readable_claims(pd.DataFrame([judged(one, searches("conventional", [54_321.0] * 8))])).iloc[0]
+    assert slow["95% interval"] == "53,899 to 54,747"
+
+
 def test_the_readable_table_gathers_what_was_not_measured():
     elsewhere = faster(graph="metropolis")
     lines = pd.DataFrame([judged(faster(), *conventional_and(5)), judged(elsewhere), judged(elsewhere)])

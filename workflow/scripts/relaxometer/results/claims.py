@@ -651,7 +651,7 @@ def readable_claims(claims: pd.DataFrame) -> pd.DataFrame:
             "Claimed": _with_unit(measured, "claimed"),
             "Measured": _with_unit(measured, "measured"),
             "95% interval": intervals(measured),
-            "Ratio": [f"{ratio:.2f}" if pd.notna(ratio) else "" for ratio in measured["ratio"]],
+            "Ratio": [_ratio(ratio) if pd.notna(ratio) else "" for ratio in measured["ratio"]],
             "Verdict": measured["verdict"],
         }
     )
@@ -660,15 +660,22 @@ def readable_claims(claims: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([table, others], ignore_index=True)
 
 
+def _ratio(value: float) -> str:
+    """Format a ratio with two decimals, or in two digits where decimals would show less of it."""
+    return f"{value:.2f}" if value >= 0.1 else f"{value:.2g}"
+
+
 def _with_unit(claims: pd.DataFrame, column: str) -> list[str]:
     values = zip(claims[column].astype(float), claims["unit"], strict=True)
-    return [
-        f"{value:,{'.4g' if abs(value) < 1e4 else '.0f'}} {unit}".strip() if pd.notna(value) else ""
-        for value, unit in values
-    ]
+    return [f"{_readable(value)} {unit}".strip() if pd.notna(value) else "" for value, unit in values]
+
+
+def _readable(value: float) -> str:
+    """Format a number in four digits, and a large one as an integer, without an exponent."""
+    return f"{value:,.4g}" if abs(value) < 9_999.5 else f"{value:,.0f}"
 
 
 def intervals(claims: pd.DataFrame) -> list[str]:
     """Return "low to high", or nothing for exact values and where there are too few samples."""
     ends = zip(claims["low"].astype(float), claims["high"].astype(float), strict=True)
-    return [f"{low:,.4g} to {high:,.4g}" if low < high else "" for low, high in ends]
+    return [f"{_readable(low)} to {_readable(high)}" if low < high else "" for low, high in ends]
