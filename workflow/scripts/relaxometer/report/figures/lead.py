@@ -133,8 +133,8 @@ def _machine(lines: pd.DataFrame, measured: str, speed: str) -> str:
     said += f", whose speed {speed}" if speed else ""
     names = timed.loc[emulated, "variant"].nunique()
     if names:
-        programs = "one GPU program" if names == 1 else f"{names} GPU programs"
-        said += f"; {programs} ran on an emulated device, and their times are not compared"
+        programs, whose = ("one GPU program", "its") if names == 1 else (f"{names} GPU programs", "their")
+        said += f"; {programs} ran on an emulated device, and {whose} times are not compared"
     return f"{said}."
 
 
