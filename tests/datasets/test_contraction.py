@@ -59,6 +59,7 @@ def test_stretches_out_of_the_extract_are_dropped():
 
 def test_stops_stay():
     network = contract(ways([1, 2, 3]), along_equator(range(5)), np.array([2, 4, 99]))
+    assert network.junctions.ids.tolist() == [1, 2, 3], "4 is on no way"
     assert edges(network) == [(1, 2, 1), (2, 3, 1)]
 
 

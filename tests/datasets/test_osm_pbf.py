@@ -127,7 +127,7 @@ def test_one_way_roads_may_be_respected(road_file):
     assert graph.metadata["directed"] is True
 
 
-def small_extract(direction=0):
+def small_extract(direction=0, stops=(4,)):
     """Make a street 1-2-3 of 200 m, crossed at 2 by a track 4-2-5 with a stop at 4, which lies next to 1."""
     ids = np.arange(1, 6, dtype=np.int64)
     nodes = Nodes(ids, np.array([0, 1, 2, 0, 2]) * HUNDRED_M, np.array([0, 0, 0, 0.4, -1]) * HUNDRED_M)
@@ -137,7 +137,7 @@ def small_extract(direction=0):
         np.array([True, False]),
         np.array([False, True]),
         np.array([direction, 0]),
-        np.array([4]),
+        np.array(stops),
     )
 
 
@@ -152,6 +152,15 @@ def test_tracks_are_reached_through_stops_only():
     rail_ms = round(100 * (np.hypot(1, 0.4) + np.hypot(1, 1)) * 100)
     assert ends[4] == (2, 3, pytest.approx(rail_ms, abs=2))
     assert joined.n_arcs == 6
+
+
+def test_a_stop_on_a_road_only_adds_nothing():
+    joined = [
+        with_railways(road_graph("small", extract, OsmParameters()), extract, OsmParameters(railways=True))
+        for extract in (small_extract(), small_extract(stops=(3, 4)))
+    ]
+    assert joined[0].targets.tolist() == joined[1].targets.tolist()
+    assert joined[1].metadata["walks"] == 1
 
 
 @pytest.mark.parametrize(("direction", "ends"), [(1, (0, 1)), (-1, (1, 0))])

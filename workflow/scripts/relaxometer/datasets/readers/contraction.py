@@ -102,7 +102,7 @@ def contract(ways: Ways, nodes: Nodes, stops: Ints | None = None) -> Network:
     ways : Ways
     nodes : Nodes
     stops : ndarray of int64, optional
-        Ids of further nodes to keep.
+        Ids of further nodes to keep, if they are on a way.
 
     Returns
     -------
@@ -116,11 +116,12 @@ def contract(ways: Ways, nodes: Nodes, stops: Ints | None = None) -> Network:
     stretch = np.cumsum(~np.concatenate([[False], joined])[: len(known)])
     is_end = np.zeros(len(known), dtype=bool)
     is_end[ways.offsets[:-1]] = is_end[ways.offsets[1:] - 1] = True
-    is_junction = np.bincount(places[known], minlength=len(nodes.ids)) >= 2
+    times = np.bincount(places[known], minlength=len(nodes.ids))
+    is_junction = times >= 2
     is_junction[places[known & is_end]] = True
     if stops is not None:
         stop_places, found = nodes.find(stops)
-        is_junction[stop_places[found]] = True
+        is_junction[stop_places[found]] |= times[stop_places[found]] > 0
     segments = np.flatnonzero(joined)
     metres = np.zeros(len(known))
     metres[segments + 1] = distance_m(nodes, places[segments], places[segments + 1])
