@@ -11,6 +11,7 @@ from relaxometer.graphs import graph as graphs
 from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.describe import describe_batch, describe_graph, either_way, hops_from, loop_kinds
 from relaxometer.graphs.graph import Graph
+from relaxometer.graphs.lengths import LENGTHS
 from sample_graphs import sample_graphs, undirected
 
 
@@ -48,6 +49,13 @@ def test_a_path():
     assert sorted(facts["hop_diameter"]["ends"]) == [0, 6]
     assert facts["median_weight"] == 3.5
     assert (facts["components"], facts["largest_component"], facts["isolated"]) == (1, 7, 0)
+
+
+@pytest.mark.parametrize("kind", ["uint32", "float32", "float64", "int32"])
+def test_the_median_of_the_largest_weights_is_one_of_them(kind):
+    largest = LENGTHS[kind].largest
+    graph = Graph.from_arcs("drawn", 3, [0, 1], [1, 2], np.full(2, largest, dtype=kind), weight_type=kind)
+    assert described(graph)["median_weight"] == largest
 
 
 def test_the_bounds_differ_for_a_path_of_odd_length():

@@ -48,7 +48,7 @@ def describe_graph(graph: Graph) -> dict[str, Any]:
     limits = (WARP, BLOCK_OF_128)
     return {
         **graph.metadata,
-        "median_weight": float(np.median(graph.weights)) if graph.n_arcs else 0.0,
+        "median_weight": _median(graph.weights),
         "degrees": counts(degrees),
         **in_degrees,
         "share_above": {str(limit): _share(degrees > limit) for limit in limits},
@@ -59,6 +59,15 @@ def describe_graph(graph: Graph) -> dict[str, Any]:
         "isolated": int((sizes == 1).sum()),
         "hop_diameter": hop_diameter(graph, labels),
     }
+
+
+def _median(weights: npt.NDArray[Any]) -> float:
+    """Return the median; 0 without weights. NumPy's would overflow if the two in the middle are large."""
+    if not len(weights):
+        return 0.0
+    middle = [(len(weights) - 1) // 2, len(weights) // 2]
+    low, high = map(float, np.partition(weights, middle)[middle])
+    return low + (high - low) / 2
 
 
 def _in_degrees(graph: Graph) -> npt.NDArray[np.int64]:
