@@ -74,6 +74,8 @@ def test_threads_do_not_matter():
         ("star", {"vertices": 1}, {0: 1}),
         ("complete", {"vertices": 1}, {0: 1}),
         ("binary-tree", {"vertices": 2}, {1: 2}),
+        ("road-like", {"rows": 1, "columns": 1, "pieces": 3}, {0: 1}),
+        ("road-like", {"rows": 1, "columns": 2, "pieces": 3}, {1: 2, 2: 2}),
     ],
 )
 def test_shapes_have_their_degrees_and_one_component(form, parameters, degrees):

@@ -112,7 +112,8 @@ def _subdivided(ends: Ends, lon: Degrees, lat: Degrees, pieces: int) -> tuple[En
     if pieces == 1:
         return ends, lon, lat
     n_edges = len(ends[0])
-    inner = np.arange(n_edges * (pieces - 1), dtype=np.uint32).reshape(n_edges, -1) + np.uint32(len(lon))
+    inner = np.arange(n_edges * (pieces - 1), dtype=np.uint32).reshape(n_edges, pieces - 1)
+    inner += np.uint32(len(lon))
     along = np.concatenate([ends[0][:, None], inner, ends[1][:, None]], axis=1)
     share = np.arange(1, pieces) / pieces
     places = []
