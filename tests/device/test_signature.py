@@ -80,6 +80,13 @@ def test_a_constant_beyond_all_bounds_is_ignored(tmp_path):
     assert [p.name for p in parameters(tmp_path, text)] == ["n"]
 
 
+@pytest.mark.parametrize("expression", ["~0u >> 1", "(0u - 1) / 2", "-7 / 2", "7 / -2", "-(1 << 4) >> 2"])
+def test_quotients_and_shifts_of_negative_numbers_are_unknown(tmp_path, expression):
+    path = tmp_path / "kernels.cu"
+    path.write_text(f"const unsigned FULL = ~0u;\nconst unsigned HALF = {expression}, ONE = 7 / 2 >> 1;\n")
+    assert read_source(path, []).constants == {"FULL": 2**32 - 1, "ONE": 1}
+
+
 def test_no_parameters(tmp_path):
     assert parameters(tmp_path, 'extern "C" __global__ void k() {}') == ()
     assert parameters(tmp_path, 'extern "C" __global__ void k(void) {}') == ()

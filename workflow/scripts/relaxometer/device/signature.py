@@ -399,7 +399,10 @@ _OPERATORS: Mapping[type[ast.operator], Callable[[int, int], int]] = {
 
 
 def _evaluate(text: str, dtype: np.dtype[Any] | None, constants: Mapping[str, int]) -> int | None:
-    """Evaluate an integer expression of literals and earlier constants; None if it is anything else."""
+    """Evaluate an integer expression of literals and earlier constants; None if it is anything else.
+
+    Numbers have no types: negative ones may be unsigned, so their quotients and shifts are unknown.
+    """
     literal = re.compile(r"\b(0[xX][0-9a-fA-F]+|[0-9]+)[uUlL]+\b")
     expression = literal.sub(r"\1", text.replace("'", "").strip())
     try:
@@ -410,7 +413,7 @@ def _evaluate(text: str, dtype: np.dtype[Any] | None, constants: Mapping[str, in
 
 
 def _value(node: ast.expr, constants: Mapping[str, int]) -> int:
-    """Evaluate a node of an integer expression; KeyError or TypeError if it is anything else."""
+    """Evaluate a node of an integer expression; KeyError, TypeError or ValueError if it is anything else."""
     if isinstance(node, ast.Constant) and isinstance(node.value, int):
         return node.value
     if isinstance(node, ast.Name):
@@ -419,5 +422,8 @@ def _value(node: ast.expr, constants: Mapping[str, int]) -> int:
         value = _value(node.operand, constants)
         return -value if isinstance(node.op, ast.USub) else ~value
     if isinstance(node, ast.BinOp):
-        return _OPERATORS[type(node.op)](_value(node.left, constants), _value(node.right, constants))
+        left, right = _value(node.left, constants), _value(node.right, constants)
+        if isinstance(node.op, ast.Div | ast.RShift) and min(left, right) < 0:
+            raise ValueError("depends on types: ~0u is 4294967295, and C++ rounds quotients towards 0")
+        return _OPERATORS[type(node.op)](left, right)
     raise TypeError(f"{ast.dump(node)} is not an integer")
