@@ -83,6 +83,15 @@ class TestWarps:
         assert (out[:, :, 6] == warps[:, LANES ^ 16]).all()
         assert (out[:, :, 7] == warps[:, np.where(LANES % 8 + 2 > 7, LANES, LANES + 2)]).all()
 
+    @pytest.mark.parametrize("distance", [31, 32, 33, 2**31 - 1, 2**31, 2**32 - 1])
+    def test_five_bits_of_a_distance_count(self, device, coverage, distance):
+        kernel = coverage.get_function("far_shuffles")
+        out = run(device, kernel, 1, 32, [np.uint32(distance)], np.zeros((32, 3), np.uint32))
+        near = distance % 32
+        assert (out[:, 0] == np.where(LANES - near < 0, LANES, LANES - near)).all()
+        assert (out[:, 1] == np.where(LANES + near > 31, LANES, LANES + near)).all()
+        assert (out[:, 2] == LANES ^ near).all()
+
     def test_matches_and_reductions(self, device, coverage, items):
         kernel = coverage.get_function("matches_and_reductions")
         out = run(device, kernel, 2, 128, [items], np.zeros((256, 8), np.uint32)).reshape(8, 32, 8)
@@ -149,6 +158,14 @@ class TestSingleThreads:
         )
         assert (out == np.stack([-x, abs(x)], axis=1)).all()
         assert (wide == x).all()
+
+    def test_minimum_and_maximum_with_a_nan_are_the_number(self, device, coverage):
+        x = np.array([1, np.nan, -2, np.nan, np.inf, 3, np.nan, 4], np.float32)
+        kernel = coverage.get_function("extremes_of_floats")
+        out, wide = run(device, kernel, 1, 8, [x], np.zeros((8, 2), np.float32), np.zeros((8, 2)))
+        expected = np.stack([np.fmin(x, x[::-1]), np.fmax(x, x[::-1])], axis=1)
+        np.testing.assert_array_equal(out, expected)
+        np.testing.assert_array_equal(wide, expected)
 
     def test_recursion(self, device, coverage):
         out = run(device, coverage.get_function("recursion"), 1, 32, [], np.zeros(32, np.int32))

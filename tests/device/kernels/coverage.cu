@@ -17,6 +17,16 @@ extern "C" __global__ void votes_and_shuffles(const u32* __restrict__ in, u32* o
     row[7] = __shfl_down_sync(ALL_LANES, x, 2, 8);
 }
 
+// Distances beyond a warp, of which five bits count.
+extern "C" __global__ void far_shuffles(u32 distance, u32* out)
+{
+    u32 lane = threadIdx.x % 32;
+    u32* row = &out[3 * thread_id()];
+    row[0] = __shfl_up_sync(ALL_LANES, lane, distance);
+    row[1] = __shfl_down_sync(ALL_LANES, lane, distance);
+    row[2] = __shfl_xor_sync(ALL_LANES, lane, (int)distance);
+}
+
 extern "C" __global__ void matches_and_reductions(const u32* __restrict__ in, u32* out)
 {
     u32 x = in[thread_id()];
@@ -81,6 +91,15 @@ extern "C" __global__ void reinterpretations(const float* __restrict__ in, float
     __stcg(&out[2 * i], __int_as_float(as_int ^ (int)0x80000000u));
     out[2 * i + 1] = __uint_as_float(as_uint & 0x7fffffffu);
     wide[i] = __longlong_as_double(__double_as_longlong((double)in[i]));
+}
+
+extern "C" __global__ void extremes_of_floats(const float* __restrict__ in, float* out, double* wide)
+{
+    u32 i = threadIdx.x, j = blockDim.x - 1 - i;
+    out[2 * i] = min(in[i], in[j]);
+    out[2 * i + 1] = max(in[i], in[j]);
+    wide[2 * i] = min((double)in[i], (double)in[j]);
+    wide[2 * i + 1] = max((double)in[i], (double)in[j]);
 }
 
 extern "C" __global__ void atomics_of_u32(u32 n, const u32* __restrict__ in, u32* out)

@@ -87,7 +87,8 @@ inline int first_of_group(int width)
 
 }  // namespace emulator
 
-// Beyond the ends of a group, shuffles by a distance return a lane's own value.
+// Beyond the ends of a group, shuffles by a distance return a lane's own value. As on a GPU, only five bits
+// of a distance count.
 template <class T>
 inline T __shfl_sync(unsigned mask, T value, int source, int width = 32,
                      emulator::Site site = emulator::Site::here())
@@ -101,7 +102,7 @@ inline T __shfl_up_sync(unsigned mask, T value, unsigned distance, int width = 3
                         emulator::Site site = emulator::Site::here())
 {
     int own = (int)emulator::current->lane();
-    int lane = own - (int)distance;
+    int lane = own - (int)(distance % 32);
     return emulator::shuffle(mask, value, lane < emulator::first_of_group(width) ? own : lane, site);
 }
 
@@ -110,7 +111,7 @@ inline T __shfl_down_sync(unsigned mask, T value, unsigned distance, int width =
                           emulator::Site site = emulator::Site::here())
 {
     int own = (int)emulator::current->lane();
-    int lane = own + (int)distance;
+    int lane = own + (int)(distance % 32);
     int end = emulator::first_of_group(width) + width;
     return emulator::shuffle(mask, value, lane >= end ? own : lane, site);
 }
@@ -120,7 +121,7 @@ inline T __shfl_xor_sync(unsigned mask, T value, int flipped, int width = 32,
                          emulator::Site site = emulator::Site::here())
 {
     int own = (int)emulator::current->lane();
-    int lane = own ^ flipped;
+    int lane = own ^ (flipped & 31);
     int end = emulator::first_of_group(width) + width;
     return emulator::shuffle(mask, value, lane >= end ? own : lane, site);
 }

@@ -153,15 +153,15 @@ EMULATOR_CACHED_STORE(__stwb)
 EMULATOR_CACHED_STORE(__stcg)
 EMULATOR_CACHED_STORE(__stcs)
 
-// Minima and maxima of CUDA's types.
-#define EMULATOR_MIN_MAX(T)   \
-    inline T min(T a, T b)    \
-    {                         \
-        return b < a ? b : a; \
-    }                         \
-    inline T max(T a, T b)    \
-    {                         \
-        return a < b ? b : a; \
+// Minima and maxima of CUDA's types. Of a number and a NaN, which differs from itself, both are the number.
+#define EMULATOR_MIN_MAX(T)             \
+    inline T min(T a, T b)              \
+    {                                   \
+        return b < a || a != a ? b : a; \
+    }                                   \
+    inline T max(T a, T b)              \
+    {                                   \
+        return a < b || a != a ? b : a; \
     }
 
 EMULATOR_MIN_MAX(int)
