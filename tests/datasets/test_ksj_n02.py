@@ -150,6 +150,22 @@ def test_links_are_those_of_a_search_that_ends_at_stations(tmp_path, network):
     assert all(found[ends] == pytest.approx(expected[ends], abs=2) for ends in expected)
 
 
+@pytest.mark.parametrize("order", [[0, 1, 2], [1, 0, 2], [2, 1, 0]])
+def test_stations_whose_platforms_meet_are_next_to_each_other(tmp_path, order):
+    bounds = [139.700, 139.701, 139.703, 139.706]
+    platforms = [[[west, 35.7], [east, 35.7]] for west, east in pairwise(bounds)]
+    stations = [feature({**LINE, "N02_005g": f"{i:06}"}, platforms[i]) for i in range(3)]
+    layers = {
+        "RailroadSection": [feature(LINE, places) for places in platforms],
+        "Station": [stations[i] for i in order],
+    }
+    found = arcs(station_graph("met", read_railways(write_railways(tmp_path / "N02.zip", layers)), 35 / 3.6))
+    assert found.keys() == {(0, 1), (1, 0), (1, 2), (2, 1)}
+    for west in (0, 1):
+        halves = (metres(platforms[west]) + metres(platforms[west + 1])) / 2
+        assert found[west, west + 1] == pytest.approx(halves * MS_PER_M, abs=15)
+
+
 def refusal(path):
     with pytest.raises(UserError) as caught:
         build(path)

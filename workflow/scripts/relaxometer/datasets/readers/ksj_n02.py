@@ -35,7 +35,7 @@ from relaxometer.datasets.readers.contraction import (
     unit_of_times,
 )
 from relaxometer.datasets.registry import Dataset
-from relaxometer.graphs.graph import Graph
+from relaxometer.graphs.graph import Graph, offsets_of
 
 LINE = ("N02_003", "N02_004")
 """Name of the line and its operator; the name is not unique by itself."""
@@ -241,8 +241,7 @@ def station_graph(
         Distances are measured between the middles of platforms. It includes groups that no track leads to.
     """
     network = contract(railways.tracks, railways.points)
-    place, half_m = _platforms(railways, network)
-    one, other, metres = _links(network, place, half_m, len(railways.groups))
+    one, other, metres = _links(network, _platforms(railways, network), len(railways.groups))
     lon, lat = _middles(railways)
     return Graph.from_arcs(
         name,
@@ -262,35 +261,73 @@ def station_graph(
     )
 
 
-def _platforms(railways: Railways, network: Network) -> tuple[Ints, Floats]:
-    """Assign the junctions of the tracks to stations.
+@dataclass(frozen=True, eq=False)
+class _Platforms:
+    """The stations that each junction of the tracks belongs to: more than one where platforms meet.
 
-    Returns
-    -------
-    place : ndarray of shape (n_junctions,), int64
+    Parameters
+    ----------
+    first : ndarray of shape (n_junctions + 1,), int64
+        Junction ``j`` has the entries ``first[j]`` to ``first[j + 1] - 1`` of the others, at least one.
+    place : ndarray of shape (n_entries,), int64
         The station group; junctions away from platforms get numbers of their own above all groups.
-    half_m : ndarray of shape (n_junctions,), float64
+    half_m : ndarray of shape (n_entries,), float64
         Half the length of the junction's platform, or zero.
     """
+
+    first: Ints
+    place: Ints
+    half_m: Floats
+
+    def pairs(self, one: Ints, other: Ints) -> tuple[Ints, Ints, Ints]:
+        """Return the entries of two lists of junctions in all combinations, and the position in the lists."""
+        counts = np.diff(self.first)
+        choices = counts[one] * counts[other]
+        edge = np.repeat(np.arange(len(one)), choices)
+        choice = np.arange(len(edge)) - np.repeat(np.cumsum(choices) - choices, choices)
+        of_one, of_other = np.divmod(choice, counts[other][edge])
+        return self.first[one][edge] + of_one, self.first[other][edge] + of_other, edge
+
+
+def _platforms(railways: Railways, network: Network) -> _Platforms:
+    """Assign the junctions of the tracks to stations."""
     n_groups, n_platforms = len(railways.groups), len(railways.stations)
-    place = n_groups + np.arange(len(network.junctions.ids))
-    half_m = np.zeros(len(place))
+    n_junctions = len(network.junctions.ids)
     platform = network.ways - railways.n_sections
     on_platform = platform >= 0
     along = np.bincount(platform[on_platform], network.metres[on_platform], minlength=n_platforms)
     points, lengths = railways.platform_points
     junctions, found = network.junctions.find(points)
-    place[junctions[found]] = np.repeat(railways.stations, lengths)[found]
-    half_m[junctions[found]] = np.repeat(along / 2, lengths)[found]
-    return place, half_m
+    groups, halves = np.repeat(railways.stations, lengths)[found], np.repeat(along / 2, lengths)[found]
+    # Of several platforms of one group at a junction, the last counts.
+    keys = (junctions[found] * max(n_groups, 1) + groups)[::-1]
+    known, last = np.unique(keys, return_index=True)
+    junction = known // max(n_groups, 1)
+    away = np.setdiff1d(np.arange(n_junctions), junction)
+    all_junctions = np.concatenate([junction, away])
+    order = np.argsort(all_junctions, kind="stable")
+    return _Platforms(
+        offsets_of(np.bincount(all_junctions, minlength=n_junctions)),
+        np.concatenate([groups[::-1][last], n_groups + away])[order],
+        np.concatenate([halves[::-1][last], np.zeros(len(away))])[order],
+    )
 
 
-def _links(network: Network, place: Ints, half_m: Floats, n_groups: int) -> tuple[Ints, Ints, Floats]:
+def _links(network: Network, platforms: _Platforms, n_groups: int) -> tuple[Ints, Ints, Floats]:
     """Return pairs of groups joined by a track that passes no third, and the shortest track in metres."""
-    n = n_groups + len(place)
-    ends = place[network.one], place[network.other]
-    metres = network.metres + half_m[network.one] + half_m[network.other]
-    tails, heads = np.concatenate(ends), np.concatenate(ends[::-1])
+    n = n_groups + len(network.junctions.ids)
+    one, other, edge = platforms.pairs(network.one, network.other)
+    # What lies along a platform leads nowhere else.
+    inside = np.unique(edge[platforms.place[one] == platforms.place[other]])
+    outside = ~np.isin(edge, inside)
+    one, other, metres = one[outside], other[outside], network.metres[edge[outside]]
+    # Where platforms meet, no track lies between the stations.
+    meeting = np.flatnonzero(np.diff(platforms.first) > 1)
+    here, there, _ = platforms.pairs(meeting, meeting)
+    one, other = np.concatenate([one, here]), np.concatenate([other, there])
+    metres = np.concatenate([metres, np.zeros(len(here))]) + platforms.half_m[one] + platforms.half_m[other]
+    places = platforms.place[one], platforms.place[other]
+    tails, heads = np.concatenate(places), np.concatenate(places[::-1])
     # A search that enters a station ends there: the arcs out of a station start at a copy of it.
     tails = np.where(tails < n_groups, tails + n, tails)
     millimetres = np.rint(np.concatenate([metres, metres]) * 1000).astype(np.int64)
