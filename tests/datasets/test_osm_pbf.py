@@ -316,6 +316,28 @@ def test_what_would_be_read_wrongly_is_refused_with_the_remedy(tmp_path, header,
     assert str(caught.value).endswith(CONVERT)
 
 
+@pytest.mark.parametrize(
+    ("feature", "message"),
+    [
+        (
+            b"HistoricalInformation",
+            r"all versions of the map \('HistoricalInformation'\), .*osmium time-filter in",
+        ),
+        (b"Splines", r"has 'Splines' among the required features, .*osmium cat in"),
+    ],
+)
+def test_a_required_feature_that_is_unknown_is_refused(tmp_path, feature, message):
+    path = tmp_path / "odd.osm.pbf"
+    data = block(b"OSMData", _data(WAYS, DENSE, OF_WAYS))
+    optional = block(b"OSMHeader", HEADER + _field(5, feature))
+    path.write_bytes(optional + data + A_RELATION)
+    assert build(path).n_arcs == 2 * 2 * ROWS * ROWS
+    path.write_bytes(block(b"OSMHeader", HEADER + _field(4, feature)) + data + A_RELATION)
+    with pytest.raises(UserError, match=message) as caught:
+        build(path)
+    assert "\n" not in str(caught.value)
+
+
 def test_features_may_come_in_any_order_and_offsets_may_be_zero(tmp_path):
     path = tmp_path / "odd.osm.pbf"
     header = raw_block(b"OSMHeader", b"\x22\x0aDenseNodes\x22\x0eOsmSchema-V0.6")

@@ -24,14 +24,28 @@ PLAIN_NODES, RELATIONS = 1, 4
 OFFSETS = (19, 20)
 """Fields of a block that move all of its latitudes and longitudes."""
 
-_CONVERT = "which DuckDB does not read; convert it with: osmium cat in.osm.pbf -o out.osm.pbf"
+FEATURES = (b"OsmSchema-V0.6", b"DenseNodes")
+"""What a program must understand to read an extract; the header names other features that it requires."""
 
 _OPENING = b"\x0a\x09OSMHeader"
 """Bytes that follow the first four of a file, which hold the length of its first header."""
 
 
 class UnreadableError(Exception):
-    """A block is valid, but DuckDB would refuse it or read it wrongly; says what it has."""
+    """A block is valid, but DuckDB would refuse it or read it wrongly.
+
+    Parameters
+    ----------
+    what : str
+        Follows "has".
+    command : str, default="cat"
+        The command of osmium that converts the extract.
+    """
+
+    def __init__(self, what: str, command: str = "cat") -> None:
+        super().__init__(
+            f"{what}, which DuckDB does not read; convert it with: osmium {command} in.osm.pbf -o out.osm.pbf"
+        )
 
 
 def ends_with_relations(path: Path) -> bool:
@@ -44,8 +58,8 @@ def ends_with_relations(path: Path) -> bool:
     ------
     UserError
         If the file is not an extract, or ends within a block, or a block is larger than the format allows, or
-        has what DuckDB does not read rightly: nodes that are not dense, coordinates with an offset, or
-        another compression than zlib's.
+        has what DuckDB does not read rightly: nodes that are not dense, coordinates with an offset, another
+        compression than zlib's, or old versions of the map.
     """
     _check_opening(path)
     last_group = b""
@@ -62,7 +76,7 @@ def ends_with_relations(path: Path) -> bool:
                 where = file.tell()
         return RELATIONS in _fields(last_group)
     except UnreadableError as error:
-        raise UserError(f"{path}: block at byte {where} has {error}, {_CONVERT}") from None
+        raise UserError(f"{path}: block at byte {where} has {error}") from None
     except (OSError, ValueError, zlib.error) as error:
         raise UserError(
             f"{path}: cannot be read to the end (block at byte {where}: {quoted(error)}); it is incomplete "
@@ -71,12 +85,21 @@ def ends_with_relations(path: Path) -> bool:
 
 
 def _check_features(blob: bytes) -> None:
-    """Refuse the header of an extract whose nodes are not dense, whose ids DuckDB would double."""
+    """Refuse the header of an extract that requires more than `FEATURES`, or less.
+
+    DuckDB would double the ids of nodes that are not dense, and takes all versions of a history at once.
+    """
     raw = _fields(blob).get(1)
     content = raw if isinstance(raw, bytes) else unpacked(blob)
     features = [value for field, value in _pairs(content) if field == 4]
     if b"DenseNodes" not in features:
         raise UnreadableError("no 'DenseNodes' among the required features, so its nodes are plain ones")
+    if b"HistoricalInformation" in features:
+        raise UnreadableError("all versions of the map ('HistoricalInformation')", "time-filter")
+    unknown = next((feature for feature in features if feature not in FEATURES), None)
+    if unknown is not None:
+        name = unknown.decode(errors="replace") if isinstance(unknown, bytes) else unknown
+        raise UnreadableError(f"{quoted(name)} among the required features")
 
 
 def _last_group(blob: bytes) -> bytes:
