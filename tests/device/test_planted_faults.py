@@ -172,3 +172,35 @@ class TestRaces:
     def test_the_sound_kernel_passes(self, kernel, threads):
         sound = launch_many(f"{kernel}<false>", threads)
         assert (sound == launch_many(f"{kernel}<false>", threads, None)).all()
+
+
+ANNOUNCEMENT = """
+extern "C" __global__ void announce(volatile unsigned* flag, unsigned* data, unsigned* out)
+{
+    if (threadIdx.x == 0) {
+        *data = 42;
+        __threadfence();
+        *flag = 1;
+    } else if (threadIdx.x == 32) {
+        while (*flag == 0) __nanosleep(10);
+        __threadfence();
+        *out = *data;
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("order_seed", [0, 5])
+@pytest.mark.parametrize("fence", ["__threadfence();", ""])
+def test_volatile_accesses_are_relaxed(tmp_path, fence, order_seed):
+    source = tmp_path / "volatile.cu"
+    source.write_text(ANNOUNCEMENT.replace("__threadfence();", fence))
+    device = get_device("host", sanitize="thread", order_seed=order_seed)
+    flag, data, out = (device.xp.zeros(1, dtype=np.uint32) for _ in range(3))
+    kernel = device.module(source).get_function("announce")
+    if fence:
+        kernel(1, 64, (flag, data, out))
+        assert out[0] == 42
+    else:
+        with pytest.raises(KernelError, match=r"race: nothing orders this read of data\[0\]"):
+            kernel(1, 64, (flag, data, out))

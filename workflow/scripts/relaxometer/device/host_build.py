@@ -51,6 +51,8 @@ _GCC_FLAGS = [
 ]
 # Checks of accesses are calls; local variables get none, since "undefined" finds wrong indices of theirs.
 _ADDRESS_PARAMETERS = ("asan-instrumentation-with-call-threshold=0", "asan-stack=0", "asan-globals=0")
+# In CUDA, volatile accesses are relaxed ones. GCC tells them apart since version 11.
+_VOLATILE_APART = "tsan-distinguish-volatile=1"
 _SANITIZER_FLAGS = {
     None: [],
     "undefined": ["-fsanitize=undefined", "-fno-sanitize=vptr,alignment", "-fno-sanitize-recover=all"],
@@ -92,7 +94,12 @@ class Compiler:
     def sanitizer_flags(self, sanitize: str | None) -> list[str]:
         """Return the flags of kernels that a sanitizer checks."""
         flags = list(_SANITIZER_FLAGS[sanitize])
-        for parameter in _ADDRESS_PARAMETERS if sanitize == "address" else ():
+        parameters: tuple[str, ...] = ()
+        if sanitize == "address":
+            parameters = _ADDRESS_PARAMETERS
+        elif sanitize == "thread" and (self.is_clang or _takes(self.command, f"--param={_VOLATILE_APART}")):
+            parameters = (_VOLATILE_APART,)
+        for parameter in parameters:
             flags += ["-mllvm", f"-{parameter}"] if self.is_clang else ["--param", parameter]
         return flags
 

@@ -8,7 +8,8 @@
 // Threads learn each other's clocks when they meet (L. Lamport: Time, Clocks, and the Ordering of Events in a
 // Distributed System; C. Flanagan, S. Freund: FastTrack).
 //
-// Only arrays with red zones and shared memory are watched; atomic accesses are relaxed, as in CUDA.
+// Only arrays with red zones and shared memory are watched; atomic and volatile accesses are relaxed, as in
+// CUDA.
 
 #include <stdlib.h>
 
@@ -273,13 +274,15 @@ using emulator::WRITE;
         on_access(address, SIZE, KIND, EMULATOR_CALLER);    \
     }
 
-#define EMULATOR_ACCESSES(SIZE)                       \
-    EMULATOR_ACCESS(read, SIZE, READ)                 \
-    EMULATOR_ACCESS(write, SIZE, WRITE)               \
-    EMULATOR_ACCESS(unaligned_read, SIZE, READ)       \
-    EMULATOR_ACCESS(unaligned_write, SIZE, WRITE)     \
-    EMULATOR_ACCESS(volatile_read, SIZE, ATOMIC_READ) \
-    EMULATOR_ACCESS(volatile_write, SIZE, ATOMIC_WRITE)
+#define EMULATOR_ACCESSES(SIZE)                                 \
+    EMULATOR_ACCESS(read, SIZE, READ)                           \
+    EMULATOR_ACCESS(write, SIZE, WRITE)                         \
+    EMULATOR_ACCESS(unaligned_read, SIZE, READ)                 \
+    EMULATOR_ACCESS(unaligned_write, SIZE, WRITE)               \
+    EMULATOR_ACCESS(volatile_read, SIZE, ATOMIC_READ)           \
+    EMULATOR_ACCESS(volatile_write, SIZE, ATOMIC_WRITE)         \
+    EMULATOR_ACCESS(unaligned_volatile_read, SIZE, ATOMIC_READ) \
+    EMULATOR_ACCESS(unaligned_volatile_write, SIZE, ATOMIC_WRITE)
 
 EMULATOR_ACCESSES(1)
 EMULATOR_ACCESSES(2)
