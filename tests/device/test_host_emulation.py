@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -248,6 +249,27 @@ def test_without_a_folder_for_temporary_files_the_error_says_what_to_set(monkeyp
 
 
 class TestCompiler:
+    @pytest.mark.skipif(shutil.which("clang++") is None, reason="needs clang++")
+    @pytest.mark.parametrize("sanitize", [None, *host_build.SANITIZERS])
+    def test_clang_builds_kernels(self, cache, monkeypatch, tmp_path, sanitize):
+        device = get_device("host", sanitize=sanitize)
+        monkeypatch.setenv("CXX", "clang++")
+        (tmp_path / "count.cu").write_text("""
+            extern "C" __global__ void count(unsigned n, unsigned* sum, unsigned char* cleared)
+            {
+                cleared += n * threadIdx.x;
+                for (unsigned i = 0; i < n; ++i) cleared[i] = 0;
+                atomicAdd(sum, __reduce_add_sync(0xffffffffu, threadIdx.x));
+            }
+        """)
+        total, cleared = np.zeros(1, np.uint32), np.ones(32 * 100, np.uint8)
+        kernel = device.module(tmp_path / "count.cu").get_function("count")
+        kernel(1, 32, (np.uint32(100), total, cleared))
+        assert total[0] == 32 * sum(range(32))
+        assert not cleared.any()
+        with pytest.raises(KernelError, match=r"count\.cu:\d+: .*illegal write to cleared"):
+            kernel(1, 32, (np.uint32(101), total, cleared))
+
     def test_without_one_the_error_names_the_package(self, monkeypatch, tmp_path):
         monkeypatch.setenv("PATH", str(tmp_path))
         monkeypatch.delenv("CXX", raising=False)

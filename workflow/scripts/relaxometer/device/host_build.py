@@ -38,17 +38,18 @@ _LANGUAGE_FLAGS = [
     "-fvisibility=hidden",
     "-fno-strict-aliasing",  # kernels reinterpret buffers, as CUDA code does
     "-fno-threadsafe-statics",
-    "-fno-tree-loop-distribute-patterns",  # or faults would be in memset
     "-ffp-contract=off",
     "-Wall",
     "-Wno-unknown-pragmas",
     "-Wno-unused",
 ]
 _GCC_FLAGS = [
+    "-fno-tree-loop-distribute-patterns",  # or faults would be in memset; Clang has other flags for that
     "-fno-gnu-unique",  # or two kernels' libraries would share inline variables
     "-fno-exceptions",
     "-fno-ipa-icf",  # or equal kernels would be one, with the lines of the first
 ]
+_CLANG_FLAGS = ["-fno-builtin-memset", "-fno-builtin-memcpy"]
 # Checks of accesses are calls; local variables get none, since "undefined" finds wrong indices of theirs.
 _ADDRESS_PARAMETERS = ("asan-instrumentation-with-call-threshold=0", "asan-stack=0", "asan-globals=0")
 # In CUDA, volatile accesses are relaxed ones. GCC tells them apart since version 11.
@@ -84,7 +85,7 @@ class Compiler:
     @property
     def flags(self) -> list[str]:
         """Flags of every compilation."""
-        flags = list(_LANGUAGE_FLAGS) if self.is_clang else [*_LANGUAGE_FLAGS, *_GCC_FLAGS]
+        flags = [*_LANGUAGE_FLAGS, *(_CLANG_FLAGS if self.is_clang else _GCC_FLAGS)]
         if os.uname().machine == "x86_64":
             flags.append("-fcf-protection=none")  # switching stacks breaks shadow stacks
         if _takes(self.command, _UNALIGNED):
@@ -101,6 +102,8 @@ class Compiler:
             parameters = (_VOLATILE_APART,)
         for parameter in parameters:
             flags += ["-mllvm", f"-{parameter}"] if self.is_clang else ["--param", parameter]
+        if sanitize == "undefined" and self.is_clang:
+            flags.append("-fno-sanitize=function")  # GCC has no such check
         return flags
 
     def run(self, arguments: Iterable[str], subject: Path) -> str:

@@ -257,7 +257,7 @@ void forget(const void* memory)
 }  // namespace races
 }  // namespace emulator
 
-// GCC and Clang call these.
+// GCC and Clang call these; for a compare-and-swap, Clang calls the last.
 
 using emulator::ATOMIC_READ;
 using emulator::ATOMIC_WRITE;
@@ -300,28 +300,36 @@ EMULATOR_HIDDEN void __tsan_write_range(void* address, size_t bytes)
     on_access(address, bytes, WRITE, EMULATOR_CALLER);
 }
 
-#define EMULATOR_ATOMIC_ACCESSES(BITS, T)                                                               \
-    EMULATOR_HIDDEN T __tsan_atomic##BITS##_load(const volatile T* address, int)                        \
-    {                                                                                                   \
-        on_access((const void*)address, sizeof(T), ATOMIC_READ, EMULATOR_CALLER);                       \
-        return *address;                                                                                \
-    }                                                                                                   \
-    EMULATOR_HIDDEN void __tsan_atomic##BITS##_store(volatile T* address, T value, int)                 \
-    {                                                                                                   \
-        on_access((const void*)address, sizeof(T), ATOMIC_WRITE, EMULATOR_CALLER);                      \
-        *address = value;                                                                               \
-    }                                                                                                   \
-    EMULATOR_HIDDEN int __tsan_atomic##BITS##_compare_exchange_strong(volatile T* address, T* expected, \
-                                                                      T value, int, int)                \
-    {                                                                                                   \
-        on_access((const void*)address, sizeof(T), ATOMIC_WRITE, EMULATOR_CALLER);                      \
-        bool equal = *address == *expected;                                                             \
-        if (equal) {                                                                                    \
-            *address = value;                                                                           \
-        } else {                                                                                        \
-            *expected = *address;                                                                       \
-        }                                                                                               \
-        return equal;                                                                                   \
+#define EMULATOR_ATOMIC_ACCESSES(BITS, T)                                                                  \
+    EMULATOR_HIDDEN T __tsan_atomic##BITS##_load(const volatile T* address, int)                           \
+    {                                                                                                      \
+        on_access((const void*)address, sizeof(T), ATOMIC_READ, EMULATOR_CALLER);                          \
+        return *address;                                                                                   \
+    }                                                                                                      \
+    EMULATOR_HIDDEN void __tsan_atomic##BITS##_store(volatile T* address, T value, int)                    \
+    {                                                                                                      \
+        on_access((const void*)address, sizeof(T), ATOMIC_WRITE, EMULATOR_CALLER);                         \
+        *address = value;                                                                                  \
+    }                                                                                                      \
+    EMULATOR_HIDDEN int __tsan_atomic##BITS##_compare_exchange_strong(volatile T* address, T* expected,    \
+                                                                      T value, int, int)                   \
+    {                                                                                                      \
+        on_access((const void*)address, sizeof(T), ATOMIC_WRITE, EMULATOR_CALLER);                         \
+        bool equal = *address == *expected;                                                                \
+        if (equal) {                                                                                       \
+            *address = value;                                                                              \
+        } else {                                                                                           \
+            *expected = *address;                                                                          \
+        }                                                                                                  \
+        return equal;                                                                                      \
+    }                                                                                                      \
+    EMULATOR_HIDDEN T __tsan_atomic##BITS##_compare_exchange_val(volatile T* address, T expected, T value, \
+                                                                 int, int)                                 \
+    {                                                                                                      \
+        on_access((const void*)address, sizeof(T), ATOMIC_WRITE, EMULATOR_CALLER);                         \
+        T before = *address;                                                                               \
+        if (before == expected) *address = value;                                                          \
+        return before;                                                                                     \
     }
 
 EMULATOR_ATOMIC_ACCESSES(8, unsigned char)
