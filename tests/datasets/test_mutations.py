@@ -55,7 +55,7 @@ def test_a_damaged_file_is_accepted_or_refused_in_one_line(tmp_path, name, data)
         message = str(error)
         assert "\n" not in message
         # Without a header or any line, and for a vertex without its place, there is no line to name.
-        located = re.escape(str(path)) + r":(\d+: | no | vertex | its field is )"
+        located = re.escape(str(path)) + r":(\d+: | no | vertex | its field is | its lines end in )"
         assert re.match(located, message)
 
 
