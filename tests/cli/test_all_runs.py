@@ -213,6 +213,20 @@ def test_runs_with_results_can_be_passed_over(folder):
     assert made == {"near-far", "top-down"}
 
 
+def test_a_run_of_another_configuration_is_not_passed_over(folder):
+    variants = {**dict.fromkeys(solver_names("sssp"), False), "dijkstra-cpu": {}, "bellman-ford-cpu": {}}
+    overlay = {**OVERLAY, "bfs": {"graphs": []}, "sssp": {"graphs": ["small-grid"], "variants": variants}}
+    assert all_runs(folder, overlay).returncode == 0
+    variants["dijkstra-cpu"] = {"timing": {"sources": 1}}
+    done = all_runs(folder, overlay, "--missing")
+    assert done.returncode == 0, done.stderr
+    assert [line.split(" s ")[1] for line in done.stdout.splitlines()] == ["sssp small-grid dijkstra-cpu: ok"]
+    there = "results/runs/sssp/small-grid/dijkstra-cpu"
+    assert done.stderr == f"{there}: of another configuration or other code; made again\n"
+    again = all_runs(folder, overlay, "--missing")
+    assert (again.returncode, again.stdout, again.stderr) == (0, "", "")
+
+
 def test_runs_left_out_are_named(folder):
     done = all_runs(folder, OVERLAY, "--limit-s", "0")
     assert done.returncode == 1

@@ -29,7 +29,7 @@ if not ROOT.is_dir():
 sys.path.insert(0, str(ROOT / "workflow/scripts"))
 
 from relaxometer.problems.problem import load_problem, problem_names
-from relaxometer.problems.variants import solver_modules
+from relaxometer.measure import parameters
 from relaxometer.measure.studies import STUDIES
 from relaxometer.device.cuda import may_be_there
 from relaxometer.plan.load import with_types
@@ -46,7 +46,7 @@ from relaxometer.core.validation import NAME, nearest
 from relaxometer.core.words import counted
 from relaxometer.core.yaml_files import read_sections
 from relaxometer.report import catalogue, papers, targets, terminal, variant_pages
-from relaxometer.rivals.installation import installation, retry_absent, state_of_files
+from relaxometer.rivals.installation import retry_absent
 
 # As a module, the outer workflow owns the screen, the command line and the event handlers.
 IS_MODULE = not workflow.modifier.is_main_snakefile()
@@ -205,12 +205,6 @@ def query_inputs(wildcards):
     return {**inputs, "files": files} if files else inputs
 
 
-def query_code(wildcards):
-    """Hash the code that draws the query sets of a problem."""
-    draw = load_problem(wildcards.problem).queries.draw
-    return code_hash(draw.__module__.removeprefix("relaxometer."))
-
-
 def file_inputs(entry):
     """Return the files that a dataset is made from, given or downloaded, if it is made from any."""
     files = [file.path or f"results/downloads/{file.file_name}" for file in entry.files]
@@ -304,10 +298,14 @@ def gpus_of(wildcards):
     return int(PLAN.is_timed(run_of(wildcards)))
 
 
-def run_code(wildcards):
-    """Hash the code that runs and proves the variant that a job's wildcards name."""
-    solver = solver_modules(wildcards.problem)[run_of(wildcards).solver]
-    return code_hash("measure.variant", solver.removeprefix("relaxometer."))
+def of_run(key):
+    """Return a function that returns a parameter of the run that a job's wildcards name."""
+    return lambda wildcards: parameters.of_run(PLAN, run_of(wildcards))[key]
+
+
+def of_queries(key):
+    """Return a function that returns a parameter of the query sets that a job's wildcards name."""
+    return lambda wildcards: parameters.of_queries(PLAN, wildcards.problem)[key]
 
 
 RIVAL_NAMES = sorted(
@@ -343,16 +341,3 @@ def rival_inputs(wildcards):
     if not run.command:
         inputs["installed"] = f"results/rivals/{run.solver}.json"
     return inputs
-
-
-def rival_code(wildcards):
-    """Return a hash of the code that runs and proves a rival, and :func:`code_of_rival`."""
-    return code_hash("measure.rival") + code_of_rival(run_of(wildcards))
-
-
-def code_of_rival(run):
-    """Return a hash of a rival's own files, and the state of its program."""
-    own = PLAN.rivals[run.solver].code + state_of_files(run.command)
-    # Nothing is installed for a command; it can only be absent.
-    found = installation(PLAN.rivals[run.solver], run.command) if run.command else ""
-    return own + (found if isinstance(found, str) else "")

@@ -81,9 +81,7 @@ rule draw_sources:
     conda:
         "../envs/relaxometer.yaml"
     params:
-        sources=PLAN.config.timing.sources,
-        seed=PLAN.config.seed,
-        code=code_hash("measure.sources", without=("graphs.graph",)),
+        **parameters.of_sources(PLAN),
     script:
         "../scripts/draw_sources.py"
 
@@ -100,12 +98,8 @@ rule draw_queries:
         "../envs/relaxometer.yaml"
     threads: all_cores
     params:
-        queries=lambda wildcards: {
-            name: spec.model_dump()
-            for name, spec in PLAN.queries[wildcards.problem].items()
-        },
-        draws=PLAN.draws,
-        seed=PLAN.config.seed,
-        code=query_code,
+        queries=of_queries("queries"),
+        drawn=of_queries("drawn"),
+        code=of_queries("code"),
     script:
         "../scripts/draw_sources.py"

@@ -33,10 +33,9 @@ rule run_distributed:
         # Tasks are not bound to GPUs: all ranks of a node see all its GPUs, and each takes the one of its number.
         tasks_per_gpu=0,
     params:
-        run=lambda wildcards: distributed_run(wildcards).model_dump(),
-        repetitions=PLAN.config.timing.repetitions,
-        warmup=PLAN.config.timing.warmup,
-        code=code_hash("measure.ranks", "distributed.run"),
+        run=of_ranks("run"),
+        timing=of_ranks("timing"),
+        code=of_ranks("code"),
     script:
         "../scripts/run_distributed.py"
 

@@ -6,6 +6,11 @@ def distributed_run(wildcards):
     return PLAN.distributed[wildcards.run]
 
 
+def of_ranks(key):
+    """Return a function that returns a parameter of the run over several ranks that the wildcards name."""
+    return lambda wildcards: parameters.of_ranks(PLAN, distributed_run(wildcards))[key]
+
+
 def distributed_inputs(wildcards):
     """Return the stored graph and its sources, unless the ranks generate the graph."""
     graph = distributed_run(wildcards).graph

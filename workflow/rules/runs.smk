@@ -27,9 +27,9 @@ rule run_variant:
     resources:
         gpu=gpus_of,
     params:
-        run=lambda wildcards: run_of(wildcards).model_dump(),
+        run=of_run("run"),
         device=PLAN.config.device,
-        code=run_code,
+        code=of_run("code"),
     script:
         "../scripts/run_variant.py"
 
@@ -59,10 +59,6 @@ use rule run_variant as run_rival with:
         unpack(rival_inputs),
     wildcard_constraints:
         variant=pattern_of(RIVAL_NAMES),
-    params:
-        run=lambda wildcards: run_of(wildcards).model_dump(),
-        device=PLAN.config.device,
-        code=rival_code,
 
 
 use rule run_variant as repeat_run with:
@@ -91,10 +87,6 @@ use rule repeat_run as repeat_rival with:
         unpack(rival_inputs),
     wildcard_constraints:
         variant=pattern_of(RIVAL_NAMES),
-    params:
-        run=lambda wildcards: run_of(wildcards).model_dump(),
-        device=PLAN.config.device,
-        code=rival_code,
 
 
 ruleorder: run_rival > run_variant

@@ -14,10 +14,7 @@ rule measure_throughput:
     resources:
         gpu=1,
     params:
-        study="throughput",
-        parameters=STUDIES["throughput"].parameters(PLAN),
-        device=PLAN.config.device,
-        code=code_hash("measure.throughput"),
+        **parameters.of_study(PLAN, "throughput"),
     script:
         "../scripts/run_study.py"
 
@@ -28,10 +25,7 @@ use rule measure_throughput as measure_bfs_throughput with:
     log:
         "logs/bfs_throughput/{graph}.log",
     params:
-        study="bfs_throughput",
-        parameters=STUDIES["bfs_throughput"].parameters(PLAN),
-        device=PLAN.config.device,
-        code=code_hash("measure.throughput"),
+        **parameters.of_study(PLAN, "bfs_throughput"),
 
 
 use rule measure_throughput as measure_traffic with:
@@ -47,17 +41,7 @@ use rule measure_throughput as measure_traffic with:
     log:
         "logs/traffic/{graph}.log",
     params:
-        study="traffic",
-        parameters=STUDIES["traffic"].parameters(PLAN),
-        device=PLAN.config.device,
-        code=code_hash(
-            "measure.traffic",
-            *(
-                solver_modules("sssp")[name].removeprefix("relaxometer.")
-                for name in PLAN.config.traffic.variants
-            ),
-        )
-        + "".join(map(code_of_rival, PLAN.traffic_rivals)),
+        **parameters.of_study(PLAN, "traffic"),
 
 
 use rule measure_throughput as measure_all_pairs with:
@@ -66,10 +50,7 @@ use rule measure_throughput as measure_all_pairs with:
     log:
         "logs/all_pairs/{graph}.log",
     params:
-        study="all_pairs",
-        parameters=STUDIES["all_pairs"].parameters(PLAN),
-        device=PLAN.config.device,
-        code=code_hash("measure.all_pairs"),
+        **parameters.of_study(PLAN, "all_pairs"),
 
 
 use rule measure_throughput as measure_updates with:
@@ -78,10 +59,7 @@ use rule measure_throughput as measure_updates with:
     log:
         "logs/updates/{graph}.log",
     params:
-        study="updates",
-        parameters=STUDIES["updates"].parameters(PLAN),
-        device=PLAN.config.device,
-        code=code_hash("measure.updates"),
+        **parameters.of_study(PLAN, "updates"),
 
 
 use rule measure_throughput as measure_extract_min with:
@@ -92,10 +70,7 @@ use rule measure_throughput as measure_extract_min with:
     log:
         "logs/measure_extract_min.log",
     params:
-        study="extract_min",
-        parameters=STUDIES["extract_min"].parameters(PLAN),
-        device=PLAN.config.device,
-        code=code_hash("measure.extract_min"),
+        **parameters.of_study(PLAN, "extract_min"),
 
 
 use rule measure_throughput as measure_copy_rate with:
@@ -106,7 +81,4 @@ use rule measure_throughput as measure_copy_rate with:
     log:
         "logs/measure_copy_rate.log",
     params:
-        study="copy_rate",
-        parameters=STUDIES["copy_rate"].parameters(PLAN),
-        device=PLAN.config.device,
-        code=code_hash("device.rates"),
+        **parameters.of_study(PLAN, "copy_rate"),

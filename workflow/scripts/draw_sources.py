@@ -15,9 +15,9 @@ with job(snakemake):
         add_folders(snakemake.config.get("kernels", []))
         kind = load_problem(snakemake.wildcards.problem).queries
         specs = {name: kind.spec.model_validate(spec) for name, spec in given.items()}
-        drawn = specs, snakemake.params.draws, snakemake.params.seed
+        drawn = specs, snakemake.params.drawn["draws"], snakemake.params.drawn["seed"]
         table, request = kind.draw(graph, *drawn), request_for_queries(*drawn)
     else:
-        drawn = snakemake.params.sources, snakemake.params.seed
+        drawn = snakemake.params.drawn["sources"], snakemake.params.drawn["seed"]
         table, request = sources_table(graph, *drawn), request_for_sources(*drawn)
     write_table(with_request(table, request), Path(snakemake.output[0]))

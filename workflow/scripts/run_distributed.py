@@ -14,7 +14,6 @@ with job(snakemake):
         Path(snakemake.output.run).parent,
         folder_of_graph=Path(graph[0]).parent if graph else None,
         sources=snakemake.input.get("sources"),
-        repetitions=snakemake.params.repetitions,
-        warmup=snakemake.params.warmup,
+        **snakemake.params.timing,
     )
     run_job(run, arguments, snakemake.resources.get("mpi"))

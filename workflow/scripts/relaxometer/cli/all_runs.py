@@ -28,6 +28,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from relaxometer.core.cache import let_numba_write
 from relaxometer.core.errors import UserError, naming_lacks
@@ -41,7 +42,9 @@ from relaxometer.distributed.launch import launch
 from relaxometer.graphs.batch import Batch, read_batch
 from relaxometer.graphs.files import read_sources
 from relaxometer.graphs.graph import Graph, read_graph
+from relaxometer.measure import parameters
 from relaxometer.measure.jobs import run_rival, run_variant
+from relaxometer.measure.parameters import Parameters, Records
 from relaxometer.measure.ranks import arguments_of, check_gpus
 from relaxometer.measure.requests import (
     Request,
@@ -107,15 +110,25 @@ def sources_of(plan: Plan, problem: str, graph: Graph | Batch) -> npt.NDArray[np
         drawn = plan.queries[problem], plan.draws, plan.config.seed
         request = request_for_queries(*drawn)
         if not path.is_file() or _is_stale(path, request):
-            write_table(with_request(_in_fork(kind.draw, graph, *drawn), request), path)
+            table = _in_fork(kind.draw, graph, *drawn)
+            _replace(path, table, request, "draw_queries", parameters.of_queries(plan, problem))
         return kind.read(path, graph)
     path = sources_file(graph.name)
     wanted = plan.config.timing.sources, plan.config.seed
     if not path.is_file():
         return sources_table(graph, *wanted)["source"].to_numpy()
     if _is_stale(path, request_for_sources(*wanted)):
-        write_table(with_request(sources_table(graph, *wanted), request_for_sources(*wanted)), path)
+        table, request = sources_table(graph, *wanted), request_for_sources(*wanted)
+        _replace(path, table, request, "draw_sources", parameters.of_sources(plan))
     return read_sources(path, graph.n_vertices)
+
+
+def _replace(path: Path, table: pa.Table, request: Request, rule: str, given: Parameters) -> None:
+    """Write what was drawn for a request, in place of a rule."""
+    records = Records()
+    records.begin([path])
+    write_table(with_request(table, request), path)
+    records.end(rule, given, [path])
 
 
 def sources_file(graph: str) -> Path:
@@ -159,10 +172,32 @@ def inputs_of(plan: Plan) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Job:
-    """A job on one graph: its last file, and the function that writes it and returns the statuses."""
+class Results:
+    """What a job of the workflow writes.
 
-    path: Path
+    Parameters
+    ----------
+    rule : str
+    parameters : dict
+        Those of the rule.
+    files : list of Path
+        The last one is written at the end.
+    """
+
+    rule: str
+    parameters: Parameters
+    files: list[Path]
+
+    @property
+    def are_there(self) -> bool:
+        """Whether the job has been done."""
+        return self.files[-1].is_file()
+
+
+@dataclass(frozen=True)
+class Job(Results):
+    """A job on one graph: its results, and the function that writes them and returns the statuses."""
+
     do: Callable[[Any], set[str]]
 
 
@@ -179,12 +214,19 @@ def jobs_of(plan: Plan, name: str | None) -> dict[str, Job]:
                 return run_rival(run, plan.rivals[run.solver], None, *what)
             return run_variant(run, *what)
 
-        return Job(folder / "context.json", do)
+        rule = f"{'repeat' if number > 1 else 'run'}_{'rival' if isinstance(run, RivalRun) else 'variant'}"
+        files = ["runs.parquet", "certificates.parquet", "phases.parquet", "answer.parquet", "context.json"]
+        own = files if number == 1 else [files[0], files[1], files[-1]]
+        return Job(rule, parameters.of_run(plan, run), [folder / file for file in own], do)
 
     def study(kind: str) -> Job:
-        path = Path(STUDIES[kind].path.format(graph=name))
-        parameters = STUDIES[kind].parameters(plan)
-        return Job(path, lambda graph: run_study(kind, parameters, graph, device, path))
+        path, *further = (Path(path.format(graph=name)) for path in STUDIES[kind].paths)
+        given = parameters.of_study(plan, kind)
+
+        def do(graph: Any) -> set[str]:
+            return run_study(kind, given["parameters"], graph, device, path)
+
+        return Job(f"measure_{kind}", given, [*further, path], do)
 
     jobs = {
         f"{run.problem} {name} {run.variant}" + f" round {number}" * (number > 1): variant(run, number)
@@ -202,31 +244,45 @@ def jobs_of(plan: Plan, name: str | None) -> dict[str, Job]:
 def run_all(plan: Plan, limit_s: float, missing: bool) -> list[str]:
     """Run everything, graph by graph, until the limit has passed; return the names of the jobs left out.
 
-    With `missing`, jobs whose results exist are skipped.
+    With `missing`, jobs are skipped whose results exist and are not known to be of another configuration or
+    of other code.
     """
     if plan.config.device == "cuda":
         cuda.require(plan.origin)
     _import_libraries(plan.config.device)
     start = time.monotonic()
     left = []
+    records = Records()
     for graph_name in [None, *inputs_of(plan)]:
         graph = None
         jobs = jobs_of(plan, graph_name)
-        if missing and graph_name and any(job.path.is_file() for job in jobs.values()):
-            refuse_to_mix(plan, graph_name)
+        if missing:
+            done = [name for name, job in jobs.items() if job.are_there and not _is_of_another(records, job)]
+            if graph_name and done:
+                refuse_to_mix(plan, graph_name)
+            jobs = {name: job for name, job in jobs.items() if name not in done}
         for name, job in jobs.items():
-            if missing and job.path.is_file():
-                continue
             if time.monotonic() - start > limit_s:
                 left.append(name)
                 continue
             if graph is None and graph_name:
                 graph = graph_of(plan, graph_name)
+            records.begin(job.files)
             statuses = _in_child(job, graph)
             print(f"{time.monotonic() - start:6.1f} s {name}: {statuses}", flush=True)
             if statuses == FAILED:
                 left.append(f"{name}, which failed")
+            else:
+                records.end(job.rule, job.parameters, job.files)
     return left
+
+
+def _is_of_another(records: Records, job: Results) -> bool:
+    """Return whether finished results are of another configuration or other code, and say so."""
+    is_of_another = records.differ(job.parameters, job.files)
+    if is_of_another:
+        print(f"{job.files[-1].parent}: of another configuration or other code; made again", file=sys.stderr)
+    return is_of_another
 
 
 def _import_libraries(device: str) -> None:
@@ -266,18 +322,41 @@ def run_all_distributed(plan: Plan, limit_s: float, missing: bool) -> list[str]:
         If there is no MPI, or there are fewer cores or GPUs than ranks.
     """
     start = time.monotonic()
-    folder = Path("results/runs/distributed")
-    done = {name: (folder / name / "run.json") for name in plan.distributed}
-    runs = [run for run in plan.distributed.values() if not (missing and done[run.name].is_file())]
-    before = {run.name: _written(done[run.name]) for run in runs}
+    folder, records = Path("results/runs/distributed"), Records()
+    jobs = {run.name: _results_of_ranks(plan, run, folder) for run in plan.distributed.values()}
+    if missing:
+        done = [name for name, job in jobs.items() if job.are_there and not _is_of_another(records, job)]
+        jobs = {name: job for name, job in jobs.items() if name not in done}
+    runs = [plan.distributed[name] for name in jobs]
+    before = {name: _written(job.files[-1]) for name, job in jobs.items()}
     failed = set()
     for ranks in sorted({run.ranks for run in runs}, reverse=True):
         group = [run for run in runs if run.ranks == ranks]
         rest_s = limit_s - (time.monotonic() - start)
-        if rest_s > 0 and _launch_several(group, plan, folder, rest_s):
-            failed |= set([run.name for run in group if _written(done[run.name]) == before[run.name]][:1])
-    left = [name for name in before if _written(done[name]) == before[name]]
+        if rest_s > 0:
+            for run in group:
+                records.begin(jobs[run.name].files)
+            code = _launch_several(group, plan, folder, rest_s)
+            left = [run.name for run in group if _written(jobs[run.name].files[-1]) == before[run.name]]
+            failed |= set(left[:1] if code else [])
+            for name in (run.name for run in group if run.name not in failed):
+                _record(records, jobs[name], is_made=name not in left)
+    left = [name for name, job in jobs.items() if _written(job.files[-1]) == before[name]]
     return [f"distributed {name}{', which failed' * (name in failed)}" for name in left]
+
+
+def _results_of_ranks(plan: Plan, run: DistributedRun, folder: Path) -> Results:
+    """Return the results of a run over several ranks."""
+    rule = "run_on_one_rank" if run.ranks == 1 else "run_distributed"
+    files = ("times.parquet", "certificates.parquet", "levels.parquet", "run.json")
+    return Results(rule, parameters.of_ranks(plan, run), [folder / run.name / file for file in files])
+
+
+def _record(records: Records, job: Results, *, is_made: bool) -> None:
+    if is_made:
+        records.end(job.rule, job.parameters, job.files)
+    else:
+        records.leave(job.files)
 
 
 def _launch_several(runs: list[DistributedRun], plan: Plan, folder: Path, limit_s: float) -> int:

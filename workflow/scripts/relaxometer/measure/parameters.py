@@ -1,0 +1,138 @@
+"""Parameters of the jobs that measure or draw, which Snakemake compares to see what a change repeats.
+
+Snakemake compares their values as a set, without names. So numbers that could trade places stand in one.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from snakemake.persistence import RECORD_FORMAT_VERSION, MetadataRecord
+from snakemake.persistence.file import FilePersistence
+
+from relaxometer.core.provenance import code_hash
+from relaxometer.measure.studies import STUDIES
+from relaxometer.plan.models import DistributedRun, RivalRun, Run
+from relaxometer.plan.plan import Plan
+from relaxometer.problems.problem import load_problem
+from relaxometer.problems.variants import solver_modules
+from relaxometer.rivals.installation import installation, state_of_files
+
+Parameters = dict[str, Any]
+
+
+def of_run(plan: Plan, run: Run) -> Parameters:
+    """Return the parameters of each round of a variant or rival."""
+    return {"run": run.model_dump(), "device": plan.config.device, "code": _code_of_run(plan, run)}
+
+
+def of_study(plan: Plan, name: str) -> Parameters:
+    """Return the parameters of a study on each of its graphs."""
+    study = STUDIES[name]
+    module = _below(study.measure.partition(":")[0])
+    of_traffic = name == "traffic"
+    solvers = plan.config.traffic.variants if of_traffic else ()
+    modules = [_below(solver_modules("sssp")[solver]) for solver in solvers]
+    rivals = plan.traffic_rivals if of_traffic else ()
+    return {
+        "study": name,
+        "parameters": study.parameters(plan),
+        "device": plan.config.device,
+        "code": code_hash(module, *modules) + "".join(_code_of_rival(plan, run) for run in rivals),
+    }
+
+
+def of_ranks(plan: Plan, run: DistributedRun) -> Parameters:
+    """Return the parameters of a run over several ranks."""
+    timing = plan.config.timing
+    return {
+        "run": run.model_dump(),
+        "timing": {"repetitions": timing.repetitions, "warmup": timing.warmup},
+        "code": code_hash("measure.ranks", "distributed.run"),
+    }
+
+
+def of_sources(plan: Plan) -> Parameters:
+    """Return the parameters of the sources on any graph."""
+    return {
+        "drawn": {"sources": plan.config.timing.sources, "seed": plan.config.seed},
+        "code": code_hash("measure.sources", without=("graphs.graph",)),
+    }
+
+
+def of_queries(plan: Plan, problem: str) -> Parameters:
+    """Return the parameters of the query sets of a problem on any graph."""
+    kind = load_problem(problem).queries
+    return {
+        "queries": {name: spec.model_dump() for name, spec in plan.queries[problem].items()},
+        "drawn": {"draws": plan.draws, "seed": plan.config.seed},
+        "code": code_hash(_below(kind.draw.__module__)) if kind else "",
+    }
+
+
+def _code_of_run(plan: Plan, run: Run) -> str:
+    """Return a hash of the code that runs and proves a variant or rival."""
+    if isinstance(run, RivalRun):
+        return code_hash("measure.rival") + _code_of_rival(plan, run)
+    return code_hash("measure.variant", _below(solver_modules(run.problem)[run.solver]))
+
+
+def _code_of_rival(plan: Plan, run: RivalRun) -> str:
+    """Return a hash of a rival's own files, and the state of its program."""
+    rival = plan.rivals[run.solver]
+    # Nothing is installed for a command; it can only be absent.
+    found = installation(rival, run.command) if run.command else ""
+    return rival.code + state_of_files(run.command) + (found if isinstance(found, str) else "")
+
+
+def _below(module: str) -> str:
+    return module.removeprefix("relaxometer.")
+
+
+class Records:
+    """Snakemake's records of the files in this folder, for a program that writes them in its place.
+
+    Without them, it would take a file for one that its own last job has made.
+    """
+
+    def __init__(self) -> None:
+        self._kept = FilePersistence(nolock=True)
+
+    def differ(self, parameters: Mapping[str, Any], files: Iterable[Path]) -> bool:
+        """Return whether a file was made with other parameters; one without a record was not."""
+        records = filter(None, map(self._kept._read_record, map(str, files)))
+        return any(record.params not in (None, _as_recorded(parameters)) for record in records)
+
+    def begin(self, files: Iterable[Path]) -> None:
+        """Mark files that are about to be replaced, so that Snakemake makes them again after a kill."""
+        for file in map(str, files):
+            self._kept._mark_incomplete(file, None)
+
+    def leave(self, files: Iterable[Path]) -> None:
+        """Take the marks of files away that were not replaced."""
+        for file in map(str, files):
+            self._kept._unmark_incomplete(file)
+
+    def end(self, rule: str, parameters: Mapping[str, Any], files: Sequence[Path]) -> None:
+        """Record the rule and the parameters of files that are complete."""
+        now = time.time()
+        record = MetadataRecord(
+            rule=rule,
+            params=_as_recorded(parameters),
+            record_format_version=RECORD_FORMAT_VERSION,
+            # The report asks for these.
+            starttime=now,
+            endtime=now,
+            job_hash=hash((rule, *files)),
+            incomplete=False,
+        )
+        for file in map(str, files):
+            self._kept._write_record(file, record)
+        self.leave(files)
+
+
+def _as_recorded(parameters: Mapping[str, Any]) -> list[str]:
+    return sorted(map(repr, parameters.values()))
