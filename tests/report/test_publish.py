@@ -193,6 +193,22 @@ def test_a_bundle_of_the_machine_that_measured_is_taken(finished, tmp_path, monk
     assert (tmp_path / "suite" / BUNDLE).read_bytes() == (tmp_path / "made.zip").read_bytes()
 
 
+def test_what_another_suite_left_is_not_published(finished, tmp_path, monkeypatch):
+    monkeypatch.chdir(finished)
+    shutil.copytree("results", tmp_path / "results")
+    paper = bundles.CONFIG | {"report": {"papers": ["adaptive"]}}
+    own = ["figures/adaptive/figure-7.svg", "figures/common/degrees/small-grid.svg"]
+    left = ["figures/survey/extract-min.svg", "tables/survey/bandwidth.csv", "tables/common/routes.csv"]
+    for name in (*own, *left):
+        path = tmp_path / "results" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("drawn", encoding="utf-8")
+    suite = tmp_path / "suite"
+    publish(bundles.plan(paper), tmp_path / "results", suite, Path("suite", BUNDLE))
+    assert [name for name in own if not (suite / name).is_file()] == []
+    assert [name for name in left if (suite / name).exists()] == []
+
+
 def published_files(folder):
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 

@@ -6,6 +6,8 @@ import argparse
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
+from copy import copy
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from relaxometer.core.errors import UserError, naming_lacks
@@ -13,6 +15,7 @@ from relaxometer.core.files import read_frame, read_table
 from relaxometer.core.words import counted
 from relaxometer.plan.load import load_plan
 from relaxometer.plan.plan import Plan
+from relaxometer.report.catalogue import exhibits, targets
 from relaxometer.results.bundle import Limits, differences, pack
 from relaxometer.results.published import BUNDLE, RANK_SAMPLES, SAMPLES, check_suite, write_samples
 from relaxometer.results.recorded import read_context
@@ -50,6 +53,7 @@ def publish(plan: Plan, results: Path, target: Path, made: Path | None = None) -
         staged = Path(folder) / target.name
         read_context(results)
         stage(results, staged)
+        leave_out_others(plan, staged)
         check_suite(plan, staged)
         said = add_bundle(plan, results, staged, made)
         return replace(staged, target), said
@@ -100,6 +104,20 @@ def stage(results: Path, target: Path) -> list[Path]:
     extras = [path.relative_to(results) for path in found if path.name not in OF_THE_LANDING_PAGE]
     copied = [_copy(results / file, target / file) for file in (*map(Path, TABLES), *extras, *figures)]
     return [*copied, *write_samples(results, target)]
+
+
+def leave_out_others(plan: Plan, staged: Path) -> None:
+    """Delete figures and tables that a plan does not want: runs of other suites left them."""
+    there = copy(plan)
+    # Figures that need a GPU are wanted if the machine that measured had one, whatever this one has.
+    there.emulates = False
+    wanted = {*targets(there)}
+    outputs = [output.path for exhibit in exhibits().values() for output in exhibit.outputs().values()]
+    made = [path.replace("{graph}", "*") for path in outputs]
+    for file in [path for path in staged.rglob("*") if path.is_file()]:
+        path = f"results/{file.relative_to(staged)}"
+        if path not in wanted and any(fnmatchcase(path, pattern) for pattern in made):
+            file.unlink()
 
 
 def _graphs(summary: Path) -> set[str]:
