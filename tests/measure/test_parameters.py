@@ -1,12 +1,11 @@
 """Parameters of jobs, as Snakemake compares them."""
 
-from pathlib import Path
-
 import pytest
 
 import bundles
+from relaxometer.core.provenance import files_used
 from relaxometer.measure import parameters
-from relaxometer.measure.parameters import Records
+from relaxometer.problems.variants import modules_of
 
 TIMING = {"sources": 4, "repetitions": 1, "rounds": 1, "warmup": 2}
 CONFIG = {
@@ -17,9 +16,8 @@ CONFIG = {
 }
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def modules_of_run(run):
+    return modules_of(run.problem, run.solver, run.solver_parameters)
 
 
 def of_ranks(plan):
@@ -39,11 +37,15 @@ def test_two_numbers_that_trade_places_are_a_change(of, changes):
     assert set(map(repr, before.values())) != set(map(repr, now.values()))
 
 
-def test_a_file_has_the_parameters_of_its_last_job():
-    files, records = [Path("results/runs.parquet"), Path("results/context.json")], Records()
-    assert not records.differ({"seed": 1}, files)
-    records.begin(files)
-    records.end("run_variant", {"seed": 1}, files)
-    assert not Records().differ({"seed": 1}, files)
-    assert Records().differ({"seed": 2}, files)
-    assert not [file for file in Path(".snakemake/incomplete").rglob("*") if file.is_file()]
+def test_a_variant_depends_on_the_solver_that_it_loads_by_name():
+    variants = {"johnson": {"inside": ["near-far", "conventional"]}, "near-far": {}, "conventional": {}}
+    plan = bundles.plan(CONFIG | {"sssp": {"graphs": ["small-grid"], "variants": variants}})
+    used = {
+        run.variant: files_used(*(one.removeprefix("relaxometer.") for one in modules_of_run(run)))
+        for run in plan.runs.values()
+        if run.problem == "sssp"
+    }
+    assert used["johnson-near-far"] > used["near-far"]
+    assert used["johnson-conventional"] > used["conventional"]
+    codes = {run.variant: parameters.of_run(plan, run)["code"] for run in plan.runs.values()}
+    assert codes["johnson-near-far"] != codes["johnson-conventional"]

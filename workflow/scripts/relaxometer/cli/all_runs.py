@@ -43,8 +43,9 @@ from relaxometer.graphs.batch import Batch, read_batch
 from relaxometer.graphs.files import read_sources
 from relaxometer.graphs.graph import Graph, read_graph
 from relaxometer.measure import parameters
+from relaxometer.measure.job_records import Records
 from relaxometer.measure.jobs import run_rival, run_variant
-from relaxometer.measure.parameters import Parameters, Records
+from relaxometer.measure.parameters import Parameters
 from relaxometer.measure.ranks import arguments_of, check_gpus
 from relaxometer.measure.requests import (
     Request,

@@ -5,20 +5,14 @@ Snakemake compares their values as a set, without names. So numbers that could t
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
-
-from snakemake.persistence import RECORD_FORMAT_VERSION, MetadataRecord
-from snakemake.persistence.file import FilePersistence
 
 from relaxometer.core.provenance import code_hash
 from relaxometer.measure.studies import STUDIES
 from relaxometer.plan.models import DistributedRun, RivalRun, Run
 from relaxometer.plan.plan import Plan
 from relaxometer.problems.problem import load_problem
-from relaxometer.problems.variants import solver_modules
+from relaxometer.problems.variants import load_solver, modules_of
 from relaxometer.rivals.installation import installation, state_of_files
 
 Parameters = dict[str, Any]
@@ -33,9 +27,10 @@ def of_study(plan: Plan, name: str) -> Parameters:
     """Return the parameters of a study on each of its graphs."""
     study = STUDIES[name]
     module = _below(study.measure.partition(":")[0])
-    of_traffic = name == "traffic"
+    of_traffic = name == "traffic" and plan.config.traffic.graphs
     solvers = plan.config.traffic.variants if of_traffic else ()
-    modules = [_below(solver_modules("sssp")[solver]) for solver in solvers]
+    defaults = ((solver, load_solver("sssp", solver).Parameters()) for solver in solvers)
+    modules = [_below(one) for given in defaults for one in modules_of("sssp", *given)]
     rivals = plan.traffic_rivals if of_traffic else ()
     return {
         "study": name,
@@ -73,11 +68,17 @@ def of_queries(plan: Plan, problem: str) -> Parameters:
     }
 
 
+def code_of_variant(run: Run) -> str:
+    """Return a hash of the code that runs and proves a variant."""
+    modules = modules_of(run.problem, run.solver, run.solver_parameters)
+    return code_hash("measure.variant", *map(_below, modules))
+
+
 def _code_of_run(plan: Plan, run: Run) -> str:
     """Return a hash of the code that runs and proves a variant or rival."""
     if isinstance(run, RivalRun):
         return code_hash("measure.rival") + _code_of_rival(plan, run)
-    return code_hash("measure.variant", _below(solver_modules(run.problem)[run.solver]))
+    return code_of_variant(run)
 
 
 def _code_of_rival(plan: Plan, run: RivalRun) -> str:
@@ -90,49 +91,3 @@ def _code_of_rival(plan: Plan, run: RivalRun) -> str:
 
 def _below(module: str) -> str:
     return module.removeprefix("relaxometer.")
-
-
-class Records:
-    """Snakemake's records of the files in this folder, for a program that writes them in its place.
-
-    Without them, it would take a file for one that its own last job has made.
-    """
-
-    def __init__(self) -> None:
-        self._kept = FilePersistence(nolock=True)
-
-    def differ(self, parameters: Mapping[str, Any], files: Iterable[Path]) -> bool:
-        """Return whether a file was made with other parameters; one without a record was not."""
-        records = filter(None, map(self._kept._read_record, map(str, files)))
-        return any(record.params not in (None, _as_recorded(parameters)) for record in records)
-
-    def begin(self, files: Iterable[Path]) -> None:
-        """Mark files that are about to be replaced, so that Snakemake makes them again after a kill."""
-        for file in map(str, files):
-            self._kept._mark_incomplete(file, None)
-
-    def leave(self, files: Iterable[Path]) -> None:
-        """Take the marks of files away that were not replaced."""
-        for file in map(str, files):
-            self._kept._unmark_incomplete(file)
-
-    def end(self, rule: str, parameters: Mapping[str, Any], files: Sequence[Path]) -> None:
-        """Record the rule and the parameters of files that are complete."""
-        now = time.time()
-        record = MetadataRecord(
-            rule=rule,
-            params=_as_recorded(parameters),
-            record_format_version=RECORD_FORMAT_VERSION,
-            # The report asks for these.
-            starttime=now,
-            endtime=now,
-            job_hash=hash((rule, *files)),
-            incomplete=False,
-        )
-        for file in map(str, files):
-            self._kept._write_record(file, record)
-        self.leave(files)
-
-
-def _as_recorded(parameters: Mapping[str, Any]) -> list[str]:
-    return sorted(map(repr, parameters.values()))

@@ -45,6 +45,10 @@ class Parameters(Section):
         """Return whether `n_arcs` arcs must be in the device's memory before the first search."""
         return True
 
+    def loads(self) -> list[str]:
+        """Return the solvers that this one loads by name: an edit of theirs measures it again, too."""
+        return []
+
 
 def takes_weights(solver: Any, lengths: Lengths) -> bool:
     """Return whether a solver takes weights of this type."""
@@ -82,6 +86,12 @@ def solver_modules(problem: str) -> dict[str, str]:
     """
     package = importlib.import_module(f"relaxometer.problems.{problem}")
     return dict(_modules_in(problem, package.__name__, *map(Path, package.__path__)))
+
+
+def modules_of(problem: str, solver: str, parameters: Parameters) -> list[str]:
+    """Return the dotted names of the modules of a solver and of those that it loads by name."""
+    modules = solver_modules(problem)
+    return [modules[name] for name in (solver, *parameters.loads())]
 
 
 @functools.cache

@@ -34,11 +34,11 @@ from relaxometer.graphs import batch as batches
 from relaxometer.graphs import graph as graphs
 from relaxometer.graphs.batch import Batch, read_batch
 from relaxometer.graphs.graph import Graph, read_graph
+from relaxometer.measure.parameters import code_of_variant
 from relaxometer.measure.proofs import Prover, Search
 from relaxometer.plan.models import RivalRun, Run
 from relaxometer.plan.plan import Plan
 from relaxometer.problems.problem import load_problem, problem_names
-from relaxometer.problems.variants import solver_modules
 from relaxometer.results import bundle_file
 from relaxometer.results.bundle_checks import (
     LOCK,
@@ -186,7 +186,7 @@ def _code(plan: Plan, run: Run) -> str:
     """Return the hash of the code that ran and proved a variant, as the workflow's rules know it."""
     if isinstance(run, RivalRun):
         return code_hash("measure.rival") + plan.rivals[run.solver].code
-    return code_hash("measure.variant", solver_modules(run.problem)[run.solver].removeprefix("relaxometer."))
+    return code_of_variant(run)
 
 
 def _graphs(plan: Plan, described: Descriptions, names: Mapping[str, None]) -> dict[str, dict[str, Any]]:

@@ -37,6 +37,10 @@ class Parameters(variants.Parameters):
 
     inside: str = "near-far"
 
+    def loads(self) -> list[str]:
+        """Return the solver inside."""
+        return [self.inside]
+
     @field_validator("inside")
     @classmethod
     def _check_inside(cls, name: str) -> str:
