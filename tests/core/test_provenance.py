@@ -1,6 +1,8 @@
 """The edits that change the hash of a job."""
 
+import os
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -171,3 +173,20 @@ def test_an_include_that_is_no_file_is_left_to_the_compiler(package):
     edit(package / "mine.cu", lambda text: text.replace("fp16", "bf16"))
     clear()
     assert provenance.code_hash("mine") != before
+
+
+def test_data_files_count_by_their_content_and_large_ones_by_size_and_date(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    file, made = tmp_path / "town.gr", Path("results/made.gr")
+    made.parent.mkdir()
+    made.touch()
+    assert provenance.data_hash([made, tmp_path / "missing.gr"]) == ""
+
+    def hashed(text, date):
+        file.write_text(text, encoding="utf-8")
+        os.utime(file, (date, date))
+        return provenance.data_hash([file])
+
+    assert hashed("one", 1) == hashed("one", 2) != hashed("two", 2)
+    monkeypatch.setattr(provenance, "HASHED", 2)
+    assert hashed("one", 1) == hashed("two", 1) != hashed("two", 2)

@@ -1,6 +1,7 @@
 """The whole workflow on a tiny map: its results, and what a change reruns."""
 
 import json
+import os
 
 import numpy as np
 import pandas as pd
@@ -115,6 +116,18 @@ def test_edits_rerun_only_what_depends_on_them(rerun):
 def test_a_changed_parameter_reruns_only_its_variant(rerun):
     rerun.configure({**TINY, "sssp": {"graphs": ["tiny"], "variants": {"adaptive": {"to_all_us": 50}}}})
     assert {variant for rule, variant in rerun.jobs_to_run() if rule == "run_variant"} == {"adaptive"}
+
+
+def test_a_map_that_an_older_one_replaces_is_built_again(rerun):
+    file = rerun.path("tiny.gr")
+    text, date = file.read_text(encoding="utf-8"), file.stat().st_mtime_ns
+    other = text.replace("a 1 2 ", "a 1 2 1", 1)
+    assert other != text
+    file.write_text(other, encoding="utf-8")
+    os.utime(file, ns=(date, date))
+    assert "build_graph" in {rule for rule, _ in rerun.jobs_to_run()}
+    file.write_text(text, encoding="utf-8")
+    assert rerun.jobs_to_run() == set()
 
 
 def test_other_texts_of_a_dataset_build_and_measure_nothing(rerun):

@@ -40,7 +40,7 @@ from relaxometer.core import screen
 from relaxometer.core.cache import let_numba_write
 from relaxometer.core.errors import UserError, quoted
 from relaxometer.core.files import read_json
-from relaxometer.core.provenance import code_hash
+from relaxometer.core.provenance import code_hash, data_hash
 from relaxometer.core.scripting import ERRORS, check_folders
 from relaxometer.core.validation import NAME, nearest
 from relaxometer.core.words import counted
@@ -234,9 +234,9 @@ def batch_inputs(wildcards):
 
 
 def dataset_code(name):
-    """Hash the code that makes a graph or a batch; its entry is a parameter of the rule."""
+    """Hash the code that makes a graph or a batch, and its own files; its entry is a parameter of the rule."""
     entry = dataset_of(name)
-    return code_hash(
+    code = code_hash(
         "datasets.build_batch" if entry.is_batch else "datasets.build",
         entry.kind.module.removeprefix("relaxometer."),
         without=(
@@ -246,6 +246,7 @@ def dataset_code(name):
             "core.validation",
         ),
     )
+    return code + data_hash(entry.paths.values())
 
 
 def generator_gpus(wildcards):

@@ -12,7 +12,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path, PurePosixPath
@@ -24,6 +24,9 @@ from relaxometer.core.errors import UserError
 NAME = "relaxometer"
 PACKAGE = Path(__file__).resolve().parents[1]
 KERNEL_SUFFIXES = (".cu", ".cuh", ".h", ".hpp", ".cpp")
+
+HASHED = 1 << 26
+"""Bytes of the largest data file whose content is hashed: reading it must not delay every start."""
 
 Reference = tuple[str, ...]
 """A reference of a file: its kind and names, which :func:`_files_of` resolves."""
@@ -72,6 +75,25 @@ def code_hash(*modules: str, without: tuple[str, ...] = ()) -> str:
     """
     contents = sorted(map(_content_hash, files_used(*modules, without=without)))
     return hashlib.sha256("\n".join(contents).encode()).hexdigest()[:16]
+
+
+def data_hash(files: Iterable[str | Path]) -> str:
+    """Hash the data files that a user names, since Snakemake sees no file that an older one replaces.
+
+    Of files above `HASHED`, only size and date count. Missing files and those that the workflow makes, which
+    are below ``results/``, are left out. Without any file the hash is empty.
+    """
+    given = [path for path in map(Path, files) if path.parts[:1] != ("results",) and path.is_file()]
+    states = [_state(path) for path in given]
+    return hashlib.sha256("\n".join(states).encode()).hexdigest()[:16] if states else ""
+
+
+def _state(path: Path) -> str:
+    facts = path.stat()
+    if facts.st_size > HASHED:
+        return f"{facts.st_size} {facts.st_mtime_ns}"
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def files_used(*modules: str, without: tuple[str, ...] = ()) -> set[Path]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from relaxometer.core.provenance import code_hash
+from relaxometer.core.provenance import code_hash, data_hash
 from relaxometer.measure.studies import STUDIES
 from relaxometer.plan.models import DistributedRun, RivalRun, Run
 from relaxometer.plan.plan import Plan
@@ -61,10 +61,12 @@ def of_sources(plan: Plan) -> Parameters:
 def of_queries(plan: Plan, problem: str) -> Parameters:
     """Return the parameters of the query sets of a problem on any graph."""
     kind = load_problem(problem).queries
+    specs = plan.queries[problem]
+    files = [file for spec in specs.values() if (file := getattr(spec, "file", None))]
     return {
-        "queries": {name: spec.model_dump() for name, spec in plan.queries[problem].items()},
+        "queries": {name: spec.model_dump() for name, spec in specs.items()},
         "drawn": {"draws": plan.draws, "seed": plan.config.seed},
-        "code": code_hash(_below(kind.draw.__module__)) if kind else "",
+        "code": (code_hash(_below(kind.draw.__module__)) if kind else "") + data_hash(files),
     }
 
 
