@@ -252,6 +252,17 @@ def test_a_mistake_is_one_line_and_costs_no_results(folder, overlay, message):
     assert summary.is_file()
 
 
+def test_a_graph_of_another_entry_is_one_line(folder):
+    made = folder / "results/graphs/small-grid"
+    made.mkdir(parents=True)
+    (made / "arcs.parquet").touch()
+    (made / "graph.json").write_text('{"format": "grid", "seed": 2}')
+    done = all_runs(folder, OVERLAY)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: seed of graph small-grid was 2, is now 1; let the workflow make it")
+    assert len(done.stderr.splitlines()) == 1
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -19,9 +19,9 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,6 +62,13 @@ from relaxometer.plan.plan import Plan
 from relaxometer.plan.session import withdraw
 from relaxometer.problems.problem import load_problem, problem_names
 from relaxometer.problems.queries import QuerySets
+from relaxometer.results.configured import check_graph
+
+MAKE_FIRST = (
+    "let the workflow make it first: "
+    "snakemake --cores 1 --configfile SUITE.yaml --until draw_sources build_batch"
+)
+"""Advice for a graph or a batch."""
 
 FAILED = "failed"
 """Stands for the statuses of a job that left no results."""
@@ -84,13 +91,12 @@ def folder_of(plan: Plan, name: str) -> Path:
 
 
 def refuse_missing(plan: Plan, name: str) -> None:
-    """Raise UserError if a graph or a batch is not there and cannot be generated."""
+    """Raise UserError if a graph or batch cannot be generated and is missing, or is of another entry."""
     dataset, folder = plan.datasets[name], folder_of(plan, name)
-    if (dataset.files or dataset.extracted_from) and not (folder / "arcs.parquet").is_file():
-        raise UserError(
-            f"{folder} is missing; let the workflow make it first: "
-            "snakemake --cores 1 --configfile SUITE.yaml --until draw_sources build_batch"
-        )
+    if (folder / "arcs.parquet").is_file():
+        check_graph(plan, name, MAKE_FIRST)
+    elif dataset.files or dataset.extracted_from:
+        raise UserError(f"{folder} is missing; {MAKE_FIRST}")
 
 
 def _in_fork(do: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
@@ -328,22 +334,36 @@ def run_all_distributed(plan: Plan, limit_s: float, missing: bool) -> list[str]:
     if missing:
         done = [name for name, job in jobs.items() if job.are_there and not _is_of_another(records, job)]
         jobs = {name: job for name, job in jobs.items() if name not in done}
-    runs = [plan.distributed[name] for name in jobs]
-    before = {name: _written(job.files[-1]) for name, job in jobs.items()}
     failed = set()
-    for ranks in sorted({run.ranks for run in runs}, reverse=True):
-        group = [run for run in runs if run.ranks == ranks]
+    left = [*jobs]
+    for ranks in sorted({plan.distributed[name].ranks for name in jobs}, reverse=True):
+        group = {name: job for name, job in jobs.items() if plan.distributed[name].ranks == ranks}
         rest_s = limit_s - (time.monotonic() - start)
         if rest_s > 0:
-            for run in group:
-                records.begin(jobs[run.name].files)
-            code = _launch_several(group, plan, folder, rest_s)
-            left = [run.name for run in group if _written(jobs[run.name].files[-1]) == before[run.name]]
-            failed |= set(left[:1] if code else [])
-            for name in (run.name for run in group if run.name not in failed):
-                _record(records, jobs[name], is_made=name not in left)
-    left = [name for name, job in jobs.items() if _written(job.files[-1]) == before[name]]
+            with _recorded(records, group) as made:
+                code = _launch_several([plan.distributed[name] for name in group], plan, folder, rest_s)
+            failed |= set([name for name in group if name not in made][:1] if code else [])
+            left = [name for name in left if name not in made]
     return [f"distributed {name}{', which failed' * (name in failed)}" for name in left]
+
+
+@contextmanager
+def _recorded(records: Records, jobs: Mapping[str, Results]) -> Iterator[list[str]]:
+    """Record what the block makes; at its end, the list that it gets names the jobs that were done."""
+    before = {name: [*map(_written, job.files)] for name, job in jobs.items()}
+    made: list[str] = []
+    for job in jobs.values():
+        records.begin(job.files)
+    try:
+        yield made
+    finally:
+        for name, job in jobs.items():
+            now = [*map(_written, job.files)]
+            if now == before[name]:
+                records.leave(job.files)
+            elif now[-1] != before[name][-1]:
+                records.end(job.rule, job.parameters, job.files)
+                made.append(name)
 
 
 def _results_of_ranks(plan: Plan, run: DistributedRun, folder: Path) -> Results:
@@ -353,13 +373,6 @@ def _results_of_ranks(plan: Plan, run: DistributedRun, folder: Path) -> Results:
     return Results(rule, parameters.of_ranks(plan, run), [folder / run.name / file for file in files])
 
 
-def _record(records: Records, job: Results, *, is_made: bool) -> None:
-    if is_made:
-        records.end(job.rule, job.parameters, job.files)
-    else:
-        records.leave(job.files)
-
-
 def _launch_several(runs: list[DistributedRun], plan: Plan, folder: Path, limit_s: float) -> int:
     """Start ranks once for these runs, in turn; return the exit code."""
     timing = plan.config.timing
@@ -367,6 +380,8 @@ def _launch_several(runs: list[DistributedRun], plan: Plan, folder: Path, limit_
     lines = []
     for run in runs:
         check_gpus(run)
+        if run.graph:
+            check_graph(plan, run.graph, MAKE_FIRST)
         sources = sources_file(run.graph) if run.graph else None
         if sources and not serves(sources, request):
             raise UserError(

@@ -39,6 +39,16 @@ def check_configured(plan: Plan) -> None:
         raise UserError(of_another(f"{key} of {what} was {_value(found)}, is now {_value(wanted)}"))
 
 
+def check_graph(plan: Plan, name: str, advice: str) -> None:
+    """Raise UserError, with `advice`, if a graph or batch was made from another entry than a plan has.
+
+    So was one that is extracted from a graph that was. One that has not been made passes.
+    """
+    for one in _with_bases(plan, [name]):
+        for key, found, wanted in _of_graph(one, plan.datasets[one]):
+            raise UserError(f"{key} of graph {one} was {_value(found)}, is now {_value(wanted)}; {advice}")
+
+
 def _value(value: Any) -> str:
     return shown(value) if value is not None else "none"
 
@@ -128,7 +138,13 @@ def _of_draw(file: Path, request: Request) -> Iterator[Difference]:
 
 def _graphs(plan: Plan) -> list[str]:
     """Return the graphs and batches of a plan, and those that they are extracted from."""
-    found = [*plan.graphs, *plan.batches, *(run.graph for run in plan.distributed.values() if run.graph)]
+    used = [*plan.graphs, *plan.batches, *(run.graph for run in plan.distributed.values() if run.graph)]
+    return _with_bases(plan, used)
+
+
+def _with_bases(plan: Plan, graphs: list[str]) -> list[str]:
+    """Return graphs and batches, and those that they are extracted from."""
+    found = [*graphs]
     for name in found:  # which grows
         base = plan.datasets[name].extracted_from
         if base and base not in found:
