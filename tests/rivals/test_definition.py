@@ -249,3 +249,15 @@ def test_a_value_of_a_parameter_has_the_type_of_its_default(tmp_path, default, v
 
 def test_no_parameter_is_called_as_a_key_of_an_entry():
     assert set(RivalEntry.model_fields) == RESERVED
+
+
+def test_only_files_that_an_adapter_may_use_are_its_code(tmp_path):
+    rival = make_rival(tmp_path)
+    code = rival.code
+    for name in (".adapter.py.swp", ".ipynb_checkpoints/adapter.py", "__pycache__/adapter.pyc"):
+        path = rival.folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("a copy", encoding="utf-8")
+    assert rival.code == code
+    (rival.folder / "table.txt").write_text("data", encoding="utf-8")
+    assert rival.code != code

@@ -180,8 +180,10 @@ class Rival:
 
     @property
     def files(self) -> list[Path]:
-        """The files that its results depend on."""
-        own = [path for path in self.folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+        """The files that its results depend on; editors keep copies in hidden ones."""
+        found = [path for path in self.folder.rglob("*") if path.is_file()]
+        parts = {path: path.relative_to(self.folder).parts for path in found}
+        own = [one for one in found if not any(p.startswith((".", "__pycache__")) for p in parts[one])]
         helper = {"adapter.py": "rival.py", "adapter.cpp": "rival.hpp"}.get(self.definition.adapter or "")
         return sorted(own) + ([HELPERS / helper] if helper else [])
 
