@@ -282,13 +282,16 @@ def test_the_log_has_the_steps_of_the_counter_and_ends_with_its_context(tmp_path
         time.sleep(0.6)
         processors.search(5.0)
         deadline = time.monotonic() + 20
-        while (readings := log.readings())[-1].joules <= 5 and time.monotonic() < deadline:
+        while time.monotonic() < deadline:
+            readings = log.readings()
+            if readings[-1].joules > 5 and len(readings) > 10:
+                break
             time.sleep(0.02)
         process = log._process
         assert process.poll() is None
     assert process.poll() is not None
     joules = [one.joules for one in readings]
-    assert len(readings) >= 5
+    assert len(readings) > 10
     assert joules == sorted(joules)
     assert readings[-1].joules > 5
     seconds = [one.seconds for one in readings]

@@ -28,7 +28,7 @@ def threshold_of(text: str) -> float:
         value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     except ValueError:
         value = -1.0
-    # A 5 stands for 5%, not for 500%, with which hardly anything would count.
+    # Whoever writes 5 means 5%, not 500%, which would hide almost every regression.
     if not 0 <= value < (10 if text.endswith("%") else 1):
         raise UserError(f"threshold {quoted(text)}: expected a share of the time, such as 5% or 0.05")
     return value

@@ -138,7 +138,7 @@ class _Doubt:
     took : callable
         Returns how long a search took instead.
     one_is_enough : bool, default=False
-        Whether a single search of several is no noise.
+        Whether one odd search is sufficient evidence.
     """
 
     reason: str
@@ -207,7 +207,7 @@ class Clocks:
                 lambda one: one.theirs and (1 - CLOCK_TOLERANCE) * one.search.busy - one.theirs - slack,
                 lambda one: one.search.ms,
             ),
-            # No search takes no time, and of a time of 0 there is no logarithm.
+            # Every search takes time, and statistics use its logarithm.
             _Doubt(
                 "it says 0 ms where our clock says {ours:.3g} ms",
                 lambda one: 0.0 if one.theirs else one.search.ms,
@@ -249,7 +249,7 @@ class Clocks:
     def _odd(self, doubt: _Doubt) -> list[Sample]:
         """Return the searches that lack time, if they are most of them, or if what they lack adds up.
 
-        One search of several may be odd, unless the doubt says that it may not.
+        A single odd search among several is ignored, unless one is enough.
         """
         lacks = [(sample, lack) for sample in self.samples if (lack := doubt.lacks(sample)) is not None]
         odd = sorted((lack for _, lack in lacks if lack > 0))

@@ -68,7 +68,7 @@ class Running:
     adapter : Adapter
     timeout_s : float
     on_cpu : bool
-        Whether its threads do all its work, so that their CPU time tells how long it worked at most.
+        Whether its own threads do all the work, so that their CPU time bounds its working time.
 
     Attributes
     ----------
@@ -137,7 +137,7 @@ class Running:
             return words, Span(ms, theirs + sending + heard)
 
     def _excused(self, waited: float, at_work: float) -> float:
-        """Return the part of our wait while a request was sent in which the adapter cannot have worked.
+        """Return how much of our wait while sending a request the adapter cannot have spent working.
 
         It may have worked on the core that this thread was waiting for, but on CPUs for no longer than its
         threads ran. Its own wait is excused anyway. All in milliseconds.

@@ -14,14 +14,14 @@ from snakemake.persistence.file import FilePersistence
 class Records:
     """The records in this folder.
 
-    Without them, Snakemake would take a file for one that its own last job has made.
+    Without an update, Snakemake attributes the files to its own last job.
     """
 
     def __init__(self) -> None:
         self._kept = FilePersistence(nolock=True)
 
     def differ(self, parameters: Mapping[str, Any], files: Iterable[Path]) -> bool:
-        """Return whether a file was made with other parameters; one without a record was not."""
+        """Return whether a file has a record of other parameters."""
         records = filter(None, map(self._kept._read_record, map(str, files)))
         return any(record.params not in (None, _as_recorded(parameters)) for record in records)
 
@@ -31,7 +31,7 @@ class Records:
             self._kept._mark_incomplete(file, None)
 
     def leave(self, files: Iterable[Path]) -> None:
-        """Take the marks of files away that were not replaced."""
+        """Remove the marks of files that were not replaced."""
         for file in map(str, files):
             self._kept._unmark_incomplete(file)
 
@@ -42,7 +42,7 @@ class Records:
             rule=rule,
             params=_as_recorded(parameters),
             record_format_version=RECORD_FORMAT_VERSION,
-            # The report asks for these.
+            # Snakemake's report needs these.
             starttime=now,
             endtime=now,
             job_hash=hash((rule, *files)),

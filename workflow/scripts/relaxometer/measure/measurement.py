@@ -83,7 +83,7 @@ class Measurement:
 Count = Annotated[int, Field(ge=0, lt=2**63)]
 Milliseconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 SearchTime = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-"""Milliseconds of a search, which has a logarithm."""
+"""Milliseconds of a search; positive, since statistics use logarithms."""
 
 
 class Reply(BaseModel):

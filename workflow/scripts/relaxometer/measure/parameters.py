@@ -1,6 +1,6 @@
 """Parameters of the jobs that measure or draw, which Snakemake compares to see what a change repeats.
 
-Snakemake compares their values as a set, without names. So numbers that could trade places stand in one.
+Snakemake compares their values as a set, without names, so numbers that could be swapped share a parameter.
 """
 
 from __future__ import annotations

@@ -240,7 +240,7 @@ class _RivalClient:
 
 
 def _found(theirs: float, search: Span, **more: Any) -> Found:
-    """Return the record of a search; one that its own clock did not see has the time of ours."""
+    """Return the record of a search; our clock replaces a reported time of 0."""
     usual = {"download_ms": 0.0, "overflowed": False, "phases": None}
     return Found(time_ms=theirs or search.ms, clock_ms=search.ms, **{**usual, **more})
 

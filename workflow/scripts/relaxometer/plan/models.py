@@ -62,8 +62,8 @@ class Timing(Section):
     Parameters
     ----------
     sources : int or list of int
-        Number of sources drawn from the seed, or the sources' ids; of query sets, the number per name. With
-        fewer than six there are no intervals and no ranks.
+        Number of sources drawn from the seed, or the sources' ids; for query sets, the number per name.
+        Intervals and ranks need at least six samples.
     repetitions : int
         Passes over all sources, shared by the rounds. Searches of less than a millisecond need more: 20 with
         `enough_s: 2` halve the spread between processes.

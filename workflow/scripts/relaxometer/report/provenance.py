@@ -38,11 +38,11 @@ GROUPS = {
 ABBREVIATIONS = {"api", "cuda", "ecc", "l2", "nvml", "sm"}
 
 UNITS = {"gb_s": "GB/s", "mhz": "MHz", "w": "W", "c": "°C", "ms": "ms", "us": "µs", "s": "s"}
-"""Units by the end of a key, the longest first."""
+"""Units by suffix of a key, the longest first."""
 
 MIB = 2**20
 LARGE = 9_999.5
-"""Numbers from here on would have an exponent in four digits."""
+"""From here on, four significant digits would need an exponent."""
 
 DRIFT = """<p>A fixed piece of work is timed before and after each process of a race: a kernel on the GPU, a
 loop on the CPU. On a machine whose speed does not change, it always takes the same time.</p>
@@ -116,7 +116,7 @@ def _drift_table(drift: pd.DataFrame) -> str:
 def _groups(common: Mapping[str, Any]) -> str:
     """Return a heading and a table for the entries with the same first part of the key."""
     # Entries of `after` are told only where they differ from those of `before`.
-    # Two keys may differ only in their unit, which is told with the value.
+    # Keys may differ only in their unit, which is shown with the value.
     groups: dict[str, list[tuple[str, str]]] = {heading: [] for heading in GROUPS.values()}
     for key, value in common.items():
         first, _, rest = key.partition(".")

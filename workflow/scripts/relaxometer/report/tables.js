@@ -1,7 +1,7 @@
 // Sorting and filtering of every table of the class "sortable", without a network.
 "use strict";
 
-// A version such as 1.17.1 and a date are no numbers, but their parts are.
+// Versions such as 1.17.1 and dates sort by their parts.
 const OF_PARTS = /^v?\d+(\.\d+){2}|^\d{4}-\d\d-\d\d/;
 
 const NUMBER = /^[<>≤≥‹›]?[-−+]?(\d[\d,]*\.?\d*|\.\d+)(e[-+]?\d+)?/i;
@@ -56,7 +56,7 @@ function filterRows(table, words, count) {
 }
 
 for (const table of document.querySelectorAll("table.sortable")) {
-    // Not by "#" and the name: a name that begins with a digit is no selector.
+    // By id, since a CSS selector cannot begin with a digit.
     const box = document.getElementById(`${table.id}-filter`);
     const [input, count] = box.querySelectorAll("input, output");
     const filter = () => filterRows(table, input.value.toLowerCase().split(/\s+/).filter(Boolean), count);

@@ -31,7 +31,7 @@ ONE_OF: dict[str, list[Any]] = {
 """The values that columns may have."""
 
 OF_A_RUN = ["kernel", "class", "rival", "device_kind", *PROCESS]
-"""Columns that are the same in all proven searches of a run, which is one sample."""
+"""Columns that must be constant over the proven searches of a run."""
 
 INTEGERS = ["source", "repetition"]
 

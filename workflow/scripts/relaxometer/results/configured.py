@@ -40,9 +40,9 @@ def check_configured(plan: Plan) -> None:
 
 
 def check_graph(plan: Plan, name: str, advice: str) -> None:
-    """Raise UserError, with `advice`, if a graph or batch was made from another entry than a plan has.
+    """Raise UserError, which ends in `advice`, if a graph or batch was built from another dataset entry.
 
-    So was one that is extracted from a graph that was. One that has not been made passes.
+    This includes the graphs that it was extracted from. Graphs that are missing pass.
     """
     for one in _with_bases(plan, [name]):
         for key, found, wanted in _of_graph(one, plan.datasets[one]):

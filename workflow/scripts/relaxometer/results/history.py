@@ -61,7 +61,7 @@ def _contents(one: Recorded) -> pd.Series:
 
 
 def _digest_of_sets(hashes: pd.Series) -> str:
-    """Return what identifies the query sets of a run; empty if that of a set is unknown."""
+    """Return a digest of the query sets of a run; empty if a set has no hash."""
     if hashes.isna().any():
         return ""
     return "-" + hashlib.sha256(" ".join(sorted(set(hashes))).encode()).hexdigest()[:DIGITS]

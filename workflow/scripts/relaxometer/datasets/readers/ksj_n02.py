@@ -299,7 +299,7 @@ def _platforms(railways: Railways, network: Network) -> _Platforms:
     points, lengths = railways.platform_points
     junctions, found = network.junctions.find(points)
     groups, halves = np.repeat(railways.stations, lengths)[found], np.repeat(along / 2, lengths)[found]
-    # Of several platforms of one group at a junction, the last counts.
+    # If several platforms of a group share a junction, the last one counts.
     keys = (junctions[found] * max(n_groups, 1) + groups)[::-1]
     known, last = np.unique(keys, return_index=True)
     junction = known // max(n_groups, 1)
@@ -317,7 +317,7 @@ def _links(network: Network, platforms: _Platforms, n_groups: int) -> tuple[Ints
     """Return pairs of groups joined by a track that passes no third, and the shortest track in metres."""
     n = n_groups + len(network.junctions.ids)
     one, other, edge = platforms.pairs(network.one, network.other)
-    # What lies along a platform leads nowhere else.
+    # Track along a platform belongs to its station and links no others.
     inside = np.unique(edge[platforms.place[one] == platforms.place[other]])
     outside = ~np.isin(edge, inside)
     one, other, metres = one[outside], other[outside], network.metres[edge[outside]]

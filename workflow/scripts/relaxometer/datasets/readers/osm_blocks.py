@@ -25,14 +25,14 @@ OFFSETS = (19, 20)
 """Fields of a block that move all of its latitudes and longitudes."""
 
 FEATURES = (b"OsmSchema-V0.6", b"DenseNodes")
-"""What a program must understand to read an extract; the header names other features that it requires."""
+"""Features of an extract that are supported; a header that requires others is refused."""
 
 _OPENING = b"\x0a\x09OSMHeader"
 """Bytes that follow the first four of a file, which hold the length of its first header."""
 
 
 class UnreadableError(Exception):
-    """A block is valid, but DuckDB would refuse it or read it wrongly.
+    """A valid block that DuckDB would refuse or misread.
 
     Parameters
     ----------

@@ -87,8 +87,8 @@ inline int first_of_group(int width)
 
 }  // namespace emulator
 
-// Beyond the ends of a group, shuffles by a distance return a lane's own value. As on a GPU, only five bits
-// of a distance count.
+// Beyond the ends of a group, shuffles by a distance return a lane's own value. As PTX specifies, only five
+// bits of a distance count.
 template <class T>
 inline T __shfl_sync(unsigned mask, T value, int source, int width = 32,
                      emulator::Site site = emulator::Site::here())

@@ -153,7 +153,7 @@ EMULATOR_CACHED_STORE(__stwb)
 EMULATOR_CACHED_STORE(__stcg)
 EMULATOR_CACHED_STORE(__stcs)
 
-// Minima and maxima of CUDA's types. Of a number and a NaN, which differs from itself, both are the number.
+// CUDA's min and max of a number and a NaN return the number. Only a NaN differs from itself.
 #define EMULATOR_MIN_MAX(T)             \
     inline T min(T a, T b)              \
     {                                   \
