@@ -12,7 +12,8 @@ RUN apt-get update \
 WORKDIR /relaxometer
 
 # The environment first, so that an edit of the code does not install it anew.
-COPY Makefile pyproject.toml requirements.lock ./
+COPY Makefile pyproject.toml requirements.lock README.md LICENSE ./
+COPY src/relaxometer/__init__.py src/relaxometer/
 COPY workflow/envs workflow/envs
 ARG EXTRA=
 RUN make .venv/ready \

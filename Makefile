@@ -29,7 +29,7 @@ KERNELS = $(shell git ls-files '*.cu' '*.cuh' '*.h' '*.hpp' '*.cpp' '*.c')
 .PHONY: run test quick test-slurm fuzz kill-test sanitize aa compare bundle verify board history report publish results lint format lock bench-host bench-data reldom clean help
 
 run: .venv/ready  ## the whole workflow; SUITE=adaptive runs config/suites/adaptive.yaml, CONFIG=my.yaml your own; VERBOSE=1 shows every job
-	$(Q)PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.unlock
+	$(Q)$(BIN)/python -m relaxometer.cli.unlock
 	$(Q)$(BIN)/snakemake --cores all $(CONFIGFILE) -- all
 
 test: .venv/dev  ## every test that this machine can run, except those of test-slurm
@@ -43,65 +43,65 @@ test-slurm: .venv/dev  ## the workflow on a SLURM cluster of one node; skipped w
 	$(BIN)/python -m pytest -m slurm -rs tests/workflow/test_slurm.py
 
 fuzz: .venv/dev  ## COUNT damaged files, registries, configurations and downloads; another SEED gives others
-	PYTHONPATH=workflow/scripts:tests $(BIN)/python -m fuzz.driver --count $(COUNT) --seed $(SEED)
+	cd tests && ../$(BIN)/python -m fuzz.driver --count $(COUNT) --seed $(SEED)
 
 kill-test: COUNT = 100
 kill-test: .venv/dev  ## kill a tiny run COUNT times at random points; each time the next one must finish it
 	RELAXOMETER_KILLS=$(COUNT) $(BIN)/python -m pytest -x tests/workflow/test_kills.py
 
 sanitize: .venv/dev  ## every GPU variant under compute-sanitizer, or without a GPU under the emulation's sanitizers
-	PYTHONPATH=workflow/scripts:tests $(BIN)/python tests/sanitize.py
+	$(BIN)/python tests/sanitize.py
 
 aa: SUITE = aa-host
 aa: .venv/ready  ## runs of one program under several names must not be told apart; SUITE=aa for a GPU
-	PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.all_runs $(OVERLAY)
-	PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.aa $(OVERLAY)
+	$(BIN)/python -m relaxometer.cli.all_runs $(OVERLAY)
+	$(BIN)/python -m relaxometer.cli.aa $(OVERLAY)
 
 THRESHOLD ?= 5%
 NOW ?= results
 
 compare: .venv/ready  ## results/ with BASE, a bundle or folder of results; exit code 3 (of make: 2) if a run got slower
 	$(if $(BASE),,$(error name what to compare with: make $@ BASE=old.zip))
-	$(Q)PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.compare $(call quoted,$(BASE)) $(call quoted,$(NOW)) \
+	$(Q)$(BIN)/python -m relaxometer.cli.compare $(call quoted,$(BASE)) $(call quoted,$(NOW)) \
 		--threshold=$(THRESHOLD)
 
 FETCH ?=
 
 bundle: .venv/ready  ## bundles/SUITE-COMMIT-DATE.zip: what a run of SUITE or CONFIG left in results/, in one file
-	$(Q)PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.bundle $(OVERLAY)
+	$(Q)$(BIN)/python -m relaxometer.cli.bundle $(OVERLAY)
 
 verify: .venv/ready  ## the file BUNDLE: every byte, and the proofs of its answers; FETCH=1 downloads files of graphs
 	$(if $(BUNDLE),,$(error name the bundle: make $@ BUNDLE=bundles/default.zip))
-	$(Q)PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.verify $(call quoted,$(BUNDLE)) \
+	$(Q)$(BIN)/python -m relaxometer.cli.verify $(call quoted,$(BUNDLE)) \
 		$(if $(filter-out 0,$(FETCH)),--fetch)
 
 TARGET ?= results/board
 KEEP ?=
 
 board: .venv/ready  ## TARGET: the files BUNDLES of several machines as a page, LaTeX and CSV; KEEP=1 copies them there
-	$(Q)PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.board $(BUNDLES) --target $(call quoted,$(TARGET)) \
+	$(Q)$(BIN)/python -m relaxometer.cli.board $(BUNDLES) --target $(call quoted,$(TARGET)) \
 		$(if $(filter-out 0,$(KEEP)),--keep)
 
 history: .venv/ready  ## results/history: a line per variant and graph over the bundles in the folder BUNDLES
 	$(if $(BUNDLES),,$(error name the folder of the bundles: make $@ BUNDLES=bundles))
-	$(Q)PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.history $(call quoted,$(BUNDLES))
+	$(Q)$(BIN)/python -m relaxometer.cli.history $(call quoted,$(BUNDLES))
 
 report: .venv/ready  ## report.zip out of what `make run` left in results/
 	$(BIN)/snakemake --cores 1 $(CONFIGFILE) --report report.zip
 
 publish: .venv/ready  ## copy what a suite showed from results/ to docs/results/SUITE/
 	$(if $(CONFIG),$(error only a suite is published, a file in config/suites: make $@ SUITE=adaptive))
-	PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.publish $(SUITE)
+	$(BIN)/python -m relaxometer.cli.publish $(SUITE)
 
 results: .venv/ready  ## the pages of docs/results and the figure of the README, from the data that lie there
-	PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.pages
-	PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.headline
+	$(BIN)/python -m relaxometer.cli.pages
+	$(BIN)/python -m relaxometer.cli.headline
 
 lint: .venv/dev  ## the code's form, and the layers of the package
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	PYTHONPATH=workflow/scripts $(BIN)/python tests/rooms.py
+	$(BIN)/python tests/rooms.py
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/snakemake --lint
 	@echo clang-format --dry-run --Werror, on $(words $(KERNELS)) files
@@ -117,18 +117,18 @@ LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --no-
 	--no-emit-find-links --no-header
 
 lock:  ## the lock files anew, from pyproject.toml; needs uv
-	$(LOCK) --extra slurm pyproject.toml -o requirements.lock
-	$(LOCK) --extra dev --extra slurm -c requirements.lock pyproject.toml -o requirements-dev.lock
+	$(LOCK) --extra workflow --extra slurm pyproject.toml -o requirements.lock
+	$(LOCK) --extra dev --extra workflow --extra slurm -c requirements.lock pyproject.toml -o requirements-dev.lock
 	echo uv | $(LOCK) --no-annotate - -o workflow/envs/uv.lock
 	{ sed '/- pip:/q' workflow/envs/relaxometer.yaml; \
 		sed -n 's/ *\\$$//; s/^[A-Za-z0-9].*/      - "&"/p' requirements.lock; } > workflow/envs/relaxometer.yaml.new
 	mv workflow/envs/relaxometer.yaml.new workflow/envs/relaxometer.yaml
 
 bench-host: .venv/ready  ## speed of the emulated device on one core
-	cd workflow/scripts && ../../$(BIN)/python -m relaxometer.device.bench
+	$(BIN)/python -m relaxometer.device.bench
 
 bench-data: .venv/ready  ## time and memory that datasets take, against their targets
-	PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.datasets.bench
+	$(BIN)/python -m relaxometer.datasets.bench
 
 reldom:  ## reldom/build: dominators as a C library and its driver; with nvcc for GPUs, else emulated; needs cmake
 	cmake -S reldom -B reldom/build
@@ -142,18 +142,19 @@ help:  ## this list
 
 # The locks hold every dependency, so nothing is resolved. A machine with an NVIDIA driver also gets the CuPy for
 # its CUDA version, one with an MPI launcher mpi4py. Two locks, since a run needs no development tools.
-INSTALLERS := $(addprefix workflow/envs/,install_lock.sh uv.lock install_cupy.sh install_mpi4py.sh)
+INSTALLERS := $(addprefix workflow/envs/,install.sh uv.lock install_cupy.sh install_mpi4py.sh)
 
 .venv/ready: requirements.lock pyproject.toml $(INSTALLERS)
 	$(Q)$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; name one with make PYTHON=...")'
 	@echo "setting up .venv"
 	$(Q)test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(Q)sh workflow/envs/install_lock.sh $(BIN)/python requirements.lock
+	$(Q)sh workflow/envs/install.sh $(BIN)/python --require-hashes -r requirements.lock
+	$(Q)sh workflow/envs/install.sh $(BIN)/python --editable .
 	$(Q)sh workflow/envs/install_cupy.sh $(BIN)/python
 	$(Q)sh workflow/envs/install_mpi4py.sh $(BIN)/python
 	@touch $@
 
 .venv/dev: .venv/ready requirements-dev.lock
 	@echo "installing the development tools"
-	$(Q)sh workflow/envs/install_lock.sh $(BIN)/python requirements-dev.lock
+	$(Q)sh workflow/envs/install.sh $(BIN)/python --require-hashes -r requirements-dev.lock
 	@touch $@

@@ -13,11 +13,11 @@ import numpy as np
 import yaml
 
 from relaxometer.graphs.graph import Graph
-from relaxometer.measure import clocks
-from relaxometer.measure.measurement import Measurement
-from relaxometer.measure.rival import measure_rival
 from relaxometer.plan.models import RivalRun, Timing
 from relaxometer.problems.queries import QuerySets
+from relaxometer.race import clocks
+from relaxometer.race.measurement import Measurement
+from relaxometer.race.rival import measure_rival
 from relaxometer.rivals.definition import HELPERS, Rival
 from relaxometer.rivals.exchange import export
 from relaxometer.rivals.installation import Installed

@@ -17,7 +17,7 @@ import yaml
 
 ROOT = Path(__file__).parents[1]
 PARTS = ("Snakefile", "workflow", "config", "resources", "profiles")
-PACKAGE = Path("workflow/scripts/relaxometer")
+PACKAGE = Path("src/relaxometer")
 """A link to the checkout's until a test asks for a file of it: kernels are compiled once for each path."""
 
 TINY = {
@@ -69,11 +69,10 @@ class Workflow:
         for part in PARTS:
             source = ROOT / part
             if source.is_dir():
-                shutil.copytree(
-                    source, folder / part, ignore=shutil.ignore_patterns("__pycache__", PACKAGE.name)
-                )
+                shutil.copytree(source, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
             else:
                 shutil.copy(source, folder / part)
+        (folder / PACKAGE.parent).mkdir()
         (folder / PACKAGE).symlink_to(ROOT / PACKAGE)
         write_tiny_map(folder / "tiny.gr")
         self.configure(TINY)
@@ -112,7 +111,7 @@ class Workflow:
         done = subprocess.run(
             self.command(*arguments),
             cwd=self.folder,
-            env=environment() | {"VERBOSE": str(int(verbose))},
+            env=self.environment() | {"VERBOSE": str(int(verbose))},
             capture_output=True,
             text=True,
             timeout=timeout_s,
@@ -121,6 +120,11 @@ class Workflow:
         if check and done.returncode:
             pytest.fail(f"snakemake failed:\n{done.stdout}\n{done.stderr}\n{self.log()}")
         return done
+
+    def environment(self) -> dict[str, str]:
+        """Return the environment of a run, in which a package of this copy precedes the installed one."""
+        own = {} if (self.folder / PACKAGE).is_symlink() else {"PYTHONPATH": str(self.path("src"))}
+        return environment() | own
 
     def log(self) -> str:
         """Return what Snakemake and the jobs of the last run wrote while they had no screen."""

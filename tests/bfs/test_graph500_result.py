@@ -10,8 +10,8 @@ import pytest
 from relaxometer.datasets.formats.generated import Graph500Parameters
 from relaxometer.datasets.generators.graph500 import kronecker_edges, kronecker_graph
 from relaxometer.graphs.graph import describe
-from relaxometer.measure.variant import measure
 from relaxometer.plan.models import Run
+from relaxometer.race.variant import measure
 from relaxometer.results.graph500_result import (
     edges_per_second,
     official_output,

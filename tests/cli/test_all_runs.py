@@ -13,8 +13,8 @@ import yaml
 from relaxometer.core.files import write_table
 from relaxometer.device import cuda
 from relaxometer.distributed.launch import obstacle
-from relaxometer.measure.requests import request_for_sources, with_request
 from relaxometer.problems.variants import solver_names
+from relaxometer.race.requests import request_for_sources, with_request
 from tiny_workflow import without_rivals
 
 ROOT = Path(__file__).parents[2]
@@ -60,7 +60,7 @@ def all_runs(folder, overlay, *arguments):
 
 def program(folder, name, *arguments):
     command = [sys.executable, "-m", f"relaxometer.cli.{name}", *arguments]
-    environment = {"PYTHONPATH": str(ROOT / "workflow/scripts"), "PATH": "/usr/bin:/bin"}
+    environment = {"PATH": "/usr/bin:/bin"}
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 

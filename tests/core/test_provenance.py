@@ -33,7 +33,7 @@ def hashes():
     kernels = ("conventional", "selection", "adaptive", "dijkstra_cpu")
     modules = solver_modules("sssp")
     names = {kernel: modules[kernel.replace("_", "-")].removeprefix("relaxometer.") for kernel in kernels}
-    return {kernel: provenance.code_hash("measure.variant", name) for kernel, name in names.items()}
+    return {kernel: provenance.code_hash("race.variant", name) for kernel, name in names.items()}
 
 
 def edit(path, change):

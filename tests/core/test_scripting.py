@@ -164,7 +164,7 @@ def test_a_script_on_a_bad_disk_is_one_line(folder, faults, reason):
     dataset = {"format": "grid", "seed": 1, "parameters": {"rows": 300, "columns": 300}}
     script = textwrap.dedent(f"""
         import sys
-        sys.path[:0] = {[str(ROOT / "workflow/scripts"), str(ROOT / "tests")]!r}
+        sys.path.insert(0, {str(ROOT / "tests")!r})
         from pathlib import Path
         from script_runs import run_script
         outputs = {{"metadata": "results/graphs/mine/graph.json"}}
@@ -195,9 +195,7 @@ def test_a_script_on_a_bad_disk_is_one_line(folder, faults, reason):
 def test_a_run_does_not_start_where_it_could_not_write(folder, fault, where, line):
     for name in "results/a/b", "elsewhere", where:
         (folder / name).mkdir(parents=True, exist_ok=True)
-    script = textwrap.dedent(f"""
-        import sys
-        sys.path.insert(0, {str(ROOT / "workflow/scripts")!r})
+    script = textwrap.dedent("""
         from pathlib import Path
         from relaxometer.core.errors import UserError
         from relaxometer.core.scripting import check_folders
@@ -226,7 +224,6 @@ def test_a_process_of_a_job_ends_with_its_frame(folder, body, code, said):
         from snakemake.iocontainers import Snakemake
         snakemake = Snakemake.__new__(Snakemake)
         snakemake.rule, snakemake.wildcards, snakemake.log = "make_x", ["town"], ["logs/x.log"]
-        sys.path.insert(0, {str(ROOT / "workflow/scripts")!r})
         from relaxometer.core.errors import UserError
         from relaxometer.core.scripting import job
         print("collects:", gc.isenabled())

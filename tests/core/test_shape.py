@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PACKAGE = "workflow/scripts/relaxometer"
+PACKAGE = "src/relaxometer"
 
 
 @pytest.fixture(scope="module")

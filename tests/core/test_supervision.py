@@ -139,7 +139,6 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
     parent = subprocess.run(
         [sys.executable, "-c", program],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,
         text=True,
         check=False,

@@ -14,7 +14,6 @@ def case(dataset, *limits, **keys):
 @pytest.fixture
 def rows(monkeypatch, capsys):
     """Return a function from cases to the exit status and the lines of the table."""
-    monkeypatch.setenv("PYTHONPATH", "workflow/scripts")
     monkeypatch.chdir(bench.ROOT)
 
     def run(*cases):

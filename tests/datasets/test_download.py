@@ -3,7 +3,6 @@
 import errno
 import gzip
 import hashlib
-import os
 import re
 import shutil
 import socket
@@ -13,7 +12,6 @@ import threading
 import time
 from collections import namedtuple
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import pytest
 
@@ -591,8 +589,7 @@ fetch([sys.argv[1]], Path(sys.argv[2]), sha256=sys.argv[3] or None)
 
 def in_another_process(server, destination, sha256=SHA256):
     command = [sys.executable, "-c", FETCH, server.url, str(destination), sha256]
-    environment = {**os.environ, "PYTHONPATH": str(Path(download.__file__).parents[2])}
-    return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
 
 
 def hold_back(handler, rest=CONTENT[HALF:]):

@@ -15,7 +15,7 @@ from relaxometer.datasets.generators.graph500 import (
     search_keys,
 )
 from relaxometer.graphs.graph import Graph, content_hash, read_graph, write_graph
-from relaxometer.measure.sources import sources_table
+from relaxometer.race.sources import sources_table
 
 REFERENCE = {
     10: "b6413d2ba5a3601548443fa02cbf9d0503d0367193cbc2834da9cc28f7d3336f",

@@ -56,7 +56,6 @@ def test_importing_the_registry_loads_no_numerics():
         capture_output=True,
         text=True,
         check=True,
-        env={"PYTHONPATH": str(ROOT / "workflow/scripts")},
     )
     assert run.stdout.strip() == "[]"
 

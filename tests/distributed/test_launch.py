@@ -11,9 +11,9 @@ from relaxometer.core.errors import UserError
 from relaxometer.distributed import launch
 from relaxometer.distributed.process import load_mpi, share_cores
 from relaxometer.distributed.transport import connect
-from relaxometer.measure.entrant import threads_of
 from relaxometer.plan.models import RivalRun
 from relaxometer.problems.dominators.cpu._on_cpu import cores_of
+from relaxometer.race.entrant import threads_of
 
 
 def test_a_missing_launcher_is_reported_in_one_line(monkeypatch, tmp_path):

@@ -25,7 +25,7 @@ from sample_graphs import sample_graphs
 
 pytestmark = [pytest.mark.mpi, pytest.mark.skipif(obstacle() is not None, reason=str(obstacle()))]
 
-SCRIPTS = Path(__file__).parents[2] / "workflow/scripts"
+ROOT = Path(__file__).parents[2]
 SMALL = ("one-vertex", "two-islands", "one-way", "hub", "parallel-arcs", "random-directed")
 
 
@@ -36,19 +36,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in (*SMALL, "zero-weights", "heavy"):
         write_graph(sample_graphs()[name], path / name)
     name = "kanto-highways"
-    dataset = load_registry(SCRIPTS.parents[1] / "resources/datasets.yaml", {})[name]
+    dataset = load_registry(ROOT / "resources/datasets.yaml", {})[name]
     write_graph(build_graph(name, dataset, files=[]), path / name)
     return path
 
 
 def run_on(n_ranks: int, *arguments: str) -> subprocess.CompletedProcess:
     options = ["--oversubscribe", *(["--allow-run-as-root"] if os.geteuid() == 0 else [])]
-    paths = os.pathsep.join(map(str, (SCRIPTS, Path(__file__).parents[1])))
     return subprocess.run(
         ["mpirun", *options, "-n", str(n_ranks), sys.executable, *arguments],
         capture_output=True,
         text=True,
-        env=os.environ | {"PYTHONPATH": paths},
+        env=os.environ | {"PYTHONPATH": str(ROOT / "tests")},
         timeout=300,
         check=False,
     )
@@ -160,7 +159,6 @@ def test_a_rank_that_dies_or_stops_ends_the_job_with_one_line_and_no_answer(tmp_
         [*command, *arguments, "--patience-s", "2", "--out", str(out)],
         stderr=subprocess.PIPE,
         text=True,
-        env=os.environ | {"PYTHONPATH": str(SCRIPTS)},
     )
     ranks = ranks_below(process.pid, 2)
     wait_for(lambda: all(shares_page(rank) for rank in ranks))

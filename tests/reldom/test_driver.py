@@ -72,7 +72,7 @@ def test_an_exported_batch(driver, tmp_path):
     batch = random_batch()
     write_batch(batch, tmp_path / "batch")
     command = [sys.executable, "-m", "relaxometer.cli.export_batch", tmp_path / "batch", tmp_path / "file"]
-    subprocess.run(command, check=True, env={"PYTHONPATH": "workflow/scripts"}, cwd=Path(__file__).parents[2])
+    subprocess.run(command, check=True)
     rows = [line.split("\t") for line in driver(tmp_path / "file").stdout.splitlines()]
     names = [str(graph.name) for graph in batch for _ in range(graph.n_vertices)]
     assert [name for name, _, _ in rows] == names

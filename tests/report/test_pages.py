@@ -312,7 +312,7 @@ class TestClaims:
 
 
 def test_parameters_have_the_description_of_the_class_that_they_come_from():
-    about = {"file": "workflow/scripts/relaxometer/problems/bfs/hybrid_cpu.py"}
+    about = {"file": "src/relaxometer/problems/bfs/hybrid_cpu.py"}
     _, documented = variant_pages._about(about)
     assert documented["beta"].meaning.startswith("A larger value prolongs")
     assert documented["beta"].default == "14"

@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from relaxometer.measure.studies import STUDIES
 from relaxometer.report.figures import all_pairs, choice, preparation, throughput, traffic
 from relaxometer.results.verdict import verdict
+from relaxometer.studies.registry import STUDIES
 from synthetic_runs import searches, spread
 
 

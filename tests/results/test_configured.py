@@ -10,8 +10,8 @@ import pytest
 import bundles
 from relaxometer.core.errors import UserError
 from relaxometer.core.files import write_table
-from relaxometer.measure.requests import request_for_queries, request_for_sources, with_request
 from relaxometer.plan.plan import Plan
+from relaxometer.race.requests import request_for_queries, request_for_sources, with_request
 from relaxometer.results.configured import check_configured
 from relaxometer.results.gather import gather
 

@@ -15,11 +15,11 @@ import pytest
 from dominator_samples import all_graphs_of_four, random_batch, random_parts, rooted_graphs, united
 from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.graph import Graph
-from relaxometer.measure.measurement import Measurement
-from relaxometer.measure.rival import measure_rival
 from relaxometer.plan.models import RivalRun, Timing
 from relaxometer.problems.problem import load_problem
 from relaxometer.problems.queries import QuerySets
+from relaxometer.race.measurement import Measurement
+from relaxometer.race.rival import measure_rival
 from relaxometer.rivals.definition import HELPERS, REQUIREMENTS, Rival, find_rivals
 from relaxometer.rivals.exchange import export
 from relaxometer.rivals.installation import Absent, Installed, install, installation

@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 import pytest
 
-from relaxometer.measure import clocks
+from relaxometer.race import clocks
 from relaxometer.rivals.exchange import export
 from rival_runs import GRID, SOURCES, only, outcomes, race
 from sample_graphs import sample_graphs

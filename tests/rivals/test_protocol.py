@@ -12,9 +12,9 @@ from faults import largest_file
 from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.graph import MAX_WEIGHT, Graph
 from relaxometer.graphs.lengths import LENGTHS
-from relaxometer.measure import measurement
-from relaxometer.measure.measurement import write_measurement
 from relaxometer.problems.records import TOO_LONG
+from relaxometer.race import measurement
+from relaxometer.race.measurement import write_measurement
 from relaxometer.results.gather import gather, summarise
 from relaxometer.rivals.definition import HELPERS
 from relaxometer.rivals.installation import Installed, installation, state_of_files

@@ -6,11 +6,11 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from relaxometer.measure.measurement import write_measurement
-from relaxometer.measure.variant import measure
 from relaxometer.plan.models import Run, Timing
 from relaxometer.problems.queries import QuerySets, content_hash
 from relaxometer.problems.routes import dijkstra_cpu
+from relaxometer.race.measurement import write_measurement
+from relaxometer.race.variant import measure
 from route_samples import random_queries, right_distances
 from sample_graphs import sample_graphs
 

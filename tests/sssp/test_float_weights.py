@@ -7,9 +7,6 @@ from relaxometer.device import get_device
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.lengths import LENGTHS
 from relaxometer.graphs.resident import ResidentGraph
-from relaxometer.measure.all_pairs import measure_all_pairs
-from relaxometer.measure.throughput import measure_throughput
-from relaxometer.measure.traffic import measure_traffic, slowed
 from relaxometer.problems.sssp import _maps, auto
 from relaxometer.problems.sssp._distance_proof import DistanceProver
 from relaxometer.problems.sssp._packed_arcs import PackedArcs
@@ -17,6 +14,9 @@ from relaxometer.problems.sssp.certify import SsspCertifier
 from relaxometer.problems.sssp.near_far import many_sources, near_far
 from relaxometer.problems.sssp.near_far._near_far import bucket_shift, packed_arcs
 from relaxometer.problems.variants import Skipped, load_solver, solver_names, takes_weights
+from relaxometer.studies.all_pairs import measure_all_pairs
+from relaxometer.studies.throughput import measure_throughput
+from relaxometer.studies.traffic import measure_traffic, slowed
 from sample_graphs import FLOATS, as_floats, least_sums, sample_graphs
 
 TAKES_FLOATS = [

@@ -9,13 +9,13 @@ import pytest
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.lengths import ON_CYCLE
 from relaxometer.graphs.resident import ResidentGraph
-from relaxometer.measure.variant import measure
 from relaxometer.plan.models import Run, Timing
 from relaxometer.problems.problem import load_problem
 from relaxometer.problems.sssp import NO_PREDECESSOR
 from relaxometer.problems.sssp._negative_cycles import FIRST_WATCHED, NegativeCycles
 from relaxometer.problems.sssp.certify import RULES, SsspCertifier
 from relaxometer.problems.variants import Skipped, load_solver, refuse_weights, solver_names
+from relaxometer.race.variant import measure
 from sample_graphs import sample_graphs
 
 TAKES_NEGATIVE = [

@@ -9,13 +9,13 @@ from relaxometer.device import get_device
 from relaxometer.graphs.graph import MAX_WEIGHT, NO_PREDECESSOR, UNREACHED, Graph
 from relaxometer.graphs.lengths import LENGTHS, unreached
 from relaxometer.graphs.resident import ResidentGraph
-from relaxometer.measure.throughput import measure_throughput
 from relaxometer.problems.sssp import _maps, _tight_tree, auto
 from relaxometer.problems.sssp._distance_proof import DistanceProver
 from relaxometer.problems.sssp.certify import SsspCertifier
 from relaxometer.problems.sssp.near_far import many_sources
 from relaxometer.problems.sssp.tiled import tiled
 from relaxometer.problems.variants import Skipped, load_solver, solver_names, takes_weights
+from relaxometer.studies.throughput import measure_throughput
 from sample_graphs import as_wide, exact_distances, sample_graphs
 
 WIDE = LENGTHS["uint32/uint64"]

@@ -40,7 +40,7 @@ def unlock(workflow):
     return subprocess.run(
         [sys.executable, "-m", "relaxometer.cli.unlock"],
         cwd=workflow.folder,
-        env={**environment(), "PYTHONPATH": str(workflow.path("workflow/scripts"))},
+        env=environment(),
         capture_output=True,
         text=True,
     )

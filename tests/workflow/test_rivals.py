@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from relaxometer.problems.variants import solver_names
-from tiny_workflow import ROOT, TINY, Workflow, environment, run_once
+from tiny_workflow import TINY, Workflow, environment, run_once
 
 PLAIN = Path(__file__).parents[1] / "own_rivals/plain"
 RIVALS = {
@@ -174,8 +174,7 @@ def test_all_runs_does_rivals_too_and_snakemake_knows_their_configuration(again)
     shutil.rmtree(again.path("results/runs"))
     again.configure(CONFIG | {"timing": CONFIG["timing"] | {"warmup": 0}})
     command = [sys.executable, "-m", "relaxometer.cli.all_runs", "tiny.yaml"]
-    paths = environment() | {"PYTHONPATH": str(ROOT / "workflow/scripts")}
-    done = subprocess.run(command, cwd=again.folder, env=paths, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=again.folder, env=environment(), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     said = dict(line.split(" s ")[1].split(": ") for line in done.stdout.splitlines())
     expected = {f"sssp tiny {name}": status for name, status in STATUSES.items()}

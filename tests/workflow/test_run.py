@@ -100,7 +100,7 @@ def test_a_second_run_does_nothing(rerun):
 
 
 def test_edits_rerun_only_what_depends_on_them(rerun):
-    sources = rerun.path("workflow/scripts/relaxometer/problems/sssp")
+    sources = rerun.path("src/relaxometer/problems/sssp")
     kernel, solver = sources / "phase_synchronous/selection.cu", sources / "dijkstra/dijkstra_cpu.py"
     kernel.write_text("// A remark.\n" + kernel.read_text(encoding="utf-8"), encoding="utf-8")
     solver.write_text("# A remark.\n" + solver.read_text(encoding="utf-8"), encoding="utf-8")
@@ -147,7 +147,7 @@ def test_other_texts_of_a_dataset_build_and_measure_nothing(rerun):
 
 def test_a_wrong_kernel_is_named_and_everything_else_is_built(workflow):
     """A kernel that adds one to every length: its answers are invalid, those of the others are not."""
-    kernel = workflow.path("workflow/scripts/relaxometer/problems/sssp/phase_synchronous/selection.cu")
+    kernel = workflow.path("src/relaxometer/problems/sssp/phase_synchronous/selection.cu")
     text = kernel.read_text(encoding="utf-8")
     wrong = text.replace("propose(v, distance, Wa[i], overflow)", "propose(v, distance + 1, Wa[i], overflow)")
     assert wrong != text
@@ -171,7 +171,7 @@ def test_a_wrong_kernel_is_named_and_everything_else_is_built(workflow):
 
 def test_jobs_keep_bytecode_whatever_the_environment_says(workflow, monkeypatch):
     """Or each would compile all that it imports."""
-    cache = workflow.path("workflow/scripts/relaxometer/graphs/__pycache__")
+    cache = workflow.path("src/relaxometer/graphs/__pycache__")
     cache.unlink(missing_ok=True)
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     workflow.run("--", "results/sources/tiny.parquet")

@@ -25,7 +25,7 @@ OWN_LINES = ("Using workflow specific profile", "Config file config/config.yaml 
 
 def plant_a_mistake(workflow):
     """Let `selection` add one to every length."""
-    kernel = workflow.path("workflow/scripts/relaxometer/problems/sssp/phase_synchronous/selection.cu")
+    kernel = workflow.path("src/relaxometer/problems/sssp/phase_synchronous/selection.cu")
     text = kernel.read_text(encoding="utf-8")
     wrong = text.replace("propose(v, distance, Wa[i], overflow)", "propose(v, distance + 1, Wa[i], overflow)")
     assert wrong != text
@@ -38,7 +38,7 @@ def test_a_run_is_one_screen_whose_last_lines_are_the_race(workflow):
     both = subprocess.run(
         workflow.command("--", "all"),
         cwd=workflow.folder,
-        env=environment() | {"VERBOSE": ""},
+        env=workflow.environment() | {"VERBOSE": ""},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

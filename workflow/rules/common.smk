@@ -26,11 +26,21 @@ if not ROOT.is_dir():
     sys.exit(
         "error: clone the repository; github() as the module's snakefile is not supported"
     )
-sys.path.insert(0, str(ROOT / "workflow/scripts"))
+try:
+    import relaxometer
+except ImportError:
+    sys.exit(
+        f"error: relaxometer is not installed; `make -C {ROOT} .venv/ready` does it"
+    )
+if not (ROOT / "src/relaxometer").samefile(Path(relaxometer.__file__).parent):
+    sys.exit(
+        f"error: this is the workflow of {ROOT}, but Python imports {Path(relaxometer.__file__).parent}: "
+        "activate this checkout's environment (`make run` sets it up) and unset PYTHONPATH"
+    )
 
 from relaxometer.problems.problem import load_problem, problem_names
-from relaxometer.measure import parameters
-from relaxometer.measure.studies import STUDIES
+from relaxometer.studies import parameters
+from relaxometer.studies.registry import STUDIES
 from relaxometer.device.cuda import may_be_there
 from relaxometer.plan.load import with_types
 from relaxometer.plan import session

@@ -5,9 +5,9 @@ from pathlib import Path
 from relaxometer.core.files import write_table
 from relaxometer.core.scripting import job
 from relaxometer.graphs.graph import read_graph
-from relaxometer.measure.requests import request_for_queries, request_for_sources, with_request
-from relaxometer.measure.sources import sources_table
 from relaxometer.problems.problem import add_folders, load_problem
+from relaxometer.race.requests import request_for_queries, request_for_sources, with_request
+from relaxometer.race.sources import sources_table
 
 with job(snakemake):
     graph = read_graph(Path(snakemake.input[0]).parent)

@@ -12,9 +12,9 @@ from relaxometer.core.scripting import job
 
 with job(snakemake):
     if summary := snakemake.input.get("summary"):
-        from relaxometer.measure.studies import STUDIES
         from relaxometer.problems.problem import add_folders
         from relaxometer.results.verdict import verdict  # loads pandas
+        from relaxometer.studies.registry import STUDIES
 
         add_folders(snakemake.config.get("kernels", []))
         contexts = [Path(file) for file in snakemake.input.contexts]

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from relaxometer.core.scripting import job
-from relaxometer.measure.ranks import arguments_of, run_job
 from relaxometer.plan.models import DistributedRun
+from relaxometer.race.ranks import arguments_of, run_job
 
 with job(snakemake):
     run = DistributedRun.model_validate(snakemake.params.run)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from relaxometer.core.scripting import job
 from relaxometer.graphs.graph import read_graph
-from relaxometer.measure.studies import run_study
 from relaxometer.problems.problem import add_folders
+from relaxometer.studies.registry import run_study
 
 with job(snakemake):
     # Not a parameter of the rule, since the hash of the code changes with a solver.

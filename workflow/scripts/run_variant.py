@@ -6,9 +6,9 @@ from relaxometer.core.scripting import job
 from relaxometer.graphs.batch import read_batch
 from relaxometer.graphs.files import read_sources
 from relaxometer.graphs.graph import read_graph
-from relaxometer.measure.jobs import run_rival, run_variant
 from relaxometer.plan.models import RivalRun, Run
 from relaxometer.problems.problem import add_folders, load_problem
+from relaxometer.race.jobs import run_rival, run_variant
 from relaxometer.rivals.definition import find_rivals
 
 with job(snakemake):

@@ -1,0 +1,85 @@
+"""Draw figures from the tables of docs/results: ``python -m relaxometer.cli.headline``.
+
+They are the README's, from the suite rivals, and those of suites that were published without their searches,
+which the workflow cannot draw anew: their median times.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from pathlib import Path
+
+import pandas as pd
+
+from relaxometer.core.checkout import ROOT
+from relaxometer.core.errors import UserError, naming_lacks
+from relaxometer.report.figures import style
+from relaxometer.report.figures.headline import times_and_preparation
+from relaxometer.report.figures.summary import median_times
+from relaxometer.report.findings import Data, suites
+from relaxometer.results.published import SAMPLES
+
+RESULTS = ROOT / "docs/results"
+
+RACES = {
+    ("sssp", "usa-ny"): ["phast", "tiled", "wasp", "near-far", "gap", "adds", "routingkit", "boost"],
+    ("sssp", "usa-ne-topology"): ["phast", "tiled", "wasp", "near-far", "adds", "gap"],
+    ("sssp", "rmat-22-d32"): ["push-pull", "near-far", "gswitch", "cugraph", "wasp-hubs", "gap-hubs"],
+    ("bfs", "usa-ny"): ["tiled", "blest", "hybrid", "gap", "gswitch", "cugraph"],
+    ("bfs", "kron-g500-s22"): ["hybrid-packed", "hybrid", "blest", "gswitch", "cugraph"],
+    ("dominators", "cfg-python-stdlib"): [
+        *("batch-warp", "cooper-harvey-kennedy", "llvm", "igraph", "semi-nca", "rustworkx"),
+    ],
+}
+"""Problem and graph of each panel, and the programs in it."""
+
+
+POINTS = re.compile("adaptive-threshold-|edge-bf-block-|hybrid-(alpha|beta|threshold)-|delta-stepping-")
+"""Beginnings of the variants that are points of a curve, which have figures of their own."""
+
+
+def headline(suite: Path) -> pd.DataFrame:
+    """Return the rows of a suite's ``summary.csv`` in the figure, in the order of `RACES`."""
+    data = Data(suite)
+    rows = [
+        data.rows("summary.csv", problem=problem, graph=graph, variant=programs)
+        for (problem, graph), programs in RACES.items()
+    ]
+    return pd.concat(rows, ignore_index=True)
+
+
+def without_points(suite: Path) -> pd.DataFrame:
+    """Return the rows of a suite's ``summary.csv`` without the points of curves."""
+    rows = Data(suite).rows("summary.csv")
+    return rows[~rows["variant"].str.match(POINTS)]
+
+
+def write(results: Path) -> None:
+    """Draw the figures into a folder of published suites.
+
+    Raises
+    ------
+    UserError
+        If a table of a suite is missing, damaged or lacks a row that is drawn.
+    """
+    style.save(times_and_preparation(headline(results / "rivals")), results / "headline.svg")
+    for suite in (results / name for name in suites(results)):
+        if not (suite / SAMPLES).is_file():
+            style.save(median_times(without_points(suite)), suite / "figures/common/median-times.svg")
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Draw the figures into ``docs/results``."""
+    parser = argparse.ArgumentParser(prog="python -m relaxometer.cli.headline", description=__doc__)
+    parser.parse_args(arguments)
+    try:
+        with naming_lacks():
+            write(RESULTS)
+    except UserError as error:
+        sys.exit(f"error: {error}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,229 @@
+"""Write the tables of ``config/README.md`` from the docstrings and defaults of the parameter models.
+
+``python -m relaxometer.cli.parameter_tables`` rewrites the page; with ``--check`` it only checks the page.
+Each table is between ``<!-- table: NAME -->`` and ``<!-- end -->``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Literal, NamedTuple, get_args, get_origin
+
+import yaml
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from relaxometer.core.checkout import ROOT
+from relaxometer.core.errors import UserError
+from relaxometer.datasets import parameters as shared
+from relaxometer.datasets.formats import all_formats
+from relaxometer.datasets.registry import Dataset
+from relaxometer.distributed.engines import ENGINES
+from relaxometer.plan import models
+from relaxometer.problems.problem import load_problem, problem_names
+from relaxometer.problems.queries import QueryFormat
+from relaxometer.problems.variants import load_solver, solver_names
+from relaxometer.rivals.definition import find_rivals
+
+PAGE = ROOT / "config/README.md"
+
+_TABLE = re.compile(r"(<!-- table: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
+_SECTION = re.compile(r"^Parameters\n-+\n(.*?)(?=^\w[^\n]*\n---|\Z)", re.DOTALL | re.MULTILINE)
+_ENTRY = re.compile(r"^(\S[^:\n]*?)(?: *: *([^\n]*))?\n((?:[ \n].*\n?)*)", re.MULTILINE)
+
+
+class Entry(NamedTuple):
+    """A docstring's entry for one or more parameters."""
+
+    names: tuple[str, ...]
+    values: str
+    meaning: str
+
+
+def entries(model: type[BaseModel]) -> list[Entry]:
+    """Return the entries of a model's parameters in the order of its fields; UserError if one is missing."""
+    described: dict[str, Entry] = {}
+    for base in model.__mro__:
+        section = _SECTION.search(inspect.cleandoc(base.__doc__ or "") + "\n")
+        for names, values, meaning in _ENTRY.findall(section[1]) if section else ():
+            entry = Entry(tuple(names.split(", ")), values, " ".join(meaning.split()))
+            # An entry may refer to the description in a base class.
+            if not entry.meaning.startswith("See :class:"):
+                described = dict.fromkeys(entry.names, entry) | described
+    fields = [name for name, field in model.model_fields.items() if not _is_fixed(field)]
+    missing = [name for name in fields if name not in described]
+    if missing:
+        raise UserError(f"{model.__module__}.{model.__qualname__}: no description of {', '.join(missing)}")
+    return list(dict.fromkeys(described[name] for name in fields))
+
+
+def _is_fixed(field: FieldInfo) -> bool:
+    """Return whether a field has one possible value, as the tags of distributions do."""
+    return get_origin(field.annotation) is Literal and len(get_args(field.annotation)) == 1
+
+
+def rows(model: type[BaseModel]) -> list[tuple[str, str, str, str]]:
+    """Return names, allowed values, defaults and meaning for each entry of a model."""
+    found = []
+    for entry in entries(model):
+        fields = [model.model_fields[name] for name in entry.names if name in model.model_fields]
+        values = re.sub(r",? *\b(optional|default=.*)$|[{}]", "", entry.values)
+        values = re.sub(r"\b(?!False\b)[A-Z]\w+\b", "section", values)
+        defaults = [_default(field) for field in fields]
+        defaults = defaults[:1] if len(set(defaults)) == 1 else defaults
+        meaning = entry.meaning
+        if not meaning and isinstance(fields[0].default, BaseModel):
+            meaning = (inspect.getdoc(fields[0].default) or "").partition("\n")[0]
+        names = ", ".join(f"`{name}`" for name in entry.names)
+        found.append((names, _markdown(values), ", ".join(defaults), _markdown(meaning)))
+    return found
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
+        return "required"
+    value = field.get_default(call_default_factory=True)
+    if type(value).__module__ == models.__name__ or value in (None, "", {}, []):
+        return ""
+    value = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
+    value = int(value) if isinstance(value, float) and value.is_integer() else value
+    text = yaml.safe_dump(
+        list(value) if isinstance(value, tuple) else value, default_flow_style=True, width=1000
+    )
+    return f"`{text.splitlines()[0]}`"
+
+
+def _markdown(text: str) -> str:
+    """Translate a docstring's markup to Markdown."""
+    text = re.sub(r":\w+:`~?(?:[\w.]+\.)?(\w+)`", r"`\1`", text).replace('``"', '"').replace('"``', '"')
+    return re.sub(r'"([^"\s]+)"', r"`\1`", text.replace("``", "`")).replace("|", r"\|")
+
+
+def table(what: str, named: Mapping[str, type[BaseModel]]) -> str:
+    """Return one table of several models' parameters; equal models share their rows."""
+    groups: dict[tuple[tuple[str, ...], ...], list[str]] = {}
+    for name, model in named.items():
+        groups.setdefault(tuple(rows(model)) or (("none", "", "", ""),), []).append(name)
+    lines = [f"| {what} | parameter | values | default | meaning |", "| --- | --- | --- | --- | --- |"]
+    for shared_rows, names in groups.items():
+        first = ", ".join(names)
+        for row in shared_rows:
+            lines.append(f"| {' | '.join((first, *row))} |")
+            first = ""
+    return "\n".join(lines) + "\n"
+
+
+def section(model: type[BaseModel]) -> str:
+    """Return the table of one section of the configuration."""
+    lines = ["| key | values | default | meaning |", "| --- | --- | --- | --- |"]
+    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows(model))]) + "\n"
+
+
+def _solvers(problem: str) -> str:
+    """Return the table of a problem's solvers; those that take batches say so."""
+    suffixes = {"graph": "", "batch": " (batches)", "either": " (graphs and batches)"}
+    named = {}
+    for solver in solver_names(problem):
+        module = load_solver(problem, solver)
+        suffix = suffixes[getattr(module.Solver, "takes", "graph")]
+        named[f"`{solver}`{suffix}"] = module.Parameters
+    return table("solver", named)
+
+
+def _query_formats() -> Iterator[tuple[str, QueryFormat]]:
+    """Yield the problems whose searches answer query sets, and how these are configured."""
+    for problem in problem_names():
+        if kind := load_problem(problem).queries:
+            yield problem, kind
+
+
+def _formats(part: str) -> str:
+    """Return the table of the formats that are ``"read"``, ``"generated"`` or ``"batches"``."""
+    needs = {"file": " (file)", "seed": " (`seed`)", "extracted_from": " (`extracted_from`)", None: ""}
+    named: dict[str, type[BaseModel]] = {}
+    for name, form in all_formats().items():
+        kind = "batches" if form.batch else "generated" if ".generators." in form.module else "read"
+        if kind == part:
+            named[f"`{name}`{needs[form.needs]}"] = form.parameters
+    return table("format", named)
+
+
+def _rivals() -> str:
+    """Return the table of the rivals that ship."""
+    lines = [
+        "| rival | program | licence | runs on | problems | parameters |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for name, rival in find_rivals([]).items():
+        one = rival.definition
+        parameters = [f"`{key}` = `{given.default}`: {given.about}" for key, given in one.parameters.items()]
+        cells = f"`{name}`", f"[{one.title}]({one.url})", one.licence, one.class_, ", ".join(one.problems)
+        lines.append("| " + " | ".join([*cells, _markdown("; ".join(parameters))]) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def tables() -> dict[str, str]:
+    """Return all tables by the names in their marks."""
+    sections = (
+        models.config_model(problem_names()),
+        models.Timing,
+        models.Cost,
+        models.Problem,
+        models.Variant,
+        models.RivalEntry,
+        models.Throughput,
+        models.BfsThroughput,
+        models.Traffic,
+        models.AllPairs,
+        models.Updates,
+        models.Series,
+        models.Report,
+        Dataset,
+        shared.Weights,
+    )
+    distributions = {
+        f"`{get_args(model.model_fields['distribution'].annotation)[0]}`": model
+        for model in (shared.Unit, shared.LogUniform, shared.LogNormal, shared.Values)
+    }
+    engines = {f"`{name}`": e.parameters for of in ENGINES.values() for name, e in of.items()}
+    return {
+        **{model.__name__: section(model) for model in sections},
+        **{problem: _solvers(problem) for problem in problem_names()},
+        **{f"{problem}.queries": section(kind.spec) for problem, kind in _query_formats()},
+        "rivals": _rivals(),
+        "engines": table("engine", engines),
+        **{part: _formats(part) for part in ("read", "generated", "batches")},
+        "distributions": table("distribution", distributions),
+    }
+
+
+def written(page: str) -> str:
+    """Return a page with its tables rewritten; UserError if its marks and the tables differ."""
+    known = tables()
+    marks = [name for _, name, _ in _TABLE.findall(page)]
+    if sorted(marks) != sorted(known):
+        raise UserError(f"tables {', '.join(sorted(known))}, but marks {', '.join(sorted(marks))}")
+    return _TABLE.sub(lambda mark: f"{mark[1]}{known[mark[2]]}{mark[3]}", page)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Rewrite the page, or with ``--check`` return 1 if it is out of date."""
+    parser = argparse.ArgumentParser(prog="python -m relaxometer.cli.parameter_tables", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="exit with 1 if the page is out of date")
+    given = parser.parse_args(arguments)
+    page = PAGE.read_text(encoding="utf-8")
+    current = written(page)
+    if given.check:
+        if page != current:
+            print(f"{PAGE} is out of date: run python -m relaxometer.cli.parameter_tables", file=sys.stderr)
+        return int(page != current)
+    PAGE.write_text(current, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

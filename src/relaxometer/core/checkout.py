@@ -1,0 +1,27 @@
+"""The checkout that this package is part of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from relaxometer.core.errors import UserError
+
+PACKAGE = Path(__file__).resolve().parents[1]
+ROOT = PACKAGE.parents[1]
+"""The top folder of the checkout; without one, the folder that the package was installed to."""
+
+
+def refuse_other_package(folder: Path) -> None:
+    """Refuse to work in another checkout than that of this package, as with its clone in the path of Python.
+
+    Raises
+    ------
+    UserError
+        If `folder` is the top of a checkout that has a package of its own.
+    """
+    theirs = folder / "src/relaxometer"
+    if theirs.is_dir() and not theirs.samefile(PACKAGE):
+        raise UserError(
+            f"this is {folder.absolute()}, but Python imports the package of {ROOT}: "
+            "activate this checkout's environment (`make run` sets it up) and unset PYTHONPATH"
+        )

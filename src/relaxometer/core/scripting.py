@@ -1,0 +1,175 @@
+"""The frame of every script that Snakemake runs: a log file, and one line per user error."""
+
+from __future__ import annotations
+
+import atexit
+import errno
+import gc
+import os
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, redirect_stderr, suppress
+from pathlib import Path
+from typing import Any, TextIO
+
+from relaxometer.core.checkout import refuse_other_package
+from relaxometer.core.environment import is_full
+from relaxometer.core.errors import UserError, naming_lacks
+
+ERRORS = Path("logs/errors.txt")
+"""Failed jobs append their line here; the workflow repeats them at its end."""
+
+SILENCE_S = 2.0
+"""Silence after which a line says that the job is still running."""
+
+
+def _is_process_of_a_job() -> bool:
+    """Return whether Snakemake has started this process for a script, and not a test or a script itself."""
+    main = sys.modules["__main__"]
+    given = type(getattr(main, "snakemake", None)).__module__
+    return main.__name__ == "__main__" and given.startswith("snakemake.")
+
+
+if _is_process_of_a_job():
+    # Imports produce no garbage, and the collector takes a sixth of their time. `job` turns it on again.
+    gc.disable()
+
+
+class Tee:
+    """A stream that writes to several others; `last_write` is on the monotonic clock, in seconds.
+
+    A stream that fails is left out from then on: a full disk must not cost what is being computed.
+    """
+
+    def __init__(self, *streams: TextIO) -> None:
+        self._streams = list(streams)
+        self.last_write = time.monotonic()
+
+    def write(self, text: str) -> int:
+        """Write to every stream."""
+        self.last_write = time.monotonic()
+        for stream in self._streams[:]:
+            try:
+                stream.write(text)
+                stream.flush()
+            except OSError as error:
+                self._streams.remove(stream)
+                self.write(f"{getattr(stream, 'name', 'a stream')}: cannot be written: {error.strerror}\n")
+        return len(text)
+
+    def flush(self) -> None:
+        """Do nothing: every write is flushed."""
+
+    def isatty(self) -> bool:
+        """Return whether the first stream is a terminal."""
+        return bool(self._streams) and self._streams[0].isatty()
+
+
+def name_of(rule: str, wildcards: Iterable[object]) -> str:
+    """Return the name of a job in messages."""
+    return " ".join([rule, *map(str, wildcards)])
+
+
+@contextmanager
+def job(snakemake: Any) -> Iterator[None]:
+    """Run a script's body and copy its stderr to the rule's log.
+
+    A :class:`UserError` ends the job with its message only, and so does a lack of space, permission or
+    memory; any other exception keeps its traceback.
+    """
+    gc.enable()
+    path = Path(snakemake.log[0])
+    what = name_of(snakemake.rule, snakemake.wildcards)
+    with ExitStack() as stack:
+        tee = Tee(sys.stderr, *_log(path, stack))
+        stack.enter_context(redirect_stderr(tee))
+        stack.enter_context(_signs_of_life(what, tee))
+        try:
+            refuse_other_package(Path(getattr(snakemake, "scriptdir", "")).parent.parent)
+            with naming_lacks():
+                yield
+        except UserError as error:
+            _fail(f"{what}: {error}")
+        except Exception as error:
+            traceback.print_exc()
+            first_line = f"{type(error).__name__}: {error}".splitlines()[0]
+            _fail(f"{what}: {first_line} (traceback in {path})")
+    if _is_process_of_a_job():
+        _end()
+
+
+def _end() -> None:
+    """End the process of a job without the shutdown of the interpreter, which takes a quarter of a second."""
+    atexit._run_exitfuncs()
+    for stream in sys.stdout, sys.stderr:
+        with suppress(OSError):
+            stream.flush()
+    os._exit(0)
+
+
+def _log(path: Path, stack: ExitStack) -> list[TextIO]:
+    """Open the log of a job; the job goes on without one if it cannot be written."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        log = path.open("w", encoding="utf-8")
+    except OSError as error:
+        print(f"{path}: cannot be written: {error.strerror}; this job has no log", file=sys.stderr)
+        return []
+    stack.callback(_close, log)
+    return [log]
+
+
+def _close(log: TextIO) -> None:
+    """Close a log, whose last lines may not fit on the disk."""
+    with suppress(OSError):
+        log.close()
+
+
+def check_folders(*folders: Path) -> None:
+    """Refuse to start where results cannot be written, since Snakemake would fail later, in the middle.
+
+    Raises
+    ------
+    UserError
+        If a folder, or one inside, is read-only or on a full disk.
+    """
+    for top in filter(Path.is_dir, folders):
+        for folder, _, _ in os.walk(top):
+            if not os.access(folder, os.W_OK | os.X_OK):
+                raise UserError(f"{folder}: not writable; give permission, then run again")
+        if is_full(top):
+            raise UserError(f"{top}: {os.strerror(errno.ENOSPC)}; make room, then run again")
+
+
+@contextmanager
+def _signs_of_life(what: str, tee: Tee) -> Iterator[None]:
+    """Print a line whenever the block has been silent for a while."""
+    start = time.monotonic()
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(SILENCE_S):
+            now = time.monotonic()
+            if now - tee.last_write >= SILENCE_S:
+                print(f"{what}: still running after {now - start:.0f} s", file=tee)
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()
+
+
+def _fail(line: str) -> None:
+    """Print `line`, add it to `ERRORS`, and end the job."""
+    print(f"error: {line}", file=sys.stderr)
+    with suppress(OSError):
+        ERRORS.parent.mkdir(parents=True, exist_ok=True)
+        with ERRORS.open("a", encoding="utf-8") as errors:
+            errors.write(f"{line}\n")
+    raise SystemExit(1)

@@ -1,0 +1,165 @@
+"""Makes the graph of a dataset and checks it against its entry."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from relaxometer.core.compiled import njit
+from relaxometer.core.errors import UserError, quoted
+from relaxometer.datasets.pins import advice_for_unpinned, pin_of, pinned
+from relaxometer.datasets.registry import DataFile, Dataset
+from relaxometer.graphs.graph import Graph
+from relaxometer.graphs.lengths import lengths_for
+
+Reader = Callable[[str, Dataset, list[Path], Graph | None], Graph]
+"""Makes a graph from its name, its entry, its data files, and the graph that it is extracted from."""
+
+Generator = Callable[[Any, int], Graph]
+"""Makes a graph from the parameters of its format and a seed, for formats that need one."""
+
+
+def build_graph(name: str, dataset: Dataset, *, files: list[Path], base: Graph | None = None) -> Graph:
+    """Read or generate the graph of a dataset.
+
+    Parameters
+    ----------
+    name : str
+    dataset : Dataset
+    files : list of Path
+        The data files, in the order of ``dataset.files``.
+    base : Graph, optional
+        The graph named by ``dataset.extracted_from``.
+
+    Returns
+    -------
+    Graph
+        Its metadata name origin, checksums, terms, weight unit, generator, seed and directedness.
+
+    Raises
+    ------
+    UserError
+        If the entry is a batch, a file is missing or wrong, counts or unit differ from the entry's, or
+        weights have no distances of its type.
+    """
+    if dataset.is_batch:
+        raise UserError(f"{name} is a batch of graphs, not a graph: it is built at results/batches/{name}/")
+    identities = identities_of(files, dataset)
+    make = dataset.kind.load()
+    with advice_for_unpinned(dataset, files):
+        if dataset.kind.needs == "seed":
+            graph = make(dataset.parameters, dataset.seed)
+        else:
+            graph = make(name, dataset, files, base)
+        check_counts(f"graph {name}", graph.n_vertices, graph.n_arcs, dataset)
+    _check_unit(name, graph, dataset)
+    directed = not is_symmetric(graph)
+    metadata = {**identities, **graph.metadata, **origin_of(dataset), "directed": directed}
+    distance_type = dataset.distances or graph.distance_type
+    try:
+        lengths_for(graph.weights.dtype.name, distance_type)
+    except UserError as error:
+        raise UserError(f"graph {name}: {error}") from None
+    return replace(graph, name=name, metadata=metadata, distance_type=distance_type)
+
+
+def _check_unit(name: str, graph: Graph, dataset: Dataset) -> None:
+    """Refuse an entry's unit of weights that is not the one that the reader knows.
+
+    A graph that is made from another one has the latter's unit only as a proposal.
+    """
+    known, given = graph.metadata.get("weight_unit"), dataset.weight_unit
+    if dataset.extracted_from is None and known is not None and given not in (None, known):
+        raise UserError(
+            f"graph {name}: `weight_unit` of its dataset is {quoted(given)}, but its weights are in "
+            f"{known!r}; give that, or leave it out"
+        )
+
+
+def identities_of(files: list[Path], dataset: Dataset) -> dict[str, str]:
+    """Return names and SHA-256s of the data files, which must match the entry."""
+    found: dict[str, str] = {}
+    roles = ["file", str(dataset.kind.companion)]
+    for role, file, entry in zip(roles, files, dataset.files, strict=False):
+        found |= identify(file, entry, role)
+    return found
+
+
+def identify(file: Path, entry: DataFile, role: str = "file") -> dict[str, str]:
+    """Return name and SHA-256 of `file`, whose hash and size must match `entry`: `role` and `role`_sha256."""
+    try:
+        with file.open("rb") as stream:
+            sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise UserError(f"{file}: not readable ({error.strerror})") from None
+    if entry.sha256 and sha256 != entry.sha256:
+        raise UserError(
+            f"{file}: not the file that the dataset names: sha256 is {sha256}, expected {entry.sha256}"
+        )
+    size = file.stat().st_size
+    if entry.bytes not in (None, size):
+        raise UserError(
+            f"{file}: {size} bytes, but its dataset promises {entry.bytes}; the file is incomplete or "
+            "another one, or `bytes` in the entry is wrong"
+        )
+    pin = pinned(file) if entry.urls and not entry.sha256 else None
+    if pin and sha256 != pin:
+        raise UserError(
+            f"{file}: not the file that was read first: sha256 is {sha256}, expected {pin}; delete the file "
+            f"to fetch it again, or {pin_of(file)} to accept it"
+        )
+    return {role: file.name, f"{role}_sha256": sha256}
+
+
+def origin_of(dataset: Dataset) -> dict[str, Any]:
+    """Return the metadata about a dataset's origin for ``graph.json`` or ``batch.json``."""
+    known = {
+        "format": dataset.format,
+        **dataset.texts,
+        "weight_unit": dataset.weight_unit,
+        "seed": dataset.seed,
+        # Defaults, too, since they may change with the version.
+        "parameters": dataset.parameters.model_dump(mode="json", exclude_none=True),
+        "extracted_from": dataset.extracted_from,
+    }
+    return {key: value for key, value in known.items() if value not in (None, "", {})}
+
+
+def is_symmetric(graph: Graph) -> bool:
+    """Return whether every arc has a reverse arc of the same weight.
+
+    Metadata of generators that say so are trusted: checking billions of arcs takes minutes.
+    """
+    if graph.metadata.get("directed") is False:
+        return True
+    return bool(_is_symmetric(graph.offsets, graph.targets, graph.weights))
+
+
+@njit(cache=True)
+def _is_symmetric(offsets: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> bool:
+    # In CSR order, the tails of each head ascend, as the targets in the head's own row do.
+    cursors = offsets[:-1].copy()
+    for tail in range(len(cursors)):
+        for i in range(offsets[tail], offsets[tail + 1]):
+            head = targets[i]
+            back = cursors[head]
+            if back == offsets[head + 1] or targets[back] != tail or weights[back] != weights[i]:
+                return False
+            cursors[head] += 1
+    return True
+
+
+def check_counts(what: str, n_vertices: int, n_arcs: int, dataset: Dataset) -> None:
+    """Refuse a graph or batch, named `what` in the message, whose counts differ from its entry."""
+    counts = ("vertices", dataset.vertices, n_vertices), ("arcs", dataset.arcs, n_arcs)
+    for unit, expected, found in counts:
+        if expected is not None and found != expected:
+            raise UserError(
+                f"{what}: {found} {unit}, but its dataset promises {expected}; "
+                f"the data has changed, or `{unit}` in the entry is wrong"
+            )

@@ -1,0 +1,315 @@
+"""Statistics of graphs and batches, for their pages in the report."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from relaxometer.core.compiled import njit
+from relaxometer.graphs.batch import Batch
+from relaxometer.graphs.degrees import BLOCK_OF_128, WARP, counts
+from relaxometer.graphs.graph import Graph, offsets_of
+
+REVERSING_PASSES = 16
+"""Passes over the arcs to put each into the row of its head. A single pass writes to random memory and takes
+five times as long on a large graph."""
+
+Vertex = int | np.int64
+
+
+def describe_graph(graph: Graph) -> dict[str, Any]:
+    """Return the metadata of `graph` and statistics that take longer to compute.
+
+    Parameters
+    ----------
+    graph : Graph
+        As read from its folder, with the metadata of :func:`relaxometer.graphs.graph.describe`.
+
+    Returns
+    -------
+    dict
+        The metadata, and
+
+        - ``median_weight``;
+        - ``degrees`` and, for a directed graph, ``in_degrees``: the frequency of each;
+        - ``share_above`` and ``arc_share_above``: by degree, the share of vertices with a larger out-degree,
+          and the share of arcs that leave them;
+        - ``largest_component`` and ``isolated``: numbers of vertices in the largest weakly connected
+          component, and of vertices without an arc to another vertex;
+        - ``hop_diameter``: the result of :func:`hop_diameter`.
+    """
+    degrees = graph.degrees
+    _, labels = graph.component_labels()
+    sizes = np.bincount(labels)
+    directed = graph.metadata.get("directed", True)
+    in_degrees = {"in_degrees": counts(_in_degrees(graph))} if directed else {}
+    limits = (WARP, BLOCK_OF_128)
+    return {
+        **graph.metadata,
+        "median_weight": _median(graph.weights),
+        "degrees": counts(degrees),
+        **in_degrees,
+        "share_above": {str(limit): _share(degrees > limit) for limit in limits},
+        "arc_share_above": {
+            str(limit): int(degrees[degrees > limit].sum()) / max(graph.n_arcs, 1) for limit in limits
+        },
+        "largest_component": int(sizes.max(initial=0)),
+        "isolated": int((sizes == 1).sum()),
+        "hop_diameter": hop_diameter(graph, labels),
+    }
+
+
+def _median(weights: npt.NDArray[Any]) -> float:
+    """Return the median; 0 without weights. NumPy's would overflow if the two in the middle are large."""
+    if not len(weights):
+        return 0.0
+    middle = [(len(weights) - 1) // 2, len(weights) // 2]
+    low, high = map(float, np.partition(weights, middle)[middle])
+    return low + (high - low) / 2
+
+
+def _in_degrees(graph: Graph) -> npt.NDArray[np.int64]:
+    return np.bincount(graph.targets, minlength=graph.n_vertices)
+
+
+def _share(marked: npt.NDArray[np.bool_]) -> float:
+    return float(marked.mean()) if len(marked) else 0.0
+
+
+def hop_diameter(graph: Graph, labels: npt.NDArray[np.int32]) -> dict[str, Any]:
+    """Bound the diameter of the largest weakly connected component, in arcs of either direction.
+
+    The double sweep: a breadth-first search from the vertex of largest degree finds a farthest vertex; a
+    second search from there finds a long shortest path, whose length is a lower bound. Twice the eccentricity
+    of any vertex is an upper bound; a third search, from the middle of that path, makes it tight.
+
+    Parameters
+    ----------
+    graph : Graph
+    labels : ndarray of shape (n_vertices,), int32
+        The component of every vertex.
+
+    Returns
+    -------
+    dict
+        The diameter is at least ``low`` and at most ``high``; both are 0 for a graph without vertices.
+        ``ends`` are two vertices ``low`` arcs apart; empty for a graph without vertices.
+
+    References
+    ----------
+    C. Magnien, M. Latapy and M. Habib, "Fast Computation of Empirically Tight Bounds for the Diameter of
+    Massive Graphs", ACM JEA 13, 2009.
+    """
+    if not graph.n_vertices:
+        return {"low": 0, "high": 0, "ends": []}
+    largest = labels == np.bincount(labels).argmax()
+    offsets, targets = either_way(graph)
+    hub = int(np.where(largest, np.diff(offsets), -1).argmax())
+    hops = np.empty(graph.n_vertices, dtype=np.int32)
+    end = _search(offsets, targets, hub, hops)
+    from_hub = int(hops[end])
+    other_end = _search(offsets, targets, end, hops)
+    low = int(hops[other_end])
+    middle = _half_way_back(offsets, targets, other_end, hops)
+    from_middle = int(hops[_search(offsets, targets, middle, hops)])
+    return {"low": low, "high": 2 * min(from_hub, from_middle), "ends": [end, other_end]}
+
+
+def hops_from(graph: Graph, start: int) -> npt.NDArray[np.int32]:
+    """Return the distance to each vertex in arcs of either direction, -1 if it is not reached.
+
+    Returns
+    -------
+    ndarray of shape (n_vertices,), int32
+    """
+    return hops_in(*either_way(graph), start)
+
+
+def hops_in(
+    offsets: npt.NDArray[np.int64], targets: npt.NDArray[np.uint32], start: int
+) -> npt.NDArray[np.int32]:
+    """Return the distance to each vertex in arcs, -1 if it is not reached; shape (n_vertices,), int32."""
+    hops = np.empty(len(offsets) - 1, dtype=np.int32)
+    _search(offsets, targets, start, hops)
+    return hops
+
+
+def either_way(graph: Graph) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
+    """Return offsets and targets with every arc in both directions."""
+    if not graph.metadata.get("directed", True):
+        return graph.offsets, graph.targets
+    offsets = offsets_of(graph.degrees + _in_degrees(graph))
+    block = max(graph.n_vertices // REVERSING_PASSES + 1, 1 << 16)
+    return offsets, _both_targets(graph.offsets, graph.targets, offsets, block)
+
+
+@njit(cache=True)
+def _both_targets(
+    offsets: npt.NDArray[np.int64],
+    targets: npt.NDArray[np.uint32],
+    both_offsets: npt.NDArray[np.int64],
+    block: int,
+) -> npt.NDArray[np.uint32]:
+    """Put each arc into the rows of both ends; the rows of heads in passes over `block` rows."""
+    both = np.empty(2 * len(targets), dtype=np.uint32)
+    cursors = both_offsets[:-1].copy()
+    for tail in range(len(cursors)):
+        for i in range(offsets[tail], offsets[tail + 1]):
+            both[cursors[tail]] = targets[i]
+            cursors[tail] += 1
+    for first in range(0, len(cursors), block):
+        for tail in range(len(cursors)):
+            for i in range(offsets[tail], offsets[tail + 1]):
+                head = targets[i]
+                if first <= head < first + block:
+                    both[cursors[head]] = tail
+                    cursors[head] += 1
+    return both
+
+
+@njit(cache=True)
+def _search(
+    offsets: npt.NDArray[np.int64],
+    targets: npt.NDArray[np.uint32],
+    start: Vertex,
+    hops: npt.NDArray[np.int32],
+) -> Vertex:
+    """Search breadth-first and fill `hops`, -1 if unreached; return a vertex reached last."""
+    hops[:] = -1
+    hops[start] = 0
+    queue = np.empty(len(hops), dtype=np.uint32)
+    queue[0] = start
+    first, end = 0, 1
+    while first < end:
+        vertex = queue[first]
+        first += 1
+        for i in range(offsets[vertex], offsets[vertex + 1]):
+            head = targets[i]
+            if hops[head] < 0:
+                hops[head] = hops[vertex] + 1
+                queue[end] = head
+                end += 1
+    return np.int64(queue[end - 1])
+
+
+@njit(cache=True)
+def _half_way_back(
+    offsets: npt.NDArray[np.int64],
+    targets: npt.NDArray[np.uint32],
+    end: Vertex,
+    hops: npt.NDArray[np.int32],
+) -> Vertex:
+    """Return the middle vertex of a shortest path to `end`."""
+    vertex = end
+    for hop in range(hops[end] - 1, hops[end] // 2 - 1, -1):
+        for i in range(offsets[vertex], offsets[vertex + 1]):
+            if hops[targets[i]] == hop:
+                vertex = np.int64(targets[i])
+                break
+    return vertex
+
+
+def describe_batch(batch: Batch) -> dict[str, Any]:
+    """Return the metadata of `batch` and statistics that take longer to compute.
+
+    Parameters
+    ----------
+    batch : Batch
+        As read from its folder, with the metadata of :func:`relaxometer.graphs.batch.describe`.
+
+    Returns
+    -------
+    dict
+        The metadata, and
+
+        - ``size_counts``, ``degree_counts`` and ``in_degree_counts``: the frequency of each size of a graph
+          and of each out- and in-degree;
+        - ``arcs_per_vertex``;
+        - ``largest_graph``: the name of the graph with the most vertices;
+        - ``share_with_loops`` and ``share_irreducible``: the share of graphs with a cycle, and of graphs with
+          a cycle that can be entered at more than one vertex.
+    """
+    heads = np.repeat(batch.first_vertex[:-1], np.diff(batch.first_arc)) + batch.targets
+    loops, irreducible = loop_kinds(batch)
+    return {
+        **batch.metadata,
+        "size_counts": counts(batch.sizes),
+        "degree_counts": counts(batch.degrees),
+        "in_degree_counts": counts(np.bincount(heads, minlength=batch.n_vertices)),
+        "arcs_per_vertex": batch.n_arcs / max(batch.n_vertices, 1),
+        "largest_graph": str(batch.names[batch.sizes.argmax()]) if len(batch) else "",
+        "share_with_loops": _share(loops),
+        "share_irreducible": _share(irreducible),
+    }
+
+
+def loop_kinds(batch: Batch) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Mark the graphs with a cycle, and those with a cycle that none of its vertices dominates.
+
+    Ids are in reverse post-order, so an arc to an id that is not larger closes a cycle. A graph is reducible
+    if the head of each such arc dominates its tail; this does not depend on the search that numbered it.
+
+    Returns
+    -------
+    loops, irreducible : ndarray of shape (n_graphs,), bool
+
+    References
+    ----------
+    M. Hecht and J. Ullman, "Characterizations of Reducible Flow Graphs", JACM 21, 1974. Dominators:
+    K. Cooper, T. Harvey and K. Kennedy, "A Simple, Fast Dominance Algorithm", 2001.
+    """
+    loops, irreducible = np.zeros(len(batch), dtype=np.bool_), np.zeros(len(batch), dtype=np.bool_)
+    _find_loops(batch.first_vertex, batch.offsets, batch.targets, loops, irreducible)
+    return loops, irreducible
+
+
+@njit(cache=True)
+def _find_loops(
+    first_vertex: npt.NDArray[np.int64],
+    offsets: npt.NDArray[np.int64],
+    targets: npt.NDArray[np.uint32],
+    loops: npt.NDArray[np.bool_],
+    irreducible: npt.NDArray[np.bool_],
+) -> None:
+    for graph in range(len(loops)):
+        rows = offsets[first_vertex[graph] : first_vertex[graph + 1] + 1]
+        above = _immediate_dominators(rows, targets)
+        for tail in range(len(above)):
+            for i in range(rows[tail], rows[tail + 1]):
+                head = np.int64(targets[i])
+                if head <= tail:
+                    loops[graph] = True
+                    irreducible[graph] |= _meet(above, tail, head) != head
+
+
+@njit(cache=True)
+def _immediate_dominators(
+    rows: npt.NDArray[np.int64], targets: npt.NDArray[np.uint32]
+) -> npt.NDArray[np.int64]:
+    """Return the immediate dominator of each vertex of one graph; the entry, 0, is its own."""
+    above = np.full(len(rows) - 1, -1, dtype=np.int64)
+    above[0] = 0
+    changed = True
+    while changed:
+        changed = False
+        # In reverse post-order of tails, the first arc into each vertex comes from a smaller one.
+        for tail in range(len(above)):
+            for i in range(rows[tail], rows[tail + 1]):
+                head = targets[i]
+                found = tail if above[head] < 0 else _meet(above, tail, above[head])
+                changed |= found != above[head]
+                above[head] = found
+    return above
+
+
+@njit(cache=True)
+def _meet(above: npt.NDArray[np.int64], one: Vertex, other: Vertex) -> Vertex:
+    """Return the nearest vertex that dominates both."""
+    while one != other:
+        if one > other:
+            one = above[one]
+        else:
+            other = above[other]
+    return one

@@ -1,0 +1,89 @@
+"""Makes a shortest-path tree from distances alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from relaxometer.core.compiled import njit
+from relaxometer.graphs.graph import NO_PREDECESSOR, UNREACHED
+
+if TYPE_CHECKING:
+    from relaxometer.graphs.graph import Graph
+
+
+def shortest_path_tree(
+    graph: Graph, source: int, distance: npt.NDArray[np.uint32], *, hops: bool = False
+) -> npt.NDArray[np.uint32]:
+    """Return a predecessor of each vertex along a shortest path, in O(n + m) work.
+
+    An arc is tight if the distances of its ends differ by its weight. A tight arc of positive weight is a
+    predecessor whatever the others are; along tight arcs of weight 0, which may form cycles, the search goes
+    outwards from the vertices that have one.
+
+    Parameters
+    ----------
+    graph : Graph
+    source : int
+    distance : ndarray of shape (n_vertices,), uint32
+        `UNREACHED` where no path leads. Wrong distances leave vertices without a predecessor.
+    hops : bool, default=False
+        Whether every arc counts 1 instead of its weight.
+
+    Returns
+    -------
+    predecessor : ndarray of shape (n_vertices,), uint32
+        The source is its own; `NO_PREDECESSOR` where there is none.
+    """
+    predecessor = np.full(graph.n_vertices, NO_PREDECESSOR, dtype=np.uint32)
+    if distance[source] == 0:
+        predecessor[source] = source
+    _follow_arcs(graph.offsets, graph.targets, graph.weights, hops, distance, predecessor)
+    if not hops and len(graph.weights) and not graph.weights.min():
+        queue = np.empty(graph.n_vertices, dtype=np.uint32)
+        _follow_weightless_arcs(graph.offsets, graph.targets, graph.weights, distance, predecessor, queue)
+    return predecessor
+
+
+@njit(cache=True)
+def _follow_arcs(
+    offsets: Any, targets: Any, weights: Any, hops: bool, distance: Any, predecessor: Any
+) -> None:
+    """Take tight arcs of positive weight."""
+    for tail in range(len(predecessor)):
+        if distance[tail] == UNREACHED:
+            continue
+        for arc in range(offsets[tail], offsets[tail + 1]):
+            weight = np.int64(1) if hops else np.int64(weights[arc])
+            head = targets[arc]
+            if (
+                weight
+                and predecessor[head] == NO_PREDECESSOR
+                and distance[head] != UNREACHED
+                and np.int64(distance[tail]) + weight == np.int64(distance[head])
+            ):
+                predecessor[head] = tail
+
+
+@njit(cache=True)
+def _follow_weightless_arcs(
+    offsets: Any, targets: Any, weights: Any, distance: Any, predecessor: Any, queue: Any
+) -> None:
+    """Take tight arcs of weight 0, from the vertices that have a predecessor."""
+    size = 0
+    for vertex in range(len(predecessor)):
+        if predecessor[vertex] != NO_PREDECESSOR:
+            queue[size] = vertex
+            size += 1
+    first = 0
+    while first < size:
+        tail = queue[first]
+        first += 1
+        for arc in range(offsets[tail], offsets[tail + 1]):
+            head = targets[arc]
+            if weights[arc] == 0 and predecessor[head] == NO_PREDECESSOR and distance[head] == distance[tail]:
+                predecessor[head] = tail
+                queue[size] = head
+                size += 1

@@ -1,0 +1,194 @@
+"""Customizable contraction hierarchies: an order by nested dissection, shortcuts, and their weights.
+
+Vertices are contracted in order: when a vertex is removed, shortcuts join its remaining neighbours. A
+shortest path then climbs to its highest vertex and descends from there, whatever the weights; those of the
+shortcuts follow from triangles. These are the paper's preprocessing and customization; the query is PHAST
+(``phast.cu``).
+
+Dibbelt, Strasser and Wagner, "Customizable Contraction Hierarchies", ACM JEA 21, 2016.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from relaxometer.core.compiled import njit
+from relaxometer.graphs.graph import UNREACHED, Graph
+from relaxometer.problems.sssp.phast._fill import add_shortcuts, arrange
+from relaxometer.problems.sssp.phast._order import dissect, kept
+from relaxometer.problems.sssp.phast._slices import MAX_ROW
+from relaxometer.problems.variants import Skipped
+
+Ints = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint32]
+
+MAX_UPWARD = 2**32 - 2**10
+"""Upward arcs that 32 bits can number, less those that a warp may read beyond the end."""
+
+
+@dataclass(frozen=True)
+class Contraction:
+    """A contracted graph. The rank of a vertex is its place in the order; higher ranks are contracted later.
+
+    Parameters
+    ----------
+    order : ndarray of shape (n_vertices,), int64
+        The vertex of each rank.
+    offsets : ndarray of shape (n_vertices + 1,), int64
+    up : ndarray of shape (n_arcs,), int64
+        The higher neighbours of each rank, ascending. The lowest is its parent in the elimination tree, and
+        all are its ancestors there.
+    upward, downward : ndarray of shape (n_arcs,), uint32
+        Weights of the arc to each of these neighbours and of the arc from it.
+    parent : ndarray of shape (n_vertices,), int64
+        Parent of each rank in the elimination tree; -1 for a root.
+    """
+
+    order: Ints
+    offsets: Ints
+    up: Ints
+    upward: Words
+    downward: Words
+    parent: Ints
+
+
+def contract(graph: Graph, fill: float, keep_order: bool = False) -> Contraction:
+    """Order and contract a graph, and find the weights of all arcs.
+
+    Raises
+    ------
+    Skipped
+        If the hierarchy would have more than `fill` arcs per edge of the graph, or a vertex more than a slice
+        can hold.
+    """
+    cch = number(graph, fill, keep_order)
+    upward, downward = _customize(graph, cch.order, cch.offsets, cch.up)
+    return replace(cch, upward=upward, downward=downward)
+
+
+def number(graph: Graph, fill: float, keep_order: bool = False) -> Contraction:
+    """Order and contract a graph whatever its weights: the weight of every arc is its number, both ways.
+
+    Raises
+    ------
+    Skipped
+        As :func:`contract`.
+    """
+    order, offsets, up = _preprocess(graph, fill, keep_order)
+    numbers = np.arange(len(up), dtype=np.uint32)
+    parent = np.full(len(order), -1, dtype=np.int64)
+    has_parent = np.diff(offsets) > 0
+    parent[has_parent] = up[offsets[:-1][has_parent]]
+    return Contraction(order, offsets, up, numbers, numbers, parent)
+
+
+def inverse(permutation: Ints) -> Ints:
+    """Invert a permutation."""
+    inverted = np.empty(len(permutation), dtype=np.int64)
+    inverted[permutation] = np.arange(len(permutation))
+    return inverted
+
+
+def _preprocess(graph: Graph, fill: float, keep_order: bool) -> tuple[Ints, Ints, Ints]:
+    """Return order, offsets and upper neighbours; weights play no part."""
+    offsets, adjacent = _undirected(graph)
+    parent = None
+    if keep_order:
+        order = kept(offsets, adjacent, lambda: _dissect(offsets, adjacent)[0])
+    else:
+        order, parent = _dissect(offsets, adjacent)
+    limit = min(max(int(fill * (len(adjacent) // 2)), 1 << 16), MAX_UPWARD)
+    up_offsets, up = add_shortcuts(offsets, adjacent, order, limit, parent)
+    if len(up) > limit:
+        raise Skipped(f"made for maps; the hierarchy would have more than fill = {fill:g} arcs per edge")
+    longest = int(np.diff(up_offsets).max())
+    if longest > MAX_ROW:
+        raise Skipped(f"made for maps; a vertex would have {longest} upward arcs, over {MAX_ROW}")
+    return order, up_offsets, up
+
+
+def _customize(graph: Graph, order: Ints, offsets: Ints, up: Ints) -> tuple[Words, Words]:
+    """Return the weights of upward and downward arcs: the paper's basic customization."""
+    upward, downward = (np.full(len(up), UNREACHED, dtype=np.uint32) for _ in range(2))
+    rank = inverse(order)
+    _weigh_arcs(rank[graph.tails], rank[graph.targets], graph.weights, offsets, up, upward, downward)
+    _weigh_shortcuts(offsets, up, upward, downward)
+    return upward, downward
+
+
+def _undirected(graph: Graph) -> tuple[Ints, npt.NDArray[Any]]:
+    """Return offsets and neighbours of the graph without directions, loops and parallel edges."""
+    if _is_undirected(graph.offsets, graph.targets):
+        return np.array(graph.offsets), graph.targets.astype(np.int32)
+    shape = (graph.n_vertices, graph.n_vertices)
+    is_loop = graph.tails == graph.targets
+    # "Or" merges parallel arcs: a sum of bytes would wrap to 0 for 256 of them.
+    ones = np.ones(graph.n_arcs, dtype=np.bool_)[~is_loop]
+    matrix = sp.csr_matrix((ones, (graph.tails[~is_loop], graph.targets[~is_loop])), shape=shape)
+    matrix = (matrix + matrix.T).tocsr()
+    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
+
+
+@njit(cache=True)
+def _is_undirected(offsets: Any, targets: Any) -> bool:
+    """Return whether there are no loops and no parallel arcs, and every arc has a reverse arc."""
+    # Where rows ascend, the tails of each head ascend as the targets in the head's own row do.
+    cursors = offsets[:-1].copy()
+    for tail in range(len(cursors)):
+        for i in range(offsets[tail], offsets[tail + 1]):
+            head = targets[i]
+            back = cursors[head]
+            ascends = i == offsets[tail] or targets[i - 1] < head
+            if not ascends or head == tail or back == offsets[head + 1] or targets[back] != tail:
+                return False
+            cursors[head] += 1
+    return True
+
+
+def _dissect(offsets: Ints, adjacent: npt.NDArray[Any]) -> tuple[Ints, Ints | None]:
+    """Order the vertices by nested dissection, so that subtrees of the elimination tree are contiguous.
+
+    Returns the parents in that tree, too, if they are known.
+    """
+    return arrange(offsets, adjacent, dissect(offsets, adjacent))
+
+
+@njit(cache=True)
+def _weigh_arcs(
+    tails: Any, heads: Any, weights: Any, offsets: Any, up: Any, upward: Any, downward: Any
+) -> None:
+    """Lower the weights of the hierarchy's arcs to those of the graph's."""
+    for i in range(len(tails)):
+        low, high = min(tails[i], heads[i]), max(tails[i], heads[i])
+        if low == high:
+            continue
+        begin = offsets[low]
+        e = begin + np.searchsorted(up[begin : offsets[low + 1]], high)
+        if tails[i] == low:
+            upward[e] = min(upward[e], weights[i])
+        else:
+            downward[e] = min(downward[e], weights[i])
+
+
+@njit(cache=True)
+def _weigh_shortcuts(offsets: Any, up: Any, upward: Any, downward: Any) -> None:
+    """Lower the weight of every arc to that of its lower triangles, the lowest vertex first.
+
+    Lengths beyond 32 bits count as unreached: no part of a path is longer than the path.
+    """
+    for v in range(len(offsets) - 1):
+        end = offsets[v + 1]
+        for one in range(offsets[v], end):
+            e = offsets[up[one]]
+            for other in range(one + 1, end):
+                while up[e] != up[other]:
+                    e += 1
+                by_up = np.int64(downward[one]) + np.int64(upward[other])
+                by_down = np.int64(downward[other]) + np.int64(upward[one])
+                upward[e] = min(np.int64(upward[e]), by_up, np.int64(UNREACHED))
+                downward[e] = min(np.int64(downward[e]), by_down, np.int64(UNREACHED))

@@ -1,0 +1,383 @@
+"""New weights for a hierarchy on the device: order, shortcuts and layout stay.
+
+See ``_customize.cu``, whose arrays are made here and in ``_triangles.cu``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from relaxometer.core.compiled import njit
+from relaxometer.device.signature import read_source
+from relaxometer.graphs.graph import UNREACHED, offsets_of
+from relaxometer.problems.sssp._cooperative import threads_per_block
+from relaxometer.problems.sssp.phast._cch import Contraction, inverse
+from relaxometer.problems.sssp.phast._hierarchy import Hierarchy, _cut_into_chains
+from relaxometer.problems.variants import Skipped
+
+if TYPE_CHECKING:
+    from relaxometer.graphs.resident import ResidentGraph
+
+Ints = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint32]
+
+SOURCE = read_source(Path(__file__).with_name("_customize.cu"))
+TRIANGLES = Path(__file__).with_name("_triangles.cu")
+
+FAN_LANES = read_source(TRIANGLES).constants["FAN_LANES"]
+NO_WORD, HAS_ZERO, IS_NOT_ONE = (SOURCE.constants[name] for name in ("NO_WORD", "HAS_ZERO", "IS_NOT_ONE"))
+
+LOW_LEVELS = 32
+"""Levels of single vertices; above, where a level has few vertices, levels consist of chains."""
+
+CHAIN = 16
+"""Maximum vertices of a chain."""
+
+MAX_CELLS = 6144
+"""Pairs of lengths in the matrix of a chain: 48 KiB of shared memory."""
+
+MAX_BLOCKS = 1 << 16
+"""Of a launch of ``_triangles.cu``."""
+
+MAX_TRIANGLES = 2**31
+"""Kernels step through fans, of which there are fewer, with 32 bits."""
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The triangles of a hierarchy by level; those with the same arc (v, u) of their lowest vertex are a fan.
+
+    The lowest levels are those of single vertices: each is one above the highest of those below it in the
+    elimination tree. Further up, where levels have few vertices, they are levels of chains, paths of the
+    tree that are cut like those of the search.
+
+    Parameters
+    ----------
+    begins : ndarray of shape (n_levels + 1,), int64
+        The first fan of each level.
+    fans : ndarray of shape (n_fans, 4), uint32
+        The number of the arc (v, u), the first triangle, the number of triangles, and 0. The arcs (v, w) of
+        the triangles have the numbers that follow. Those with v and u in one chain are left out.
+    n_triangles : int
+    n_low : int
+        Levels of single vertices.
+    chain_levels : ndarray of shape (n_levels - n_low + 1,), uint32
+        The first chain of each level of chains.
+    chains : ndarray of shape (n_chains, 4), uint32
+        The first of its arcs, their end, vertices and columns of each chain of several vertices.
+    chain_arcs : ndarray of shape (n, 2), uint32
+        The number of an arc from a vertex of a chain, and its place in the chain's matrix.
+    """
+
+    begins: Ints
+    fans: Words
+    n_triangles: int
+    n_low: int
+    chain_levels: Words
+    chains: Words
+    chain_arcs: Words
+
+
+class Customizer:
+    """Finds the lengths of all arcs of a hierarchy for new weights of the graph's arcs.
+
+    Parameters
+    ----------
+    graph : ResidentGraph
+        Its weights play no part.
+    numbered : Contraction
+        Whose arcs weigh their own numbers (:func:`relaxometer.problems.sssp.phast._cch.number`).
+    hierarchy : Hierarchy
+        Cut from `numbered`.
+    copies : dict
+        The arcs ``inside`` and ``outside`` and ``up_arcs`` of the hierarchy on the device, where lengths
+        replace the numbers.
+
+    Raises
+    ------
+    Skipped
+        If 32 bits do not number the triangles or the words of the arrays.
+    """
+
+    def __init__(
+        self,
+        graph: ResidentGraph,
+        numbered: Contraction,
+        hierarchy: Hierarchy,
+        copies: dict[str, Any],
+    ) -> None:
+        self._device, self.copies = graph.device, copies
+        device = graph.device
+        module = device.module(SOURCE.path, cooperative=True)
+        self._kernel = module.get_function("customize")
+        self._threads = threads_per_block(device)
+        plan = schedule(numbered)
+        up_place, down_place = find_places(hierarchy, len(numbered.up))
+        most = max(len(numbered.up), graph.n_arcs, int(np.diff(plan.begins).max(initial=0)))
+        available = device.max_cooperative_blocks(self._kernel, self._threads, 8 * MAX_CELLS)
+        self._blocks = max(1, min(available, -(-most // self._threads)))
+        fans = device.asarray(plan.fans)
+        self.word_of, self.targets = _find_arcs(graph, numbered, fans, plan.n_triangles)
+        arrays = {
+            "levels": _with_lanes(plan, self._blocks, self._threads),
+            "chain_levels": plan.chain_levels,
+            "chains": plan.chains,
+            "chain_arcs": plan.chain_arcs,
+            "up_place": up_place,
+            "down_place": down_place,
+        }
+        sizes = {
+            "n_graph_arcs": graph.n_arcs,
+            "n_arcs": len(numbered.up),
+            "n_levels": len(plan.begins) - 1,
+            "n_low_levels": plan.n_low,
+            "n_inside": hierarchy.inside.arcs.size,
+        }
+        self._levels = sizes["n_levels"]
+        self._shared_bytes = 8 * int((plan.chains[:, 2] * plan.chains[:, 3]).max(initial=0))
+        self._n_triangles = plan.n_triangles
+        self._constants = (
+            module.struct(
+                "Topology",
+                word_of=self.word_of,
+                fans=fans,
+                targets=self.targets,
+                **{name: device.asarray(array) for name, array in arrays.items()},
+                **{name: np.uint32(size) for name, size in sizes.items()},
+            ),
+            module.struct("Copies", **copies),
+        )
+        self.lengths = device.xp.empty(2 * len(numbered.up), dtype=np.uint32)
+        self._facts = device.xp.zeros(1, dtype=np.uint32)
+
+    @property
+    def resolved(self) -> dict[str, int]:
+        """Return the number of levels and of triangles."""
+        return {"customization_levels": self._levels, "triangles": self._n_triangles}
+
+    def customize(self, weights: Any, times_ms: list[float] | None = None) -> bool:
+        """Find the lengths for these weights; return whether any weight is zero.
+
+        Parameters
+        ----------
+        weights : device array of shape (n_arcs,), uint32
+            By the graph's arcs.
+        times_ms : list, optional
+            Gets the times of the graph's weights, each level, and the copies, from an instrumented run.
+
+        Raises
+        ------
+        ValueError
+            If a weight is `UNREACHED`; the copies are as before.
+        """
+        log = None if times_ms is None else self._device.xp.zeros(self._levels + 3, dtype=np.uint64)
+        self._facts.fill(0)
+        arguments = (*self._constants, weights, self.lengths, self._facts, log)
+        self._kernel(self._blocks, self._threads, arguments, shared_mem=self._shared_bytes)
+        facts = self._device.item(self._facts)
+        if facts & IS_NOT_ONE:
+            raise ValueError(f"weights are 0 to {int(UNREACHED) - 1}; {int(UNREACHED)} is not one")
+        if times_ms is not None:
+            times_ms += (np.diff(self._device.asnumpy(log).astype(np.int64)) / 1e6).tolist()
+        return bool(facts & HAS_ZERO)
+
+
+def schedule(cch: Contraction) -> Schedule:
+    """Return the triangles of a contracted graph by level; Skipped if there are too many."""
+    chain, place, level, n_low = _cut(cch)
+    n_levels = int(level.max()) + 1
+    degree = np.diff(cch.offsets)
+    within = _count_within(cch.offsets, cch.up, chain)
+    beyond = degree - within
+    n_triangles = np.bincount(level, beyond * (beyond - 1) // 2, n_levels).astype(np.int64)
+    if n_triangles.sum() > MAX_TRIANGLES:
+        raise Skipped(f"made for maps; the hierarchy would have {n_triangles.sum()} triangles")
+    n_fans = np.bincount(level, np.maximum(beyond - 1, 0), n_levels).astype(np.int64)
+    begins = offsets_of(n_fans)
+    fans = _list_fans(cch.offsets, level, within, begins, offsets_of(n_triangles))
+
+    size = np.bincount(chain, minlength=len(degree))
+    tops = np.flatnonzero((chain == np.arange(len(degree))) & (size > 1))
+    tops = tops[np.argsort(level[tops], kind="stable")]
+    chain_levels = np.searchsorted(level[tops], np.arange(n_low, n_levels + 1)).astype(np.uint32)
+    members = np.lexsort((-place, chain))
+    members = members[size[chain[members]] > 1]
+    begin = np.searchsorted(chain[members], tops)
+    n_arcs = int(degree[members].sum())
+    chains, chain_arcs = _list_chains(cch.offsets, cch.up, tops, begin, members, chain, place, n_arcs)
+    return Schedule(begins, fans, int(n_triangles.sum()), n_low, chain_levels, chains, chain_arcs)
+
+
+def _cut(cch: Contraction) -> tuple[Ints, Ints, Ints, int]:
+    """Return the chain of each rank, named by its highest, the place in it, the level, and `n_low`."""
+    height = _find_heights(cch.parent)
+    n_low = min(LOW_LEVELS, int(height.max()) + 1)
+    is_high = height >= n_low
+    longest_row = int(np.diff(cch.offsets)[is_high].max(initial=0))
+    longest = max(1, min(CHAIN, MAX_CELLS // (longest_row + CHAIN)))
+    chain, place = _cut_into_chains(is_high.astype(np.int64), cch.parent, longest)
+    chain[~is_high] = np.flatnonzero(~is_high)
+    level = np.where(is_high, n_low + _find_chain_levels(cch.parent, chain, is_high), height)
+    return chain, place, level, n_low
+
+
+def find_places(hierarchy: Hierarchy, n_arcs: int) -> tuple[Words, Words]:
+    """Return where the upward and the downward length of each numbered arc stands.
+
+    Parameters
+    ----------
+    hierarchy : Hierarchy
+        With numbers for lengths.
+    n_arcs : int
+
+    Returns
+    -------
+    ndarray of shape (n_arcs,), uint32
+        Words of ``up_arcs``.
+    ndarray of shape (n_arcs,), uint32
+        Words of ``inside.arcs`` followed by those of ``outside.arcs``.
+
+    Raises
+    ------
+    Skipped
+        If 32 bits do not number the words.
+    """
+    inside, outside = hierarchy.inside, hierarchy.outside
+    n_words = inside.arcs.size + outside.arcs.size
+    if n_words > NO_WORD:
+        raise Skipped(f"made for maps; arcs would take {n_words} words")
+    up_place, down_place = (np.full(n_arcs, NO_WORD, dtype=np.uint32) for _ in range(2))
+    up_place[hierarchy.up_arcs[:, 1]] = 2 * np.arange(n_arcs, dtype=np.uint32) + np.uint32(1)
+    is_chain = np.repeat(np.arange(len(inside.bounds) - 1) % 2 == 1, np.diff(inside.bounds))
+    chains = 32 * inside.table[is_chain, 0].astype(np.int64)
+    is_length = inside.arcs != UNREACHED
+    is_length[: chains.min(initial=len(is_length)), 0] = False  # tails of arcs in rows
+    is_length[(chains[:, None] + np.arange(32)).ravel(), 0] = False  # rows of the lanes of chains
+    in_rows = outside.arcs != UNREACHED
+    in_rows[:, 0] = False
+    for arcs, chosen, first in ((inside.arcs, is_length, 0), (outside.arcs, in_rows, inside.arcs.size)):
+        words = np.flatnonzero(chosen)
+        down_place[arcs.ravel()[words]] = words + first
+    return up_place, down_place
+
+
+def _find_arcs(graph: ResidentGraph, cch: Contraction, fans: Any, n_triangles: int) -> tuple[Any, Any]:
+    """Return the length that each arc of the graph bounds, and the arc (u, w) of each triangle."""
+    device = graph.device
+    words, targets = (device.xp.empty(size, dtype=np.uint32) for size in (graph.n_arcs, n_triangles))
+    rank, offsets, up = (
+        device.asarray(array.astype(np.uint32)) for array in (inverse(cch.order), cch.offsets, cch.up)
+    )
+    module, threads = device.module(TRIANGLES), threads_per_block(device, 256)
+    n, graph_offsets, heads, _ = graph.csr
+    found = n, graph_offsets, heads, rank, offsets, up, np.uint32(NO_WORD), words
+    module.get_function("find_words")(_blocks(graph.n_vertices, threads), threads, found)
+    listed = np.uint32(len(fans)), fans, offsets, up, targets
+    module.get_function("list_targets")(_blocks(FAN_LANES * len(fans), threads), threads, listed)
+    return words, targets
+
+
+def _blocks(n_threads: int, per_block: int) -> int:
+    """Return the blocks of a launch whose threads stride over the remaining items."""
+    return max(1, min(-(-n_threads // per_block), MAX_BLOCKS))
+
+
+def _with_lanes(plan: Schedule, blocks: int, threads: int) -> Words:
+    """Return the first fan of each level, and the logarithm of the lanes per fan, all in one block.
+
+    A fan has as many lanes as the mean of the level has triangles; if threads would be idle, more.
+    """
+    counts = plan.fans[:, 2].astype(np.int64)
+    n_fans = np.diff(plan.begins)
+    totals = np.diff(np.concatenate([[0], np.cumsum(counts)])[plan.begins])
+    some = n_fans > 0
+    longest = np.zeros(len(n_fans), dtype=np.int64)
+    if some.any():
+        longest[some] = np.maximum.reduceat(counts, plan.begins[:-1][some])
+    size = np.maximum(n_fans, 1)
+    mean = np.ceil(np.log2(np.maximum(totals / size, 1)))
+    idle = np.floor(np.log2(np.maximum(blocks * threads / size, 1)))
+    most = np.minimum(np.ceil(np.log2(np.maximum(longest, 1))), threads.bit_length() - 1)
+    lanes = np.append(np.minimum(np.maximum(mean, idle), most), 0)
+    return np.stack([plan.begins, lanes.astype(np.int64)], axis=1).astype(np.uint32)
+
+
+@njit(cache=True)
+def _find_heights(parent: Any) -> Any:
+    """Return the height of each rank above the leaves of the elimination tree."""
+    level = np.zeros(len(parent), dtype=np.int64)
+    for v in range(len(parent)):
+        if parent[v] >= 0:
+            level[parent[v]] = max(level[parent[v]], level[v] + 1)
+    return level
+
+
+@njit(cache=True)
+def _find_chain_levels(parent: Any, chain: Any, is_high: Any) -> Any:
+    """Return the level of each high rank's chain above the lowest chains."""
+    level = np.zeros(len(parent), dtype=np.int64)  # by the name of the chain, its highest rank
+    for v in range(len(parent)):
+        p = parent[v]
+        if p >= 0 and is_high[v] and chain[p] != chain[v]:
+            level[chain[p]] = max(level[chain[p]], level[chain[v]] + 1)
+    return level[chain]
+
+
+@njit(cache=True)
+def _count_within(offsets: Any, up: Any, chain: Any) -> Any:
+    """Return how many arcs of each rank, its first ones, lead to its own chain."""
+    within = np.zeros(len(chain), dtype=np.int64)
+    for v in range(len(chain)):
+        while within[v] < offsets[v + 1] - offsets[v] and chain[up[offsets[v] + within[v]]] == chain[v]:
+            within[v] += 1
+    return within
+
+
+@njit(cache=True)
+def _list_chains(
+    offsets: Any, up: Any, tops: Any, first_member: Any, members: Any, chain: Any, place: Any, n_arcs: int
+) -> Any:
+    """Return the chains, and where each arc of theirs stands in the chain's matrix."""
+    chains = np.zeros((len(tops), 4), dtype=np.uint32)
+    arcs = np.empty((n_arcs, 2), dtype=np.uint32)
+    size = 0
+    for k in range(len(tops)):
+        top = tops[k]
+        above = up[offsets[top] : offsets[top + 1]]
+        rows = place[members[first_member[k]]] + 1
+        columns = rows + len(above)
+        chains[k, 0] = size
+        for m in range(first_member[k], first_member[k] + rows):
+            v = members[m]
+            for e in range(offsets[v], offsets[v + 1]):
+                u = up[e]
+                column = rows - 1 - place[u] if chain[u] == top else rows + np.searchsorted(above, u)
+                arcs[size, 0] = e
+                arcs[size, 1] = (rows - 1 - place[v]) * columns + column
+                size += 1
+        chains[k, 1] = size
+        chains[k, 2] = rows
+        chains[k, 3] = columns
+    return chains, arcs
+
+
+@njit(cache=True)
+def _list_fans(offsets: Any, level: Any, within: Any, first_fan: Any, first_triangle: Any) -> Any:
+    """Return the fans of all triangles, by level; none of the arcs within a chain."""
+    next_fan, next_triangle = first_fan.copy(), first_triangle.copy()
+    fans = np.zeros((first_fan[-1], 4), dtype=np.uint32)
+    for v in range(len(level)):
+        k, end = level[v], offsets[v + 1]
+        for one in range(offsets[v] + within[v], end - 1):
+            fan = next_fan[k]
+            fans[fan, 0] = one
+            fans[fan, 1] = next_triangle[k]
+            fans[fan, 2] = end - 1 - one
+            next_triangle[k] += end - 1 - one
+            next_fan[k] = fan + 1
+    return fans

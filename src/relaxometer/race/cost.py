@@ -1,0 +1,324 @@
+"""What a search costs besides time: energy, device memory, and whether the clocks were held back.
+
+Energy is power times time. The device searches and idles in turn; the power of each interval is the slope of
+a line through the steps of the energy counter, which another process logs. The power above that of the idle
+device at the same time, times the time of a search, is its energy: idle power drifts by a watt while a device
+warms up, which is as much as some searches add. Values are empty where a counter or a package is missing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TypedDict
+
+import numpy as np
+import numpy.typing as npt
+
+from relaxometer.device import Device
+from relaxometer.plan.models import Cost
+from relaxometer.race.counter_log import CounterLog
+from relaxometer.race.counters import Meter, Nvml, Reading, in_words
+
+SETTLE_S = 0.25
+"""Seconds before each interval, with the same load: the counter lags, and clocks change."""
+
+MIN_STEPS = 5
+"""Minimum number of steps of the counter in an interval; with fewer, its power is unknown."""
+
+SLOW_S = 0.05
+"""Minimum period of a slow counter, whose readings are corrected for their delay."""
+
+EVEN = 0.15
+"""Maximum distance of a reading from the median delay, as a fraction of the period; others are left out."""
+
+MIN_EVEN = 0.7
+"""Minimum fraction of readings within `EVEN`; with fewer, the steps are not even."""
+
+MAX_DRIFT_W = 0.3
+"""An idle interval may exceed another by this much per repeat between them; others are left out."""
+
+MAX_STRETCH = 4
+"""An interval ends after whole passes over all sources, but within this multiple of its length."""
+
+LEAK_BYTES = 1 << 10
+"""Smaller growth over all searches is not reported as a leak."""
+
+
+class Energies(TypedDict):
+    """Energies of a search, and the idle power; see `Spent`."""
+
+    energy_j: float
+    energy_low_j: float
+    energy_high_j: float
+    gross_j: float
+    idle_w: float
+
+
+@dataclass(frozen=True)
+class Spent:
+    """The cost of a search, by repeats.
+
+    Parameters
+    ----------
+    energy_j : float
+        Minus what the idle device uses in the same time; the median of the repeats.
+    energy_low_j, energy_high_j : float
+        Of the repeats, the lowest and the highest.
+    gross_j : float
+        All that the device used; the median of the repeats.
+    idle_w : float
+        The mean of :func:`undisturbed`.
+    searches : int
+    seconds : float
+        That they took together.
+    powers_w, searches_s : tuple of float
+        The power during each repeat, and the time of a search in it.
+    idle_powers_w : tuple of float
+        The power before the first repeat and after each.
+    sm_mhz, memory_mhz : tuple of int, optional
+        Lowest and highest clock during searches.
+    throttled : str
+        Why the clocks were held back, joined by ", "; empty if they were not.
+    nvml_peak_bytes : int, optional
+        Most device memory in use, by all processes.
+    even_steps : bool
+        Whether the times are those of the counter's steps, not of its readings; see :func:`even_steps`.
+    """
+
+    energy_j: float
+    energy_low_j: float
+    energy_high_j: float
+    gross_j: float
+    idle_w: float
+    searches: int
+    seconds: float
+    powers_w: tuple[float, ...]
+    searches_s: tuple[float, ...]
+    idle_powers_w: tuple[float, ...]
+    sm_mhz: tuple[int, int] | None = None
+    memory_mhz: tuple[int, int] | None = None
+    throttled: str = ""
+    nvml_peak_bytes: int | None = None
+    even_steps: bool = False
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Time in which a device searches, or idles if there are no `searches`, by the clock of the readings."""
+
+    begin: float
+    end: float
+    searches: int = 0
+
+    @property
+    def search_s(self) -> float:
+        """Return the seconds of a search."""
+        return (self.end - self.begin) / self.searches
+
+    def within(self, readings: Sequence[Reading]) -> list[Reading]:
+        """Return the readings in this interval."""
+        return [one for one in readings if self.begin <= one.seconds <= self.end]
+
+    def watts(self, readings: Sequence[Reading]) -> float | None:
+        """Return the power, by least squares; None with fewer than `MIN_STEPS` steps of the counter."""
+        steps = self.within(readings)
+        if len(steps) < MIN_STEPS:
+            return None
+        times = np.array([one.seconds for one in steps]) - self.begin
+        return float(np.polyfit(times, [one.joules for one in steps], 1)[0])
+
+
+def planned_s(cost: Cost, search_s: float) -> float:
+    """Return the seconds that all intervals may take, if a search takes at most `search_s`."""
+    # A search may begin just before the device has settled, and another just before the interval ends.
+    searching = SETTLE_S + MAX_STRETCH * cost.energy_s + 2 * search_s
+    return cost.repeats * searching + (cost.repeats + 1) * (SETTLE_S + cost.energy_s)
+
+
+def spend(meter: Meter, search: Callable[[], None], sources: int, cost: Cost) -> Spent | None:
+    """Search and idle in turn; return the cost of a search, or None if the counter has too few steps.
+
+    Parameters
+    ----------
+    meter : Meter
+    search : callable
+        Makes a search from the next source, and waits for its end.
+    sources : int
+        Searches of a pass over all sources.
+    cost : Cost
+        Seconds and number of the repeats.
+    """
+    with CounterLog(meter) as log:
+        idle, busy = [_idle(cost.energy_s)], []
+        for _ in range(cost.repeats):
+            busy.append(_searches(search, sources, cost.energy_s))
+            idle.append(_idle(cost.energy_s))
+        readings = log.readings()
+    even = even_steps(readings)
+    found = spent(even or readings, busy, idle)
+    return found and dataclasses.replace(found, even_steps=even is not None)
+
+
+def even_steps(readings: Sequence[Reading]) -> list[Reading] | None:
+    """Return the readings of a slow counter with the times of its steps instead of those of the readings.
+
+    A step is read up to `READ_EVERY_S` late. Steps are evenly spaced, so their times are a line. Readings
+    that are much later, for example because searches use all cores, are left out. None for a counter that is
+    not slow, or whose steps are not even.
+    """
+    times = np.array([one.seconds for one in readings[1:]])  # the first reading is between two steps
+    if len(times) < 2 * MIN_STEPS or np.median(np.diff(times)) < SLOW_S:
+        return None
+    period, begin = _period(times)
+    for _ in range(2):
+        number = np.round((times - begin) / period)
+        late = times - begin - period * number
+        kept = np.abs(late - np.median(late)) <= EVEN * period
+        kept[:-1] &= number[1:] > number[:-1]  # the earlier of two is a whole step late
+        if np.mean(kept) < MIN_EVEN:
+            return None
+        period, begin = np.polyfit(number[kept], times[kept], 1)
+    return [
+        dataclasses.replace(one, seconds=float(begin + period * step))
+        for one, step, is_kept in zip(readings[1:], number, kept, strict=True)
+        if is_kept
+    ]
+
+
+def _period(times: npt.NDArray[np.float64]) -> tuple[float, float]:
+    """Return the period by which times are most even, and the time of a step."""
+    since, gaps = times - times[0], np.diff(times)
+    # Gaps are whole numbers of pauses between readings, so their median is not the period.
+    rough = since[-1] / np.round(gaps / np.median(gaps)).sum()
+    tried = np.arange(0.95 * rough, 1.05 * rough, rough**2 / since[-1] / 8)
+    sums = [np.exp(2j * np.pi * since / period).sum() for period in tried]
+    best = int(np.argmax(np.abs(sums)))
+    return float(tried[best]), float(times[0] + np.angle(sums[best]) / (2 * np.pi) * tried[best])
+
+
+def spent(readings: Sequence[Reading], busy: Sequence[Interval], idle: Sequence[Interval]) -> Spent | None:
+    """Return the cost of a search from the readings; None if the counter has too few steps.
+
+    Parameters
+    ----------
+    readings : sequence of Reading
+    busy, idle : sequence of Interval
+        ``busy[i]`` is between ``idle[i]`` and ``idle[i + 1]``.
+    """
+    powers = [watts for one in busy if (watts := one.watts(readings)) is not None]
+    idle_w = [watts for one in idle if (watts := one.watts(readings)) is not None]
+    if len(powers) < len(busy) or len(idle_w) < len(idle):
+        return None
+    searches_s = [one.search_s for one in busy]
+    during = [reading for one in busy for reading in one.within(readings)]
+    bits = 0
+    for reading in during:
+        bits |= reading.reasons
+    return Spent(
+        **energies(powers, searches_s, idle_w),
+        searches=sum(one.searches for one in busy),
+        seconds=sum(one.end - one.begin for one in busy),
+        powers_w=tuple(powers),
+        searches_s=tuple(searches_s),
+        idle_powers_w=tuple(idle_w),
+        sm_mhz=_ends(reading.sm_mhz for reading in during),
+        memory_mhz=_ends(reading.memory_mhz for reading in during),
+        throttled=in_words(bits),
+        nvml_peak_bytes=max((one.used_bytes for one in during if one.used_bytes is not None), default=None),
+    )
+
+
+def energies(
+    powers_w: Sequence[float], searches_s: Sequence[float], idle_powers_w: Sequence[float]
+) -> Energies:
+    """Return the energies of a search and the idle power; the arguments are those of `Spent`."""
+    idle = undisturbed(idle_powers_w)
+    gross = np.multiply(powers_w, searches_s)
+    net = gross - idle * searches_s
+    return {
+        "energy_j": float(np.median(net)),
+        "energy_low_j": float(net.min()),
+        "energy_high_j": float(net.max()),
+        "gross_j": float(np.median(gross)),
+        "idle_w": float(idle.mean()),
+    }
+
+
+def undisturbed(idle_powers_w: Sequence[float]) -> npt.NDArray[np.float64]:
+    """Return the idle power at each repeat, from the powers before the first and after each.
+
+    Now and then another process on the machine raises the idle power by some watts; in searches this was not
+    seen. An interval is left out if its power exceeds that of any other by more than `MAX_DRIFT_W` per
+    repeat between them, and lines join the rest. If that leaves fewer than half, the power is noisy, or the
+    device warms up faster, so all are used.
+    """
+    watts, number = np.array(idle_powers_w), np.arange(len(idle_powers_w))
+    allowed = watts + MAX_DRIFT_W * abs(number[:, np.newaxis] - number)
+    kept = watts <= allowed.min(axis=1)
+    if 2 * kept.sum() < len(watts):
+        kept[:] = True
+    return np.interp(number[:-1] + 0.5, number[kept], watts[kept])
+
+
+def _idle(seconds: float) -> Interval:
+    time.sleep(SETTLE_S)
+    begin = time.perf_counter()
+    time.sleep(seconds)
+    return Interval(begin, time.perf_counter())
+
+
+def _searches(search: Callable[[], None], sources: int, seconds: float) -> Interval:
+    """Search from all sources in turn for some seconds, after others that let the device settle."""
+    settled = time.perf_counter() + SETTLE_S
+    while time.perf_counter() < settled:
+        search()
+    begin, count = time.perf_counter(), 0
+    while True:
+        search()
+        count += 1
+        now = time.perf_counter()
+        if now >= begin + (MAX_STRETCH if count % sources else 1) * seconds:
+            return Interval(begin, now, count)
+
+
+def _ends(values: Iterator[int | None]) -> tuple[int, int] | None:
+    known = [value for value in values if value is not None]
+    return (min(known), max(known)) if known else None
+
+
+def pool_bytes(device: Device) -> tuple[int, int] | None:
+    """Return the bytes in use and the peak size of a GPU's memory pool; None on other devices."""
+    if device.kind != "cuda":
+        return None
+    pool = device.xp.get_default_memory_pool()
+    # The pool never shrinks by itself, so its size is its peak.
+    return int(pool.used_bytes()), int(pool.total_bytes())
+
+
+def bytes_outside_pool(meter: Meter | None, device: Device) -> int | None:
+    """Return the device memory in use, by all processes, outside this process's pool; None if unknown.
+
+    Contexts, kernels and other processes are there. CuPy allocates all arrays in the pool.
+    """
+    pool = pool_bytes(device)
+    return meter.used_bytes() - pool[1] if pool is not None and isinstance(meter, Nvml) else None
+
+
+def growth(used: Sequence[int]) -> int:
+    """Return by how many bytes each search lets the memory in use grow; 0 if it does not keep growing.
+
+    Parameters
+    ----------
+    used : sequence of int
+        Bytes in use after each search. Growth that stops after the first searches, such as a cache's, is not
+        a leak.
+    """
+    later = used[len(used) // 4 :]
+    steps = [after - before for before, after in pairwise(later)]
+    up, down = (sum(sign * step > 0 for step in steps) for sign in (1, -1))
+    grows = up > len(steps) / 2 and down < up / 4
+    return (later[-1] - later[0]) // len(steps) if grows and later[-1] - later[0] >= LEAK_BYTES else 0

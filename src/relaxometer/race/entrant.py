@@ -1,0 +1,329 @@
+"""Starts a rival's adapter, tunes it, and talks with it under a time limit."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from relaxometer.core.environment import usable_cores
+from relaxometer.core.errors import Failed, quoted
+from relaxometer.graphs.batch import Batch
+from relaxometer.graphs.graph import Graph
+from relaxometer.plan.models import RivalRun
+from relaxometer.problems.problem import load_problem
+from relaxometer.problems.queries import QuerySets
+from relaxometer.problems.variants import Skipped, refuse_weights
+from relaxometer.race.clocks import Span
+from relaxometer.race.measurement import MAX_REASON
+from relaxometer.race.sources import untimed_vertices
+from relaxometer.rivals.adapter import Adapter, printable, waited_ms
+from relaxometer.rivals.definition import Rival
+from relaxometer.rivals.exchange import obstacle, write_queries
+from relaxometer.rivals.installation import Installed
+
+THREADS = ("OMP", "OPENBLAS", "MKL", "NUMBA", "RAYON")
+"""Libraries that take their number of threads from a variable ``{library}_NUM_THREADS``."""
+
+OWN = {"PYTHONPATH", "PYTHONHOME"}
+"""Variables of our own environment that an adapter must not see."""
+
+TUNED_ON = 2
+"""Sources on which a rival is tuned."""
+
+SPARE_BYTES = 1 << 26
+"""Bytes that a file of the adapter may have beyond an answer: caches of compiled code."""
+
+MAX_LISTED = 1 << 28
+"""Values that the longest column of an answer to queries may have: paths may be longer than memory."""
+
+EXCUSED_MS = 1.0
+EXCUSED_SHARE = 0.05
+"""Excess of our clock over an adapter's that is tolerated, except in the searches of a race."""
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """Milliseconds that loading and preparing took, and facts that the adapter reports."""
+
+    load_ms: float
+    prepare_ms: float
+    facts: dict[str, str]
+
+
+class Running:
+    """An adapter at work; each method raises :class:`Failed` if it fails.
+
+    Parameters
+    ----------
+    adapter : Adapter
+    timeout_s : float
+    on_cpu : bool
+        Whether its own threads do all the work, so that their CPU time bounds its working time.
+
+    Attributes
+    ----------
+    first_search_ms : float, optional
+        By our clock: libraries that prepare with the first search show it.
+    """
+
+    def __init__(self, adapter: Adapter, timeout_s: float, *, on_cpu: bool) -> None:
+        self._adapter, self._timeout_s, self._on_cpu = adapter, timeout_s, on_cpu
+        self.first_search_ms: float | None = None
+        self.extend()
+
+    def extend(self) -> None:
+        """Restart its time limit."""
+        self._deadline = time.monotonic() + self._timeout_s
+
+    def load(self) -> Loaded:
+        """Wait until the graph is loaded and prepared.
+
+        The time of the preparation is the adapter's, or ours if that is clearly more.
+        """
+        loaded, _ = self._ask("loaded")
+        ready, span = self._ask("ready")
+        prepare_ms = believed_ms(_milliseconds(ready, "ready"), span)
+        return Loaded(_milliseconds(loaded, "loaded"), prepare_ms, _facts(ready))
+
+    def take(self, weights: Path) -> Span:
+        """Have new weights, uint32 of shape (n_arcs,), read from a file; return the time."""
+        return self._ask("taken", f"weights {weights}")[1]
+
+    def customize(self) -> tuple[float, dict[str, str]]:
+        """Have the weights of the last `take` replace the others; return milliseconds and facts."""
+        words, span = self._ask("customized", "customize")
+        return believed_ms(_milliseconds(words, "customized"), span), _facts(words)
+
+    def ping(self) -> Span:
+        """Return the time of a round trip of messages."""
+        return self._ask("pong", "ping")[1]
+
+    def ask(self, queries: Path) -> Span:
+        """Have a query set read from a folder; return the time."""
+        return self._ask("taken", f"queries {queries}")[1]
+
+    def solve(self, source: int | None) -> tuple[float, Span]:
+        """Have a search made; return its milliseconds by the adapter's clock, and its time by ours."""
+        words, span = self._ask("done", "solve" if source is None else f"solve {source}")
+        self.first_search_ms = self.first_search_ms or span.ms
+        return _milliseconds(words, "done"), span
+
+    def give(self, folder: Path) -> Span:
+        """Have the last answer written; return the time."""
+        return self._ask("given", f"give {folder}")[1]
+
+    def _ask(self, answer: str, request: str = "") -> tuple[list[str], Span]:
+        """Send a request, if there is one; return the words of the reply, and the time."""
+        with _failing(self._timeout_s):
+            theirs, ran, ours = self._adapter.waited_ms(), self._adapter.cpu_ms, waited_ms()
+            begin = time.perf_counter()
+            if request:
+                self._adapter.tell(request)
+            told = waited_ms()
+            words = self._adapter.expect(answer, self._deadline - time.monotonic())
+            ms = (time.perf_counter() - begin) * 1e3
+            heard, theirs = waited_ms() - told, self._adapter.waited_ms() - theirs
+            sending = self._excused(told - ours, theirs + self._adapter.cpu_ms - ran)
+            return words, Span(ms, theirs + sending + heard)
+
+    def _excused(self, waited: float, at_work: float) -> float:
+        """Return how much of our wait while sending a request the adapter cannot have spent working.
+
+        It may have worked on the core that this thread was waiting for, but on CPUs for no longer than its
+        threads ran. Its own wait is excused anyway. All in milliseconds.
+        """
+        return max(0.0, waited - at_work) if self._on_cpu else 0.0
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A rival and what it runs on.
+
+    Parameters
+    ----------
+    run : RivalRun
+    rival : Rival
+    installed : Installed or str
+        How to start the adapter, or why it is absent.
+    graph : Graph or Batch
+    exchange : Path
+        The folder of the graph's raw arrays.
+    queries : QuerySets, optional
+        What its searches answer, if they do not start from vertices.
+    """
+
+    run: RivalRun
+    rival: Rival
+    installed: Installed | str
+    graph: Graph | Batch
+    exchange: Path
+    queries: QuerySets | None = None
+
+    def check(self) -> None:
+        """Raise Failed if the adapter cannot be started, or not on this graph."""
+        if isinstance(self.installed, str):
+            raise Failed("absent", self.installed)
+        try:
+            refuse_weights(load_problem(self.run.problem), self.rival, self.graph)
+        except Skipped as skipped:
+            raise Failed("skipped", str(skipped)) from None
+        for ending in self.rival.definition.formats:
+            if why := obstacle(self.graph, ending):
+                raise Failed("skipped", why)
+        self._check_columns()
+
+    def _check_columns(self) -> None:
+        """Raise Failed if a query set asks for a column that the rival does not give."""
+        answers = self.rival.definition.problems[self.run.problem].answers
+        for one in self.queries.sets.values() if self.queries and answers else ():
+            wanted = [name for name, rows in one.rows(1).items() if rows.stop > 1]
+            if lacking := [name for name in wanted if name not in answers]:
+                raise Failed("skipped", f"it gives no {' and '.join(lacking)}, which {one.name} asks for")
+
+    def rows(self, source: int | None) -> dict[str, range]:
+        """Return the numbers of values that each column of an answer may have."""
+        n, answers = self.graph.n_vertices, self.rival.definition.problems[self.run.problem].answers
+        if self.queries is None or source is None:
+            return dict.fromkeys(answers, range(n, n + 1))
+        return dict(self.queries.sets[source].rows(n))
+
+    def pose(self, running: Running, source: int | None) -> Span:
+        """Have the query set of the next search read, if there are sets; return the time."""
+        if self.queries is None or source is None:
+            return Span(0.0, 0.0)
+        with tempfile.TemporaryDirectory(prefix="queries-") as folder:
+            write_queries(self.queries.sets[source], Path(folder))
+            return running.ask(Path(folder))
+
+    @property
+    def threads(self) -> int:
+        """Number of threads that it may use."""
+        return threads_of(self.run)
+
+    def options(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """Return all parameters of the adapter, and its number of threads."""
+        defaults = {name: one.default for name, one in self.rival.definition.parameters.items()}
+        return {**defaults, **parameters, "threads": self.threads}
+
+    @property
+    def thread_variables(self) -> dict[str, str]:
+        """The variables by which libraries set the number and the placement of threads."""
+        variables = {f"{library}_NUM_THREADS": str(self.threads) for library in THREADS}
+        if self.threads > 1:
+            variables |= {"OMP_PROC_BIND": "close", "OMP_PLACES": "cores"}
+        return variables
+
+    @contextmanager
+    def start(self, parameters: Mapping[str, Any], folder: Path) -> Iterator[Running]:
+        """Start the adapter in its working directory, and end it with the block."""
+        assert isinstance(self.installed, Installed)
+        options = [f"{name}={_word(value)}" for name, value in self.options(parameters).items()]
+        command = [*self.installed.command, str(self.exchange.absolute()), self.run.problem, *options]
+        environment = {name: value for name, value in os.environ.items() if name not in OWN}
+        environment |= self.thread_variables | self.installed.environment
+        longest = max([self.graph.n_vertices, *self._lengths_of_answers()])
+        limit = SPARE_BYTES + 8 * longest
+        timeout_s = self.run.timing.timeout_s
+        with _failing(timeout_s):
+            adapter = Adapter(command, environment, folder, limit, one_core=self.run.kind == "cpu-1")
+        with adapter:
+            yield Running(adapter, timeout_s, on_cpu=self.run.kind != "gpu")
+
+    def _lengths_of_answers(self) -> Iterator[int]:
+        """Yield the values that columns of answers to query sets may have."""
+        for one in self.queries.sets.values() if self.queries else ():
+            yield from (min(rows.stop - 1, MAX_LISTED) for rows in one.rows(self.graph.n_vertices).values())
+
+    def tuned(self, sources: np.ndarray | None, folder: Path) -> dict[str, Any]:
+        """Return the parameters of the run, those of its `tune` with the values that make it fastest.
+
+        Parameters
+        ----------
+        sources : ndarray of shape (n_sources,), integers, or None
+            Those of the timed searches; it is tuned on others. None if searches have no source.
+        folder : Path
+            The adapter's working directory.
+        """
+        tune, given = self.run.tune, self.run.parameters
+        if not tune:
+            return given
+        combinations = [dict(zip(tune, values, strict=True)) for values in itertools.product(*tune.values())]
+        others: list[int | None] = [None]
+        if self.queries is not None:
+            others = [*self.queries.untimed[:TUNED_ON]]
+        elif sources is not None and isinstance(self.graph, Graph):
+            others = [*untimed_vertices(self.graph, sources, TUNED_ON)]
+        times = [self._time({**given, **values}, others, folder) for values in combinations]
+        return {**given, **combinations[times.index(min(times))]}
+
+    def _time(self, parameters: Mapping[str, Any], sources: list[int | None], folder: Path) -> float:
+        """Return the time of a search from each source with these parameters; infinite if one fails."""
+        try:
+            with self.start(parameters, folder) as running:
+                running.load()
+                for source in sources:  # warms up
+                    self._time_of(running, source)
+                return sum(self._time_of(running, source) for source in sources)
+        except Failed:
+            return float("inf")
+
+    def _time_of(self, running: Running, source: int | None) -> float:
+        """Return the milliseconds of a search by the adapter's clock."""
+        self.pose(running, source)
+        return running.solve(source)[0]
+
+
+@contextmanager
+def _failing(timeout_s: float) -> Iterator[None]:
+    """Shorten the reason of a failure, and name the time limit in that of a timeout."""
+    try:
+        yield
+    except Failed as error:
+        late = f"not finished within timeout_s = {timeout_s:g}"
+        reason = late if error.status == "timeout" else error.reason
+        raise Failed(error.status, reason[:MAX_REASON]) from error
+
+
+def threads_of(run: RivalRun) -> int:
+    """Return the number of threads that a rival may use."""
+    if run.kind == "cpu-1":
+        return 1
+    return run.threads or usable_cores()
+
+
+def believed_ms(theirs: float, span: Span) -> float:
+    """Return the time that an adapter reports, or that of our clock if it is clearly more."""
+    return span.ms if span.busy > theirs + EXCUSED_MS + EXCUSED_SHARE * span.ms else theirs
+
+
+def _facts(words: list[str]) -> dict[str, str]:
+    """Return the facts that follow the time in a message, as words ``name=value``."""
+    shown = (printable(word) for word in words[1:])
+    return dict(word.split("=", 1) for word in shown if re.match("[a-z][a-z0-9_]*=", word))
+
+
+def _word(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _milliseconds(words: list[str], message: str) -> float:
+    """Return the time that a message carries."""
+    try:
+        value = float(words[0])
+    except (IndexError, ValueError):
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise Failed(
+            "error", f"wrote {quoted(' '.join([message, *words]))}, expected `{message} MILLISECONDS`"
+        )
+    return value

@@ -1,0 +1,202 @@
+"""Measures one variant on one graph: the contestant (`contestant.py`) as the job sees it.
+
+The contestant is alone on the GPU while it is timed: a second open context, even an idle one, made searches
+up to 0.3 ms slower. So its answers, which arrive as bytes, are kept until it has ended. The prover has its
+own copy of the graph and imports nothing of the variant.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from relaxometer.core.errors import Failed
+from relaxometer.core.supervision import Child, ChildDied, DeadlinePassed
+from relaxometer.graphs.batch import Batch
+from relaxometer.graphs.graph import Graph
+from relaxometer.plan.models import Run
+from relaxometer.problems.problem import Problem, added_folders
+from relaxometer.problems.queries import QuerySets
+from relaxometer.race import contestant, measurement
+from relaxometer.race.measurement import (
+    MAX_REASON,
+    Begun,
+    Costs,
+    Count,
+    Found,
+    Measurement,
+    Milliseconds,
+    Phase,
+    Prepared,
+    Reply,
+)
+
+FAILURES = frozenset({"skipped", "oom", "error", "usage"})
+"""Failures that a contestant may report; "usage" is a mistake of the user."""
+
+COMPILING_S = 60.0
+"""Seconds beyond `timeout_s` for the first preparation, which compiles all kernels that are not cached."""
+
+
+def measure(
+    run: Run,
+    graph: Graph | Batch,
+    sources: np.ndarray,
+    device: str,
+    number: int = 1,
+    queries: QuerySets | None = None,
+) -> Measurement:
+    """Run a variant from every source; see :func:`relaxometer.race.measurement.measure`."""
+
+    def opener(run: Run, problem: Problem, graph: Graph | Batch) -> AbstractContextManager[_VariantClient]:
+        return open_variant(run, problem, graph, device, queries)
+
+    return measurement.measure(opener, run, graph, sources, device, number, queries)
+
+
+@contextmanager
+def open_variant(
+    run: Run,
+    problem: Problem,
+    graph: Graph | Batch,
+    device: str,
+    queries: QuerySets | None = None,
+    changes: Iterable[npt.NDArray[Any]] = (),
+) -> Iterator[_VariantClient]:
+    """Start a variant in a process of its own, and end it; `changes` are the weights of `reweight`."""
+    columns = problem.columns_on(graph)
+    with Child(contestant.serve, run, graph, device, added_folders(), queries, changes) as child:
+        yield _VariantClient(child, columns, graph.n_vertices, run.timing.timeout_s, queries)
+
+
+class _Column(Reply):
+    name: str
+    dtype: str
+    shape: list[Count]
+
+
+class _Found(Found):
+    columns: list[_Column]
+
+
+class _Warmed(Reply):
+    search_ms: Milliseconds
+
+
+class Reweighted(Reply):
+    """How new weights were taken, the time, and the fingerprints of the graph that has them."""
+
+    way: Literal["customized", "prepared anew"]
+    update_ms: Milliseconds
+    graph: dict[str, int]
+
+
+class _Phases(Reply):
+    phases: list[Phase]
+
+
+class _State(Reply):
+    after: dict[str, Any]
+    reference_ms: Milliseconds | None
+
+
+class _VariantClient:
+    """The contestant as the job sees it: validated replies, or a failure."""
+
+    def __init__(
+        self,
+        child: Child,
+        columns: Mapping[str, np.dtype[Any]],
+        n_vertices: int,
+        timeout_s: float,
+        queries: QuerySets | None = None,
+    ) -> None:
+        self._child, self._columns, self._n, self._timeout_s = child, columns, n_vertices, timeout_s
+        self._queries = queries
+        self.extend()
+
+    def extend(self, more_s: float = 0) -> None:
+        """Give the contestant another `timeout_s` from now, and `more_s`."""
+        self._deadline = time.monotonic() + self._timeout_s + more_s
+
+    def begin(self) -> Begun:
+        return Begun.read(self._ask())
+
+    def prepare(self, sources: Sequence[int | None]) -> Prepared:
+        self.extend(COMPILING_S)
+        loaded = self._ask(load=list(sources))
+        self.extend()
+        return Prepared.read(loaded | self._ask(prepare=None))
+
+    def warm_up(self, source: int | None) -> float:
+        return _Warmed.read(self._ask(warm_up=source)).search_ms
+
+    def solve(self, source: int | None) -> tuple[Found, dict[str, npt.NDArray[Any]]]:
+        """Return the reply to a search, and the columns of its answer."""
+        found = _Found.read(self._ask(solve=source))
+        self._check_columns(found.columns, self._rows(source))
+        shapes = {column.name: column.shape for column in found.columns}
+        columns = {name: np.empty(shapes[name], dtype) for name, dtype in self._columns.items()}
+        for column in found.columns:
+            self._within(partial(self._child.receive_array, array=columns[column.name]))
+        return found, columns
+
+    def reweight(self) -> Reweighted:
+        self.extend()
+        return Reweighted.read(self._ask(reweight=None))
+
+    def instrument(self, source: int | None) -> list[Phase]:
+        return _Phases.read(self._ask(instrument=source)).phases
+
+    def cost(self, sources: Sequence[int | None], more_s: float) -> Costs | None:
+        self.extend(more_s)
+        return Costs.read(self._ask(cost=list(sources)))
+
+    def state_of_device(self) -> dict[str, Any]:
+        return _State.read(self._ask(context=None)).model_dump()
+
+    def _rows(self, source: int | None) -> Mapping[str, range]:
+        """Return the numbers of rows that each column of an answer may have."""
+        if self._queries is not None and source is not None:
+            return self._queries.sets[source].rows(self._n)
+        return dict.fromkeys(self._columns, range(self._n, self._n + 1))
+
+    def _check_columns(self, columns: list[_Column], rows: Mapping[str, range]) -> None:
+        """Compare the columns of an answer with those of the problem, before their bytes are read."""
+        expected = {name: str(dtype) for name, dtype in self._columns.items()}
+        if sorted(column.name for column in columns) != sorted(expected):
+            names = ", ".join(column.name for column in columns)[:80]
+            raise Failed("invalid", f"the answer has columns {names}; expected {', '.join(expected)}")
+        for column in columns:
+            fitting = rows[column.name]
+            fits = len(column.shape) == 1 and column.shape[0] in fitting
+            if column.dtype != expected[column.name] or not fits:
+                wanted = f"({fitting.start},)" if len(fitting) == 1 else f"at most {fitting.stop - 1} rows"
+                raise Failed(
+                    "invalid",
+                    f"column {column.name} has type {column.dtype[:80]} and shape {tuple(column.shape)[:8]}; "
+                    f"expected {expected[column.name]} and {wanted}",
+                )
+
+    def _ask(self, **request: Any) -> dict[str, Any]:
+        reply: dict[str, Any] = self._within(lambda seconds: self._child.ask(seconds, **request))
+        if "status" in reply:
+            # A contestant says why it failed, never that it is right.
+            status = reply["status"] if reply["status"] in FAILURES else "error"
+            raise Failed(status, str(reply.get("reason", ""))[:MAX_REASON])
+        return reply
+
+    def _within(self, do: Callable[[float], Any]) -> Any:
+        try:
+            return do(self._deadline - time.monotonic())
+        except DeadlinePassed as error:
+            reason = f"not finished within timeout_s = {self._timeout_s:g}"
+            raise Failed("timeout", reason) from error
+        except ChildDied as error:
+            raise Failed("error", str(error)) from error

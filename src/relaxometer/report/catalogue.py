@@ -1,0 +1,308 @@
+"""The figures and tables of the report, each described by one record.
+
+A record names its inputs, the function that draws it, and the plans that want it. The modules of
+:mod:`relaxometer.report.papers` and :mod:`relaxometer.report.figures` keep their records in ``EXHIBITS``.
+``workflow/rules/figures.smk`` makes one rule of each record, and ``workflow/scripts/draw_figure.py`` runs it.
+
+In all these modules ``timings`` is the table of gathered searches (:class:`Inputs`), ``phases`` that of the
+proven runs' phases, ``graph`` the name of a graph, and ``graphs`` the contents of ``graph.json`` files.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import pandas as pd
+
+from relaxometer.core.checkout import ROOT
+from relaxometer.core.files import read_frame, read_json, write_csv, write_text
+from relaxometer.graphs.files import read_description
+from relaxometer.report import figures, pages, papers
+from relaxometer.report.figures import style
+from relaxometer.report.figures.names import label
+from relaxometer.results.gather import gather
+from relaxometer.results.processes import with_processes
+from relaxometer.results.samples import proven
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from relaxometer.plan.plan import Plan
+
+TIMINGS = "results/timings.parquet"
+
+CAPTIONS = ROOT / "workflow/report"
+"""The captions of the report, by paper."""
+
+SUMMARY, VARIANTS, GRAPHS, PROVENANCE = "Summary", "Variants", "Graphs", "Provenance"
+"""Chapters of every report; between the first two there is one for each problem."""
+
+KINDS = {"csv": "tables", "html": "pages"}
+"""Folder of the files of a suffix, if it is not that of the figures."""
+
+PAGE = "-page"
+"""Ends the name of a table's page among the outputs of a rule."""
+
+Content: TypeAlias = "Figure | pd.DataFrame | str"
+Files = Mapping[str, str | list[str]]
+"""Input files by what they hold; :class:`Inputs` reads them."""
+
+
+def metadata(graphs: Sequence[str]) -> list[str]:
+    """Return the ``graph.json`` files of some graphs."""
+    return [f"results/graphs/{graph}/graph.json" for graph in graphs]
+
+
+class Inputs:
+    """The contents of an exhibit's input files, each read when it is first used.
+
+    Parameters
+    ----------
+    files : mapping of str to str or list of str
+    params : mapping
+        What the record's ``params`` returned.
+    graph : str, optional
+        The graph that is drawn; empty for exhibits over all graphs.
+    """
+
+    def __init__(self, files: Files, params: Mapping[str, Any], graph: str = "") -> None:
+        self._files, self.params, self.graph = files, params, graph
+
+    def files(self, key: str) -> list[Path]:
+        """Return the input files of a key."""
+        found = self._files.get(key, [])
+        return [Path(file) for file in ([found] if isinstance(found, str) else found)]
+
+    def table(self, key: str) -> pd.DataFrame:
+        """Return the rows of all Parquet or CSV files of a key."""
+        options = {".csv": {"dtype": {"version": str}}}
+        tables = [read_frame(file, **options.get(file.suffix, {})) for file in self.files(key)]
+        return pd.concat(tables, ignore_index=True)
+
+    def contents(self, key: str) -> list[dict[str, Any]]:
+        """Return the contents of the JSON files of a key."""
+        return [
+            read_description(file) if file.name == "graph.json" else read_json(file)
+            for file in self.files(key)
+        ]
+
+    @cached_property
+    def timings(self) -> pd.DataFrame:
+        """The gathered searches of all runs, with what is estimated over all of them."""
+        return with_processes(self.table("timings"))
+
+    def searches(
+        self, problem: str = "", *, variants: Sequence[str] | None = None, without: Sequence[str] = ()
+    ) -> pd.DataFrame:
+        """Return the gathered searches of a problem and variants, by default all, on the exhibit's graph."""
+        rows = self.timings
+        if self.graph:
+            rows = rows[rows["graph"] == self.graph]
+        if problem:
+            rows = rows[rows["problem"] == problem]
+        if variants is not None:
+            rows = rows[rows["variant"].isin(list(variants))]
+        return rows[~rows["variant"].isin(list(without))]
+
+    def proven_phases(self) -> pd.DataFrame:
+        """Return the gathered phases of the runs that were proven correct."""
+        folders = [file.parent for file in self.files("phases")]
+        return proven(gather(folders, "phases.parquet").to_pandas(), self.timings)
+
+
+@dataclass(frozen=True)
+class View:
+    """One figure or table of an exhibit: a file, and how the report shows it.
+
+    Parameters
+    ----------
+    name : str
+        Of the file, and of its caption in ``workflow/report`` unless `caption` is given.
+    category : str
+        Chapter of the report, without its number; a view without one is for the landing page. In a chapter, a
+        table is a page that sorts and filters.
+    figure, view : str
+        The columns of these names in the report's list of results.
+    graph : str, optional
+        The column of this name; by default the graph that is drawn, or "all".
+    caption : str, optional
+    suffix : {"svg", "png", "csv", "html"}
+        A table may be drawn for an "html" view too: the report then has its page, and no CSV file is kept.
+    labels : mapping, optional
+        All columns, in place of `graph`, `figure` and `view`.
+    """
+
+    name: str
+    category: str = ""
+    figure: str = ""
+    view: str = ""
+    graph: str = ""
+    caption: str = ""
+    suffix: str = "svg"
+    labels: Mapping[str, str] | None = None
+
+    @property
+    def title(self) -> str:
+        """The heading of a table's page."""
+        said = ", ".join(self.labels.values()) if self.labels else f"{self.figure}: {self.view}"
+        return said[:1].upper() + said[1:]
+
+
+class Output(NamedTuple):
+    """A file of an exhibit; `shown` is the view that the report shows by this file, if it shows it."""
+
+    path: str
+    shown: View | None
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """A record of the catalogue: figures and tables drawn from the same inputs in one job.
+
+    Parameters
+    ----------
+    name : str
+        Unique in the catalogue; the rule is ``plot_`` and this name.
+    draw : callable
+        Returns a figure or table, or for several views a mapping of these by the views' names.
+    inputs : callable
+        Returns the input files for a plan and a graph, which is empty for exhibits over all graphs.
+    views : tuple of View
+    wanted : callable
+        Returns whether a plan wants the exhibit or, if it is drawn for each graph, for which graphs.
+    per_graph : bool
+    params : callable, optional
+        Returns further arguments for a plan and a graph; the job is repeated when they change.
+    points : callable, optional
+        Returns the variants that the exhibit draws as points of a curve, so that others leave them out.
+    """
+
+    name: str
+    draw: Callable[[Inputs], Content | Mapping[str, Content]]
+    inputs: Callable[[Plan, str], Files]
+    views: tuple[View, ...]
+    wanted: Callable[[Plan], Any] = lambda _: True
+    per_graph: bool = False
+    params: Callable[[Plan, str], dict[str, Any]] = lambda *_: {}
+    points: Callable[[Plan], Sequence[str]] = lambda _: ()
+
+    @property
+    def module(self) -> str:
+        """The module of the record, below the package."""
+        return self.draw.__module__.removeprefix("relaxometer.")
+
+    @property
+    def paper(self) -> str:
+        """The paper that the record belongs to, or "common"."""
+        folder, _, name = self.module.rpartition(".")
+        return name.replace("_", "-") if folder == "report.papers" else "common"
+
+    @property
+    def rule(self) -> str:
+        """The name of the record's rule."""
+        return "plot_" + self.name.replace("-", "_")
+
+    @property
+    def log(self) -> str:
+        """The log file of the record's jobs."""
+        return f"logs/figures/{self.name}" + ("/{graph}.log" if self.per_graph else ".log")
+
+    def path(self, view: View) -> str:
+        """Return the file of a view, with the wildcard ``{graph}`` if there is one for each graph."""
+        return self._file(KINDS.get(view.suffix, "figures"), view.name, view.suffix)
+
+    def _file(self, kind: str, name: str, suffix: str) -> str:
+        graph = "/{graph}" if self.per_graph else ""
+        return f"results/{kind}/{self.paper}/{name}{graph}.{suffix}"
+
+    def outputs(self) -> dict[str, Output]:
+        """Return all files by their names in the rule: one per view, and a page per table of a chapter."""
+        found = {}
+        for view in self.views:
+            is_table = view.suffix == "csv"
+            found[view.name] = Output(self.path(view), view if view.category and not is_table else None)
+            if view.category and is_table:
+                found[f"{view.name}{PAGE}"] = Output(self._file("pages", view.name, "html"), view)
+        return found
+
+    def caption(self, view: View) -> str:
+        """Return a view's caption, below ``workflow/report``."""
+        return f"{self.paper}/{view.caption or view.name}.rst"
+
+    def labels(self, view: View) -> dict[str, str]:
+        """Return the columns of a view in the report's list of results."""
+        graph = view.graph or ("{graph}" if self.per_graph else "all")
+        return dict(view.labels or {"graph": graph, "figure": view.figure, "view": view.view})
+
+    def targets(self, plan: Plan) -> list[str]:
+        """Return the files that a plan wants of this exhibit."""
+        wanted = self.wanted(plan)
+        graphs = wanted if self.per_graph else [""] if wanted else []
+        return [one.path.format(graph=graph) for graph in graphs for one in self.outputs().values()]
+
+    def save(self, inputs: Inputs, outputs: Mapping[str, str]) -> None:
+        """Draw all views and write each to its files; `outputs` are these by the names of :meth:`outputs`."""
+        drawn = self.draw(inputs)
+        contents = drawn if isinstance(drawn, Mapping) else {self.views[0].name: drawn}
+        for name, file in outputs.items():
+            view = self.outputs()[name].shown
+            content = contents[name.removesuffix(PAGE)]
+            if isinstance(content, str):
+                write_text(content, Path(file))
+            elif not isinstance(content, pd.DataFrame):
+                style.save(content, file)
+            elif view:
+                write_text(self._table_page(view, content, inputs.graph), Path(file))
+            else:
+                write_csv(content, Path(file))
+
+    def _table_page(self, view: View, rows: pd.DataFrame, graph: str) -> str:
+        """Return the page of a table, with its caption as an introduction."""
+        note = pages.from_caption((CAPTIONS / self.caption(view)).read_text(encoding="utf-8"))
+        title = f"{view.title}, {graph}" if graph else view.title
+        return pages.table_page(title, note, rows, view.name)
+
+
+@cache
+def exhibits() -> dict[str, Exhibit]:
+    """Return all records by name: those of no paper, then those of the papers."""
+    found: dict[str, Exhibit] = {}
+    for package in (figures, papers):
+        for module in sorted(one.name for one in pkgutil.iter_modules(package.__path__)):
+            records = getattr(importlib.import_module(f"{package.__name__}.{module}"), "EXHIBITS", ())
+            found |= {record.name: record for record in records}
+    return found
+
+
+def targets(plan: Plan) -> list[str]:
+    """Return the figures and tables that a plan wants: those of its papers and those of no paper."""
+    return [path for one in exhibits_of(plan) for path in one.targets(plan)]
+
+
+def exhibits_of(plan: Plan) -> list[Exhibit]:
+    """Return the records of a plan's papers and those of no paper."""
+    chosen = {"common", *plan.config.report.papers}
+    return [one for one in exhibits().values() if one.paper in chosen]
+
+
+def chapters(plan: Plan) -> dict[str, str]:
+    """Return the chapters of a plan's report by their names, numbered without gaps: "SSSP" is "2. SSSP"."""
+    problems = dict.fromkeys(run.problem for run in plan.runs.values())
+    wanted = [one for one in exhibits_of(plan) if one.targets(plan)]
+    drawn = {view.category for one in wanted for view in one.views if view.category}
+    present = drawn | {SUMMARY, PROVENANCE} | ({VARIANTS} if plan.runs else set())
+    present |= {GRAPHS} if plan.graphs or plan.batches else set()
+    middle = [name for name in ("SSSP", "BFS", *map(label, problems)) if name in present]
+    middle += sorted(present - {SUMMARY, *middle, VARIANTS, GRAPHS, PROVENANCE})
+    order = [
+        SUMMARY,
+        *dict.fromkeys(middle),
+        *(one for one in (VARIANTS, GRAPHS, PROVENANCE) if one in present),
+    ]
+    return {name: f"{number}. {name[:1].upper()}{name[1:]}" for number, name in enumerate(order, start=1)}

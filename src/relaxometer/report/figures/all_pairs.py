@@ -1,0 +1,230 @@
+"""All pairs of a map: the distribution of eccentricities, radius and diameter, and the time of the sweeps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from relaxometer.report.catalogue import Exhibit, Files, View, metadata
+from relaxometer.report.figures.looks import look
+from relaxometer.report.figures.style import (
+    GREY,
+    NOT_GPU_TIMES,
+    annotate,
+    empty_figure,
+    entitle,
+    label_percent,
+    new_figure,
+    plain,
+    weight_unit,
+    with_unit,
+)
+from relaxometer.report.figures.summary import CLOCKS, percent, rounded
+from relaxometer.results.samples import EMULATED
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from relaxometer.plan.plan import Plan
+
+BINS = 60
+"""Bars of the figure."""
+
+SHOWN = 5
+"""Components of a graph in the table, the largest first."""
+
+
+def eccentricities(
+    sources: pd.DataFrame, components: pd.DataFrame, passes: pd.DataFrame, description: Mapping[str, Any]
+) -> Figure:
+    """Draw the distribution of the eccentricities in the largest component, and mark radius and diameter.
+
+    Parameters
+    ----------
+    sources, components, passes : DataFrame
+        Of one graph, as `SOURCES`, `COMPONENTS` and `PASSES` of :mod:`relaxometer.studies.all_pairs`.
+    description : mapping
+        Content of ``graph.json``.
+    """
+    title = f"Eccentricities, {description['name']}"
+    if components.empty:
+        return empty_figure(title, f"Nothing was proven: {passes['reason'].iloc[-1]}")
+    largest = _largest(components).iloc[0]
+    inside = sources[sources["proven"] & (sources["component"] == largest["component"])]
+    figure, axes = new_figure(3.4)
+    values = inside["eccentricity"].to_numpy(dtype=np.float64)
+    shares = np.full(len(values), 1 / len(values))
+    axes.hist(values, bins=BINS, weights=shares, color=look("phast-many").colour, linewidth=0)
+    axes.margins(y=0.2)
+    _mark(axes, largest["radius"], _bound(largest, "radius"), "left")
+    _mark(axes, largest["diameter"], _bound(largest, "diameter"), "right")
+    farthest = with_unit("Distance to the farthest vertex", weight_unit(description))
+    axes.set(xlabel=farthest, ylabel="Share of the vertices")
+    axes.xaxis.set_major_formatter(plain)
+    label_percent(axes.yaxis)
+    entitle(figure, title, f"{_extremes(largest)}\n{_cost(passes)}")
+    return figure
+
+
+def _largest(components: pd.DataFrame) -> pd.DataFrame:
+    """Return the components of each graph, the largest first."""
+    places = {graph: place for place, graph in enumerate(components["graph"].unique())}
+    ordered = components.assign(place=components["graph"].map(places))
+    return ordered.sort_values(["place", "vertices"], ascending=[True, False], kind="stable")
+
+
+def _is_exact(component: pd.Series) -> bool:
+    return bool(component["proven"] == component["vertices"])
+
+
+def _bound(component: pd.Series, name: str) -> str:
+    """Return what is known of a radius or diameter: its name, or that of a bound."""
+    if _is_exact(component):
+        return name
+    return f"{name} at {'most' if name == 'radius' else 'least'}"
+
+
+def _mark(axes: Axes, value: float, name: str, side: str) -> None:
+    """Draw a vertical line at a value, with its name inside the axes; nothing for a missing value."""
+    if pd.isna(value):
+        return
+    axes.axvline(value, color=GREY, linewidth=0.9, linestyle=(0, (3, 2)))
+    at, offset = (value, 0.97), (4 if side == "left" else -4, 0)
+    where = {"xycoords": ("data", "axes fraction"), "ha": side, "va": "top", "color": GREY}
+    annotate(axes, f"{name} {value:,.0f}", at, offset, **where)
+
+
+def _extremes(component: pd.Series) -> str:
+    """Say which vertices have the radius and the diameter."""
+    found = []
+    if pd.notna(component["radius"]):
+        centre = component["centre"]
+        more = f" and {len(centre) - 1:,} more" if len(centre) > 1 else ""
+        found.append(f"{_bound(component, 'radius')} {component['radius']:,.0f} at vertex {centre[0]}{more}")
+    ends = f"from vertex {component['periphery'][0]}"
+    if pd.notna(component["farthest"]):
+        ends += f" to {component['farthest']:.0f}"
+    found.append(f"{_bound(component, 'diameter')} {component['diameter']:,.0f} {ends}")
+    said = "; ".join(found)
+    kind = "" if component["strong"] else "; some vertices do not reach all others"
+    return f"{said[:1].upper()}{said[1:]}{kind}"
+
+
+def _cost(passes: pd.DataFrame) -> str:
+    """Say how many sources were proven, and in which time."""
+    last = passes[passes["proof"]].iloc[-1]
+    said = f"{last['device']}; distances from {last['proven']:,.0f} of {last['sources']:,} sources proven"
+    if last["device_kind"] == EMULATED:
+        return f"{said}; {NOT_GPU_TIMES}"
+    without = passes.loc[~passes["proof"], "time_ms"].iloc[-1]
+    return f"{said} in {rounded(last['time_ms'] / 1e3)} s, found in {rounded(without / 1e3)} s"
+
+
+def components_table(components: pd.DataFrame, descriptions: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Return radius and diameter of the largest components of each graph as text."""
+    units = {one["name"]: weight_unit(one) for one in descriptions}
+    table = _largest(components).groupby("graph", sort=False).head(SHOWN)
+    rows = [
+        {
+            "Graph": one["graph"],
+            "Vertices": f"{one['vertices']:,}",
+            "Sources": f"{one['sources']:,}",
+            "Proven": percent(one["proven"] / one["sources"]),
+            "All reach all": "yes" if one["strong"] else "no",
+            "Radius": _number(one["radius"]),
+            "Centre": _some(one["centre"]),
+            "Diameter": _number(one["diameter"]),
+            "From": _some(one["periphery"]),
+            "To": "" if pd.isna(one["farthest"]) else f"{one['farthest']:.0f}",
+            "Exact": "yes" if _is_exact(one) else "no, bounds",
+            "Unit": units[one["graph"]],
+        }
+        for _, one in table.iterrows()
+    ]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+COLUMNS = [
+    *(
+        "Graph",
+        "Vertices",
+        "Sources",
+        "Proven",
+        "All reach all",
+        "Radius",
+        "Centre",
+        "Diameter",
+        "From",
+        "To",
+    ),
+    *("Exact", "Unit"),
+]
+
+
+def _number(value: float) -> str:
+    return "" if pd.isna(value) else f"{value:,.0f}"
+
+
+def _some(vertices: Sequence[int]) -> str:
+    """Return the first vertex, and how many follow."""
+    return f"{vertices[0]}{f' and {len(vertices) - 1:,} more' * (len(vertices) > 1)}" if len(vertices) else ""
+
+
+def passes_table(passes: pd.DataFrame) -> pd.DataFrame:
+    """Return the times of the sweeps with and without the proof as text."""
+    rate = passes["sources"] / passes["time_ms"] * 1e3
+    share = (passes["proven"] / passes["sources"]).map(percent)
+    return pd.DataFrame(
+        {
+            "Graph": passes["graph"],
+            "Proof": passes["proof"].map({True: "every distance", False: "none"}),
+            "Sources": passes["sources"].map("{:,}".format),
+            "Clock": passes["device_kind"].map(CLOCKS),
+            "Preparation [s]": (passes["prepare_ms"] / 1e3).map(rounded),
+            "Time [s]": (passes["time_ms"] / 1e3).map(rounded),
+            "Sources per second": rate.map(rounded),
+            "Proven": share.where(passes["proof"], ""),
+            "Status": passes["status"],
+        }
+    )
+
+
+def _files(plan: Plan, graph: str) -> Files:
+    graphs = [graph] if graph else plan.config.all_pairs.graphs
+    kinds = ("sources", "components", "passes") if graph else ("components", "passes")
+    tables = {kind: [f"results/all_pairs/{name}/{kind}.parquet" for name in graphs] for kind in kinds}
+    return {**tables, "graphs": metadata(graphs)}
+
+
+EXHIBITS = (
+    Exhibit(
+        "eccentricities",
+        lambda inputs: eccentricities(
+            inputs.table("sources"),
+            inputs.table("components"),
+            inputs.table("passes"),
+            inputs.contents("graphs")[0],
+        ),
+        _files,
+        views=(View("eccentricities", "SSSP", "all pairs", "eccentricities"),),
+        wanted=lambda plan: plan.config.all_pairs.graphs,
+        per_graph=True,
+    ),
+    Exhibit(
+        "all-pairs",
+        lambda inputs: {
+            "all-pairs": components_table(inputs.table("components"), inputs.contents("graphs")),
+            "all-pairs-times": passes_table(inputs.table("passes")),
+        },
+        _files,
+        views=(
+            View("all-pairs", "SSSP", "all pairs", "radius and diameter", suffix="csv"),
+            View("all-pairs-times", "SSSP", "all pairs", "times, with and without proof", suffix="csv"),
+        ),
+        wanted=lambda plan: bool(plan.config.all_pairs.graphs),
+    ),
+)

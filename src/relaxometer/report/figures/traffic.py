@@ -1,0 +1,182 @@
+"""New weights on the same map: the time until the first tree, and how it spreads over many."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from relaxometer.report.catalogue import Exhibit, Files, View
+from relaxometer.report.figures.looks import look
+from relaxometer.report.figures.style import (
+    GREY,
+    NOT_GPU_TIMES,
+    annotate,
+    empty_figure,
+    emulated_note,
+    entitle,
+    new_figure,
+    plain_log,
+)
+from relaxometer.report.figures.summary import CLOCKS, percent, rounded
+from relaxometer.results.gather import SEVERITY
+from relaxometer.results.samples import EMULATED
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from relaxometer.plan.plan import Plan
+
+TREES = 10.0 ** np.arange(0, 4.01, 0.25)
+"""Trees per change of the weights in the figure."""
+
+SHARED = ["way", "class", "threads", "status", "reason"]
+"""Columns of the first failed round of a variant, or of any if none failed."""
+
+APART = 0.055
+"""Distance of the names of two lines, as a share of the logarithmic axis."""
+
+
+def medians(changes: pd.DataFrame) -> pd.DataFrame:
+    """Return the medians over the rounds of each variant on each graph.
+
+    Parameters
+    ----------
+    changes : DataFrame
+        As :data:`relaxometer.studies.traffic.TABLE`.
+
+    Returns
+    -------
+    DataFrame
+        With the columns ``graph, variant, device_kind, device, way, update_ms, first_ms, tree_ms, ready_ms``
+        (from new weights to the first tree), ``searches`` and ``proven`` (sums), ``class``, ``threads``,
+        ``status`` and ``reason``.
+        If any round of a variant failed, it has no times.
+    """
+    keys = ["graph", "variant", "device_kind", "device"]
+    changes = changes.assign(ready_ms=changes["update_ms"] + changes["first_ms"])
+    times = ["update_ms", "first_ms", "tree_ms", "ready_ms"]
+    severity = changes["status"].map(SEVERITY.index)
+    worst = changes.assign(severity=severity).sort_values("severity", ascending=False, kind="stable")
+    table = changes.groupby(keys, sort=False)[times].median()
+    table = table.join(changes.groupby(keys)[["searches", "proven"]].sum())
+    table = table.join(worst.drop_duplicates(keys).set_index(keys)[SHARED])
+    table.loc[table["status"] != "ok", times] = np.nan
+    return table.reset_index()
+
+
+def traffic(changes: pd.DataFrame, graph: str) -> Figure:
+    """Draw the time per tree over the number of trees for which the weights stay.
+
+    Emulated and real times are never drawn together.
+    """
+    title = f"Trees after a change of weights, {graph}"
+    table = medians(changes[changes["graph"] == graph]).dropna(subset=["ready_ms"])
+    if table.empty:
+        return empty_figure(title, f"No search was proven correct and finished: {_reason(changes)}")
+    emulated = table["device_kind"] == EMULATED
+    table = table[emulated] if emulated.any() else table
+    kind = str(table["device_kind"].iloc[0])
+    table = table.sort_values("tree_ms")
+    table = table.assign(rival=table["class"].notna())
+    columns = [table[column].tolist() for column in ("variant", "rival", "ready_ms", "tree_ms")]
+    figure, axes = new_figure(4.0)
+    apart = float(table["ready_ms"].max() / table["tree_ms"].min()) ** APART
+    lowest = 0.0
+    for name, rival, ready_ms, tree_ms in zip(*columns, strict=True):
+        per_tree = (ready_ms + (TREES - 1) * tree_ms) / TREES
+        axes.plot(TREES, per_tree, color=look(name, rival).colour, label=name)
+        lowest = max(per_tree[-1], lowest * apart)
+        annotate(axes, name, (TREES[-1], lowest), (5, 0), **AT_END)
+    axes.set(
+        xscale="log",
+        yscale="log",
+        xlabel="Trees until the weights change again",
+        ylabel=f"Time per tree, change included [ms{emulated_note(kind)}]",
+    )
+    plain_log(axes.xaxis, axes.yaxis)
+    entitle(figure, title, _finding(table, changes, kind))
+    return figure
+
+
+AT_END = {"va": "center", "color": GREY, "annotation_clip": False}
+"""How the name of a line is written at its end."""
+
+
+def _reason(changes: pd.DataFrame) -> str:
+    reasons = [reason for reason in changes["reason"].dropna() if reason]
+    return reasons[0] if reasons else "nothing was measured"
+
+
+def _finding(table: pd.DataFrame, changes: pd.DataFrame, kind: str) -> str:
+    """Say which variant has the first tree first, and which the most."""
+    first = table.nsmallest(1, "ready_ms").iloc[0]
+    proven = int(changes["proven"].fillna(0).sum())
+    finding = (
+        f"{table['device'].iloc[0]}. First tree after new weights: {first['variant']}, "
+        f"{rounded(first['ready_ms'])} ms ({rounded(first['update_ms'])} ms for the weights). "
+        f"{proven:,} answers proven"
+    )
+    if kind == EMULATED:
+        return f"{finding}; {NOT_GPU_TIMES}"
+    best = table.nsmallest(1, "tree_ms").iloc[0]
+    if best["variant"] == first["variant"]:
+        return finding
+    return f"{finding}. Further trees: {best['variant']}, {rounded(best['tree_ms'])} ms each"
+
+
+def traffic_table(changes: pd.DataFrame) -> pd.DataFrame:
+    """Return the medians as text, the first tree that is ready first on top of each graph."""
+    table = medians(changes)
+    places = {graph: place for place, graph in enumerate(table["graph"].unique())}
+    table = table.assign(place=table["graph"].map(places)).sort_values(
+        ["place", "ready_ms"], kind="stable", na_position="last"
+    )
+    shares = table["proven"] / table["searches"].replace(0, np.nan)
+    return pd.DataFrame(
+        {
+            "Graph": table["graph"],
+            "Variant": table["variant"],
+            "New weights": table["way"].fillna(""),
+            "Clock": table["device_kind"].map(CLOCKS),
+            "Class": [_class(*pair) for pair in zip(table["class"], table["threads"], strict=True)],
+            "Weights [ms]": table["update_ms"].map(rounded),
+            "First tree [ms]": table["first_ms"].map(rounded),
+            "Weights and first tree [ms]": table["ready_ms"].map(rounded),
+            "Further tree [ms]": table["tree_ms"].map(rounded),
+            "Proven": shares.map(percent),
+            "Status": table["status"],
+        }
+    )
+
+
+def _class(kind: str | None, threads: float) -> str:
+    """Return the class of machine of a rival and, on all cores, its threads; empty for a variant."""
+    if pd.isna(kind):
+        return ""
+    return f"{kind}, threads: {threads:.0f}" if kind == "cpu-all" else str(kind)
+
+
+def _changes(plan: Plan, graph: str) -> Files:
+    graphs = [graph] if graph else plan.config.traffic.graphs
+    return {"changes": [f"results/traffic/{name}.parquet" for name in graphs]}
+
+
+EXHIBITS = (
+    Exhibit(
+        "traffic",
+        lambda inputs: traffic(inputs.table("changes"), inputs.graph),
+        _changes,
+        views=(View("traffic", "SSSP", "new weights", "time per tree"),),
+        wanted=lambda plan: plan.config.traffic.graphs,
+        per_graph=True,
+    ),
+    Exhibit(
+        "traffic-table",
+        lambda inputs: traffic_table(inputs.table("changes")),
+        _changes,
+        views=(View("traffic", "SSSP", "new weights", "as a table", suffix="csv"),),
+        wanted=lambda plan: bool(plan.config.traffic.graphs),
+    ),
+)

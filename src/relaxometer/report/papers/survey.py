@@ -1,0 +1,392 @@
+"""Table 1 of the survey, and its queues and buckets, whose published results are lost.
+
+References
+----------
+"Single-source shortest paths in parallel with CUDA" (survey, in Chinese).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View, metadata
+from relaxometer.report.figures.looks import Look, look
+from relaxometer.report.figures.style import (
+    GREY,
+    NOT_GPU_TIMES,
+    annotate,
+    draw_dots,
+    empty_figure,
+    emulated_note,
+    entitle,
+    legend_above,
+    new_figure,
+    plain_log,
+)
+from relaxometer.report.figures.summary import CLOCKS, rounded
+from relaxometer.report.figures.work import relaxations
+from relaxometer.report.targets import graphs_of, is_swept, names, runs_of, swept
+from relaxometer.results.cost import arcs_bytes, weight_types
+from relaxometer.results.rows import KEY
+from relaxometer.results.samples import (
+    EMULATED,
+    in_words,
+    in_words_compared,
+    median_extract_min,
+    on_one_clock,
+    proven,
+    run_estimate,
+    source_times,
+)
+from relaxometer.results.statistics import Estimate, Part, median_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from relaxometer.plan.models import Run
+    from relaxometer.plan.plan import Plan
+
+METHODS = {
+    "reduction-128": Look("#56B4E9", (0, (1.5, 1)), "o"),
+    "reduction-256": Look("#0072B2", (0, (5, 1.5)), "s"),
+    "reduction-512": Look("#009E73", "-", "D"),
+    "reduction-1024": Look("#7F3C8D", (0, (4, 1, 1, 1)), "^"),
+    "cub": Look("#E69F00", "-", "P"),
+    "loop": Look("#404040", "-", "v"),
+    "heap": Look("#D55E00", "-", "X"),
+}
+"""How each method of ExtractMin is drawn."""
+
+METHOD_LABELS = {"cub": "CUB", "loop": "loop (CPU)", "heap": "heap (CPU)"}
+
+ORDERS = ("fifo", "slf", "lll", "slf-lll")
+"""The orders of the queues of ``bellman-ford-queue``, the plain one first."""
+
+COUNTED = Part(0.0, float("inf"))
+"""Numbers of relaxations do not differ between processes."""
+
+CITED_GAINS = {"slf": "15 to 20% faster", "slf-lll": "50% faster"}
+"""Gains over the plain queue on a CPU that the survey cites."""
+
+CLOSE = 0.1
+"""Rules share a label if their widths differ by less than this share of the axis."""
+
+NOTHING_PROVEN = "No run of {} on this graph was proven correct and finished."
+
+
+def extract_min(trials: pd.DataFrame) -> Figure:
+    """Draw table 1: the time of ExtractMin over the number of values, without emulated times.
+
+    Parameters
+    ----------
+    trials : DataFrame
+        As :data:`relaxometer.studies.extract_min.TABLE`.
+    """
+    shown = on_one_clock(median_extract_min(trials))
+    figure, axes = new_figure(4.4)
+    for method, style in METHODS.items():
+        rows = shown[shown["method"] == method].sort_values("values")
+        if len(rows):
+            label = _method_label(method)
+            axes.plot(rows["values"], rows["time_us"], markersize=4.5, label=label, **style.line)
+    axes.set(xscale="log", yscale="log", xlabel="Values", ylabel="Time of one ExtractMin [µs]")
+    plain_log(axes.xaxis, axes.yaxis)
+    legend_above(axes, 3)
+    entitle(
+        figure,
+        "Table 1 of the survey: time to extract the smallest of many values",
+        _extract_min_finding(shown),
+    )
+    return figure
+
+
+def _method_label(method: str) -> str:
+    return METHOD_LABELS.get(method, method.replace("reduction-", "reduction, ") + " threads")
+
+
+def _extract_min_finding(shown: pd.DataFrame) -> str:
+    """Name the best block size for the most values, and its gain over the loop."""
+    most = shown["values"].max()
+    times = shown[shown["values"] == most].set_index("method")["time_us"]
+    reductions = times[times.index.str.startswith("reduction")]
+    devices = in_words(shown, "device")
+    if reductions.empty:
+        return f"{devices}. No GPU: the reductions ran on the emulated device, whose times are not shown"
+    best = str(reductions.idxmin())
+    threads = best.removeprefix("reduction-")
+    finding = f"{devices}. At {most:,} values {threads} threads per block are best (in the paper: 512)"
+    faster = [
+        f"{rounded(times['loop'] / times[method])} times as fast as the loop (in the paper: {claimed})"
+        for method, claimed in ((best, "1.65"), ("cub", "6.07, Thrust"))
+    ]
+    return f"{finding}: {faster[0]}; CUB {faster[1]}"
+
+
+def extract_min_table(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return table 1 in microseconds, one row per method, with emulated times marked."""
+    medians = median_extract_min(trials)
+    wide = medians.pivot(index=["method", "device_kind"], columns="values", values="time_us").reset_index()
+    wide = wide.set_index("method").loc[[name for name in METHODS if name in set(wide["method"])]]
+    sizes = {n: wide[n].map(rounded) for n in sorted(medians["values"].unique())}
+    return pd.DataFrame(
+        {
+            "Method": [_method_label(str(method)) for method in wide.index],
+            "Clock": wide["device_kind"].map(CLOCKS),
+            **{f"{n:,} values [µs]": column for n, column in sizes.items()},
+        }
+    ).reset_index(drop=True)
+
+
+def queue_orders(timings: pd.DataFrame, graph: str) -> Figure:
+    """Draw the time and the relaxed arcs of ``bellman-ford-queue`` for each order of its queues."""
+    title = f"Bellman-Ford with queues: time and work by order of the queues, {graph}"
+    order_of = timings.groupby("variant")["parameter_order"].first()
+    times = on_one_clock(source_times(timings)).assign(order=lambda rows: rows["variant"].map(order_of))
+    if times.empty:
+        return empty_figure(title, NOTHING_PROVEN.format("bellman-ford-queue"))
+    kind = times["device_kind"].iloc[0]
+    orders = [order for order in ORDERS if order in set(times["order"])]
+    looks = {order: look(str(variant)) for variant, order in order_of.items()}
+    figure, (left, right) = new_figure(3.4, 2)
+    _dots(left, {order: run_estimate(times[times["order"] == order]) for order in orders}, looks)
+    left.set_ylabel(f"Median time of a search\n[ms{emulated_note(kind)}]")
+    work = _work(timings).assign(order=lambda rows: rows["variant"].map(order_of))
+    counts = {order: work.loc[work["order"] == order, "relaxations"] for order in orders}
+    _dots(right, {order: median_of(of, COUNTED) for order, of in counts.items() if len(of)}, looks)
+    right.set_ylabel("Relaxations\nper reachable arc")
+    entitle(figure, title, _order_finding(times, orders, kind))
+    return figure
+
+
+def _work(timings: pd.DataFrame) -> pd.DataFrame:
+    """Return the relaxations per reachable arc of every variant from every source."""
+    counted = proven(timings, timings).query("status == 'ok' and reached_arcs > 0 and relaxed_arcs > 0")
+    share = counted["relaxed_arcs"] / counted["reached_arcs"]
+    return share.groupby([counted["variant"], counted["source"]]).median().rename("relaxations").reset_index()
+
+
+def _dots(axes: Axes, medians: Mapping[str, Estimate], looks: Mapping[str, Look]) -> None:
+    """Draw the median over sources of each order with its 95% interval and its value."""
+    for place, (order, median) in enumerate(medians.items()):
+        draw_dots(axes, [(place, *median.point())], looks[order])
+        annotate(axes, rounded(median.value), (place, median.value), (7, 0), va="center")
+    axes.set_xticks(range(len(medians)), list(medians))
+    axes.set(yscale="log", xlim=(-0.5, len(medians) - 0.2))
+    plain_log(axes.yaxis)
+    axes.grid(visible=False, axis="x")
+    axes.margins(y=0.15)
+
+
+def _order_finding(times: pd.DataFrame, orders: list[str], kind: str) -> str:
+    """Compare each order with the plain queue, and give the gain that the survey cites."""
+    over = f"{in_words(times, 'device')}, {times['source'].nunique():,} sources; whiskers: 95% intervals"
+    if kind == EMULATED:
+        return f"{over}; {NOT_GPU_TIMES}"
+    of_order = {order: times[times["order"] == order] for order in orders}
+    if "fifo" not in of_order:
+        return over
+    others = [order for order in orders if order != "fifo"]
+    clauses = in_words_compared([(order, of_order[order], "fifo", of_order["fifo"]) for order in others])
+    found = [
+        clause + (f" (cited in the paper: {CITED_GAINS[order]})" if order in CITED_GAINS else "")
+        for order, clause in zip(others, clauses, strict=True)
+    ]
+    return "\n".join([over, *found])
+
+
+def widths(timings: pd.DataFrame, graph: str) -> Figure:
+    """Draw time, phases and relaxed arcs of ``delta-stepping`` over the width of a bucket."""
+    title = f"Delta-stepping: time and work over the width of a bucket, {graph}"
+    times = on_one_clock(source_times(timings))
+    if times.empty:
+        return empty_figure(title, NOTHING_PROVEN.format("delta-stepping"))
+    kind = times["device_kind"].iloc[0]
+    points = _points(timings, times)
+    figure, panels = new_figure(5.6, 1, 3, sharex=True)
+    style = look("delta-stepping")
+    columns = {
+        "time_ms": f"Median time\n[ms{emulated_note(kind)}]",
+        "phases": "Phases",
+        "relaxations": "Relaxations per\nreachable arc",
+    }
+    for axes, (column, label) in zip(panels, columns.items(), strict=True):
+        axes.plot(points["delta"], points[column], color=style.colour, marker="o", markersize=4)
+        axes.set(xscale="log", yscale="log", ylabel=label)
+        plain_log(axes.xaxis, axes.yaxis)
+        for delta in points.loc[points["rule"] != "given", "delta"]:
+            axes.axvline(delta, color=GREY, linewidth=0.8, linestyle=(0, (3, 2)))
+    _name_rules(panels[0], points)
+    panels[-1].set_xlabel("Width of a bucket [unit of the weights]")
+    entitle(figure, title, _width_finding(times, points, kind))
+    return figure
+
+
+def _points(timings: pd.DataFrame, times: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per variant, by width: its rule, median time, phases and relaxations."""
+    of_run = timings.groupby(KEY, sort=False).agg(
+        delta=("parameter_delta", "first"),
+        rule=("parameter_delta_rule", "first"),
+        phases=("phases", "median"),
+    )
+    medians = times.groupby(KEY, sort=False)["time_ms"].median()
+    points = of_run.join(medians, how="inner").join(relaxations(timings))
+    return points.sort_values("delta").reset_index()
+
+
+def _name_rules(axes: Axes, points: pd.DataFrame) -> None:
+    """Write the names of the rules above a panel; rules with close widths share a label."""
+    ruled = points[points["rule"] != "given"]
+    close = CLOSE * np.log10(points["delta"].max() / points["delta"].min())
+    place = np.log10(ruled["delta"])
+    for _, group in ruled.groupby((place.diff() > close).cumsum()):
+        middle = np.sqrt(group["delta"].iloc[0] * group["delta"].iloc[-1])
+        options = {"xycoords": ("data", "axes fraction"), "ha": "center", "va": "bottom", "color": GREY}
+        annotate(axes, ", ".join(group["rule"]), (middle, 1.0), (0, 2), **options)
+
+
+def _width_finding(times: pd.DataFrame, points: pd.DataFrame, kind: str) -> str:
+    """Name the fastest width and the best of the survey's three rules."""
+    over = f"{in_words(times, 'device')}, {times['source'].nunique():,} sources"
+    if kind == EMULATED:
+        return f"{over}; {NOT_GPU_TIMES}"
+    best = points.nsmallest(1, "time_ms").iloc[0]
+    ends = {points["delta"].min(): "the narrowest tried", points["delta"].max(): "the widest tried"}
+    end = f", {ends[best['delta']]}" if len(points) > 1 and best["delta"] in ends else ""
+    finding = f"{over}; fastest at a width of {best['delta']:,.0f}{end}: {rounded(best['time_ms'])} ms"
+    by_rule = points[points["rule"] != "given"]
+    if by_rule.empty:
+        return finding
+    ruled = by_rule.nsmallest(1, "time_ms").iloc[0]
+    return f"{finding}. Best rule of the paper: {ruled['rule']}, {rounded(ruled['time_ms'])} ms"
+
+
+def bandwidth_table(
+    timings: pd.DataFrame, rate: Mapping[str, Any], types: Mapping[str, str] | None = None
+) -> pd.DataFrame:
+    """Return the bytes that each variant must at least move on the GPU, as a bandwidth against a copy.
+
+    These are the bytes of its phases if the variant states them, and otherwise the arcs that it relaxes.
+
+    Parameters
+    ----------
+    timings : DataFrame
+    rate : dict
+        From :func:`relaxometer.device.rates.copy_rate`.
+    types : mapping of str to str, optional
+        As :func:`relaxometer.results.cost.costs` takes them.
+
+    Returns
+    -------
+    DataFrame
+        One row per graph and variant, in the order of the runs; medians over searches. The share is empty if
+        the copy was measured on another device or on the emulated one.
+    """
+    counted = proven(timings, timings).query("status == 'ok' and device_kind != 'cpu' and relaxed_arcs > 0")
+    per_phase = counted.get("parameter_bytes_per_phase", pd.Series(np.nan, index=counted.index))
+    moved = (per_phase * counted["phases"]).fillna(arcs_bytes(counted, types or {}) * counted["relaxed_arcs"])
+    lines = []
+    for (_, graph, variant), rows in counted.assign(gb=moved / 1e9).groupby(KEY, sort=False):
+        gb_s = float((rows["gb"] / rows["time_ms"]).median()) * 1e3
+        relaxed = float((rows["relaxed_arcs"] / rows["time_ms"]).median()) / 1e6
+        comparable = rows["device"].iloc[0] == rate["device"] and rate["device_kind"] != EMULATED
+        lines.append(
+            {
+                "Graph": graph,
+                "Variant": variant,
+                "GB per search": rounded(float(rows["gb"].median())),
+                "Billion relaxations/s": rounded(relaxed),
+                "GB/s": rounded(gb_s),
+                "Share of copy rate": f"{gb_s / rate['copy_gb_s']:.1%}" if comparable else "",
+            }
+        )
+    columns = ["Graph", "Variant", "GB per search", "Billion relaxations/s", "GB/s", "Share of copy rate"]
+    return pd.DataFrame(lines, columns=columns)
+
+
+def queue_runs(plan: Plan, graph: str) -> list[Run]:
+    """Return the runs of Bellman-Ford with queues on a graph."""
+    return [run for run in runs_of(plan, "sssp", graph) if run.solver == "bellman-ford-queue"]
+
+
+def width_runs(plan: Plan, graph: str) -> list[Run]:
+    """Return the runs of delta-stepping on a graph."""
+    return [run for run in runs_of(plan, "sssp", graph) if run.solver == "delta-stepping"]
+
+
+def _draw_extract_min(inputs: Inputs) -> dict[str, Figure | pd.DataFrame]:
+    trials = inputs.table("trials")
+    return {"extract-min": extract_min(trials), "extract-min-times": extract_min_table(trials)}
+
+
+def _draw_bandwidth(inputs: Inputs) -> pd.DataFrame:
+    (rate,) = inputs.contents("rate")
+    types = weight_types(inputs.contents("graphs"))
+    return bandwidth_table(inputs.searches("sssp", without=inputs.params["swept"]), rate, types)
+
+
+EXHIBITS = (
+    Exhibit(
+        "extract-min",
+        _draw_extract_min,
+        lambda *_: {"trials": "results/extract_min.parquet"},
+        views=(
+            View("extract-min", "SSSP", "survey table 1", "time of ExtractMin", graph="none"),
+            View(
+                "extract-min-times",
+                "SSSP",
+                "survey table 1",
+                "time of ExtractMin, as a table",
+                graph="none",
+                caption="extract-min",
+                suffix="csv",
+            ),
+        ),
+    ),
+    Exhibit(
+        "queue-orders",
+        lambda inputs: queue_orders(
+            inputs.searches("sssp", variants=inputs.params["variants"]), inputs.graph
+        ),
+        lambda *_: {"timings": TIMINGS},
+        views=(View("queues", "SSSP", "survey, queues", "order of the queues"),),
+        wanted=lambda plan: [graph for graph in plan.graphs if len(queue_runs(plan, graph)) > 1],
+        per_graph=True,
+        params=lambda plan, graph: {"variants": names(queue_runs(plan, graph))},
+    ),
+    Exhibit(
+        "widths",
+        lambda inputs: widths(inputs.searches("sssp", variants=inputs.params["variants"]), inputs.graph),
+        lambda *_: {"timings": TIMINGS},
+        views=(View("widths", "SSSP", "survey, delta-stepping", "width of a bucket"),),
+        wanted=lambda plan: [graph for graph in plan.graphs if len(width_runs(plan, graph)) > 1],
+        per_graph=True,
+        params=lambda plan, graph: {"variants": names(width_runs(plan, graph))},
+        points=lambda plan: names(
+            [run for graph in plan.graphs for run in width_runs(plan, graph) if is_swept(plan, run)]
+        ),
+    ),
+    Exhibit(
+        "survey-bandwidth",
+        _draw_bandwidth,
+        lambda plan, _: {
+            **{"timings": TIMINGS, "rate": "results/device_rates.json"},
+            "graphs": metadata(graphs_of(plan, "sssp")),
+        },
+        views=(
+            View(
+                "bandwidth",
+                "SSSP",
+                "survey, bandwidth",
+                "effective bandwidth of all variants against a copy",
+                suffix="csv",
+            ),
+        ),
+        wanted=lambda plan: bool(graphs_of(plan, "sssp")),
+        params=lambda plan, _: {"swept": swept(plan)},
+    ),
+)

@@ -1,0 +1,271 @@
+"""Definitions of rivals: folders with a ``rival.yaml``, of the repository and of the user."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from relaxometer.core.checkout import ROOT
+from relaxometer.core.errors import UserError, quoted
+from relaxometer.core.validation import NAME, Name, Section, nearest, repetition, shown, validated
+from relaxometer.core.yaml_files import read_sections
+from relaxometer.problems.problem import load_problem, problem_names
+
+OURS = ROOT / "workflow/rivals"
+"""The rivals that ship."""
+
+HELPERS = OURS / "helpers"
+"""The folder of ``rival.py`` and ``rival.hpp``, the adapters' side of the protocol."""
+
+FILE = "rival.yaml"
+REQUIREMENTS = "requirements.txt"
+
+RESERVED = frozenset({"rival", "command", "threads", "tune", "graphs", "not_on", "timing"})
+"""Keys of a configuration's entry, which no parameter of an adapter can be called."""
+
+Scalar = bool | int | float | str
+LIMIT = 2**63
+"""All numbers of an adapter's parameters are below this; so tables can hold them. NaN is not, either."""
+
+Kind = Literal["cpu-1", "cpu-all", "gpu"]
+Format = Literal["gr", "mtx", "sg", "wsg"]
+
+
+class Parameter(Section):
+    """An option that the adapter takes as ``name=value``.
+
+    Parameters
+    ----------
+    default : bool, int, float, str
+    about : str
+        Its effect, for the documentation.
+    options : list of str, optional
+        All values of a text.
+    """
+
+    default: Scalar
+    about: str
+    options: list[str] | None = None
+
+    def flaw(self, value: Any) -> str | None:
+        """Return what `value` should be, if it is not: of the type of the default, and within its limits."""
+        if isinstance(self.default, str):
+            if self.options is not None and value not in self.options:
+                return f"should be {' or '.join(map(repr, self.options))}"
+            fits = isinstance(value, str) and value.isprintable()
+            return None if fits else "should be text of printable characters; write it in quotes"
+        if isinstance(self.default, bool):
+            return None if isinstance(value, bool) else "should be true or false"
+        kinds, what = (int, "an integer") if isinstance(self.default, int) else (int | float, "a number")
+        if isinstance(value, bool) or not isinstance(value, kinds):
+            return f"should be {what}" + "; YAML reads 1e3 as text" * isinstance(value, str)
+        return None if abs(value) < LIMIT else f"should be {what} below 2**63, positive or negative"
+
+    @model_validator(mode="after")
+    def _has_a_default_within_limits(self) -> Self:
+        if flaw := self.flaw(self.default):
+            raise ValueError(f"default: {shown(self.default)} is invalid: {flaw}")
+        return self
+
+
+class Solves(Section):
+    """How a rival solves a problem.
+
+    Parameters
+    ----------
+    answers : list of str
+        Columns of the answer that it gives: the problem's first one, and any others. With none its times
+        cannot be proven: they are listed, never ranked.
+    takes : {"graph", "batch", "either"}
+    customizes : bool
+        Whether the adapter takes new weights of the same graph, as the study ``traffic`` asks it to.
+    """
+
+    answers: list[str]
+    takes: Literal["graph", "batch", "either"] = "graph"
+    customizes: bool = False
+
+
+class Needs(Section):
+    """Requirements outside Python's package index.
+
+    Parameters
+    ----------
+    header, program : str, optional
+        A C++ header, or a program on the search path.
+    how : str
+        How to install it, for the one who lacks it.
+    """
+
+    header: str | None = None
+    program: str | None = None
+    how: str
+
+
+class Definition(Section):
+    """The content of a ``rival.yaml``.
+
+    Parameters
+    ----------
+    title, url, licence, citation : str
+    version : str, optional
+        If the adapter does not tell it.
+    class_ : {"cpu-1", "cpu-all", "gpu"}
+        Class of machine: one core, all cores, a GPU. ``class`` in the file.
+    adapter : str, optional
+        ``adapter.py`` or ``adapter.cpp``. None: the configuration's `command` starts it.
+    problems : dict of str to Solves
+    weights : {"uint32", "float32", "float64"}
+        Type in which it computes, for the report.
+    prepares : str, optional
+        Its preparation, described for the report.
+    parameters : dict of str to Parameter
+    needs : Needs, optional
+    flags : list of str
+        Further flags of the C++ compiler.
+    flags_command : str, optional
+        Prints more of them, as ``pkg-config`` and ``llvm-config`` do.
+    formats : list of str
+        Files that it wants beyond the raw arrays: ``graph.gr``, ``graph.mtx``, ``graph.sg``, ``graph.wsg``.
+    """
+
+    title: str
+    url: str
+    licence: str
+    citation: str
+    version: str | None = None
+    class_: Annotated[Kind, Field(alias="class")]
+    adapter: Literal["adapter.py", "adapter.cpp"] | None = None
+    problems: Annotated[dict[Name, Solves], Field(min_length=1)]
+    weights: Literal["uint32", "float32", "float64"] = "uint32"
+    prepares: str | None = None
+    parameters: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")], Parameter] = Field({})
+    needs: Needs | None = None
+    flags: list[str] = Field([])
+    flags_command: str | None = None
+    formats: list[Format] = Field([])
+
+
+class Rival:
+    """A rival's folder, read.
+
+    Attributes
+    ----------
+    name : str
+    folder : Path
+    definition : Definition
+
+    Raises
+    ------
+    UserError
+        If the ``rival.yaml`` is not valid, or there is no adapter.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.name, self.folder = folder.name, folder
+        path = folder / FILE
+        self.definition = validated(Definition, read_sections(path), str(path))
+        adapter = self.definition.adapter
+        if adapter and not (folder / adapter).is_file():
+            raise UserError(f"{path}: adapter: {folder / adapter} is not a file")
+        for name in RESERVED & self.definition.parameters.keys():
+            raise UserError(f"{path}: parameters.{name}: rename it; a configuration has another key {name}")
+        for name, solves in self.definition.problems.items():
+            _check_answers(name, solves, f"{path}: problems.{name}")
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that its results depend on; editors keep copies in hidden ones."""
+        found = [path for path in self.folder.rglob("*") if path.is_file()]
+        parts = {path: path.relative_to(self.folder).parts for path in found}
+        own = [one for one in found if not any(p.startswith((".", "__pycache__")) for p in parts[one])]
+        helper = {"adapter.py": "rival.py", "adapter.cpp": "rival.hpp"}.get(self.definition.adapter or "")
+        return sorted(own) + ([HELPERS / helper] if helper else [])
+
+    @property
+    def credits(self) -> dict[str, str | None]:
+        """Entries of its definition that the report shows."""
+        told: dict[str, str | None] = self.definition.model_dump(
+            include={"title", "url", "licence", "citation", "weights", "prepares"}
+        )
+        return told
+
+    @property
+    def code(self) -> str:
+        """Hash of its files."""
+        digest = hashlib.sha256()
+        for path in self.files:
+            digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+        return digest.hexdigest()[:16]
+
+
+def _check_answers(problem: str, solves: Solves, where: str) -> None:
+    """Raise UserError unless the columns that a rival gives can be proven, or are none."""
+    if problem not in problem_names():
+        near = nearest(problem, problem_names())
+        hint = f"did you mean {near!r}?" if near else "`kernels` in the configuration adds problems"
+        raise UserError(f"{where}: unknown problem; {hint}")
+    if len(set(solves.answers)) < len(solves.answers):
+        raise UserError(f"{where}.answers: {quoted(', '.join(solves.answers))} names a column twice")
+    known = load_problem(problem)
+    # Of the columns of a query set, the first may be all that is asked for.
+    can_complete = (known.complete or known.queries) is not None and solves.takes == "graph"
+    needed = list(known.columns)[: 1 if can_complete else None]
+    if solves.answers and not set(needed) <= set(solves.answers) <= known.columns.keys():
+        optional = [column for column in known.columns if column not in needed]
+        expected = " and ".join(needed) + "".join(f" and, if it has it, {column}" for column in optional)
+        given = quoted(", ".join(solves.answers))
+        raise UserError(f"{where}.answers: {given} is invalid; expected {expected}, or an empty list")
+    if solves.customizes and (problem != "sssp" or not solves.answers):
+        raise UserError(f"{where}.customizes: new weights are for sssp with answers; leave it out")
+
+
+def find_rivals(folders: Iterable[str], origin: str = "config") -> dict[str, Rival]:
+    """Return the rivals that ship and those of the user's `folders`, by name.
+
+    Parameters
+    ----------
+    folders : iterable of str
+        Each holds one folder per rival. Relative to the working directory.
+    origin : str
+        The configuration that names them, for messages.
+
+    Raises
+    ------
+    UserError
+        If a folder does not exist or holds no rival, two rivals have one name, or a ``rival.yaml`` is not
+        valid.
+    """
+    found: dict[str, Rival] = {}
+    for root in [OURS, *map(Path, folders)]:
+        inside = _rivals_in(root, origin)
+        if not inside and root != OURS:
+            if not os.path.isdir(root):  # noqa: PTH112 (never raises)
+                raise UserError(f"{origin}: rivals: {quoted(root)} is not a folder")
+            is_rival = os.path.isfile(root / FILE)  # noqa: PTH113 (never raises)
+            hint = "name the folder above it" if is_rival else f"each is a folder with a {FILE}"
+            raise UserError(f"{origin}: rivals: {quoted(root)} holds no folders of rivals; {hint}")
+        for folder in inside:
+            if folder.name in found:
+                other = found[folder.name].folder
+                raise UserError(f"{origin}: rivals: two are called {folder.name!r}: {other} and {folder}")
+            if not re.fullmatch(NAME, folder.name):
+                raise UserError(f"{folder}: rename it; a rival's name has the form {NAME}")
+            if flaw := repetition(folder.name):
+                raise UserError(f"{folder}: rename it; a rival's name {flaw}")
+            found[folder.name] = Rival(folder)
+    return found
+
+
+def _rivals_in(root: Path, origin: str) -> list[Path]:
+    """Return the folders of rivals in a folder, none if it does not exist."""
+    try:
+        return sorted(path.parent for path in root.glob(f"*/{FILE}")) if root.is_dir() else []
+    except OSError as error:
+        raise UserError(f"{origin}: rivals: {quoted(root)} cannot be read: {error.strerror}") from None

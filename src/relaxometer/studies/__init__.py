@@ -1,0 +1,1 @@
+"""Timed runs: variants, throughput, all pairs, updates, ExtractMin."""

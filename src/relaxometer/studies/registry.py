@@ -1,0 +1,169 @@
+"""The table of studies, which are measurements other than the run of a variant.
+
+The workflow and the jobs of variants read the table, so it imports no study: that would take a second.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from relaxometer.core.files import write_json, write_table
+from relaxometer.core.words import counted
+from relaxometer.device import get_device
+from relaxometer.graphs.graph import Graph
+from relaxometer.plan.models import Config
+
+if TYPE_CHECKING:
+    from relaxometer.plan.plan import Plan
+
+Statuses = set[str]
+
+
+@dataclass(frozen=True)
+class Study:
+    """A measurement other than the run of a variant.
+
+    Parameters
+    ----------
+    path : str
+        File of the result, with ``{graph}`` if the study is made once per graph.
+    measure : str
+        ``module:function``, imported when the study is made. ``function(graph, device, **parameters)``
+        returns a Table, a dict for a JSON file, or a tuple of Tables; without graphs it gets no `graph`.
+    graphs : callable
+        Returns the graphs that a configuration names for the study.
+    parameters : callable
+        Returns the study's parameters in a plan, as plain data.
+    papers : frozenset of str
+        A study without graphs is made if the report redraws one of these papers.
+    further : tuple of str
+        Names of the files in the same folder that hold the second table and those that follow.
+    opens_device : bool
+        Whether `measure` gets an open device, or only its kind, for the processes that it starts.
+    describe : callable, optional
+        Returns a line of text for a row of the first table, as the verdict names it. None if rows have no
+        status.
+    """
+
+    path: str
+    measure: str
+    graphs: Callable[[Config], list[str]] = lambda config: []
+    parameters: Callable[[Plan], dict[str, Any]] = lambda plan: {"seed": plan.config.seed}
+    papers: frozenset[str] = frozenset()
+    further: tuple[str, ...] = ()
+    opens_device: bool = True
+    describe: Callable[[Mapping[Any, Any]], str] | None = None
+
+    @property
+    def paths(self) -> list[str]:
+        """All files of the result, that with the statuses first."""
+        return [self.path, *(str(Path(self.path).with_name(name)) for name in self.further)]
+
+
+def _launch(row: Mapping[Any, Any]) -> str:
+    by = f" by {row['variant']}" if "variant" in row else ""
+    return f"{counted(row['searches'], 'search', 'searches')} at once{by} on {row['graph']}"
+
+
+def _change_of_weights(row: Mapping[Any, Any]) -> str:
+    return f"{row['variant']} on {row['graph']} after change {row['round']} of its weights"
+
+
+def _pass(row: Mapping[Any, Any]) -> str:
+    return f"all pairs of {row['graph']}, {'with' if row['proof'] else 'without'} the proof"
+
+
+def _update(row: Mapping[Any, Any]) -> str:
+    return f"dominators incremental on {row['graph']}, arcs {row['change']}: {row['arcs']:,}"
+
+
+def _section(name: str) -> Callable[[Plan], dict[str, Any]]:
+    """Return a function that reads a study's section and the seed of a plan's configuration."""
+    return lambda plan: {
+        **getattr(plan.config, name).model_dump(exclude={"graphs"}),
+        "seed": plan.config.seed,
+    }
+
+
+def _traffic(plan: Plan) -> dict[str, Any]:
+    """Return the parameters of the study of new weights; its rivals are runs on all graphs."""
+    rivals = [run.model_dump() for run in plan.traffic_rivals]
+    given = {"timeout_s": plan.config.timing.timeout_s, "rivals": rivals, "rival_folders": plan.config.rivals}
+    return _section("traffic")(plan) | given
+
+
+STUDIES = {
+    "throughput": Study(
+        "results/throughput/{graph}.parquet",
+        "relaxometer.studies.throughput:measure_throughput",
+        lambda config: config.throughput.graphs,
+        _section("throughput"),
+        describe=_launch,
+    ),
+    "bfs_throughput": Study(
+        "results/bfs_throughput/{graph}.parquet",
+        "relaxometer.studies.throughput:measure_throughput",
+        lambda config: config.bfs_throughput.graphs,
+        _section("bfs_throughput"),
+        describe=_launch,
+    ),
+    "traffic": Study(
+        "results/traffic/{graph}.parquet",
+        "relaxometer.studies.traffic:measure_traffic",
+        lambda config: config.traffic.graphs,
+        _traffic,
+        opens_device=False,
+        describe=_change_of_weights,
+    ),
+    "all_pairs": Study(
+        "results/all_pairs/{graph}/passes.parquet",
+        "relaxometer.studies.all_pairs:measure_all_pairs",
+        lambda config: config.all_pairs.graphs,
+        _section("all_pairs"),
+        further=("sources.parquet", "components.parquet", "distances.parquet"),
+        describe=_pass,
+    ),
+    "updates": Study(
+        "results/updates/{graph}.parquet",
+        "relaxometer.studies.updates:measure_updates",
+        lambda config: config.updates.graphs,
+        _section("updates"),
+        describe=_update,
+    ),
+    "extract_min": Study(
+        "results/extract_min.parquet",
+        "relaxometer.studies.extract_min:time_all",
+        papers=frozenset({"survey"}),
+    ),
+    "copy_rate": Study(
+        "results/device_rates.json",
+        "relaxometer.device.rates:copy_rate",
+        parameters=lambda plan: {},
+        papers=frozenset({"survey", "edge-bf"}),
+    ),
+}
+"""The studies by name."""
+
+
+def run_study(
+    name: str, parameters: Mapping[str, Any], graph: Graph | None, device: str, path: Path
+) -> Statuses:
+    """Make a study on a kind of device and write its result to `path`, further tables to the same folder."""
+    study = STUDIES[name]
+    module, _, function = study.measure.partition(":")
+    opened = get_device(device) if study.opens_device else device
+    given = (graph, opened) if "{graph}" in study.path else (opened,)
+    result = getattr(importlib.import_module(module), function)(*given, **parameters)
+    if isinstance(result, dict):
+        write_json(result, path)
+        return {"ok"}
+    if isinstance(result, tuple):
+        result, *further = result
+        for file, table in zip(study.further, further, strict=True):
+            write_table(table, path.with_name(file))
+    write_table(result, path)
+    return set(result["status"].to_pylist()) if "status" in result.column_names else {"ok"}

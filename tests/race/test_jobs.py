@@ -1,0 +1,128 @@
+"""Further rounds: which are measured, with which parameters, and how they are gathered."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from relaxometer.core.errors import UserError
+from relaxometer.plan.models import RivalRun, Run, Timing
+from relaxometer.problems.sssp.dijkstra import dijkstra_cpu
+from relaxometer.race import jobs
+from relaxometer.race.measurement import not_measured
+from relaxometer.results.gather import gather
+from relaxometer.rivals.definition import find_rivals
+from relaxometer.rivals.installation import Installed, write_installation
+from sample_graphs import sample_graphs
+
+GRAPH = sample_graphs()["grid"]
+TIMING = Timing(repetitions=2, rounds=2, warmup=0)
+
+
+def run_of(solver, timing=TIMING):
+    return Run(problem="sssp", graph="grid", variant="v", solver=solver, parameters={}, timing=timing)
+
+
+def measured(folder, solver, timing=TIMING):
+    """Make two rounds; return the folder of each and the statuses of the second."""
+    second = folder / "rounds/2"
+    what = run_of(solver, timing), GRAPH, np.array([7]), "host"
+    jobs.run_variant(*what, folder)
+    return [folder, second], jobs.run_variant(*what, second, 2)
+
+
+@pytest.mark.parametrize("solver", ["dijkstra-cpu", "conventional"])
+def test_two_rounds_are_gathered(tmp_path, solver):
+    folders, statuses = measured(tmp_path, solver)
+    assert statuses == {"ok"}
+    for file in ("runs.parquet", "certificates.parquet"):
+        rows = gather(folders, file).to_pylist()
+        assert [(row["round"], row["repetition"]) for row in rows] == [(1, 0), (2, 1)]
+
+
+def test_a_variant_takes_its_own_number_of_listed_sources(tmp_path):
+    timing = Timing(sources=[3], repetitions=1, rounds=1, warmup=0)
+    jobs.run_variant(run_of("dijkstra-cpu", timing), GRAPH, np.array([3, 5, 9]), "host", tmp_path)
+    assert pq.read_table(tmp_path / "runs.parquet")["source"].to_pylist() == [3]
+
+
+def test_a_round_after_an_emulated_one_is_empty_unless_asked_for(tmp_path):
+    folders, statuses = measured(tmp_path, "conventional", Timing(repetitions=2, warmup=0))
+    assert statuses == {"not measured"}
+    context = json.loads((folders[1] / "context.json").read_text(encoding="utf-8"))
+    assert context["not_measured"] == "times of the emulated device mean nothing"
+    for file in ("runs.parquet", "certificates.parquet"):
+        assert gather(folders, file)["round"].to_pylist() == [1, 1]
+        assert gather(folders, file)["repetition"].to_pylist() == [0, 1]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_round_on_another_kind_of_machine_than_the_first_has_no_times(tmp_path, monkeypatch, fails):
+    class Solver(dijkstra_cpu.Solver):
+        resolved = {"threads": 2}  # noqa: RUF012
+
+        def solve(self, source, phases=None):
+            answer = super().solve(source, phases)
+            answer.distance[source] += fails
+            return answer
+
+    second = tmp_path / "rounds/2"
+    what = run_of("dijkstra-cpu"), GRAPH, np.array([7]), "host"
+    jobs.run_variant(*what, tmp_path)
+    monkeypatch.setattr(dijkstra_cpu, "Solver", Solver)
+    assert jobs.run_variant(*what, second, 2) == {"invalid" if fails else "not measured"}
+    context = json.loads((second / "context.json").read_text(encoding="utf-8"))
+    reason = "on several cores, but the first round ran on one core"
+    assert context.get("not_measured") == (None if fails else reason)
+    rows = gather([tmp_path, second], "runs.parquet").to_pylist()
+    assert [row["status"] for row in rows] == (["ok", "invalid"] if fails else ["ok"])
+
+
+def test_rows_from_before_there_were_rounds_are_of_the_first(tmp_path):
+    folders, _ = measured(tmp_path, "dijkstra-cpu")
+    old = pq.read_table(tmp_path / "runs.parquet").drop_columns("round")
+    pq.write_table(old, tmp_path / "runs.parquet")
+    table = gather(folders, "runs.parquet")
+    assert table["round"].to_pylist() == [1, 2]
+    assert table.schema.field("round").type == pa.int32()
+
+
+@pytest.mark.parametrize("written", [Installed(["of the other machine"]), "no network"])
+def test_how_a_rival_starts_is_asked_where_it_runs(tmp_path, monkeypatch, written):
+    file, started = tmp_path / "cugraph.json", []
+    write_installation(written, file)
+
+    def measure_rival(run, rival, start, graph, *what):
+        started.append(start)
+        return not_measured(run, "cuda", "d", 1, "a test")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(jobs, "installation", lambda rival, command: "it needs an NVIDIA GPU")
+    monkeypatch.setattr(jobs, "measure_rival", measure_rival)
+    run = RivalRun(**{**run_of("cugraph").model_dump(), "kind": "gpu"})
+    jobs.run_rival(run, find_rivals([])["cugraph"], str(file), GRAPH, np.array([7]), "host", tmp_path)
+    assert started == ["no network" if written == "no network" else "it needs an NVIDIA GPU"]
+
+
+def test_a_round_without_a_first_one_is_a_line(tmp_path):
+    with pytest.raises(UserError, match="no results of the first round"):
+        jobs.run_variant(run_of("dijkstra-cpu"), GRAPH, np.array([7]), "host", tmp_path / "rounds/2", 2)
+
+
+@pytest.mark.parametrize("text", ["[1]", "{", "5"])
+def test_a_damaged_context_of_the_first_round_is_a_line(tmp_path, text):
+    (tmp_path / "context.json").write_text(text, encoding="utf-8")
+    with pytest.raises(UserError, match=r"context\.json: not readable as JSON"):
+        jobs.run_variant(run_of("dijkstra-cpu"), GRAPH, np.array([7]), "host", tmp_path / "rounds/2", 2)
+
+
+def test_a_rival_keeps_the_parameters_that_it_was_tuned_to(tmp_path):
+    context = {"parameters": {"delta": 8, "threads": 1, "version": "3"}}
+    (tmp_path / "context.json").write_text(json.dumps(context), encoding="utf-8")
+    tune = {"delta": [4, 8]}
+    what = {"problem": "sssp", "graph": "grid", "variant": "r", "solver": "r", "timing": TIMING}
+    run = RivalRun(**what, parameters={"pull": 2}, kind="cpu-1", tune=tune)
+    tuned = jobs._as_tuned(run, tmp_path / "rounds/2")
+    assert (tuned.parameters, tuned.tune) == ({"pull": 2, "delta": 8}, {})

@@ -1,0 +1,271 @@
+"""All pairs: numbers against plain searches and SciPy, and refusals of wrong distances."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.sparse.csgraph import dijkstra
+
+from relaxometer.core.errors import UserError
+from relaxometer.graphs.graph import MAX_WEIGHT, UNREACHED, Graph
+from relaxometer.graphs.lengths import LENGTHS
+from relaxometer.problems.sssp.phast import phast_many
+from relaxometer.studies import all_pairs
+from relaxometer.studies.all_pairs import measure_all_pairs
+from relaxometer.studies.reductions import reduce_all
+from relaxometer.studies.registry import STUDIES, run_study
+from sample_graphs import detour_too_long, reference_distances, sample_graphs
+
+MAPS = ("grid", "random-directed", "two-islands", "zero-weights", "one-way", "parallel-arcs", "one-vertex")
+
+
+def study(device, graph, *, sources="all", table=0, seed=1):
+    """Rows of the four tables: passes, sources, components and distances."""
+    tables = measure_all_pairs(graph, device, sources=sources, table=table, seed=seed)
+    schemas = all_pairs.PASSES, all_pairs.SOURCES, all_pairs.COMPONENTS, all_pairs.DISTANCES
+    assert [table.schema for table in tables] == list(schemas)
+    return [table.to_pylist() for table in tables]
+
+
+def distances_of(graph):
+    """Return the distances between all pairs by Dijkstra's algorithm; infinite for unreachable pairs."""
+    found = np.array([reference_distances(graph, source) for source in range(graph.n_vertices)])
+    return np.where(found == UNREACHED, np.inf, found.astype(float))
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_numbers_of_every_source_are_those_of_plain_searches(device, name):
+    graph = sample_graphs()[name]
+    wanted = distances_of(graph)
+    passes, sources, _, _ = study(device, graph)
+    n = graph.n_vertices
+    assert [(one["proof"], one["sources"], one["proven"], one["status"]) for one in passes] == [
+        (False, n, 0, "ok"),
+        (True, n, n, "ok"),
+    ]
+    assert all(one["time_ms"] > 0 and one["prepare_ms"] > 0 for one in passes)
+    assert [one["source"] for one in sources] == list(range(n))
+    for one, row in zip(sources, wanted, strict=True):
+        finite = row[np.isfinite(row)]
+        found = one["reached"], one["eccentricity"], one["total"], one["proven"]
+        assert found == (len(finite), finite.max(), finite.sum(), True)
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_components_have_the_radius_and_diameter_of_plain_searches(host_device, name):
+    graph = sample_graphs()[name]
+    wanted = distances_of(graph)
+    _, sources, components, _ = study(host_device, graph)
+    component = np.array([one["component"] for one in sources])
+    assert [one["component"] for one in components] == list(range(component.max() + 1))
+    for one in components:
+        members = np.flatnonzero(component == one["component"])
+        inside = wanted[np.ix_(members, members)]
+        everything = inside.max(axis=1)
+        eccentricity = np.where(np.isfinite(inside), inside, 0).max(axis=1)
+        assert (one["vertices"], one["sources"], one["proven"]) == (len(members),) * 3
+        assert one["strong"] == np.isfinite(inside).all()
+        radius, diameter = everything.min(), eccentricity.max()
+        assert one["radius"] == (radius if np.isfinite(radius) else None)
+        assert one["centre"] == members[np.isfinite(everything) & (everything == radius)].tolist()
+        assert one["diameter"] == diameter
+        assert one["periphery"] == members[eccentricity == diameter].tolist()
+        assert wanted[one["periphery"][0], one["farthest"]] == diameter
+
+
+def test_a_path_by_hand(host_device):
+    """0 -2- 1 -3- 2 -5- 3, and 4 by itself."""
+    ends = [(0, 1, 2), (1, 2, 3), (2, 3, 5)]
+    tails, heads, weights = zip(*[*ends, *((b, a, w) for a, b, w in ends)], strict=True)
+    graph = Graph.from_arcs("path", 5, tails, heads, weights)
+    _, sources, components, distances = study(host_device, graph, table=[3, 0, 4])
+    assert [one["eccentricity"] for one in sources] == [10, 8, 5, 10, 0]
+    assert [one["total"] for one in sources] == [17, 13, 13, 23, 0]
+    shares = [3 / 17 * 3 / 4, 3 / 13 * 3 / 4, 3 / 13 * 3 / 4, 3 / 23 * 3 / 4, 0]
+    assert [one["closeness"] for one in sources] == pytest.approx(shares)
+    assert components == [
+        {
+            **{"graph": "path", "component": 0, "vertices": 4, "sources": 4, "proven": 4, "strong": True},
+            **{"radius": 5, "centre": [2], "diameter": 10, "periphery": [0, 3], "farthest": 3},
+        },
+        {
+            **{"graph": "path", "component": 1, "vertices": 1, "sources": 1, "proven": 1, "strong": True},
+            **{"radius": 0, "centre": [4], "diameter": 0, "periphery": [4], "farthest": 4},
+        },
+    ]
+    pairs = [(one["source"], one["target"], one["distance"], one["proven"]) for one in distances]
+    values = [0, 10, None, 10, 0, None, None, None, 0]
+    assert pairs == [
+        (a, b, value, True)
+        for (a, b), value in zip(itertools.product([3, 0, 4], repeat=2), values, strict=True)
+    ]
+
+
+def test_closeness_is_that_of_wasserman_and_faust(host_device):
+    """The share of the vertices that a vertex reaches, over their mean distance."""
+    graph = sample_graphs()["random-directed"]
+    wanted = []
+    for row in distances_of(graph):
+        reached = np.isfinite(row)
+        others = reached.sum() - 1
+        wanted.append(others / (graph.n_vertices - 1) / (row[reached].sum() / others) if others else 0)
+    _, sources, _, _ = study(host_device, graph)
+    assert [one["closeness"] for one in sources] == pytest.approx(wanted)
+
+
+def test_closeness_of_vertices_that_reach_nothing_or_only_by_free_arcs():
+    found = all_pairs.closeness(np.array([1, 3, 3, 1]), np.array([0, 0, 4, 0], dtype=np.uint64), 5)
+    np.testing.assert_allclose(found, [0, np.nan, 2 / 4 * 2 / 4, 0])
+    assert all_pairs.closeness(np.array([1]), np.array([0]), 1).tolist() == [0]
+
+
+def test_the_table_of_drawn_vertices_is_that_of_scipy(host_device):
+    graph = sample_graphs()["grid"]
+    _, _, _, distances = study(host_device, graph, sources=3, table=70)
+    chosen = sorted({one["source"] for one in distances})
+    assert len(chosen) == 70
+    wanted = dijkstra(graph.to_scipy(), indices=chosen)[:, chosen]
+    assert [one["distance"] for one in distances] == wanted.ravel().tolist()
+    assert [(one["source"], one["target"]) for one in distances] == [*itertools.product(chosen, repeat=2)]
+
+
+def test_drawn_sources_give_bounds_and_follow_the_seed(host_device):
+    graph = sample_graphs()["grid"]
+    _, every, (exact,), _ = study(host_device, graph)
+    _, some, (bound,), _ = study(host_device, graph, sources=40)
+    _, same, _, _ = study(host_device, graph, sources=40)
+    _, other, _, _ = study(host_device, graph, sources=40, seed=2)
+    assert some == same
+    assert {one["source"] for one in some} != {one["source"] for one in other}
+    assert [every[one["source"]] for one in some] == some
+    assert (bound["vertices"], bound["sources"], bound["proven"]) == (713, 40, 40)
+    assert bound["radius"] >= exact["radius"]
+    assert bound["diameter"] <= exact["diameter"]
+    assert len(study(host_device, graph, sources=10_000)[1]) == 713
+
+
+def test_in_pieces_numbers_are_the_same(host_device, monkeypatch):
+    """Sources that do not fit into memory at once are proven launch by launch."""
+    graph = sample_graphs()["grid"]
+    whole = study(host_device, graph)[1:]
+    monkeypatch.setattr("relaxometer.studies.reductions.EMULATED_BYTES", 4 * 713 * 32 * 3)
+    monkeypatch.setattr("relaxometer.studies.reductions.LAUNCHES_AT_ONCE", 1)
+    assert study(host_device, graph)[1:] == whole
+
+
+def wrong_from(monkeypatch, source, change):
+    """Let sweeps that store distances store a wrong one from one source."""
+    original = phast_many.Solver.sweep
+
+    def wrong(self, sources, *, labels=True, sums=False):
+        sweeps = original(self, sources, labels=labels, sums=sums)
+        if labels is not False and self.n_vertices > 2:
+            for place in np.flatnonzero(np.asarray(sources) == source).tolist():
+                change(sweeps, divmod(place, self.k))
+        return sweeps
+
+    monkeypatch.setattr(phast_many.Solver, "sweep", wrong)
+
+
+def test_a_wrong_distance_takes_its_source_out(host_device, monkeypatch):
+    def change(sweeps, place):
+        sweeps.labels[place[0], 5, place[1]] += 1
+
+    wrong_from(monkeypatch, 7, change)
+    passes, sources, (component,), _ = study(host_device, sample_graphs()["grid"])
+    assert [(one["status"], one["proven"]) for one in passes] == [("ok", 0), ("invalid", 712)]
+    assert "rule overstretched broken" in passes[1]["reason"]
+    refused = [one for one in sources if not one["proven"]]
+    assert refused == [
+        {
+            **{"graph": "grid", "source": 7, "component": 0, "proven": False, "reached": None},
+            **{"eccentricity": None, "total": None, "closeness": None},
+        }
+    ]
+    assert (component["sources"], component["proven"]) == (713, 712)
+
+
+@pytest.mark.parametrize(("sources", "table"), [("all", 0), (1, [0, 1, 2])])
+def test_a_path_too_long_is_an_error_with_its_reason(device, sources, table):
+    """Drawn by this seed, the only source of the second case is one whose paths fit."""
+    graph = Graph.from_arcs("too-far", 3, [0, 1, 2], [1, 2, 0], [MAX_WEIGHT, 1, 1])
+    passes, found, _, distances = study(device, graph, sources=sources, table=table, seed=5)
+    assert [one["status"] for one in passes] == ["ok", "error"]
+    assert passes[1]["reason"] == LENGTHS["uint32"].too_long
+    assert (passes[1]["proven"], passes[1]["sources"]) == (1, 3 if sources == "all" else 1)
+    assert {one["source"] for one in found if one["proven"]} == {1}
+    assert {one["source"] for one in distances if one["proven"]} == ({1} if table else set())
+
+
+def test_a_detour_too_long_does_not_matter(host_device):
+    passes, _, _, _ = study(host_device, detour_too_long(), table=[0])
+    assert [(one["status"], one["reason"]) for one in passes] == [("ok", "")] * 2
+    assert passes[1]["proven"] == passes[1]["sources"]
+
+
+def test_sums_that_do_not_follow_from_the_distances_are_refused(host_device, monkeypatch):
+    def change(sweeps, place):
+        if sweeps.total is not None:
+            sweeps.total[place[0] * sweeps.labels.shape[2] + place[1]] += 1
+
+    wrong_from(monkeypatch, 7, change)
+    passes, _, _, _ = study(host_device, sample_graphs()["grid"])
+    assert (passes[1]["status"], passes[1]["proven"]) == ("invalid", 712)
+    assert passes[1]["reason"] == "sums differ from those of the proof"
+
+
+def test_passes_that_differ_are_refused(host_device, monkeypatch):
+    def other(solver, sources, prover=None):
+        found = reduce_all(solver, sources, prover)
+        if prover is None:
+            found.eccentricity[0] += 1
+        return found
+
+    monkeypatch.setattr(all_pairs, "reduce_all", other)
+    passes, _, _, _ = study(host_device, sample_graphs()["grid"])
+    assert (passes[1]["status"], passes[1]["reason"]) == (
+        "invalid",
+        "eccentricity with the proof differs from that without",
+    )
+
+
+def test_a_table_that_is_not_proven_has_no_distances(host_device, monkeypatch):
+    def change(sweeps, place):
+        if sweeps.total is None:  # not in the passes
+            sweeps.labels[place[0], 5, place[1]] += 1
+
+    wrong_from(monkeypatch, 7, change)
+    passes, _, _, distances = study(host_device, sample_graphs()["grid"], table=[6, 7])
+    assert [(one["distance"] is None, one["proven"]) for one in distances] == [
+        *[(False, True)] * 2,
+        *[(True, False)] * 2,
+    ]
+    assert passes[1]["status"] == "invalid"
+
+
+def test_a_graph_that_is_no_map_is_skipped(host_device):
+    passes, *others = study(host_device, sample_graphs()["hub"], table=2)
+    assert [one["status"] for one in passes] == ["skipped"] * 2
+    assert "made for maps" in passes[0]["reason"]
+    assert others == [[], [], []]
+
+
+def test_a_vertex_out_of_range_is_named(host_device):
+    with pytest.raises(
+        UserError,
+        match=r"graph grid: vertex 713 is out of range; expected 0 to 712 \(config: all_pairs\.table\)",
+    ):
+        study(host_device, sample_graphs()["grid"], table=[0, 713])
+
+
+def test_the_job_writes_every_table(host_device, tmp_path):
+    one = STUDIES["all_pairs"]
+    assert [path.rpartition("/")[2] for path in one.paths] == [
+        *("passes.parquet", "sources.parquet", "components.parquet", "distances.parquet")
+    ]
+    parameters = {"sources": "all", "table": 2, "seed": 1}
+    written = tmp_path / "passes.parquet"
+    assert run_study("all_pairs", parameters, sample_graphs()["grid"], "host", written) == {"ok"}
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
+        path.rpartition("/")[2] for path in one.paths
+    )

@@ -1,0 +1,217 @@
+"""Changes of weights: every answer is proven against the new ones, and every failure has a reason."""
+
+import multiprocessing
+import time
+from concurrent.futures import ProcessPoolExecutor
+
+import numpy as np
+import pytest
+
+from relaxometer.device import DeviceOutOfMemory
+from relaxometer.graphs.graph import MAX_WEIGHT, Graph
+from relaxometer.graphs.lengths import LENGTHS
+from relaxometer.problems.certificate import Certificate
+from relaxometer.problems.sssp.certify import SsspCertifier
+from relaxometer.problems.sssp.dijkstra import dijkstra_cpu
+from relaxometer.problems.sssp.phast import phast
+from relaxometer.race.sources import sources_table
+from relaxometer.studies.traffic import TABLE, measure_traffic, slowed
+from sample_graphs import detour_too_long, sample_graphs
+
+VARIANTS = ["phast", "near-far", "dijkstra-cpu"]
+
+
+def changes(device_kind, graph, variants=VARIANTS, **given):
+    options = {"rounds": 2, "searches": 3, "share": 0.3, "factor": 4.0, "seed": 1} | given
+    return measure_traffic(graph, device_kind, variants=variants, **options).to_pylist()
+
+
+def grid():
+    return sample_graphs()["grid"]
+
+
+def test_every_round_of_every_variant_is_a_row_and_every_answer_proven(device):
+    # This process may have opened the GPU, and then none that it forks can.
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        rows = pool.submit(changes, device.kind, grid()).result()
+    assert list(rows[0]) == TABLE.names
+    assert [(row["variant"], row["round"]) for row in rows] == [
+        (name, k) for name in VARIANTS for k in (0, 1)
+    ]
+    assert {(row["status"], row["reason"]) for row in rows} == {("ok", "")}
+    assert {(row["searches"], row["proven"]) for row in rows} == {(3, 3)}
+    assert all(row[time] > 0 for row in rows for time in ("update_ms", "first_ms", "tree_ms"))
+    ways = {row["variant"]: row["way"] for row in rows}
+    assert ways == {"phast": "customized", "near-far": "prepared anew", "dijkstra-cpu": "prepared anew"}
+    kinds = {row["variant"]: row["device_kind"] for row in rows}
+    assert kinds == {"phast": device.kind, "near-far": device.kind, "dijkstra-cpu": "cpu"}
+
+
+def test_all_variants_get_the_same_weights_and_each_round_others(monkeypatch, tmp_path):
+    """Variants search in processes of their own, so they save the weights to files."""
+    customize, construct = phast.Solver.customize, dijkstra_cpu.Solver.__init__
+
+    def see(name, weights):
+        np.save(tmp_path / f"{name}-{len(list(tmp_path.iterdir())):02}", weights)
+
+    def customizing(self, weights):
+        see("phast", weights)
+        customize(self, weights)
+
+    def constructing(self, graph, parameters):
+        see("dijkstra", graph.host.weights)
+        construct(self, graph, parameters)
+
+    monkeypatch.setattr(phast.Solver, "customize", customizing)
+    monkeypatch.setattr(dijkstra_cpu.Solver, "__init__", constructing)
+    graph = grid()
+    rows = changes("host", graph, ["phast", "dijkstra-cpu"], rounds=3)
+    seen = {
+        name: [np.load(file) for file in sorted(tmp_path.glob(f"{name}-*"))] for name in ("phast", "dijkstra")
+    }
+    # Before the changes, a first solver loads the code and a second one is measured.
+    expected = [graph.weights, graph.weights, *seen["phast"]]
+    np.testing.assert_array_equal(seen["dijkstra"], expected)
+    assert len({tuple(weights) for weights in seen["phast"]}) == 3
+    for row, weights in zip(rows[:3], seen["phast"], strict=True):
+        assert row["slowed"] == (weights != graph.weights).sum()
+
+
+def test_a_share_of_the_arcs_is_slowed_up_to_the_factor_and_the_largest_weight():
+    n = 4000
+    weights = np.tile([0, 1000, MAX_WEIGHT], n)
+    graph = Graph(
+        "star",
+        np.array([0, *[3 * n] * (3 * n + 1)]),
+        1 + np.arange(3 * n, dtype=np.uint32),
+        weights.astype(np.uint32),
+    )
+    new = slowed(graph, 0.25, 3.0, np.random.default_rng(2))
+    assert new.dtype == np.uint32
+    assert (new[::3] == 0).all()
+    assert (new[2::3] == MAX_WEIGHT).all()
+    between = new[1::3]
+    assert between.min() == 1000
+    assert 2900 < between.max() <= 3000
+    assert 0.2 < (between > 1000).mean() < 0.3
+    np.testing.assert_array_equal(slowed(graph, 0, 3.0, np.random.default_rng(2)), graph.weights)
+
+
+def test_weights_that_a_variant_ignores_are_noticed(monkeypatch):
+    monkeypatch.setattr(phast.Solver, "customize", lambda self, weights: None)
+    rows = changes("host", grid(), ["phast", "dijkstra-cpu"], share=1.0)
+    assert [row["status"] for row in rows] == ["invalid", "invalid", "ok", "ok"]
+    assert rows[0]["proven"] < 3
+    assert rows[0]["reason"].startswith("source ")
+
+
+def test_a_variant_that_writes_to_its_graph_proves_nothing(monkeypatch):
+    construct = dijkstra_cpu.Solver.__init__
+
+    def constructing(self, graph, parameters):
+        graph.host.weights[:] = 1
+        construct(self, graph, parameters)
+
+    monkeypatch.setattr(dijkstra_cpu.Solver, "__init__", constructing)
+    rows = changes("host", grid(), ["dijkstra-cpu", "phast"])
+    assert [row["status"] for row in rows] == ["invalid", "invalid", "ok", "ok"]
+
+
+def test_a_variant_cannot_reach_its_proof(monkeypatch):
+    construct, solve, check = dijkstra_cpu.Solver.__init__, dijkstra_cpu.Solver.solve, SsspCertifier.check
+
+    def constructing(self, graph, parameters):
+        construct(self, graph, parameters)
+        SsspCertifier.check = lambda *_: Certificate({}, {})
+
+    def wrong(self, source, phases=None):
+        answer = solve(self, source, phases)
+        answer.distance[source] = 1
+        return answer
+
+    monkeypatch.setattr(dijkstra_cpu.Solver, "__init__", constructing)
+    monkeypatch.setattr(dijkstra_cpu.Solver, "solve", wrong)
+    rows = changes("host", grid(), ["dijkstra-cpu", "phast"])
+    assert [row["status"] for row in rows] == ["invalid", "invalid", "ok", "ok"]
+    assert SsspCertifier.check is check
+
+
+@pytest.mark.parametrize(
+    ("failure", "status"),
+    [
+        (DeviceOutOfMemory("9 GB"), "oom"),
+        (OverflowError("32 bits"), "error"),
+        (ZeroDivisionError("division by zero"), "error"),
+    ],
+)
+def test_a_failure_leaves_other_rounds_and_variants(monkeypatch, failure, status):
+    original, calls = phast.Solver.customize, []
+
+    def failing(self, weights):
+        calls.append(weights)
+        if len(calls) == 2:
+            raise failure
+        original(self, weights)
+
+    monkeypatch.setattr(phast.Solver, "customize", failing)
+    rows = changes("host", grid(), ["phast", "dijkstra-cpu"], rounds=3)
+    assert [row["status"] for row in rows] == ["ok", status, status, "ok", "ok", "ok"]
+    assert rows[1]["first_ms"] is None
+    assert rows[1]["reason"]
+
+
+def test_a_graph_that_does_not_suit_a_variant_is_skipped():
+    rng = np.random.default_rng(3)
+    graph = Graph.from_arcs("dense", 300, *rng.integers(0, 300, (2, 6000)), np.ones(6000, dtype=int))
+    rows = changes("host", graph, ["phast", "dijkstra-cpu"])
+    assert [row["status"] for row in rows] == ["skipped", "skipped", "ok", "ok"]
+    assert "made for maps" in rows[0]["reason"]
+
+
+def test_a_detour_too_long_does_not_matter():
+    rows = changes("host", detour_too_long(), share=0)
+    assert {(row["status"], row["reason"], row["proven"]) for row in rows} == {("ok", "", 3)}
+
+
+def test_a_path_too_long_is_an_error_with_its_reason():
+    graph = Graph.from_arcs("far", 3, [0, 1, 2], [1, 2, 0], [MAX_WEIGHT // 2, 1, 1])
+    rows = changes("host", graph, ["phast", "dijkstra-cpu"], share=1.0, factor=1000.0)
+    assert {row["status"] for row in rows} == {"error"}
+    assert [row["device_kind"] for row in rows] == ["host", "host", "cpu", "cpu"]
+    assert {row["reason"] for row in rows} == {LENGTHS["uint32"].too_long}
+
+
+def test_a_variant_that_hangs_costs_its_own_rows_only(monkeypatch):
+    original, calls = phast.Solver.customize, []
+
+    def hanging(self, weights):
+        calls.append(weights)
+        if len(calls) == 2:
+            time.sleep(1000)
+        original(self, weights)
+
+    monkeypatch.setattr(phast.Solver, "customize", hanging)
+    rows = changes("host", grid(), ["phast", "dijkstra-cpu"], timeout_s=3)
+    assert [row["status"] for row in rows] == ["ok", "timeout", "ok", "ok"]
+    assert rows[1]["reason"] == "not finished within timeout_s = 3"
+
+
+def test_a_wrong_answer_is_reported_although_a_later_path_is_too_long(monkeypatch):
+    original, starts = dijkstra_cpu.Solver.solve, []
+    graph = Graph.from_arcs("far", 3, [0, 1, 2], [1, 2, 0], [MAX_WEIGHT // 2, 1, 1])
+    first = sources_table(graph, 3, 1)["source"][0].as_py()
+
+    def wrong(self, source, phases=None):
+        answer = original(self, source, phases)
+        starts.append(source)
+        if len(starts) == 3:  # two searches warm up
+            assert source == first
+            answer.distance[source] = 1
+        return answer
+
+    monkeypatch.setattr(dijkstra_cpu.Solver, "solve", wrong)
+    (row,) = changes("host", graph, ["dijkstra-cpu"], rounds=1, share=1.0, factor=1000.0)
+    assert row["status"] == "invalid"
+    assert row["reason"].startswith(f"source {first}: rule ")
+    assert (row["searches"], row["proven"]) == (3, 1)
+    assert row["first_ms"] > 0

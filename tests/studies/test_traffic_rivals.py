@@ -1,0 +1,338 @@
+"""Rivals in changes of weights: they take the same weights as the variants, and every answer is proven."""
+
+import re
+import sys
+
+import numpy as np
+import pytest
+
+from relaxometer.core.errors import UserError
+from relaxometer.core.files import write_table
+from relaxometer.graphs.graph import Graph
+from relaxometer.plan.models import RivalRun, Timing
+from relaxometer.problems.records import TOO_LONG
+from relaxometer.problems.sssp import PROBLEM
+from relaxometer.race.clocks import CONVERT_NS, COPY_NS, Span
+from relaxometer.results.verdict import verdict
+from relaxometer.rivals.definition import HELPERS
+from relaxometer.rivals.installation import Installed, installation
+from relaxometer.studies import traffic_rival
+from relaxometer.studies.traffic import measure_traffic, slowed
+from relaxometer.studies.traffic_rival import RivalInTraffic
+from rival_runs import ADAPTERS, GRID, make_rival
+from sample_graphs import sample_graphs
+
+SOLVES = {"sssp": {"answers": ["distance", "predecessor"], "customizes": True}}
+ROUNDS = 2
+
+IN_CPP = r"""
+#include "rival.hpp"
+
+// Bellman-Ford.
+struct Changing : rival::Adapter {
+    const rival::Graph& graph;
+    std::vector<uint32_t> weights, taken;
+    std::vector<int64_t> distance;
+
+    Changing(const rival::Graph& whole, const rival::Job&) : graph(whole), weights(whole.weights) {}
+    std::string facts() const override { return "version=1 first=" + std::to_string(weights[0]); }
+    void take(std::vector<uint32_t> others) override { taken = std::move(others); }
+    void customize() override { weights = taken; }
+    void solve(int64_t source) override
+    {
+        distance.assign(graph.vertices(), INT64_MAX);
+        distance[source] = 0;
+        for (bool changed = true; changed;) {
+            changed = false;
+            for (size_t v = 0; v < graph.vertices(); ++v)
+                for (int64_t arc = graph.offsets[v]; arc < graph.offsets[v + 1]; ++arc)
+                    changed |= distance[v] < INT64_MAX && relax(arc, distance[v] + weights[arc]);
+        }
+    }
+    bool relax(int64_t arc, int64_t length)
+    {
+        int64_t& best = distance[graph.targets[arc]];
+        return length < best && (best = length, true);
+    }
+    void answer(rival::Answer& out) override { out.column("distance", distance); }
+};
+
+int main(int count, char** arguments) { return rival::serve<Changing>(count, arguments); }
+"""
+
+
+@pytest.fixture
+def rows(tmp_path, monkeypatch):
+    """A function that measures a rival of the given code after two variants, and returns its rows."""
+    monkeypatch.chdir(tmp_path)
+
+    def measured(code, *, graph=GRID, installed=None, run=None, problems=SOLVES, share=0.5, **definition):
+        rival = make_rival(tmp_path / "rivals/own", code, problems=problems, **definition)
+        command = Installed(
+            [sys.executable, str(rival.folder / "adapter.py")], {"PYTHONPATH": f"{HELPERS}:{ADAPTERS}"}
+        )
+        monkeypatch.setattr(traffic_rival, "installation", lambda *_: installed or command)
+        given = {
+            "problem": "sssp",
+            "graph": graph.name,
+            "variant": "mine",
+            "solver": "own",
+            "parameters": {},
+            "timing": Timing(timeout_s=30),
+            "kind": rival.definition.class_,
+        }
+        table = measure_traffic(
+            graph,
+            "host",
+            variants=["dijkstra-cpu"],
+            rounds=ROUNDS,
+            searches=3,
+            share=share,
+            factor=4.0,
+            seed=1,
+            rivals=[RivalRun(**given | (run or {})).model_dump()],
+            rival_folders=[str(tmp_path / "rivals")],
+        )
+        write_table(table, tmp_path / "traffic.parquet")
+        found = table.to_pylist()
+        assert [row["status"] for row in found[:ROUNDS]] == ["ok"] * ROUNDS
+        return found[ROUNDS:]
+
+    return measured
+
+
+def outcomes(found):
+    """Return the statuses and reasons that occur."""
+    return {(row["status"], row["reason"]) for row in found}
+
+
+def test_a_rival_takes_the_weights_of_the_variants_and_is_proven(rows):
+    found = rows("serve(Customizing)")
+    assert outcomes(found) == {("ok", "")}
+    assert [(row["variant"], row["round"], row["way"]) for row in found] == [
+        ("mine", number, "customized") for number in range(ROUNDS)
+    ]
+    assert {(row["class"], row["threads"], row["device_kind"]) for row in found} == {("cpu-1", 1, "cpu")}
+    assert {(row["searches"], row["proven"]) for row in found} == {(3, 3)}
+    assert all(row[time] > 0 for row in found for time in ("update_ms", "first_ms", "tree_ms"))
+    rng = np.random.default_rng(1)
+    for row in found:
+        weights = slowed(GRID, 0.5, 4.0, rng)
+        assert re.fullmatch(rf"version=1\.0 sum={weights.sum()} weights_ms=\d+\.\d\d\d", row["facts"])
+        assert row["slowed"] == (weights != GRID.weights).sum()
+
+
+def test_a_rival_that_gives_only_distances_is_proven_against_the_new_weights(rows):
+    code = "Customizing.answer = lambda self: {'distance': np.array(self.distance)}\nserve(Customizing)"
+    solves = {"sssp": {"answers": ["distance"], "customizes": True}}
+    assert outcomes(rows(code, problems=solves)) == {("ok", "")}
+
+
+def test_weights_that_a_rival_ignores_are_noticed(rows, tmp_path):
+    found = rows("Customizing.customize = lambda self: None\nserve(Customizing)", share=1.0)
+    assert {row["status"] for row in found} == {"invalid"}
+    assert all(row["proven"] < 3 and row["reason"].startswith("source ") for row in found)
+    summary = tmp_path / "summary.csv"
+    summary.write_text("problem,graph,variant,status,reason\nsssp,grid,dijkstra-cpu,ok,\n", encoding="utf-8")
+    head = verdict(summary, {"traffic": [tmp_path / "traffic.parquet"]}).splitlines()[0]
+    assert head.startswith(
+        "error: 2 of 5 measurements are not ok: mine on grid after change 0 of its weights"
+    )
+
+
+@pytest.mark.parametrize("change", ["+ (np.arange(self.n) == 7)", "* 2", "* 0"])
+def test_a_wrong_distance_is_refused(rows, change):
+    code = f"""
+class Wrong(Customizing):
+    def answer(self):
+        return {{"distance": np.array(self.distance) {change}}}
+
+serve(Wrong)
+"""
+    solves = {"sssp": {"answers": ["distance"], "customizes": True}}
+    found = rows(code, problems=solves)
+    assert {row["status"] for row in found} == {"invalid"}
+
+
+def test_a_length_beyond_32_bits_of_a_vertex_that_is_not_reached_is_wrong(rows):
+    code = """
+class Odd(Customizing):
+    def answer(self):
+        found = super().answer()
+        return found | {"distance": np.where(found["distance"] == FAR, 2**40, found["distance"])}
+
+serve(Odd)
+"""
+    (outcome,) = outcomes(rows(code, graph=sample_graphs()["two-islands"]))
+    assert re.fullmatch(rf"source \d+: {re.escape(TOO_LONG)}", outcome[1])
+    assert outcome[0] == "invalid"
+
+
+def test_an_adapter_without_the_methods_fails_with_its_reason(rows):
+    reason = "the adapter does not take new weights"
+    assert outcomes(rows("serve(Honest)")) == {("error", reason)}
+
+
+def test_a_rival_that_is_not_installed_is_absent(rows, tmp_path):
+    found = rows("", installed="no program gap: build it")
+    assert outcomes(found) == {("absent", "no program gap: build it")}
+    assert [row["update_ms"] for row in found] == [None] * ROUNDS
+
+
+def test_a_rival_that_hangs_in_a_round_is_stopped(rows):
+    code = """
+class Hanging(Customizing):
+    def customize(self):
+        if self.facts:
+            time.sleep(1000)
+        super().customize()
+
+serve(Hanging)
+"""
+    found = rows(code, run={"timing": Timing(timeout_s=3)})
+    assert [row["status"] for row in found] == ["ok", "timeout"]
+    assert found[1]["reason"] == "not finished within timeout_s = 3"
+
+
+@pytest.mark.parametrize("where", ["take", "customize"])
+def test_work_on_new_weights_outside_the_adapters_clock_counts(rows, where):
+    code = f"""
+def late(self, *given, before=Customizing.{where}):
+    time.sleep(0.2)
+    before(self, *given)
+
+Customizing.{where} = late
+time.perf_counter = lambda: 0.0  # it says 0 milliseconds of everything
+serve(Customizing)
+"""
+    found = rows(code)
+    assert outcomes(found) == {("ok", "")}
+    assert all(row["update_ms"] > 150 for row in found)
+
+
+class Ready:
+    """A running adapter that took 40 ms for new weights, and says that it customized in 2 ms."""
+
+    def ping(self):
+        return Span(0.1, 0.0)
+
+    extend = ping
+
+    def take(self, weights):
+        return Span(45.0, 5.0)
+
+    def customize(self):
+        return 2.0, {"customize_ms": "2", "weights_ms": "0"}
+
+
+@pytest.mark.parametrize(
+    ("language", "arcs", "update_ms"),
+    [
+        ("Python", 10**6, 2.0),
+        ("Python", 10**5, 2.0 + 40 - 11),
+        ("C++", 10**6, 2.0 + 40 - 6),
+    ],
+)
+def test_a_compiled_adapter_has_less_time_to_convert_new_weights(tmp_path, language, arcs, update_ms):
+    whole = Graph("fan", np.array([0, arcs, arcs]), np.ones(arcs, np.uint32), np.ones(arcs, np.uint32))
+    take_ns = {"Python": CONVERT_NS, "C++": COPY_NS}[language]
+    rival = RivalInTraffic(Ready(), PROBLEM, ["distance"], {"version": "1"}, tmp_path, take_ns)
+    row = rival.take(whole)
+    assert row["update_ms"] == pytest.approx(update_ms, abs=0.1)
+    assert row["facts"] == "version=1 customize_ms=2 weights_ms=40.000"
+
+
+@pytest.mark.parametrize(
+    ("adapter", "command", "is_charged"),
+    [
+        ("adapter.py", None, False),
+        (None, None, True),
+        ("adapter.py", "own", True),
+        ("adapter.cpp", None, True),
+    ],
+)
+def test_a_customization_made_while_weights_are_read_counts(rows, tmp_path, adapter, command, is_charged):
+    """Python may take 100 ns per arc; a command of one's own may not, whatever it starts."""
+    rng = np.random.default_rng(4)
+    wide = Graph.from_arcs("wide", 700, *rng.integers(0, 700, (2, 400_000)), np.ones(400_000, dtype=int))
+    assert wide.n_arcs * CONVERT_NS > 25e6
+    code = """
+class Early(Customizing):
+    def use(self, weights):
+        self.late = weights
+
+    def take(self, weights):
+        time.sleep(0.03)
+        self.late = weights
+
+    def customize(self):
+        pass
+
+    def solve(self, source):
+        Honest.use(self, self.late)
+        super().solve(source)
+
+serve(Early)
+"""
+    (tmp_path / "rivals/own").mkdir(parents=True)
+    (tmp_path / "rivals/own/adapter.cpp").write_text("")
+    found = rows(code, graph=wide, run={"command": command}, adapter=adapter)
+    assert outcomes(found) == {("ok", "")}
+    assert all((row["update_ms"] > 10) == is_charged for row in found)
+    assert all(float(row["facts"].rpartition("weights_ms=")[2]) > 25 for row in found)
+
+
+@pytest.mark.parametrize("then", ["self.source = None", "pass"])
+def test_work_that_is_left_for_the_answer_counts(rows, then):
+    """Also if it is done again whenever the answer is asked for."""
+    code = f"""
+class Lazy(Customizing):
+    def solve(self, source):
+        self.source = source
+
+    def answer(self):
+        if self.source is not None:
+            super().solve(self.source)
+            time.sleep(0.2)
+            {then}
+        return super().answer()
+
+serve(Lazy)
+"""
+    found = rows(code)
+    assert outcomes(found) == {("ok", "")}
+    assert all(row["first_ms"] > 150 and row["tree_ms"] > 150 for row in found)
+
+
+def test_a_rival_on_all_cores_has_its_threads(rows):
+    found = rows("serve(Customizing)", run={"threads": 3}, **{"class": "cpu-all"})
+    assert {(row["class"], row["threads"], row["status"]) for row in found} == {("cpu-all", 3, "ok")}
+
+
+def test_rivals_of_other_graphs_are_left_out(rows):
+    assert rows("serve(Customizing)", run={"graph": "other"}) == []
+
+
+def test_a_program_in_cpp_takes_new_weights(rows, tmp_path):
+    (tmp_path / "cpp").mkdir()
+    (tmp_path / "cpp/adapter.cpp").write_text(IN_CPP, encoding="utf-8")
+    solves = {"sssp": {"answers": ["distance"], "customizes": True}}
+    started = installation(make_rival(tmp_path / "cpp", adapter="adapter.cpp"))
+    assert isinstance(started, Installed), started
+    found = rows("", installed=started, problems=solves)
+    assert outcomes(found) == {("ok", "")}
+    rng = np.random.default_rng(1)
+    for row in found:
+        assert row["facts"].startswith(f"version=1 first={slowed(GRID, 0.5, 4.0, rng)[0]} weights_ms=")
+
+
+@pytest.mark.parametrize(
+    "problems",
+    [
+        {"bfs": {"answers": ["level"], "customizes": True}},
+        {"sssp": {"answers": [], "customizes": True}},
+    ],
+)
+def test_only_proven_shortest_paths_take_new_weights(tmp_path, problems):
+    with pytest.raises(UserError, match=r"customizes: new weights are for sssp with answers; leave it out"):
+        make_rival(tmp_path, problems=problems)
