@@ -533,6 +533,7 @@ def test_memory_of_a_variant_adds_up_to_what_the_driver_counts(monkeypatch, tmp_
         )
     )
     monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))  # for the process that logs
     monkeypatch.setattr(Loading, "runs_on", "device", raising=False)
     monkeypatch.setattr(dijkstra_cpu, "Solver", Loading)
     monkeypatch.setattr(contestant.cost, "pool_bytes", lambda device: (pool["bytes"], pool["bytes"]))
