@@ -26,7 +26,7 @@ endif
 # Where lint looks: kernels and the headers that they share.
 KERNELS = $(shell git ls-files '*.cu' '*.cuh' '*.h' '*.hpp' '*.cpp' '*.c')
 
-.PHONY: run test quick test-slurm fuzz kill-test sanitize aa compare bundle verify board history report publish results lint format lock bench-host bench-data reldom clean help
+.PHONY: run test quick test-slurm fuzz kill-test sanitize aa compare bundle verify board history report publish results lint hooks format lock bench-host bench-data reldom clean help
 
 run: .venv/ready  ## the whole workflow; SUITE=adaptive runs config/suites/adaptive.yaml, CONFIG=my.yaml your own; VERBOSE=1 shows every job
 	$(Q)$(BIN)/python -m relaxometer.cli.unlock
@@ -106,6 +106,9 @@ lint: .venv/dev  ## the code's form, and the layers of the package
 	$(BIN)/snakemake --lint
 	@echo clang-format --dry-run --Werror, on $(words $(KERNELS)) files
 	@$(BIN)/clang-format --dry-run --Werror $(KERNELS)
+
+hooks: .venv/dev  ## check what is committed, before it is
+	$(BIN)/pre-commit install
 
 format: .venv/dev  ## rewrite the code in the form that lint checks
 	$(BIN)/ruff check --fix .
