@@ -103,7 +103,7 @@ def run_on(
         **{"problem": "sssp", "parameters": {}, **run},
     )
     export(graph, exchange, rival.definition.formats)
-    with patch.multiple(clocks, MESSAGE_MS=1e6, NOISE_MS=1e6) if believed else nullcontext():
+    with patch.object(clocks, "EXCUSED_MS", 1e6) if believed else nullcontext():
         return measure_rival(
             made, rival, installed, graph, exchange, np.array(sources), "host", queries=queries
         )

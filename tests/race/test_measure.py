@@ -112,7 +112,14 @@ class Scripted:
 
     def solve(self, source):
         self.asked.append(("solve", source))
-        found = Found(time_ms=self.time_ms, download_ms=0.0, phases=None, overflowed=False, proven=False)
+        found = Found(
+            time_ms=self.time_ms,
+            clock_ms=self.time_ms,
+            download_ms=0.0,
+            phases=None,
+            overflowed=False,
+            proven=False,
+        )
         return found, {}
 
     def instrument(self, source):

@@ -139,111 +139,15 @@ serve(Cheat)
     assert all(reason.startswith("rule tree broken") for reason in invalid(result))
 
 
-def test_a_second_answer_does_not_mend_the_first(tmp_path):
-    """The first writing is proven, since the second one has had more time."""
-    code = """
-class Cheat(Honest):
-    hurried = True
-
-    def answer(self):
-        self.hurried = not self.hurried
-        wrong = np.zeros(self.n, np.uint32)
-        return super().answer() if self.hurried else {"distance": wrong, "predecessor": wrong}
-
-serve(Cheat)
-"""
-    rows = outcomes(race(tmp_path, code, timing={"warmup": 0}))
-    assert {status for status, _ in rows} == {"invalid"}
-
-
 # Clocks
 
 watched_race = partial(race, believed=False)
 
-
-def disputed(result, at_least_ms=MS):
-    """Return the reason of the rows, which are disputed and have the time that a search really took."""
-    status, reason = only(result)
-    assert status == "disputed", reason
-    assert all(row["holds"] for row in result.certificates)
-    assert all(row["time_ms"] >= at_least_ms for row in result.runs)
-    return reason
-
-
-def test_half_the_time_is_reported(tmp_path):
-    code = 'talk(Slow, done="done 10\\n")'
-    result = watched_race(tmp_path, code)
-    assert disputed(result).startswith("it says 10 ms where our clock says ")
-    assert all(row["time_ms"] == row["clock_ms"] for row in result.runs)
-
-
-def test_half_the_time_is_reported_for_a_third_of_the_searches(tmp_path):
-    code = """
-class Cheat(Slow):
-    count = 0
-
-def done(mine, source):
-    mine.count += 1
-    return f"done {10 if mine.count % 3 == 0 else 20}\\n"
-
-talk(Cheat, done=done)
-"""
-    reason = disputed(watched_race(tmp_path, code, timing={"repetitions": 3}))
-    assert reason.startswith("it says ")
-    assert "ms where our clock says " in reason
-
-
-def test_a_lie_about_an_unproven_search(tmp_path):
-    problems = {"sssp": {"answers": []}}
-    result = watched_race(tmp_path, 'talk(Slow, done="done 0.001\\n")', problems=problems)
-    status, reason = only(result)
-    assert status == "unproven"
-    assert "; it says 0.001 ms where our clock says " in reason
-    assert all(row["time_ms"] == row["clock_ms"] >= MS for row in result.runs)
-    result = watched_race(tmp_path, "serve(Slow)", problems=problems)
-    assert only(result) == ("unproven", "it gives no answer that could be proven")
-
-
-def test_no_time_is_reported_for_a_search_as_short_as_a_message(tmp_path):
-    # The smallest graph: its searches take less time than is excused for messages.
-    tiny = sample_graphs()["parallel-arcs"]
-    result = race(tmp_path, 'talk(done="done 0\\n")', graph=tiny, sources=[0])
-    assert disputed(result, at_least_ms=0).startswith("it says 0 ms where our clock says ")
-    assert all(row["time_ms"] == row["clock_ms"] > 0 for row in result.runs)
-
-
-def test_more_time_is_reported_than_our_clock_saw(tmp_path):
-    result = watched_race(tmp_path, 'talk(Slow, done="done 300\\n")')
-    assert disputed(result).startswith("it says 300 ms, more than the ")
-
-
-def test_slow_answers_to_ping_excuse_nothing(tmp_path):
-    code = 'talk(Slow, done="done 10\\n", pong=lambda *_: time.sleep(0.01) or "pong\\n")'
-    assert disputed(watched_race(tmp_path, code)).startswith("it says 10 ms where our clock says ")
-
-
-def test_an_own_thread_that_takes_the_core_excuses_nothing(tmp_path):
-    """The main thread waits for the core, as when other programs have it, while another one searches."""
-    code = """
-import hashlib
-
-class Cheat(Honest):
-    def solve(self, source):
-        super().solve(source)
-        work = "sha256", b"", b"", 100_000  # done without Python's lock
-        thread = threading.Thread(target=hashlib.pbkdf2_hmac, args=work)
-        thread.start()
-        while thread.is_alive():
-            os.sched_yield()
-
-talk(Cheat, done="done 2\\n")
-"""
-    result = watched_race(tmp_path, code, timing={"repetitions": 2})
-    assert disputed(result, at_least_ms=5).startswith("it says 2 ms where our clock says ")
-
-
-LATE = {
-    "in a thread": """
+LIES = {
+    "half the time is reported": 'talk(Slow, done="done 10\\n")',
+    "more time is reported than our clock saw": 'talk(Slow, done="done 300\\n")',
+    "slow answers to ping": 'talk(Slow, done="done 10\\n", pong=lambda *_: time.sleep(0.01) or "pong\\n")',
+    "the work goes on in a thread": """
 class Cheat(Slow):
     def solve(self, source):
         self.thread = threading.Thread(target=super().solve, args=[source])
@@ -255,20 +159,7 @@ class Cheat(Slow):
 
 serve(Cheat)
 """,
-    "when the answer is given": """
-class Cheat(Slow):
-    def solve(self, source):
-        self.source = source
-
-    def answer(self):
-        if self.source is not None:
-            super().solve(self.source)
-        self.source = None
-        return super().answer()
-
-serve(Cheat)
-""",
-    "whenever the answer is given": """
+    "the work is done when the answer is given": """
 class Cheat(Slow):
     def solve(self, source):
         self.source = source
@@ -279,91 +170,64 @@ class Cheat(Slow):
 
 serve(Cheat)
 """,
-    "in a thread, and waits as long the second time": """
-class Cheat(Slow):
+    "an own thread takes the core": """
+import hashlib
+
+class Cheat(Honest):
     def solve(self, source):
-        self.thread = threading.Thread(target=super().solve, args=[source])
-        self.thread.start()
+        super().solve(source)
+        work = "sha256", b"", b"", 400_000  # done without Python's lock
+        thread = threading.Thread(target=hashlib.pbkdf2_hmac, args=work)
+        thread.start()
+        while thread.is_alive():
+            os.sched_yield()
 
-    def answer(self):
-        time.sleep(0 if self.thread.is_alive() else 0.02)
-        self.thread.join()
-        return super().answer()
-
-serve(Cheat)
+talk(Cheat, done="done 2\\n")
 """,
 }
 
 
-@pytest.mark.parametrize("how", LATE)
-def test_done_is_sent_before_the_work_is_done(tmp_path, how):
-    """The work is done later: in a thread, ..."""
-    reason = disputed(watched_race(tmp_path, LATE[how], timing={"repetitions": 2}))
-    # A busy machine may add that the clocks differ, ahead of it.
-    assert "it said `done` after " in reason
-    assert "ms and then worked on for " in reason
+@pytest.mark.parametrize("code", LIES.values(), ids=LIES)
+def test_our_clock_counts_where_it_disagrees(tmp_path, code):
+    result = watched_race(tmp_path, code, timing={"repetitions": 2})
+    status, reason = only(result)
+    assert (status, reason.startswith("its clock says ")) == ("disputed", True), reason
+    assert all(row["holds"] for row in result.certificates)
+    assert all(row["time_ms"] == row["clock_ms"] > 0.8 * MS for row in result.runs)
 
 
-SLOW_TO_CONVERT = """
-class Cheat(Slow):
-    def solve(self, source):
-        self.gpu = threading.Thread(target=time.sleep, args=[LEFT])
-        super().solve(source)
-        self.gpu.start()
-
+def test_an_honest_clock_counts_although_conversion_is_slow(tmp_path):
+    code = """
+class Converter(Slow):
     def answer(self):
-        {}
-        self.gpu.join()
         time.sleep(0.1)
         return super().answer()
 
-serve(Cheat)
+serve(Converter)
 """
-
-
-def race_of_a_slow_converter(folder, left_s, first=""):
-    """Race a rival whose conversion takes longer than the work that it leaves for after ``done``."""
-    code = SLOW_TO_CONVERT.format(first).replace("LEFT", str(left_s))
     with patch.object(clocks, "CONVERT_MS", 1000):
-        return watched_race(folder, code, timing={"repetitions": 2})
+        result = watched_race(tmp_path, code, timing={"repetitions": 2})
+    assert only(result) == ("ok", "")
+    assert all(MS <= row["time_ms"] < 2 * MS for row in result.runs)
 
 
-def test_late_work_shorter_than_the_conversion_is_seen_after_a_pause(tmp_path):
-    reason = disputed(race_of_a_slow_converter(tmp_path, 0.04))
-    assert "ms sooner after a pause, so it works on after `done`" in reason
+def test_a_lie_about_an_unproven_search(tmp_path):
+    problems = {"sssp": {"answers": []}}
+    result = watched_race(tmp_path, 'talk(Slow, done="done 0.001\\n")', problems=problems)
+    status, reason = only(result)
+    assert status == "unproven"
+    assert "; its clock says 0.001 ms, ours " in reason
+    assert all(row["time_ms"] == row["clock_ms"] >= MS for row in result.runs)
+    result = watched_race(tmp_path, "serve(Slow)", problems=problems)
+    assert only(result) == ("unproven", "it gives no answer that could be proven")
 
 
-def test_a_slow_conversion_alone_is_no_cheat(tmp_path):
-    assert only(race_of_a_slow_converter(tmp_path, 0)) == ("ok", "")
-
-
-def test_one_that_fails_when_searched_again_is_disputed(tmp_path):
-    """Two passes over the sources and one warm-up, each answer given twice, come before."""
-    count = 2 * 2 * len(SOURCES) + 1
-    first = f"self.count = getattr(self, 'count', 0) + 1; self.count > {count} and sys.exit(3)"
-    reason = disputed(race_of_a_slow_converter(tmp_path, 0, first))
-    assert "it failed when the same searches were made again" in reason
-
-
-def test_a_lie_does_not_hide_late_work(tmp_path):
-    """Our clock says 5 ms where the rival's says 1; the search, as on a GPU, took 20 more."""
-    code = """
-class Cheat(Honest):
-    def solve(self, source):
-        super().solve(source)
-        self.gpu = threading.Thread(target=time.sleep, args=[0.025])
-        self.gpu.start()
-        time.sleep(0.005)
-
-    def answer(self):
-        self.gpu.join()
-        return super().answer()
-
-talk(Cheat, done="done 1\\n")
-"""
-    reason = disputed(watched_race(tmp_path, code, timing={"repetitions": 2}))
-    assert reason.startswith("it says 1 ms where our clock says ")
-    assert "; it said `done` after " in reason
+def test_no_time_is_reported_for_a_search_as_short_as_a_message(tmp_path):
+    # The smallest graph: its searches take less time than is excused for messages.
+    tiny = sample_graphs()["parallel-arcs"]
+    result = race(tmp_path, 'talk(done="done 0\\n")', graph=tiny, sources=[0])
+    assert only(result) == ("ok", "")
+    assert all(row["time_ms"] == row["clock_ms"] > 0 for row in result.runs)
 
 
 def test_replies_are_sent_ahead(tmp_path):
@@ -395,14 +259,6 @@ serve(Cheat)
 """
 
 
-@pytest.mark.parametrize("warmup", [0, 1, 5])
-def test_answers_are_remembered(tmp_path, warmup):
-    """The second search from a source takes no time: it is not one."""
-    result = watched_race(tmp_path, REMEMBERS, timing={"repetitions": 3, "warmup": warmup})
-    reason = disputed(result)
-    assert "ms for a search that had taken " in reason
-
-
 @pytest.mark.parametrize("sources", [SOURCES, SOURCES[:1]])
 def test_answers_of_warm_ups_are_remembered_in_vain(tmp_path, sources):
     result = watched_race(tmp_path, REMEMBERS, sources=sources, timing={"warmup": 5})
@@ -418,8 +274,7 @@ def test_answers_of_searches_between_timed_ones_are_remembered_in_vain(tmp_path)
 
 def test_less_time_is_reported_for_preparing(tmp_path):
     code = 'talk(ready=lambda *_: time.sleep(0.1) or "ready 0\\n")'
-    (*rows,) = race(tmp_path, code).runs
-    assert {row["status"] for row in rows} == {"ok"}
+    (*rows,) = watched_race(tmp_path, code).runs
     assert all(row["prepare_ms"] > 90 for row in rows)
 
 

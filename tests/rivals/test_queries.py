@@ -92,9 +92,6 @@ serve(Early)
 """
     result = answered(tmp_path, early, sources=[0], believed=False, timing={"repetitions": 3})
     assert {status for status, _ in outcomes(result)} == {"disputed"}
-    assert all(
-        "ms to read the queries, so it began the search there" in reason for _, reason in outcomes(result)
-    )
     assert all(row["time_ms"] > 40 for row in result.runs)
 
 

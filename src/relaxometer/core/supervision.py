@@ -83,6 +83,11 @@ class Child:
         ``serve(link, *arguments)`` runs in the child.
         It shares the memory of its parent until either writes to it. A process that has opened CUDA, or used
         GNU OpenMP, cannot fork one that will.
+
+    Attributes
+    ----------
+    reply_ms, reply_waited_ms : float
+        Milliseconds from the last request to its reply, and how many of them either side waited for a core.
     """
 
     def __init__(self, serve: Callable[..., None], *arguments: Any) -> None:
@@ -118,12 +123,20 @@ class Child:
             If the child does not reply within `seconds`.
         """
         with self._watched(seconds):
+            waited, begin = self._waited_ms(), time.perf_counter()
             if request:
                 self._connection.send_bytes(json.dumps(request).encode())
-            reply = json.loads(self._connection.recv_bytes(MAX_REPLY_BYTES))
+            received = self._connection.recv_bytes(MAX_REPLY_BYTES)
+            self.reply_ms = (time.perf_counter() - begin) * 1e3
+            self.reply_waited_ms = self._waited_ms() - waited
+            reply = json.loads(received)
         if not isinstance(reply, dict):
             raise ChildDied("sent a reply that is not an object")
         return reply
+
+    def _waited_ms(self) -> float:
+        """Return how long the child and this thread were ready to run but had no core."""
+        return waited_ms() + waited_ms(str(self._process.pid))
 
     def receive_array(self, seconds: float, array: npt.NDArray[Any]) -> None:
         """Fill `array` with the bytes of an array; raises as :meth:`ask`."""
@@ -262,6 +275,20 @@ def _number(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     raise TypeError(f"{type(value).__name__} is not JSON")
+
+
+def waited_ms(process: str = "thread-self") -> float:
+    """Return how long a thread was ready to run but had no core, in milliseconds.
+
+    Parameters
+    ----------
+    process : str, default="thread-self"
+        Its folder in ``/proc``. Where the system does not tell, the time is 0.
+    """
+    try:
+        return int(Path("/proc", process, "schedstat").read_text(encoding="ascii").split()[1]) / 1e6
+    except (OSError, ValueError, IndexError):
+        return 0.0
 
 
 def cause_of_death(exit_code: int | None) -> str:

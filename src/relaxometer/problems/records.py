@@ -45,7 +45,7 @@ RUNS = pa.schema(
 )
 """One row per (source, repetition); repetitions are counted from 0 through all rounds.
 
-``time_ms`` is by the contestant's clock; ``clock_ms``, of rivals only, by ours, with the way there and back.
+``time_ms`` is by the contestant's clock; ``clock_ms`` by ours, with the way there and back.
 ``prepare_ms`` and ``cold_ms`` are the same in all rows of a round. ``cold_ms`` is the time from the graph's
 arrays on the device to the first answer there: ``prepare_ms`` and the first search, by the host's clock.
 

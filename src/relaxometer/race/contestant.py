@@ -10,8 +10,10 @@ Each request is one word and its argument, a source, the number of a query set, 
   ``graph``, fingerprints of the resident graph as uploaded;
 - ``prepare``: ``prepare_ms`` and the ``resolved`` parameters;
 - ``warm_up``: ``search_ms``, by the host's clock;
-- ``solve``: ``time_ms``, ``download_ms``, ``phases``, ``overflowed``, the ``columns`` with name, dtype and
-  shape, ``graph`` after the search, and ``throttled``; then the columns themselves;
+- ``pose``: nothing; the query set, if there are sets, is on the device from now on;
+- ``solve``, as soon as the search is done: ``time_ms``;
+- ``give``: ``download_ms``, ``phases``, ``overflowed``, the ``columns`` with name, dtype and shape, ``graph``
+  after the search, and ``throttled``; then the columns themselves;
 - ``reweight``, to the next weights of the graph, for the study of new weights (`traffic.py`): ``way``,
   ``update_ms``, and ``graph``, fingerprints of the graph that has them;
 - ``cost``, with sources: the fields of :class:`relaxometer.race.measurement.Costs`;
@@ -134,8 +136,15 @@ class _VariantProcess:
             link.reply(**self._load(argument))
         elif what == "prepare":
             link.reply(**self._prepare())
+        elif what == "pose":
+            self._posed = self._start(argument)
+            # A launch, since the first one after an answer was moved is slower.
+            self._fingerprint.warm_up()
+            link.reply()
         elif what == "solve":
-            reply, columns = self._solve(argument)
+            link.reply(time_ms=self._solve())
+        elif what == "give":
+            reply, columns = self._give()
             link.reply(**reply)
             for column in columns:
                 link.send_array(column)
@@ -220,14 +229,17 @@ class _VariantProcess:
         way = CUSTOMIZED if customizes else PREPARED
         return {"way": way, "update_ms": update.ms, "graph": fingerprints}
 
-    def _solve(self, source: int | None) -> tuple[dict[str, Any], list[npt.NDArray[Any]]]:
-        """Time a search; return the reply and the columns of the answer."""
-        start = self._start(source)
-        # A launch, since the first one after an answer was moved is slower.
-        self._fingerprint.warm_up()
+    def _solve(self) -> float:
+        """Return the milliseconds of a search."""
         on_host = self.runs_on == "cpu" or getattr(self._solver, "ends_on_host", False)
         with _uncollected(), stopwatch() if on_host else self.device.timer() as search:
-            answer = self._solver.solve(start)
+            self._answer = self._solver.solve(self._posed)
+        return search.ms
+
+    def _give(self) -> tuple[dict[str, Any], list[npt.NDArray[Any]]]:
+        """Return the reply that describes the last answer, and its columns."""
+        answer = self._answer
+        del self._answer
         if not hasattr(answer, "columns"):
             raise UserError(f"solve returned {type(answer).__name__}, not an Answer")
         with stopwatch() as download:
@@ -241,7 +253,6 @@ class _VariantProcess:
             for name, column in columns.items()
         ]
         reply = {
-            "time_ms": search.ms,
             "download_ms": download.ms,
             "phases": answer.phases,
             "overflowed": bool(getattr(answer, "overflowed", False)),

@@ -17,16 +17,17 @@ import numpy as np
 
 from relaxometer.core.environment import usable_cores
 from relaxometer.core.errors import Failed, quoted
+from relaxometer.core.supervision import waited_ms
 from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.graph import Graph
 from relaxometer.plan.models import RivalRun
 from relaxometer.problems.problem import load_problem
 from relaxometer.problems.queries import QuerySets
 from relaxometer.problems.variants import Skipped, refuse_weights
-from relaxometer.race.clocks import Span
+from relaxometer.race.clocks import Span, believed_ms
 from relaxometer.race.measurement import MAX_REASON
 from relaxometer.race.sources import untimed_vertices
-from relaxometer.rivals.adapter import Adapter, printable, waited_ms
+from relaxometer.rivals.adapter import Adapter, printable
 from relaxometer.rivals.definition import Rival
 from relaxometer.rivals.exchange import obstacle, write_queries
 from relaxometer.rivals.installation import Installed
@@ -45,10 +46,6 @@ SPARE_BYTES = 1 << 26
 
 MAX_LISTED = 1 << 28
 """Values that the longest column of an answer to queries may have: paths may be longer than memory."""
-
-EXCUSED_MS = 1.0
-EXCUSED_SHARE = 0.05
-"""Excess of our clock over an adapter's that is tolerated, except in the searches of a race."""
 
 
 @dataclass(frozen=True)
@@ -299,11 +296,6 @@ def threads_of(run: RivalRun) -> int:
     if run.kind == "cpu-1":
         return 1
     return run.threads or usable_cores()
-
-
-def believed_ms(theirs: float, span: Span) -> float:
-    """Return the time that an adapter reports, or that of our clock if it is clearly more."""
-    return span.ms if span.busy > theirs + EXCUSED_MS + EXCUSED_SHARE * span.ms else theirs
 
 
 def _facts(words: list[str]) -> dict[str, str]:

@@ -33,6 +33,7 @@ from relaxometer.problems.certificate import Certificate
 from relaxometer.problems.problem import Problem, load_problem
 from relaxometer.problems.queries import QuerySets, content_hash
 from relaxometer.problems.records import PHASES, RUNS, TOO_LONG, certificates_schema
+from relaxometer.race.clocks import Span, disagreement
 from relaxometer.race.cost import planned_s
 from relaxometer.race.proofs import Search, certificate_of, prove_all
 from relaxometer.race.sources import untimed_vertices
@@ -128,8 +129,9 @@ class Found(Reply):
     phases: Count | None
     overflowed: bool
     graph: dict[str, int] = {}
-    clock_ms: SearchTime | None = None
-    """By the clock of this process, where the contestant's own is not trusted."""
+    clock_ms: SearchTime
+    waited_ms: float = 0.0
+    """By the clock of this process, and how much of it either side waited for a core."""
     proven: bool = True
     """Whether there is an answer to prove."""
     throttled: str | None = None
@@ -308,6 +310,7 @@ class _Job:
         self._untimed = itertools.cycle(self._untimed_sources(sources))
         self._fixed: dict[str, float] = {}
         self._unproven: list[Search] = []
+        self._clocked: list[Span] = []
         self._result = Measurement(number)
         self._result.context |= {"round": number, "began": datetime.now(UTC).isoformat()}
         self._result.answer = {
@@ -350,10 +353,25 @@ class _Job:
 
     def finish(self) -> Measurement:
         """Return the results."""
+        self._choose_clock()
         found = {"before": {}, **self._result.context}  # unknown of a contestant that never began
         self._result.context = {**found, **environment(), "run": self._run.model_dump()}
         self._name_queries()
         return self._result
+
+    def _choose_clock(self) -> None:
+        """Give all searches our times if the contestant's own disagree; emulated times mean nothing."""
+        if self._result.context.get("device_kind") == "host":
+            return
+        searched = [row for row in self._result.runs if "clock_ms" in row]
+        if not (reason := disagreement([row["time_ms"] for row in searched], self._clocked)):
+            return
+        for row in searched:
+            row["time_ms"] = row["clock_ms"]
+            if row["status"] == "ok":
+                row |= {"status": "disputed", "reason": reason}
+            elif row["status"] == "unproven":
+                row["reason"] += f"; {reason}"
 
     def _name_queries(self) -> None:
         """Add the name and the hash of its query set to every row."""
@@ -442,7 +460,8 @@ class _Job:
         row: dict[str, Any] = {**self._key(source, repetition), "phases": found.phases}
         row |= {"time_ms": found.time_ms, "download_ms": found.download_ms, "clock_ms": found.clock_ms}
         row["throttled"] = found.throttled
-        self._set_cold(found.clock_ms or found.time_ms)  # without a warm-up, this is the first search
+        self._clocked.append(Span(found.clock_ms, found.waited_ms))
+        self._set_cold(found.clock_ms)  # without a warm-up, this is the first search
         row |= self._fixed
         self._result.runs.append(row)
         if not found.proven:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import shutil
 import statistics
 import tempfile
@@ -23,12 +22,15 @@ from relaxometer.plan.models import RivalRun, Run
 from relaxometer.problems.problem import Problem
 from relaxometer.problems.queries import QuerySets
 from relaxometer.race import measurement, reference
-from relaxometer.race.clocks import RESTED, Clocks, Rested, Sample, Span, time_to_convert
+from relaxometer.race.clocks import Span, allowed_ms, late_ms
 from relaxometer.race.entrant import Entrant
 from relaxometer.race.measurement import Begun, Found, Measurement, Phase, Prepared
 from relaxometer.rivals.answers import completed_answer, read_answer
 from relaxometer.rivals.definition import Rival
 from relaxometer.rivals.installation import Installed
+
+MAX_PAUSE_S = 0.5
+"""Longest pause after a search before its answer is requested."""
 
 
 def measure_rival(
@@ -64,18 +66,13 @@ def measure_rival(
     Returns
     -------
     Measurement
-        Times are by the rival's own clock. If it is not to be trusted, the rows have status ``disputed`` and
-        times by ours.
     """
     entrant = Entrant(run, rival, installed, graph, exchange, queries)
-    given = rival.definition.problems[run.problem].answers
-    parts = len(graph) if isinstance(graph, Batch) else 1
-    clocks = Clocks(time_to_convert(len(given) * graph.n_vertices, parts), is_cold=run.timing.warmup == 0)
 
     @contextmanager
     def opener(_: Run, problem: Problem, graph: Graph | Batch) -> Iterator[_RivalClient]:
         with ExitStack() as stack:
-            yield _RivalClient(entrant, problem, sources, clocks, stack)
+            yield _RivalClient(entrant, problem, sources, stack)
 
     before = _reference_ms(run, installed, device)
     result = measurement.measure(opener, run, graph, sources, device, number, queries)
@@ -86,7 +83,6 @@ def measure_rival(
         result.context |= {"device_kind": "cuda", "device": "a GPU"}
     if isinstance(installed, str):
         result.context["absent"] = installed
-    clocks.judge(result)
     return result
 
 
@@ -100,14 +96,13 @@ def _reference_ms(run: RivalRun, installed: Installed | str, device: str) -> flo
 class _RivalClient:
     """A rival as the job sees it; implements :class:`relaxometer.race.measurement.Contestant`."""
 
-    def __init__(
-        self, entrant: Entrant, problem: Problem, sources: np.ndarray, clocks: Clocks, stack: ExitStack
-    ) -> None:
-        self._entrant, self._problem, self._sources = entrant, problem, sources
-        self._clocks, self._stack = clocks, stack
+    def __init__(self, entrant: Entrant, problem: Problem, sources: np.ndarray, stack: ExitStack) -> None:
+        self._entrant, self._problem, self._sources, self._stack = entrant, problem, sources, stack
         answers = entrant.rival.definition.problems[entrant.run.problem].answers
         self._given = [column for column in problem.columns if column in answers]
         self._round_trips: list[float] = []
+        self._idle: list[Span] = []
+        """Writing of answers whose searches were over."""
 
     def extend(self) -> None:
         """Give the rival its whole time limit again, from now."""
@@ -136,44 +131,44 @@ class _RivalClient:
         )
 
     def warm_up(self, source: int | None) -> float:
-        """Have an untimed search made; return its milliseconds by our clock."""
+        """Have an untimed search made; return its milliseconds by our clock.
+
+        Its answer is requested after a pause as long as the search, so that no work that was left counts as
+        conversion.
+        """
         self._entrant.pose(self._running, source)
         _, search = self._running.solve(source)
         if self._given:
+            time.sleep(min(search.ms / 1e3, MAX_PAUSE_S))
             with self._new_folder() as folder:
-                self._running.give(folder)
+                self._running.ping()  # wakes the process
+                self._idle.append(self._running.give(folder))
         return search.ms
 
     def solve(self, source: int | None) -> tuple[Found, dict[str, npt.NDArray[Any]]]:
         """Time a search by both clocks, then ask for its answer.
 
-        The answer goes to a new folder, so it is not that of an earlier search. It is requested twice, since
-        an adapter that worked on after `done` is slower the first time.
+        The answer goes to a new folder, so it is not that of an earlier search. Work after `done`, and on the
+        queries before, counts as part of the search.
         """
         running = self._running
         read = self._entrant.pose(running, source)
         running.ping()  # wakes the process
         self._round_trips.append(running.ping().busy)
+        theirs, search = running.solve(source)
         if not self._given:
-            theirs, search = running.solve(source)
-            nothing = Span(0.0, 0.0)
-            self._clocks.add(
-                Sample(source, theirs, search, search.ms, self._round_trips[-1], nothing, nothing)
-            )
             return _found(theirs, search, proven=False), {}
         with self._new_folder() as folder:
-            begin = time.perf_counter()
-            theirs, search = running.solve(source)
             give = running.give(folder)
-            given_ms = _ms_since(begin)
             columns, overflowed = self._read(folder, source)
-        with self._new_folder() as folder:
-            running.ping()  # as before the search, so that it waits for a message
-            again = running.give(folder)
+        if not self._idle:
+            with self._new_folder() as folder:
+                self._idle.append(running.give(folder))
         convert_ms, read_ms = self._allowed(source, sum(map(len, columns.values())))
-        spans = self._round_trips[-1], give, again
-        self._clocks.add(Sample(source, theirs, search, given_ms, *spans, convert_ms, read, read_ms))
-        found = _found(theirs, search, download_ms=give.ms, overflowed=overflowed)
+        early = max(0.0, read.busy - read_ms)
+        late = late_ms(give, self._idle, convert_ms)
+        ours = Span(early + search.ms + late, search.waited)
+        found = _found(theirs, ours, download_ms=give.ms, overflowed=overflowed)
         return found, completed_answer(self._problem, self._entrant.graph, columns, source)
 
     def instrument(self, source: int | None) -> list[Phase] | None:
@@ -184,16 +179,7 @@ class _RivalClient:
         """Return nothing: an adapter has no request for it."""
 
     def state_of_device(self) -> dict[str, Any]:
-        """Look for searches that outlast their ``done``; return further facts about the process."""
-        pause_s = self._clocks.pause_s
-        if self._given and pause_s is not None:
-            self._running.extend()
-            sources = itertools.cycle(dict.fromkeys(sample.source for sample in self._clocks.samples))
-            self._clocks.fell = True  # until the last of them
-            for source in itertools.islice(sources, RESTED):
-                later_ms, at_once_ms = (self._time_to_give(source, pause) for pause in (pause_s, 0.0))
-                self._clocks.rested.append(Rested(at_once_ms, later_ms))
-            self._clocks.fell = False
+        """Return further facts about the process."""
         return {
             "start_ms": self._start_ms,
             "first_search_ms": self._running.first_search_ms,
@@ -209,22 +195,12 @@ class _RivalClient:
         empty = (name for name, fitting in rows.items() if fitting.stop == 1)
         return {**columns, **{name: np.empty(0, np.uint32) for name in empty}}, overflowed
 
-    def _allowed(self, source: int | None, values: int) -> tuple[float | None, float]:
-        """Return the times allowed to convert an answer of this number of values, and the queries."""
-        queries = self._entrant.queries
+    def _allowed(self, source: int | None, values: int) -> tuple[float, float]:
+        """Return the times allowed to convert an answer of this number of values, and its queries."""
+        queries, graph = self._entrant.queries, self._entrant.graph
         if queries is None or source is None:
-            return None, 0.0
-        asked = sum(map(len, queries.sets[source].arrays.values()))
-        return time_to_convert(values, 1), time_to_convert(asked, 1)
-
-    def _time_to_give(self, source: int | None, pause_s: float) -> float:
-        """Return the milliseconds to write an answer, requested `pause_s` after the search."""
-        self._entrant.pose(self._running, source)
-        with self._new_folder() as folder:
-            self._running.solve(source)
-            time.sleep(pause_s)
-            # The ping wakes the process; it counts, since the search may end there.
-            return self._running.ping().busy + self._running.give(folder).busy
+            return allowed_ms(values, len(graph) if isinstance(graph, Batch) else 1), 0.0
+        return allowed_ms(values), allowed_ms(sum(map(len, queries.sets[source].arrays.values())))
 
     @contextmanager
     def _new_folder(self) -> Iterator[Path]:
@@ -239,10 +215,10 @@ class _RivalClient:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _found(theirs: float, search: Span, **more: Any) -> Found:
+def _found(theirs: float, ours: Span, **more: Any) -> Found:
     """Return the record of a search; our clock replaces a reported time of 0."""
     usual = {"download_ms": 0.0, "overflowed": False, "phases": None}
-    return Found(time_ms=theirs or search.ms, clock_ms=search.ms, **{**usual, **more})
+    return Found(time_ms=theirs or ours.ms, clock_ms=ours.ms, waited_ms=ours.waited, **{**usual, **more})
 
 
 def _ms_since(begin: float) -> float:

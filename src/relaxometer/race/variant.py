@@ -35,6 +35,7 @@ from relaxometer.race.measurement import (
     Phase,
     Prepared,
     Reply,
+    SearchTime,
 )
 
 FAILURES = frozenset({"skipped", "oom", "error", "usage"})
@@ -81,7 +82,16 @@ class _Column(Reply):
     shape: list[Count]
 
 
-class _Found(Found):
+class _Done(Reply):
+    time_ms: SearchTime
+
+
+class _Given(Reply):
+    download_ms: Milliseconds
+    phases: Count | None
+    overflowed: bool
+    graph: dict[str, int]
+    throttled: str | None
     columns: list[_Column]
 
 
@@ -139,13 +149,17 @@ class _VariantClient:
 
     def solve(self, source: int | None) -> tuple[Found, dict[str, npt.NDArray[Any]]]:
         """Return the reply to a search, and the columns of its answer."""
-        found = _Found.read(self._ask(solve=source))
-        self._check_columns(found.columns, self._rows(source))
-        shapes = {column.name: column.shape for column in found.columns}
+        self._ask(pose=source)
+        done = _Done.read(self._ask(solve=None))
+        clock_ms, waited_ms = self._child.reply_ms, self._child.reply_waited_ms
+        given = _Given.read(self._ask(give=None))
+        self._check_columns(given.columns, self._rows(source))
+        shapes = {column.name: column.shape for column in given.columns}
         columns = {name: np.empty(shapes[name], dtype) for name, dtype in self._columns.items()}
-        for column in found.columns:
+        for column in given.columns:
             self._within(partial(self._child.receive_array, array=columns[column.name]))
-        return found, columns
+        found = given.model_dump(exclude={"columns"})
+        return Found(time_ms=done.time_ms, clock_ms=clock_ms, waited_ms=waited_ms, **found), columns
 
     def reweight(self) -> Reweighted:
         self.extend()

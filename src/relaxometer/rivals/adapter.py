@@ -18,7 +18,7 @@ from typing import Self
 
 from relaxometer.core.environment import keep_to_one_core
 from relaxometer.core.errors import Failed, quoted
-from relaxometer.core.supervision import Orphans, cause_of_death, die_with_parent
+from relaxometer.core.supervision import Orphans, cause_of_death, die_with_parent, waited_ms
 
 MAX_LINE = 1000
 """Limit on the characters of a message."""
@@ -222,20 +222,6 @@ class Adapter:
         with suppress(BlockingIOError):
             while piece := os.read(self._errors, CHUNK):
                 self._stderr = (self._stderr + piece)[-KEPT_STDERR:]
-
-
-def waited_ms(process: str = "thread-self") -> float:
-    """Return how long a thread was ready to run but had no core, in milliseconds.
-
-    Parameters
-    ----------
-    process : str, default="thread-self"
-        Its folder in ``/proc``. Where the system does not tell, the time is 0.
-    """
-    try:
-        return int(Path("/proc", process, "schedstat").read_text(encoding="ascii").split()[1]) / 1e6
-    except (OSError, ValueError, IndexError):
-        return 0.0
 
 
 def _cpu_ms(pid: int) -> float:

@@ -10,9 +10,9 @@ from pathlib import Path
 from relaxometer.graphs.graph import Graph
 from relaxometer.plan.models import RivalRun
 from relaxometer.problems.problem import Problem, load_problem
-from relaxometer.race.clocks import CONVERT_NS, COPY_NS, late_ms, time_to_convert
+from relaxometer.race.clocks import CONVERT_NS, COPY_NS, Span, allowed_ms, believed_ms, late_ms
 from relaxometer.race.contestant import CUSTOMIZED
-from relaxometer.race.entrant import Entrant, Running, believed_ms
+from relaxometer.race.entrant import Entrant, Running
 from relaxometer.race.proofs import Search
 from relaxometer.rivals.answers import completed_answer, read_answer
 from relaxometer.rivals.definition import Rival
@@ -100,7 +100,7 @@ class RivalInTraffic:
             converting = self._running.take(Path(file.name))
         update_ms, facts = self._running.customize()
         self._facts |= facts | {"weights_ms": f"{converting.busy:.3f}"}
-        early_ms = max(0.0, converting.busy - time_to_convert(weights.size, 1, self._take_ns))
+        early_ms = max(0.0, converting.busy - allowed_ms(weights.size, value_ns=self._take_ns))
         told = " ".join(f"{name}={value}" for name, value in self._facts.items())
         return {"way": CUSTOMIZED, "update_ms": update_ms + early_ms, "facts": told}
 
@@ -117,7 +117,6 @@ class RivalInTraffic:
             running.ping()  # as before the search, so that it waits for a message
             again = running.give(Path(folder))
         answer = completed_answer(self._problem, host, dict(columns), source)
-        time_ms = believed_ms(theirs, span) or span.ms
-        convert_ms = time_to_convert(len(given) * host.n_vertices, 1)
-        row = {"time_ms": time_ms + late_ms(give, again, time_ms, convert_ms)}
+        late = late_ms(give, [again], allowed_ms(len(given) * host.n_vertices))
+        row = {"time_ms": believed_ms(theirs, Span(span.ms + late, span.waited)) or span.ms}
         return Search(row, source, answer, overflowed)
