@@ -90,7 +90,6 @@ def test_the_default_configuration_is_valid_and_shows_two_problems():
                 "near-far",
                 "tiled",
                 "phast",
-                "adaptive-persistent",
             },
         ),
     ],

@@ -9,7 +9,7 @@ from relaxometer.problems.variants import Skipped, load_solver, solver_names
 
 pytestmark = pytest.mark.slow
 
-PHASE_SYNCHRONOUS = ["conventional", "selection", "adaptive", "adaptive-persistent"]
+PHASE_SYNCHRONOUS = ["conventional", "selection", "adaptive"]
 
 TOO_SLOW = {
     "dijkstra": "looks at all vertices in each of 264,346 steps",

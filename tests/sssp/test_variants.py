@@ -15,7 +15,7 @@ from relaxometer.problems.variants import Skipped, load_solver, solver_names
 from sample_graphs import reference_distances, reference_phases, sample_graphs
 
 VARIANTS = solver_names("sssp")
-PHASE_SYNCHRONOUS = ["conventional", "selection", "adaptive", "adaptive-persistent"]
+PHASE_SYNCHRONOUS = ["conventional", "selection", "adaptive"]
 
 
 def make_solver(variant, resident, **parameters):
@@ -174,20 +174,3 @@ class TestAdaptive:
         selected, everything = np.full(50, 10.0), np.full(50, 11.0)
         high, low = best_thresholds(selected, everything)
         assert predicted_us(selected, everything, high, low) == pytest.approx(500)
-
-
-def test_the_persistent_variant_switches_both_ways_and_stays_right(device):
-    graph = max(sample_graphs().values(), key=lambda graph: len(reference_phases(graph, 0)))
-    resident = ResidentGraph.upload(device, graph)
-    expected = reference_distances(graph, 0)
-    for thresholds in (
-        {"to_all_us": 1e-3, "to_selected_us": 1e12},
-        {"to_all_us": 1e-3, "to_selected_us": 1e-6},
-    ):
-        phases = []
-        answer = make_solver("adaptive-persistent", resident, **thresholds).solve(0, phases)
-        np.testing.assert_array_equal(device.asnumpy(answer.distance), expected)
-        modes = [phase.mode for phase in phases]
-        assert modes[0] == "selected"
-        assert modes[1] == "all"
-        assert ("selected" in modes[2:]) == (thresholds["to_selected_us"] > 1)

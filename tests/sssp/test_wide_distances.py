@@ -92,7 +92,6 @@ def test_variants_of_every_kind_take_them():
         "conventional",
         "selection",
         "adaptive",
-        "adaptive-persistent",
         "near-far",
         "many-sources",
         "bellman-ford-queue",

@@ -25,7 +25,8 @@
 //   - Tables: every origin and target climbs once, and its labels are kept. RPHAST's restricted sweep would
 //     visit the same ancestors of the targets, once for all origins.
 
-#include "device/constants.cuh"
+#include "device/warp.cuh"
+#include "problems/_saturating.cuh"
 
 typedef unsigned short u16;
 
@@ -55,11 +56,6 @@ struct Pieces {
     u64* wanted;  // pieces of all queries
 };
 
-__device__ __forceinline__ u32 lane()
-{
-    return threadIdx.x % WARP;
-}
-
 // The first label that is longer than a cutoff.
 __device__ __forceinline__ void set_limit(u32 cutoff, u32* limit)
 {
@@ -69,14 +65,6 @@ __device__ __forceinline__ void set_limit(u32 cutoff, u32* limit)
 __device__ __forceinline__ void set_limit(u32 cutoff, u64* limit)
 {
     *limit = (static_cast<u64>(cutoff) + 1) << 32;
-}
-
-// A sum beyond the type is the label of an unreached vertex, the largest one.
-template <typename Label>
-__device__ __forceinline__ Label sum(Label first, Label second)
-{
-    Label length = first + second;
-    return length < first ? ~static_cast<Label>(0) : length;
 }
 
 // The climb from one end: labels by depth, the depths from which they were set, and the lengths of arcs in

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from relaxometer.problems.sssp.tiled._device_tiles import Facts
 
 CANDIDATES: dict[str, Any] = {"tiled": tiled, "near-far": near_far, "push-pull": push_pull, "phast": phast}
-"""Variants by name. `adaptive-persistent` was not the fastest on any of 17 graphs and takes long to tune."""
+"""Variants by name."""
 
 PHAST_DEGREE = 3.5
 """Maximum mean degree of a map for `phast`: those tried have up to 3.2, and it gives up on a grid, with 4."""

@@ -18,8 +18,7 @@
 //     minimum to the head's mail slot, a word in global memory. A block loads its tile's slots in every
 //     phase, for the next. Slots are never emptied, and a message is only the word itself, so no memory order
 //     is needed.
-//   - The search ends when all blocks are idle and no mail is on its way, by the protocol of
-//     sssp/tiled/tiled.cu.
+//   - The search ends when all blocks are idle and no mail is on its way (_mail.cuh).
 //
 // A tile of a map as in sssp/tiled/tiled.cu; balls of several hops are the shortcuts of "Parallel shortest
 // paths using radius stepping" (Blelloch, Gu, Sun and Tangwongsan, SPAA 2016), but only within a tile, and
@@ -29,6 +28,7 @@
 
 #include "_tile.cuh"
 #include "device/clock.cuh"
+#include "problems/_mail.cuh"
 
 namespace cg = cooperative_groups;
 
@@ -248,41 +248,9 @@ struct Search {
     // Waits for mail; returns false if the whole search has ended.
     __device__ bool wait()
     {
-        __syncthreads();
-        if (threadIdx.x == 0) {
-            __threadfence();
-            atomicAdd(state.idle, 1ull);
-        }
-        for (u32 look = 0;; look ^= 1) {
-            if (threadIdx.x == 0) shared.idle[look] = load_relaxed(state.idle);
-            if (find_mail()) break;
-            u64 idle = shared.idle[look];
-            if (static_cast<u32>(idle) == gridDim.x) {
-                if (threadIdx.x == 0) __threadfence();
-                __syncthreads();
-                if (find_mail()) break;
-                if (all_confirm(static_cast<u32>(idle >> 32) + 1)) return false;
-            }
-            if (threadIdx.x == 0) __nanosleep(20);
-        }
-        if (threadIdx.x == 0) atomicAdd(state.idle, (1ull << 32) - 1);
+        if (!wait_for_mail(*this, state.idle, state.confirmed, shared.idle)) return false;
         ++wakes;
         return true;
-    }
-
-    // Confirms that this block has found no mail since all were idle after `wake_ups` - 1 wake-ups; returns
-    // whether all blocks have.
-    __device__ bool all_confirm(u32 wake_ups)
-    {
-        if (threadIdx.x == 0) {
-            __threadfence();
-            store_relaxed(&state.confirmed[blockIdx.x], wake_ups);
-        }
-        bool all = true;
-        for (u32 i = threadIdx.x; i < gridDim.x; i += blockDim.x) {
-            if (load_relaxed(&state.confirmed[i]) != wake_ups) all = false;
-        }
-        return __syncthreads_and(all);
     }
 };
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import time
-from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -48,48 +47,7 @@ class Parameters(variants.Parameters):
     to_selected_us: PositiveFloat | Literal["auto"] = Field("auto")
 
 
-class Adaptive(ABC):
-    """Base of the solvers that switch modes: finds the thresholds."""
-
-    runs_on = "device"
-    weight_types: ClassVar = {"uint32", "uint32/uint64", "float32", "float64"}
-    _graph: ResidentGraph
-
-    def _set_thresholds(self, parameters: Parameters) -> None:
-        """Set both thresholds, tuned if they are "auto"."""
-        to_all, to_selected = parameters.to_all_us, parameters.to_selected_us
-        if to_all == "auto":
-            to_all, tuned = self._tune()
-        else:
-            tuned = to_all * PAPER_RATIO
-        self._to_all_us = to_all
-        self._to_selected_us = tuned if to_selected == "auto" else to_selected
-
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """Return the thresholds in force, in microseconds."""
-        return {"to_all_us": self._to_all_us, "to_selected_us": self._to_selected_us}
-
-    def _tune(self) -> tuple[float, float]:
-        """Choose the thresholds with which a probe search would have been shortest.
-
-        A phase updates the same vertices in either mode. So the phase times of two searches, one per mode,
-        give the time of a search under any switching rule.
-        """
-        with_arcs = np.flatnonzero(self._graph.host.degrees)
-        if not len(with_arcs):
-            return float("inf"), 0.0
-        source = int(with_arcs[len(with_arcs) // 2])
-        selected_us = np.min([self._phase_times(source, selecting=True) for _ in range(PROBES)], axis=0)
-        all_us = np.min([self._phase_times(source, selecting=False) for _ in range(PROBES)], axis=0)
-        return best_thresholds(selected_us, all_us)
-
-    @abstractmethod
-    def _phase_times(self, source: int, *, selecting: bool) -> npt.NDArray[np.float64]:
-        """Return the time of every phase of a search in one mode, in microseconds."""
-
-
-class Solver(Adaptive):
+class Solver:
     """SSSP with threads for selected vertices while few change, and for all while many do.
 
     The switch depends on the host's time of a phase, averaged over this phase and the one before (section
@@ -100,6 +58,9 @@ class Solver(Adaptive):
     Suzuki, Kan, Hayashi and Yoshikawa, "Accelerating SSSP Algorithm on GPU with Adaptive Thread
     Creation", sections 5 and 6.
     """
+
+    runs_on = "device"
+    weight_types: ClassVar = {"uint32", "uint32/uint64", "float32", "float64"}
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         self._graph = graph
@@ -136,6 +97,35 @@ class Solver(Adaptive):
                 self._select_from_mask()
         return self._arrays.answer(phase)
 
+    def _set_thresholds(self, parameters: Parameters) -> None:
+        """Set both thresholds, tuned if they are "auto"."""
+        to_all, to_selected = parameters.to_all_us, parameters.to_selected_us
+        if to_all == "auto":
+            to_all, tuned = self._tune()
+        else:
+            tuned = to_all * PAPER_RATIO
+        self._to_all_us = to_all
+        self._to_selected_us = tuned if to_selected == "auto" else to_selected
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """Return the thresholds in force, in microseconds."""
+        return {"to_all_us": self._to_all_us, "to_selected_us": self._to_selected_us}
+
+    def _tune(self) -> tuple[float, float]:
+        """Choose the thresholds with which a probe search would have been shortest.
+
+        A phase updates the same vertices in either mode. So the phase times of two searches, one per mode,
+        give the time of a search under any switching rule.
+        """
+        with_arcs = np.flatnonzero(self._graph.host.degrees)
+        if not len(with_arcs):
+            return float("inf"), 0.0
+        source = int(with_arcs[len(with_arcs) // 2])
+        selected_us = np.min([self._phase_times(source, selecting=True) for _ in range(PROBES)], axis=0)
+        all_us = np.min([self._phase_times(source, selecting=False) for _ in range(PROBES)], axis=0)
+        return best_thresholds(selected_us, all_us)
+
     def _select_from_mask(self) -> None:
         """Build the list from the mask (line 31 of algorithm 4)."""
         a, selected = self._arrays, self._selected
@@ -143,6 +133,7 @@ class Solver(Adaptive):
         selected.count()
 
     def _phase_times(self, source: int, *, selecting: bool) -> npt.NDArray[np.float64]:
+        """Return the time of every phase of a search in one mode, in microseconds."""
         self._to_all_us, self._to_selected_us = (float("inf"), 0.0) if selecting else (-1.0, -1.0)
         self.solve(source)
         return np.array(self._phase_us)

@@ -24,7 +24,7 @@
 #include <cooperative_groups.h>
 
 #include "device/clock.cuh"
-#include "device/constants.cuh"
+#include "problems/_saturating.cuh"
 
 namespace cg = cooperative_groups;
 
@@ -58,13 +58,6 @@ struct Copies {
     u32* outside;
     u32* up_arcs;
 };
-
-// A length beyond 32 bits becomes UNREACHED: no part of a path is longer than the path.
-__device__ __forceinline__ u32 sum(u32 first, u32 second)
-{
-    u32 length = first + second;
-    return length < first ? UNREACHED : length;
-}
 
 // Lowers the upward and the downward length of an arc.
 __device__ __forceinline__ void lower(u32* lengths, u32 arc, u32 upward, u32 downward)

@@ -31,6 +31,8 @@
 
 #include "problems/sssp/_tight_arcs.cuh"
 #include "device/clock.cuh"
+#include "device/warp.cuh"
+#include "problems/_saturating.cuh"
 
 namespace cg = cooperative_groups;
 
@@ -72,28 +74,6 @@ struct State {
     u32* top_distance;  // of all tasks but those of the last stage
     Board* board;
 };
-
-__device__ __forceinline__ u32 lane()
-{
-    return threadIdx.x % WARP;
-}
-
-__device__ __forceinline__ u32 warp()
-{
-    return threadIdx.x / WARP;
-}
-
-__device__ __forceinline__ u32 warps()
-{
-    return blockDim.x / WARP;
-}
-
-// A length beyond 32 bits becomes UNREACHED.
-__device__ __forceinline__ u32 sum(u32 distance, u32 weight)
-{
-    u32 length = distance + weight;
-    return length < distance ? UNREACHED : length;
-}
 
 // --------------------------------------------------------------------------- slices of rows and chains
 

@@ -24,7 +24,8 @@
 //
 // The climb takes one warp per source, whose lanes share the arcs of an ancestor.
 
-#include "device/constants.cuh"
+#include "device/warp.cuh"
+#include "problems/_saturating.cuh"
 
 // 32 bytes of the sequence that a sweep reads.
 //
@@ -71,18 +72,6 @@ struct Incoming {
     const i64* offsets;
     const uint2* arcs;  // tail and weight
 };
-
-__device__ __forceinline__ u32 lane()
-{
-    return threadIdx.x % WARP;
-}
-
-// A length beyond 32 bits becomes UNREACHED.
-__device__ __forceinline__ u32 sum(u32 distance, u32 weight)
-{
-    u32 length = distance + weight;
-    return length < distance ? UNREACHED : length;
-}
 
 // ------------------------------------------------------------------------------------------------- the climb
 

@@ -5,6 +5,7 @@
 #include <cooperative_groups.h>
 
 #include "device/clock.cuh"
+#include "device/warp.cuh"
 #include "problems/sssp/_lengths.cuh"
 
 namespace cg = cooperative_groups;
@@ -116,11 +117,6 @@ struct Search : Problem {
     Progress at;
     Tally tally;
 };
-
-__device__ __forceinline__ u32 lane()
-{
-    return threadIdx.x % 32;
-}
 
 __device__ __forceinline__ u32 end_of(u64 arc)
 {

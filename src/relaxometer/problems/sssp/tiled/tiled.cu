@@ -20,10 +20,7 @@
 //     heavy-tailed weights, where most work would be wasted. There a leash holds the threshold near the least
 //     waiting distance of all tiles, which tiles publish when they raise their thresholds. Seeing it late
 //     only costs time: the last tile is never held back.
-//   - The search ends when all blocks are idle and no mail is on its way. A block with nothing to do passes a
-//     fence and counts itself idle, until it finds mail. If all are idle, each checks its mail again and
-//     confirms that there is none. When all have confirmed the same number of wake-ups, no block has sent
-//     anything since it was last idle, and all have seen what was sent before.
+//   - The search ends when all blocks are idle and no mail is on its way (_mail.cuh).
 //
 // The fast iterative method for eikonal equations (Jeong and Whitaker, 2008) also lets patches converge one
 // by one, but sweeps all patches from global memory in rounds.
@@ -32,6 +29,7 @@
 
 #include "_tile.cuh"
 #include "device/clock.cuh"
+#include "problems/_mail.cuh"
 #include "problems/sssp/_tight_arcs.cuh"
 
 namespace cg = cooperative_groups;
@@ -307,41 +305,9 @@ struct Search {
     // Waits for mail; returns false if the whole search has ended.
     __device__ bool wait()
     {
-        __syncthreads();
-        if (threadIdx.x == 0) {
-            __threadfence();
-            atomicAdd(&state.board->idle, 1ull);
-        }
-        for (u32 look = 0;; look ^= 1) {
-            if (threadIdx.x == 0) shared.idle[look] = load_relaxed(&state.board->idle);
-            if (find_mail()) break;
-            u64 idle = shared.idle[look];
-            if (static_cast<u32>(idle) == gridDim.x) {
-                if (threadIdx.x == 0) __threadfence();
-                __syncthreads();
-                if (find_mail()) break;
-                if (all_confirm(static_cast<u32>(idle >> 32) + 1)) return false;
-            }
-            if (threadIdx.x == 0) __nanosleep(20);
-        }
-        if (threadIdx.x == 0) atomicAdd(&state.board->idle, (1ull << 32) - 1);
+        if (!wait_for_mail(*this, &state.board->idle, state.confirmed, shared.idle)) return false;
         ++wakes;
         return true;
-    }
-
-    // Confirms that this block has found no mail since all were idle after `wake_ups` - 1 wake-ups; returns
-    // whether all blocks have.
-    __device__ bool all_confirm(u32 wake_ups)
-    {
-        if (threadIdx.x == 0) {
-            __threadfence();
-            store_relaxed(&state.confirmed[blockIdx.x], wake_ups);
-        }
-        bool all = true;
-        for (u32 i = threadIdx.x; i < gridDim.x; i += blockDim.x) {
-            if (load_relaxed(&state.confirmed[i]) != wake_ups) all = false;
-        }
-        return __syncthreads_and(all);
     }
 };
 
