@@ -78,7 +78,7 @@ verify: .venv/ready  ## the file BUNDLE: every byte, and the proofs of its answe
 TARGET ?= results/board
 KEEP ?=
 
-board: .venv/ready  ## TARGET: the files BUNDLES of several machines as a page, LaTeX and CSV; KEEP=1 copies them there
+board: .venv/ready  ## TARGET: the files BUNDLES of several machines as a page and CSV; KEEP=1 copies them there
 	$(Q)$(BIN)/python -m relaxometer.cli.board $(BUNDLES) --target $(call quoted,$(TARGET)) \
 		$(if $(filter-out 0,$(KEEP)),--keep)
 

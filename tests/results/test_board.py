@@ -1,11 +1,10 @@
-"""Several machines on one board: ranks, the page, LaTeX and CSV."""
+"""Several machines on one board: ranks, the page and CSV."""
 
 import contextlib
 import io
 import json
 import re
 import shutil
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +17,7 @@ from relaxometer.cli import board as program
 from relaxometer.cli.board import write
 from relaxometer.cli.publish import MOST_BYTES
 from relaxometer.core.errors import UserError
-from relaxometer.report.board import LATEX, escaped, latex, page, readme, texts
+from relaxometer.report.board import page, readme, texts
 from relaxometer.results import bundle_file
 from relaxometer.results.board import board
 from relaxometer.results.bundle import pack
@@ -82,9 +81,6 @@ def test_only_bundles_that_share_sources_are_ranked_together():
         (2, "two", "near-far", 2),
     ]
     assert "Race</button>" in page(merged)
-    lines = latex(merged).splitlines()
-    first = next(place for place, line in enumerate(lines) if "& 2 & 1 & tiled" in line)
-    assert lines[first - 1] == r"\hline", "a rule between races"
 
 
 def test_where_all_share_sources_races_have_no_number():
@@ -92,7 +88,6 @@ def test_where_all_share_sources_races_have_no_number():
     assert merged["race"].isna().all()
     assert texts(merged)["Race"].eq("").all()
     assert "Race</button>" not in page(merged)
-    assert "& Race &" not in latex(merged)
 
 
 def test_batches_are_ranked_by_their_repetitions():
@@ -207,49 +202,13 @@ def test_the_page_sorts_filters_and_has_preparation_next_to_time():
     assert "2 bundles on 2 graphs" in html
 
 
-@pytest.fixture
-def awkward():
-    runs = machine("a_b", 'NVIDIA 100% & #1 {x} \\ ~ ^ $ <>|"…–≤', 1.0)
-    return latex(board([runs]))
-
-
-def test_latex_has_a_plain_table_with_everything_escaped(awkward):
-    lines = awkward.splitlines()
-    assert lines[0] == r"\begin{tabular}{llrllrlr}"
-    assert lines[-1] == r"\end{tabular}"
-    cells = [line for line in lines if line.endswith(r"\\")]
-    assert {len(re.findall(r"(?<!\\)&", line)) for line in cells} == {len(LATEX) - 2}, "no column Race"
-    assert awkward.isascii()
-    bare = re.sub(r"\\[a-zA-Z]+|\\[&%$#_{}\\]|\$[-\\leq]+\$", "", "\n".join(lines[1:-1]))
-    assert not re.search(r"[%$#_~^\\<>|\"]", bare)
-    without = re.sub(r"\\[{}]", "", awkward)
-    assert without.count("{") == without.count("}")
-
-
-def test_latex_compiles(awkward, tmp_path):
-    program = shutil.which("pdflatex") or shutil.which("tectonic")
-    if program is None:
-        pytest.skip("neither pdflatex nor tectonic is installed")
-    document = f"\\documentclass{{article}}\\begin{{document}}\\tiny\n{awkward}\\end{{document}}\n"
-    (tmp_path / "t.tex").write_text(document, encoding="utf-8")
-    options = ["-interaction=nonstopmode", "-halt-on-error"] if "pdflatex" in program else []
-    done = subprocess.run(
-        [program, *options, "t.tex"], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout[-2000:]
-
-
-def test_characters_without_a_command_are_replaced():
-    assert escaped("東 é") == "? é"
-
-
-def test_the_program_writes_three_files(tmp_path):
+def test_the_program_writes_a_page_and_a_table(tmp_path):
     folder = tmp_path / "one"
     folder.mkdir()
     machine("one", "NVIDIA X", 1.0).timings.to_parquet(folder / "timings.parquet")
     files = write([folder], tmp_path / "board")
-    assert [file.name for file in files] == ["index.html", "board.tex", "board.csv"]
-    assert len(pd.read_csv(files[2])) == 16
+    assert [file.name for file in files] == ["index.html", "board.csv"]
+    assert len(pd.read_csv(files[1])) == 16
 
 
 DOCS = Path(__file__).parents[2] / "docs/board"
@@ -298,7 +257,7 @@ def stale(folder, again):
 
 def test_a_folder_has_its_bundles_and_says_where_they_come_from(published):
     names = {path.name for path in published.iterdir()}
-    assert names == {"index.html", "board.tex", "board.csv", "README.md", "one.zip", "two.zip"}
+    assert names == {"index.html", "board.csv", "README.md", "one.zip", "two.zip"}
     text = (published / "README.md").read_text(encoding="utf-8")
     assert text.startswith("# Results of 2 machines\n")
     assert "all cores" in text

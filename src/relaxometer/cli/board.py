@@ -9,14 +9,14 @@ from pathlib import Path
 
 from relaxometer.core.errors import UserError, naming_lacks
 from relaxometer.core.files import write_csv, write_text
-from relaxometer.report.board import latex, page, readme
+from relaxometer.report.board import page, readme
 from relaxometer.results.board import board, has_former_energy
 from relaxometer.results.bundle_file import read
 from relaxometer.results.recorded import read_recorded
 
 
 def write(bundles: list[Path], target: Path, *, keep: bool = False) -> list[Path]:
-    """Write ``index.html``, ``board.tex`` and ``board.csv``; return the paths of all files.
+    """Write ``index.html`` and ``board.csv``; return the paths of all files.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def write(bundles: list[Path], target: Path, *, keep: bool = False) -> list[Path
     for one in filter(has_former_energy, runs):
         said = "its energies are by the former method and left out; see docs/cost.md"
         print(f"{one.name}: {said}", file=sys.stderr)
-    texts = {"index.html": page(merged), "board.tex": latex(merged)}
+    texts = {"index.html": page(merged)}
     copies = {}
     if keep:
         # The board has refused two of one name.

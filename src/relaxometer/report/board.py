@@ -1,9 +1,8 @@
-"""The table of several machines as a page, as LaTeX and as CSV."""
+"""The table of several machines as a page and as CSV."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 
@@ -32,8 +31,7 @@ TITLE = "Results of several machines"
 README = """# Results of {machines}
 
 [`index.html`](index.html) ranks the runs of these bundles within each problem, graph and class of machine;
-it sorts and filters without a network. [`board.csv`](board.csv) has the same rows,
-[`board.tex`](board.tex) the ranked ones.
+it sorts and filters without a network. [`board.csv`](board.csv) has the same rows.
 
 {table}
 
@@ -48,40 +46,8 @@ make board BUNDLES="{bundles}" TARGET={target} KEEP=1
 ```
 """
 
-LATEX = {
-    "Problem": "l",
-    "Graph": "l",
-    "Race": "r",
-    "Rank": "r",
-    "Program": "l",
-    "Machine": "l",
-    "Median [ms]": "r",
-    "95% interval": "l",
-    "Preparation [ms]": "r",
-}
-"""Columns of the LaTeX table and how they are aligned."""
-
 OPTIONAL = ("Race", "Energy [mJ]", "Memory [MiB]")
 """Columns that a board without any value in them does not have."""
-
-SPECIAL = {
-    **{character: f"\\{character}" for character in "&%$#_{}"},
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': "''",
-    "…": r"\dots{}",
-    "–": "--",
-    "−": "$-$",
-    "≤": r"$\leq$",
-}
-"""What LaTeX needs in place of a character."""
-
-OTHERS = re.compile(r"[^\x20-\x7e\xa1-\xff]")
-"""Characters that a plain LaTeX document may lack."""
 
 
 def texts(board: pd.DataFrame) -> pd.DataFrame:
@@ -136,35 +102,6 @@ def page(board: pd.DataFrame) -> str:
         energy="" if "Energy [mJ]" in empty else ENERGY_NOTE,
     )
     return table_page(TITLE, from_caption(note), rows.drop(columns=empty), "board")
-
-
-def escaped(text: str) -> str:
-    """Return a text for LaTeX."""
-    return OTHERS.sub("?", "".join(SPECIAL.get(character, character) for character in text))
-
-
-def latex(board: pd.DataFrame) -> str:
-    """Return a plain ``tabular`` of the ranked runs, which needs no package."""
-    rows = texts(board[board["rank"].notna()])
-    return "\n".join([*_latex_lines(rows), ""])
-
-
-def _latex_lines(rows: pd.DataFrame) -> Iterator[str]:
-    shown = [name for name in LATEX if name not in OPTIONAL or (rows[name] != "").any()]
-    yield f"\\begin{{tabular}}{{{''.join(LATEX[name] for name in shown)}}}"
-    yield "\\hline"
-    yield " & ".join(map(escaped, shown)) + r" \\"
-    yield "\\hline"
-    before: tuple[str, ...] | None = None
-    for row in rows.to_dict("records"):
-        race = tuple(row[name] for name in ("Problem", "Graph", "Machine", "Race"))
-        if before and before != race:
-            yield "\\hline"
-        before = race
-        # A line that begins with [ would be read as an option of the line break before it.
-        yield "{}" + " & ".join(escaped(str(row[name])) for name in shown) + r" \\"
-    yield "\\hline"
-    yield "\\end{tabular}"
 
 
 def readme(runs: Sequence[Recorded], hashes: Sequence[str], target: str) -> str:
