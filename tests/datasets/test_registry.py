@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 import yaml
-from pydantic import BaseModel, ConfigDict
 from snakemake.io import PeriodicityDetector
 
 from relaxometer.core.errors import UserError
-from relaxometer.core.validation import MAX_REPEATS, validated
+from relaxometer.core.validation import MAX_REPEATS, Section, validated
 from relaxometer.datasets.build import build_graph
 from relaxometer.datasets.formats import all_formats
 from relaxometer.datasets.registry import DataFile, Dataset, load_registry
@@ -298,12 +297,11 @@ def test_a_mistake_in_the_file_names_the_file(tmp_path):
 
 
 def test_a_value_that_fits_no_branch_of_a_union_lists_them_all():
-    class Inner(BaseModel):
-        model_config = ConfigDict(extra="forbid")
+    class Inner(Section):
         size: int | list[int] = 1
 
-    class Outer(BaseModel):
-        parts: dict[str, Inner | bool] = {}
+    class Outer(Section):
+        parts: dict[str, Inner | bool]
 
     with pytest.raises(UserError) as caught:
         validated(Outer, {"parts": {"a": {"size": "x"}}}, "c.yaml")

@@ -398,10 +398,6 @@ def test_an_exponent_without_a_point_is_a_number_which_yaml_reads_as_text():
             ["sssp.variants.adptive", "'adptive'", "'adaptive'", "conventional"],
         ),
         (
-            {"sssp": {"graphs": ["usa-ny"], "variants": {"batch": {}}}},
-            ["sssp.variants.batch", "did you mean 'many-sources'?"],
-        ),
-        (
             {"sssp": {"graphs": ["usa-ny"], "variants": {"adaptive": {"to_al_us": 3}}}},
             ["sssp.variants.adaptive", "to_al_us", "to_all_us"],
         ),

@@ -221,7 +221,7 @@ class Dataset(DataFile, Generic[Parameters]):
         except ValidationError as error:
             # An entry without parameters has no key that the message could name.
             where = "" if given else "parameters"
-            raise ValueError(explain(error, where, given, model).removeprefix(": ")) from None
+            raise ValueError(explain(error, where, given).removeprefix(": ")) from None
 
     @field_serializer("parameters")
     def _given_parameters(self, parameters: BaseModel) -> dict[str, Any]:
