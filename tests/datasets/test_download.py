@@ -398,6 +398,18 @@ def test_a_body_that_is_too_long_is_stopped(server, destination, monkeypatch, pr
     assert not list(destination.parent.iterdir())
 
 
+def test_a_body_that_drips_is_given_up(server, destination):
+    def drip(handler):
+        handler.head(200, len(CONTENT))
+        for _ in range(40):
+            handler.wfile.write(b"x")
+            handler.server.release.wait(0.02)
+
+    patience = Retries(attempts=1, read_timeout_s=0.2)
+    message = refusal(server, destination, [drip], retries=patience)
+    assert re.search(r": only \d+ bytes in 0 s \(1 attempts\)$", message)
+
+
 def test_small_steps_do_not_go_on_for_ever(server, destination):
     steps = [lambda handler, end=end: good(handler, until=end) for end in range(100, 700, 100)]
     patience = Retries(attempts_in_all=4, pause_s=0)

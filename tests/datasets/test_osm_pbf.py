@@ -189,7 +189,7 @@ def test_a_file_that_is_not_an_extract_is_one_line(tmp_path, content, message):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("length", [20, 100, 1_000, 200_000, 445_000])
+@pytest.mark.parametrize("length", [20, 445_000])
 def test_a_truncated_extract_is_one_line(road_file, tmp_path, length):
     path = tmp_path / "cut.osm.pbf"
     path.write_bytes(road_file("monaco.osm.pbf").read_bytes()[:length])

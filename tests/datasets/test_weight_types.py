@@ -415,15 +415,11 @@ class TestGenerators:
                 "fractions need `type: float32` or `float64`",
             ),
             ("rmat", {"scale": 4, "weights": {"type": "float32", "range": [-0.5, 4]}}, "are from 0 to 3.4"),
-            ("rmat", {"scale": 4, "weights": {"type": "float32", "range": [0, 1e39]}}, "are from 0 to 3.4"),
-            ("rmat", {"scale": 4, "weights": {"type": "float64", "range": [-1, 4]}}, "are from 0 to 1.79"),
             (
                 "rmat",
                 {"scale": 4, "weights": {"type": "float32", "range": [0, float("nan")]}},
                 "range.1: nan is",
             ),
-            ("rmat", {"scale": 4, "weights": {"type": "int32", "range": [0, 2**31]}}, "to 2147483647"),
-            ("rmat", {"scale": 4, "weights": {"type": "float16"}}, "weights.type: 'float16' is invalid"),
         ],
     )
     def test_a_mistake_is_one_line(self, tmp_path, form, parameters, message):

@@ -78,6 +78,10 @@ class TransientError(Exception):
         self.wait_s = wait_s
 
 
+class TooSlowError(TransientError):
+    """An attempt made some progress, but too little to renew the attempts."""
+
+
 @dataclass(frozen=True)
 class Retries:
     """The patience with a server.
@@ -93,6 +97,8 @@ class Retries:
     longest_pause_s : float
     connect_timeout_s, read_timeout_s : float
         Silence after which an attempt has failed.
+    slowest : float
+        Minimum bytes per second, averaged over `read_timeout_s`; a slower attempt has failed.
     """
 
     attempts: int = 5
@@ -101,6 +107,7 @@ class Retries:
     longest_pause_s: float = 30.0
     connect_timeout_s: float = 10.0
     read_timeout_s: float = 30.0
+    slowest: float = 1000.0
 
     def pause(self, failures: int, asked_s: float | None) -> float:
         """Return the seconds to wait after `failures` in a row; `asked_s` is the server's own wish."""
@@ -319,7 +326,8 @@ def download(url: str, part: Part, wanted: Wanted, retries: Retries, report: Rep
                 if not resumed:
                     raise
             except TransientError as error:
-                failures = 0 if part.size > furthest else failures + 1
+                renewed = part.size > furthest and not isinstance(error, TooSlowError)
+                failures = 0 if renewed else failures + 1
                 furthest = max(furthest, part.size)
                 if failures >= retries.attempts:
                     raise LocationError(f"{error} ({failures} attempts)") from None
@@ -338,17 +346,24 @@ def _attempt(
         response = session.get(url, headers=_range_headers(url, part, wanted), stream=True, timeout=timeout)
     with response:
         total = _begin(response, url, part, wanted)
-        part.append(_body(response), total, report)
+        part.append(_body(response, retries), total, report)
     if total is not None and part.size < total:
         raise TransientError(f"the connection ended after {part.size} of {total} bytes")
     return part.checked(wanted)
 
 
-def _body(response: requests.Response) -> Iterator[bytes]:
+def _body(response: requests.Response, retries: Retries) -> Iterator[bytes]:
     """Yield the body as sent: some servers declare a .gz file to be a compressed text."""
+    start, received = time.monotonic(), 0
     with _plain_failures():
         while chunk := response.raw.read1(CHUNK, decode_content=False):
             yield chunk
+            received += len(chunk)
+            elapsed = time.monotonic() - start
+            if elapsed > retries.read_timeout_s:
+                if received < retries.slowest * elapsed:
+                    raise TooSlowError(f"only {received} bytes in {elapsed:.0f} s")
+                start, received = time.monotonic(), 0
 
 
 @contextmanager
