@@ -131,6 +131,7 @@ UNIT_IN_A_RANGE = {"distribution": "unit", "range": [3, 9]}
             {"format": "dimacs", "url": "https://x.org/USA-road-d.NY.gr.gz"},
             "datasets.mine.urls: USA-road-d.NY.gr.gz is also the file of usa-ny",
         ),
+        ({**SMALL, "path": "https://x.org/a.gr"}, "be a file on this machine; write `url` for a"),
         ({**SMALL, "path": "maps/{town}.gr"}, "mine.path: 'maps/{town}.gr' is invalid: should have no"),
         ({**SMALL, "path": "a\x1bb"}, r"mine.path: 'a\x1bb' is invalid: should have no control characters"),
         (
@@ -252,16 +253,6 @@ def test_extracts_that_lead_in_a_circle_are_refused():
         load_registry(OWN, entries)
 
 
-def test_broken_yaml_names_its_line(tmp_path):
-    path = tmp_path / "datasets.yaml"
-    path.write_text("usa-ny:\n  format: dimacs\n  urls: [\n", encoding="utf-8")
-    with pytest.raises(UserError, match=r"datasets\.yaml:4:1: invalid YAML: [^\n]+$"):
-        load_registry(path, {})
-    path.write_text("usa: {}\nusa: {}\n", encoding="utf-8")
-    with pytest.raises(UserError, match=r"datasets\.yaml:2:1: invalid YAML: key 'usa' is given twice"):
-        load_registry(path, {})
-
-
 def test_a_mistake_in_the_file_names_the_file(tmp_path):
     path = tmp_path / "datasets.yaml"
     path.write_text(yaml.safe_dump({"mine": {**SMALL, "vertexes": 3}}), encoding="utf-8")
@@ -371,11 +362,6 @@ def test_an_unexpected_file_is_refused(small_file):
     assert build_graph("mine", Dataset(**dataset.model_dump() | {"bytes": size}), files=[small_file])
     with pytest.raises(UserError, match=r"gone\.gr: not readable \(No such file"):
         build_graph("mine", dataset, files=[small_file.with_name("gone.gr")])
-
-
-def test_a_path_that_is_a_url_names_the_right_key():
-    message = refusal({**SMALL, "path": "https://x.org/a.gr"})
-    assert message.endswith("is invalid: should be a file on this machine; write `url` for a download")
 
 
 def test_a_path_may_begin_with_the_home_folder(monkeypatch):

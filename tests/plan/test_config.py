@@ -77,31 +77,6 @@ def test_the_default_configuration_is_valid_and_shows_two_problems():
     assert {run.kind for run in rivals} <= {"cpu-1", "cpu-all"}
 
 
-@pytest.mark.parametrize(
-    ("suite", "variants"),
-    [
-        ("adaptive", {"conventional", "selection", "adaptive", "dijkstra-cpu"}),
-        (
-            "auto",
-            {
-                "auto",
-                "auto-for-1",
-                "auto-for-1000",
-                "near-far",
-                "tiled",
-                "phast",
-                "adaptive-persistent",
-            },
-        ),
-    ],
-)
-def test_a_suite_leaves_out_what_the_default_run_has_beside(suite, variants):
-    runs = Plan(merged("config/config.yaml", f"config/suites/{suite}.yaml"), REGISTRY).runs
-    of_one_graph = {key[2] for key in runs if key[1] in ("usa-ny", "usa-bay")}
-    assert of_one_graph == variants
-    assert {key[0] for key in runs} == {"sssp"}
-
-
 def test_auto_is_judged_on_ten_graphs_that_it_was_not_made_from():
     auto = Plan(merged("config/config.yaml", "config/suites/auto.yaml"), REGISTRY)
     assert len(auto.graphs) == 10
