@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 
 import requests
 import urllib3
@@ -38,9 +39,10 @@ HEADERS = {
 TRANSIENT_STATUSES = {408, 425, 429, 500, 502, 503, 504}
 """HTTP statuses worth a retry."""
 
+MAX_REDIRECTS = 30
+
 PERMANENT_FAILURES = (
     requests.exceptions.SSLError,
-    requests.exceptions.TooManyRedirects,
     ValueError,  # URLs and headers that cannot be requested
 )
 """Failures that a retry would repeat."""
@@ -315,7 +317,7 @@ def download(url: str, part: Part, wanted: Wanted, retries: Retries, report: Rep
         If the server does not deliver the expected file.
     """
     failures, furthest = 0, part.size
-    with requests.Session() as session:
+    with _Session() as session:
         session.headers.update(HEADERS)
         for _ in range(retries.attempts_in_all):
             resumed = part.size > 0
@@ -341,15 +343,34 @@ def _attempt(
     session: requests.Session, url: str, part: Part, wanted: Wanted, retries: Retries, report: Report
 ) -> str:
     """Request the missing bytes of `part` once, and append them."""
-    timeout = (retries.connect_timeout_s, retries.read_timeout_s)
-    with _plain_failures():
-        response = session.get(url, headers=_range_headers(url, part, wanted), stream=True, timeout=timeout)
-    with response:
+    with _request(session, url, _range_headers(url, part, wanted), retries) as response:
         total = _begin(response, url, part, wanted)
         part.append(_body(response, retries), total, report)
     if total is not None and part.size < total:
         raise TransientError(f"the connection ended after {part.size} of {total} bytes")
     return part.checked(wanted)
+
+
+class _Session(requests.Session):
+    """A session that follows no redirects, since it would read their bodies into memory."""
+
+    def get_redirect_target(self, resp: requests.Response) -> None:
+        """Return no target."""
+
+
+def _request(
+    session: requests.Session, url: str, headers: dict[str, str], retries: Retries
+) -> requests.Response:
+    """Send a request, follow redirects, and return the response, whose body is not yet read."""
+    timeout = (retries.connect_timeout_s, retries.read_timeout_s)
+    for _ in range(MAX_REDIRECTS + 1):
+        with _plain_failures():
+            response = session.get(url, headers=headers, stream=True, timeout=timeout)
+            if not response.is_redirect:
+                return response
+            response.close()
+            url = urljoin(url, response.headers["Location"])
+    raise LocationError(f"more than {MAX_REDIRECTS} redirects")
 
 
 def _body(response: requests.Response, retries: Retries) -> Iterator[bytes]:
