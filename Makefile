@@ -26,7 +26,7 @@ endif
 # Where lint looks: kernels and the headers that they share.
 KERNELS = $(shell git ls-files '*.cu' '*.cuh' '*.h' '*.hpp' '*.cpp' '*.c')
 
-.PHONY: run test quick test-slurm fuzz kill-test sanitize aa compare bundle verify board history report publish results lint hooks format lock bench-host bench-data reldom clean help
+.PHONY: run test quick test-slurm fuzz kill-test sanitize aa compare bundle verify board history report publish results lint hooks format lock bench-host reldom clean help
 
 run: .venv/ready  ## the whole workflow; SUITE=adaptive runs config/suites/adaptive.yaml, CONFIG=my.yaml your own; VERBOSE=1 shows every job
 	$(Q)$(BIN)/python -m relaxometer.cli.unlock
@@ -129,9 +129,6 @@ lock:  ## the lock files anew, from pyproject.toml; needs uv
 
 bench-host: .venv/ready  ## speed of the emulated device on one core
 	$(BIN)/python -m relaxometer.device.bench
-
-bench-data: .venv/ready  ## time and memory that datasets take, against their targets
-	$(BIN)/python -m relaxometer.datasets.bench
 
 reldom:  ## reldom/build: dominators as a C library and its driver; with nvcc for GPUs, else emulated; needs cmake
 	cmake -S reldom -B reldom/build

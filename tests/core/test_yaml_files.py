@@ -80,9 +80,18 @@ def test_a_file_that_cannot_be_read(tmp_path):
         read_sections(tmp_path)
 
 
-def dry_run(*arguments, **environment):
+def dry_run(*arguments):
     """Return the exit code of Snakemake and what it says beyond its profile."""
-    command = [sys.executable, "-m", "snakemake", "--dry-run", *map(str, arguments)]
+    return run_program("snakemake", "--dry-run", *arguments)
+
+
+def check(*arguments, **environment):
+    """Return the exit code of the check that the profile runs first, and what it says."""
+    return run_program("relaxometer.cli.check_configfiles", *arguments, **environment)
+
+
+def run_program(module, *arguments, **environment):
+    command = [sys.executable, "-m", module, *map(str, arguments)]
     run = subprocess.run(
         command, cwd=ROOT, capture_output=True, text=True, check=False, env={**os.environ, **environment}
     )
@@ -115,7 +124,7 @@ def test_snakemake_ends_in_one_line_where_an_overlay_is_not_utf_8(tmp_path):
 def test_a_mistake_on_the_command_line_is_one_line(tmp_path, arguments, message):
     (tmp_path / "empty.yaml").write_text("# nothing\n", encoding="utf-8")
     empty = str(tmp_path / "empty.yaml")
-    code, lines = dry_run(*(word.replace("EMPTY", empty) for word in arguments))
+    code, lines = check(*(word.replace("EMPTY", empty) for word in arguments))
     assert code != 0
     assert lines == [f"error: {message}".replace("EMPTY", empty)]
 
@@ -123,7 +132,7 @@ def test_a_mistake_on_the_command_line_is_one_line(tmp_path, arguments, message)
 def test_a_home_folder_that_cannot_be_written_is_one_line(tmp_path):
     (tmp_path / "file").touch()
     cache = tmp_path / "file/cache"
-    code, lines = dry_run("--", "all", XDG_CACHE_HOME=str(cache))
+    code, lines = check("--", "all", XDG_CACHE_HOME=str(cache))
     assert code != 0
     assert lines == [f"error: {cache}/snakemake: cannot be written; set XDG_CACHE_HOME to a folder that can"]
 

@@ -1,20 +1,18 @@
 """The registry: the project's own entries, entries of a config, and one line for each mistake."""
 
-import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import yaml
-from pydantic import BaseModel, ConfigDict
 from snakemake.io import PeriodicityDetector
 
 from relaxometer.core.errors import UserError
-from relaxometer.core.validation import MAX_REPEATS, validated
+from relaxometer.core.validation import MAX_REPEATS, Section, validated
 from relaxometer.datasets.build import build_graph
 from relaxometer.datasets.formats import all_formats
-from relaxometer.datasets.registry import DataFile, Dataset, Registry, load_registry
+from relaxometer.datasets.registry import DataFile, Dataset, load_registry
 from relaxometer.graphs.files import with_texts
 from relaxometer.graphs.graph import Graph
 
@@ -60,11 +58,6 @@ def test_importing_the_registry_loads_no_numerics():
     assert run.stdout.strip() == "[]"
 
 
-def test_the_schema_for_editors_is_current():
-    schema = json.loads((ROOT / "workflow/schemas/datasets.schema.json").read_text(encoding="utf-8"))
-    assert schema == Registry.model_json_schema(), "write json.dumps(Registry.model_json_schema(), indent=2)"
-
-
 def test_a_config_adds_its_own():
     datasets = load_registry(
         OWN, {"mine": SMALL, "theirs": {"format": "dimacs", "url": "https://x.org/a%20b.gr"}}
@@ -102,48 +95,33 @@ UNIT_IN_A_RANGE = {"distribution": "unit", "range": [3, 9]}
     [
         ({**SMALL, "format": "topology", "coordinates": {"path": "x"}}, "'topology' takes no `coordinates`"),
         ({**SMALL, "coordinates": {}}, "datasets.mine.coordinates: needs `path` or `urls`"),
-        ({**SMALL, "coordinates": {"url": "https://x.org/USA-road-d.NY.gr.gz"}}, "also the file of usa-ny"),
         (
             {**SMALL, "format": "topology", "parameters": {"weights": {"distribution": "log-uniform"}}},
             "datasets.mine.parameters: weights.range: missing",
-        ),
-        (
-            {**SMALL, "format": "topology", "parameters": {"weights": {"range": [1, 2]}}},
-            "datasets.mine.parameters: weights.distribution: missing",
         ),
         (
             {**SMALL, "format": "topology", "parameters": {"weights": {"distribution": "log-unifrm"}}},
             "weights.distribution: 'log-unifrm' is invalid: should be one of 'unit', 'log-uniform',",
         ),
         ({**SMALL, "licence": "MIT"}, "config: datasets.mine.licence: unknown key (its value is 'MIT'); did"),
-        ({**SMALL, "zzz": 1}, "mine.zzz: unknown key (its value is 1); known: urls, file, path, sha256,"),
         ({"path": "x"}, "config: datasets.mine.format: missing"),
         ({**SMALL, "format": "dimac"}, "mine.format: 'dimac' is invalid: should be one of binary-tree,"),
         ({**SMALL, "format": "dimac"}, "did you mean 'dimacs'?"),
         ({**SMALL, "bytes": "many"}, "datasets.mine.bytes: 'many' is invalid: should be a valid integer"),
-        ({**SMALL, "bytes": 0}, "datasets.mine.bytes: 0 is invalid: should be greater than 0"),
         ({**SMALL, "sha256": "abc"}, "datasets.mine.sha256: 'abc' is invalid: should be 64 hexadecimal"),
         ({"format": "dimacs", "url": "ftp://x.org/a"}, "'ftp://x.org/a' is invalid: should be a URL like"),
         ({**SMALL, "weights": {}}, "datasets.mine: `weights` is a parameter of format 'dimacs'; write `para"),
         ({**SMALL, "urls": ["https://x.org/a.gr"]}, "datasets.mine: give `path` or `urls`, not both"),
-        ({"format": "dimacs", "url": "https://x.org/a", "urls": []}, "datasets.mine: give `url` or `urls`"),
-        ({"format": "dimacs", "urls": ["ftp://x.org/a.gr"]}, "mine.urls.0: 'ftp://x.org/a.gr' is invalid"),
-        ({"format": "dimacs", "urls": ["https://x.org/"]}, "mine.urls.0: 'https://x.org/' is invalid"),
         ({"format": "dimacs"}, "datasets.mine: format 'dimacs' needs `path` or `urls`"),
         ({**SMALL, "file": "a.gr"}, "datasets.mine: `file` names a download; leave it out, or give `url`"),
         ({"format": "kanto-like", "seed": 1, "bytes": 9}, "'kanto-like' takes no `bytes`: it reads no file"),
         ({**SMALL, "seed": 3}, "datasets.mine: format 'dimacs' takes no `seed`"),
         ({**SMALL, "parameters": 3}, "datasets.mine.parameters: 3 is invalid: should be a section with keys"),
-        ({**SMALL, "parameters": {"a": 1}}, "config: datasets.mine.parameters: a: unknown key"),
         ({"format": "kanto-like"}, "datasets.mine: format 'kanto-like' needs `seed`"),
         ({"format": "highways"}, "config: datasets.mine: parameters: box: missing"),
         (
             {"format": "highways", "parameters": {"box": {"south": 3, "west": 1, "north": 2, "east": 4}}},
             "datasets.mine.parameters: box: south must be below north",
-        ),
-        (
-            {"format": "highways", "parameters": {"box": {"sout": 3, "west": 1, "north": 2, "east": 4}}},
-            "datasets.mine.parameters: box.sout: unknown key (its value is 3); did you mean 'south'?",
         ),
         (
             {"format": "kanto-like-main", "extracted_from": "kanto-lik"},
@@ -153,13 +131,9 @@ UNIT_IN_A_RANGE = {"distribution": "unit", "range": [3, 9]}
             {"format": "dimacs", "url": "https://x.org/USA-road-d.NY.gr.gz"},
             "datasets.mine.urls: USA-road-d.NY.gr.gz is also the file of usa-ny",
         ),
-        ({**SMALL, "bytes": True}, "mine.bytes: true is invalid: should be a valid integer; YAML reads"),
-        ({**SMALL, "license": 2.0}, "license: 2.0 is invalid: should be a valid string; write it in quotes"),
+        ({**SMALL, "path": "https://x.org/a.gr"}, "be a file on this machine; write `url` for a"),
         ({**SMALL, "path": "maps/{town}.gr"}, "mine.path: 'maps/{town}.gr' is invalid: should have no"),
         ({**SMALL, "path": "a\x1bb"}, r"mine.path: 'a\x1bb' is invalid: should have no control characters"),
-        ({**SMALL, "path": ""}, "datasets.mine: format 'dimacs' needs `path` or `urls`"),
-        ({**SMALL, "coordinates": {"path": "{x}"}}, "mine.coordinates.path: '{x}' is invalid: should"),
-        ({"format": "kanto-like", "seed": 2**64}, "mine.seed: 18446744073709551616 is invalid: should"),
         (
             {"format": "kanto-like-main", "extracted_from": "mine"},
             "config: datasets.mine.extracted_from: mine from mine leads in a circle; expected another graph",
@@ -187,10 +161,6 @@ UNIT_IN_A_RANGE = {"distribution": "unit", "range": [3, 9]}
         (
             {"format": "star", "seed": 1, "parameters": {"vertices": 3, "weights": {"range": [1, 10**400]}}},
             "mine.parameters: weights.range: [1, 100000000000000000...0000000000000000000] is invalid",
-        ),
-        (
-            {"format": "grid", "seed": 1, "parameters": {"rows": 10**400, "columns": 1}},
-            "mine.parameters: up to 100000000000000000...0000000000000000000 vertices; vertex",
         ),
         ("small.gr", "config: datasets.mine: 'small.gr' is invalid: should be a section with keys"),
     ],
@@ -283,16 +253,6 @@ def test_extracts_that_lead_in_a_circle_are_refused():
         load_registry(OWN, entries)
 
 
-def test_broken_yaml_names_its_line(tmp_path):
-    path = tmp_path / "datasets.yaml"
-    path.write_text("usa-ny:\n  format: dimacs\n  urls: [\n", encoding="utf-8")
-    with pytest.raises(UserError, match=r"datasets\.yaml:4:1: invalid YAML: [^\n]+$"):
-        load_registry(path, {})
-    path.write_text("usa: {}\nusa: {}\n", encoding="utf-8")
-    with pytest.raises(UserError, match=r"datasets\.yaml:2:1: invalid YAML: key 'usa' is given twice"):
-        load_registry(path, {})
-
-
 def test_a_mistake_in_the_file_names_the_file(tmp_path):
     path = tmp_path / "datasets.yaml"
     path.write_text(yaml.safe_dump({"mine": {**SMALL, "vertexes": 3}}), encoding="utf-8")
@@ -304,12 +264,11 @@ def test_a_mistake_in_the_file_names_the_file(tmp_path):
 
 
 def test_a_value_that_fits_no_branch_of_a_union_lists_them_all():
-    class Inner(BaseModel):
-        model_config = ConfigDict(extra="forbid")
+    class Inner(Section):
         size: int | list[int] = 1
 
-    class Outer(BaseModel):
-        parts: dict[str, Inner | bool] = {}
+    class Outer(Section):
+        parts: dict[str, Inner | bool]
 
     with pytest.raises(UserError) as caught:
         validated(Outer, {"parts": {"a": {"size": "x"}}}, "c.yaml")
@@ -403,11 +362,6 @@ def test_an_unexpected_file_is_refused(small_file):
     assert build_graph("mine", Dataset(**dataset.model_dump() | {"bytes": size}), files=[small_file])
     with pytest.raises(UserError, match=r"gone\.gr: not readable \(No such file"):
         build_graph("mine", dataset, files=[small_file.with_name("gone.gr")])
-
-
-def test_a_path_that_is_a_url_names_the_right_key():
-    message = refusal({**SMALL, "path": "https://x.org/a.gr"})
-    assert message.endswith("is invalid: should be a file on this machine; write `url` for a download")
 
 
 def test_a_path_may_begin_with_the_home_folder(monkeypatch):

@@ -96,15 +96,12 @@ def test_both_ways_to_renumber_agree(gap):
     [
         ("7\t3", "7\tx", "small.txt:3: '7\\tx': head x is not an integer from 0 to 9223372036854775807"),
         ("7\t3", "from\tto", "9223372036854775807; headers and comments begin with # or %"),
-        ("7\t3", "-7\t3", "small.txt:3: '-7\\t3': tail -7 is not an integer from 0"),
         ("7\t3", "7", "small.txt:3: '7': 1 field; expected '<tail> <head>'"),
         (
             "7\t3",
             "7,3",
             "'7,3': 1 field; expected '<tail> <head>'; fields are separated by spaces or tabs, not commas",
         ),
-        ("7\t3", "7\t3\t1", "small.txt:3: '7\\t3\\t1': 3 fields; expected '<tail> <head>'"),
-        ("7\t3", f"7\t{2**63}", "head 9223372036854775808 is not an integer from 0"),
         (SMALL, "# nothing\n", "small.txt: no edges; expected lines '<tail> <head>'"),
     ],
 )

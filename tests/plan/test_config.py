@@ -77,30 +77,6 @@ def test_the_default_configuration_is_valid_and_shows_two_problems():
     assert {run.kind for run in rivals} <= {"cpu-1", "cpu-all"}
 
 
-@pytest.mark.parametrize(
-    ("suite", "variants"),
-    [
-        ("adaptive", {"conventional", "selection", "adaptive", "dijkstra-cpu"}),
-        (
-            "auto",
-            {
-                "auto",
-                "auto-for-1",
-                "auto-for-1000",
-                "near-far",
-                "tiled",
-                "phast",
-            },
-        ),
-    ],
-)
-def test_a_suite_leaves_out_what_the_default_run_has_beside(suite, variants):
-    runs = Plan(merged("config/config.yaml", f"config/suites/{suite}.yaml"), REGISTRY).runs
-    of_one_graph = {key[2] for key in runs if key[1] in ("usa-ny", "usa-bay")}
-    assert of_one_graph == variants
-    assert {key[0] for key in runs} == {"sssp"}
-
-
 def test_auto_is_judged_on_ten_graphs_that_it_was_not_made_from():
     auto = Plan(merged("config/config.yaml", "config/suites/auto.yaml"), REGISTRY)
     assert len(auto.graphs) == 10
@@ -382,27 +358,15 @@ def test_an_exponent_without_a_point_is_a_number_which_yaml_reads_as_text():
         ({"timming": {}}, ["timming", "timing"]),
         ({"timing": {"repetitons": 3}}, ["timing.repetitons", "repetitions"]),
         ({"timing": {"rounds": 0}}, ["timing.rounds: 0", "greater than or equal to 1"]),
-        ({"timing": {"repetitions": 0}}, ["timing.repetitions", "0"]),
         ({"device": "gpu"}, ["device", "gpu", "cuda"]),
         ({"device": "CUDA"}, ["device: 'CUDA' is invalid", "did you mean 'cuda'?"]),
         ({"SSSP": {}}, ["SSSP: unknown key", "did you mean 'sssp'?"]),
-        ({"sssp": {"graphs": "\u202e"}}, ["sssp.graphs: '\\u202e' is invalid: should be a valid list"]),
         ({"sssp": {"graphs": "1" * 5000}}, ["1...' is invalid: should be a valid list"]),
         ({"rivals": False}, ["rivals: false is invalid: should be a valid list; write [] for none"]),
-        ({"bfs": False}, ["bfs: false is invalid: should be a section", "; { graphs: [] } leaves it out"]),
-        ({"sssp": {"graphs": ["usa-nyc"]}}, ["sssp.graphs", "'usa-nyc'", "'usa-ny'"]),
         ({"sssp": {"graphs": ["cfg-python-stdlib"]}}, ["sssp.graphs", "'cfg-python-stdlib' is a batch"]),
         (
             {"sssp": {"graphs": ["usa-ny"], "variants": {"adptive": {}}}},
             ["sssp.variants.adptive", "'adptive'", "'adaptive'", "conventional"],
-        ),
-        (
-            {"sssp": {"graphs": ["usa-ny"], "variants": {"batch": {}}}},
-            ["sssp.variants.batch", "did you mean 'many-sources'?"],
-        ),
-        (
-            {"sssp": {"graphs": ["usa-ny"], "variants": {"adaptive": {"to_al_us": 3}}}},
-            ["sssp.variants.adaptive", "to_al_us", "to_all_us"],
         ),
         (
             {"sssp": {"graphs": ["usa-ny"], "variants": {"adaptive": {"to_all_us": -3}}}},
@@ -413,32 +377,12 @@ def test_an_exponent_without_a_point_is_a_number_which_yaml_reads_as_text():
             ["sssp.variants.adaptive.graphs", "'rome99'", "usa-ny"],
         ),
         (
-            {"sssp": {"graphs": ["usa-ny"], "variants": {"near-far": {"graph": ["usa-ny"]}}}},
-            ["sssp.variants.near-far.graph: unknown key (its value is ['usa-ny']); did you mean 'graphs'?"],
-        ),
-        (
-            {"sssp": {"graphs": ["usa-ny"], "variants": {"near-far": {"timings": {"sources": 2}}}}},
-            ["sssp.variants.near-far.timings: unknown key", "did you mean 'timing'?"],
-        ),
-        (
-            {"sssp": {"graphs": ["usa-ny"], "variants": {"near-far": {"delta": -1}}}},
-            ["sssp.variants.near-far.delta: -1 is invalid"],
-        ),
-        (
             {"sssp": {"graphs": ["usa-ny"], "variants": {"near-far": {"timing": {"sources": 64}}}}},
             ["sssp.variants.near-far.timing.sources: 64, but timing.sources has 8"],
         ),
         (
-            {"timing": {"sources": [3, 4]}, "sssp": sssp(**{"near-far": {"timing": {"sources": 3}}})},
-            ["sssp.variants.near-far.timing.sources: 3, but timing.sources has 2"],
-        ),
-        (
             {"sssp": {"graphs": ["usa-ny", "usa-ny"]}},
             ["sssp.graphs: ['usa-ny', 'usa-ny'] is invalid: 'usa-ny' is given 2 times"],
-        ),
-        (
-            {"distributed": {"a": {"scale": 8, "ranks": [2, 2]}}},
-            ["distributed.a.ranks: [2, 2] is invalid", "2 is given 2 times"],
         ),
         (
             {"sssp": {"graphs": ["usa-ny"], "only": ["tild"]}},
@@ -447,17 +391,6 @@ def test_an_exponent_without_a_point_is_a_number_which_yaml_reads_as_text():
         (
             {"sssp": {**sssp(wide=False), "only": ["wide"]}},
             ["sssp.only: unknown variant or rival of sssp 'wide'"],
-        ),
-        ({"sssp": {"graphs": ["usa-ny"], "only": []}}, ["sssp.only: [] is invalid"]),
-        ({"sssp": {"graphs": ["usa-ny"], "only": "tiled"}}, ["sssp.only", "list"]),
-        ({"timing": {"sources": [5, 5, 9]}}, ["timing.sources: [5, 5, 9] is invalid: 5 is given 2 times"]),
-        (
-            {"traffic": {"variants": ["phast", "phast"]}},
-            ["traffic.variants: ['phast', 'phast'] is invalid: 'phast' is given 2 times"],
-        ),
-        (
-            {"throughput": {"searches": [1, 1]}},
-            ["throughput.searches: [1, 1] is invalid: 1 is given 2 times"],
         ),
         (
             {
@@ -489,10 +422,6 @@ def test_an_exponent_without_a_point_is_a_number_which_yaml_reads_as_text():
             ["sssp.graphs: null is invalid: should be a valid list; write [] for none"],
         ),
         (
-            {"sssp": {"graphs": ["usa-ny"], "rivals": {"cugraph": {"weights": "flaot64"}}}},
-            ["sssp.rivals.cugraph.weights: 'flaot64' is invalid: should be 'float32' or 'float64'"],
-        ),
-        (
             {"sssp": {"graphs": ["usa-ny"], "rivals": {"cugraph": {"threads": 4}}}},
             ["sssp.rivals.cugraph.threads: cugraph runs on a GPU; leave it out"],
         ),
@@ -510,10 +439,6 @@ def test_an_exponent_without_a_point_is_a_number_which_yaml_reads_as_text():
                 "name the folder of one of yours in `rivals`",
             ],
         ),
-        (
-            {"distributed": {"weak": {"scale": 6, "ranks": 1, "root": 2}}},
-            ["distributed.weak.root: unknown key (its value is 2); did you mean 'roots'?"],
-        ),
         ({"report": {"maps": ["no-such-map"]}}, ["report.maps: unknown dataset 'no-such-map'"]),
         (
             {"sssp": {"graphs": ["zzzzzz"]}},
@@ -522,39 +447,23 @@ def test_an_exponent_without_a_point_is_a_number_which_yaml_reads_as_text():
                 ", ...; all: docs/graphs.md; or define it under",
             ],
         ),
-        ({"sssp": {"graphs": ["usa-nx"]}}, ["'usa-nx'; did you mean 'usa-ny'? all: docs/graphs.md"]),
         ({"sssp": {"variants": {"Fast!": {}}}}, ["sssp.variants", "Fast!"]),
-        ({"timing": {"sources": [-1]}}, ["timing.sources", "-1"]),
-        ({"report": {"maps": ["usa-ny"]}}, ["report.maps", "'usa-ny'"]),
         (
             {"sssp": {"graphs": ["usa-ny"]}, "throughput": {"graphs": ["usa-bay"]}},
             ["throughput.graphs", "'usa-bay'", "graph of sssp.graphs", "usa-ny"],
         ),
-        ({"throughput": {"searches": [0]}}, ["throughput.searches", "0"]),
         (
             {"sssp": {"graphs": ["usa-ny"]}, "bfs_throughput": {"graphs": ["usa-ny"]}},
             ["bfs_throughput.graphs", "'usa-ny'", "graph of bfs.graphs"],
         ),
-        ({"bfs_throughput": {"variants": ["many-sources"]}}, ["bfs_throughput.variants.0", "'multi-source'"]),
         (
             {"sssp": {"graphs": ["usa-ny"]}, "traffic": {"graphs": ["usa-bay"]}},
             ["traffic.graphs", "'usa-bay'", "graph of sssp.graphs", "usa-ny"],
         ),
         ({"traffic": {"variants": ["phasst"]}}, ["traffic.variants", "solver of sssp 'phasst'", "'phast'"]),
-        ({"traffic": {"variants": []}}, ["traffic.variants"]),
-        ({"traffic": {"share": 1.5}}, ["traffic.share", "1.5"]),
         (
             {"traffic": {"rivals": {"nk": {"rival": "networkit"}}}},
             ["traffic.rivals.nk: networkit cannot take new weights", "`customizes: true`"],
-        ),
-        ({"traffic": {"rivals": {"routinkit": {}}}}, ["traffic.rivals.routinkit", "'routingkit'"]),
-        (
-            {"traffic": {"rivals": {"llvm": {}}}},
-            ["traffic.rivals.llvm: rival 'llvm' solves dominators, not sssp"],
-        ),
-        (
-            {"traffic": {"rivals": {"routingkit": {"threads": 4}}}},
-            ["traffic.rivals.routingkit.threads: routingkit runs on one core"],
         ),
         (
             {"traffic": {"rivals": {"routingkit": {"tune": {"delta": [1]}}}}},
@@ -578,7 +487,6 @@ def test_an_exponent_without_a_point_is_a_number_which_yaml_reads_as_text():
             },
             ["traffic.rivals.routingkit.graphs", "'usa-bay'", "graph of traffic.graphs"],
         ),
-        ({"traffic": {"factor": 0.5}}, ["traffic.factor", "0.5"]),
         (
             {
                 "dominators": {"graphs": ["flow-source", "cfg-python-stdlib"]},
@@ -590,21 +498,13 @@ def test_an_exponent_without_a_point_is_a_number_which_yaml_reads_as_text():
             {"dominators": {"graphs": ["cfg-python-stdlib"]}, "updates": {"graphs": ["cfg-python-stdlib"]}},
             ["updates.graphs", "unknown graph of dominators.graphs 'cfg-python-stdlib'"],
         ),
-        ({"updates": {"arcs": [0]}}, ["updates.arcs", "0"]),
         ({"updates": {"arcs": [2**70]}}, ["updates.arcs.0", "less than 4294967296"]),
-        ({"throughput": {"searches": []}}, ["throughput.searches"]),
         ({"throughput": {"variants": ["phast"]}}, ["throughput.variants.0: 'phast'", "'phast-many'"]),
         (
             {"sssp": {"graphs": ["usa-ny"]}, "all_pairs": {"graphs": ["usa-bay"]}},
             ["all_pairs.graphs", "'usa-bay'", "graph of sssp.graphs", "usa-ny"],
         ),
-        ({"all_pairs": {"sources": "every"}}, ["all_pairs.sources: 'every'", "'all'"]),
-        ({"all_pairs": {"sources": 0}}, ["all_pairs.sources: 0", "greater than or equal to 1"]),
-        ({"all_pairs": {"table": -1}}, ["all_pairs.table: -1", "greater than or equal to 0"]),
-        ({"all_pairs": {"table": 2001}}, ["all_pairs.table: 2001", "less than or equal to 2000"]),
-        ({"all_pairs": {"table": [3, -1]}}, ["all_pairs.table.1: -1", "greater than or equal to 0"]),
         ({"all_pairs": {"table": [3, 5, 3]}}, ["all_pairs.table: [3, 5, 3]", "3 is given 2 times"]),
-        ({"all_pairs": {"table": []}}, ["all_pairs.table: []", "at least 1 item"]),
         ({"sssp": sssp(adaptive={"to_all_us": []})}, ["sssp.variants.adaptive.to_all_us", "empty list"]),
         (
             {"sssp": sssp(**{"adaptive-20": {"solver": "adaptive"}, "adaptive": {"to_all_us": [20, 40]}})},
@@ -629,21 +529,16 @@ def test_an_exponent_without_a_point_is_a_number_which_yaml_reads_as_text():
             {"sssp": sssp(x={"solver": "edge-bf", "edges_per_thread": True})},
             ["edges_per_thread: true", "write 1"],
         ),
-        ({"sssp": sssp(x={"solver": "edge-bf", "block": "64"})}, ["block: '64'", "write 64 without quotes"]),
         ({"sssp": sssp(x={"solver": "edge-bf", "blocked": 1})}, ["blocked: 1 ", "write true or false"]),
         ({"sssp": sssp(adaptive=0)}, ["sssp.variants.adaptive: 0 ", "should be false"]),
         ({"sssp": None}, ["sssp: null is invalid", "section with keys", "; { graphs: [] } leaves it out"]),
-        ({"sssp": {"graphs": "usa-ny"}}, ["sssp.graphs: 'usa-ny' is invalid: should be a valid list"]),
         ({"sssp": {"graphs": [1]}}, ["sssp.graphs.0: 1 ", "write it in quotes"]),
         ({1: 2}, ["key 1 is invalid: should be a string"]),
         ({"\x1b]0;": "\x1b" * 200}, [r"'\x1b]0;': unknown key", "..."]),
-        ({"seed": 10**5000}, ["seed: a number of thousands of digits", "less than"]),
         ({"timing": {"sources": True}}, ["timing.sources: true", "YAML reads yes and on as true"]),
         ({"timing": {"sources": [0, 1.0]}}, ["timing.sources.1: 1.0", "write 1"]),
         ({"timing": {"warmup": "3"}}, ["timing.warmup: '3'", "write 3 without quotes"]),
         ({"timing": {"timeout_s": float("nan")}}, ["timing.timeout_s: nan", "finite"]),
-        ({"timing": {"repetitions": 100_000_000}}, ["timing.repetitions: 100000000", "100000"]),
-        ({"timing": {"warmup": 100_000_000}}, ["timing.warmup: 100000000", "100000"]),
         ({"timing": {"sources": 1000, "repetitions": 1000}}, ["timing: 1,000 sources", "100,000 searches"]),
         (
             {"timing": {"sources": 60_000, "repetitions": 1}},

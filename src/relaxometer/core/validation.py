@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, RootModel, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails, PydanticCustomError
 
@@ -52,6 +52,9 @@ def _each_once(values: Any) -> Any:
     return values
 
 
+UNKNOWN = "unknown_key"
+"""Type of the error of a section with an unknown key."""
+
 EachOnce = AfterValidator(_each_once)
 """Refuses a list that has a value twice."""
 
@@ -69,10 +72,15 @@ class Section(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _have_their_types(cls, given: Any) -> Any:
+    def _has_known_keys_of_their_types(cls, given: Any) -> Any:
         if not isinstance(given, Mapping):
             return given
-        fields = cls.model_fields
+        fields = {field.alias or name: field for name, field in cls.model_fields.items()}
+        if cls.model_config["extra"] == "forbid":
+            for key in given:
+                if isinstance(key, str) and key not in fields:
+                    message = _unknown_key(key, given[key], list(fields))
+                    raise PydanticCustomError(UNKNOWN, "{message}", {"message": message, "key": key})
         return {
             key: _typed(value, fields[key], key) if key in fields else value for key, value in given.items()
         }
@@ -107,7 +115,7 @@ def validated(model: type[Model], raw: Any, file: str, key: str = "") -> Model:
     try:
         return model.model_validate(raw)
     except ValidationError as error:
-        raise UserError(explain(error, file, raw, model, key)) from None
+        raise UserError(explain(error, file, raw, key)) from None
 
 
 def check_keys(given: Mapping[str, Any], models: Iterable[type[BaseModel]], file: str, key: str) -> None:
@@ -118,17 +126,16 @@ def check_keys(given: Mapping[str, Any], models: Iterable[type[BaseModel]], file
             raise UserError(f"{file}: {key}.{_key(name)}: {_unknown_key(name, value, known)}")
 
 
-def explain(error: ValidationError, file: str, raw: Any, model: type[BaseModel], key: str = "") -> str:
+def explain(error: ValidationError, file: str, raw: Any, key: str = "") -> str:
     """Describe the first problem of `error` as ``file: dotted.key: value is invalid: what it should be``.
 
-    With the expected `model` of the input `raw`, it suggests valid keys for an unknown one. `key` is that of
-    `raw` in the file, if it is not all of it.
+    `key` is that of the input `raw` in the file, if it is not all of it.
     """
-    problems = [_of_the_tag(problem) for problem in error.errors(include_url=False)]
+    problems = [_of_the_key(problem) for problem in error.errors(include_url=False)]
     keys = _path(problems[0], raw)
     # The branch of a union that got furthest is taken to be the one that was meant.
     inside = [problem for problem in problems if _path(problem, raw)[: len(keys)] == keys]
-    first = _cause(max(inside, key=lambda problem: len(_path(problem, raw))), problems, raw)
+    first = max(inside, key=lambda problem: len(_path(problem, raw)))
     keys = _path(first, raw)
     value = shown(first["input"])
     if first["type"] == "invalid_key" or first["loc"][-1:] == ("[key]",):
@@ -137,9 +144,8 @@ def explain(error: ValidationError, file: str, raw: Any, model: type[BaseModel],
     where = ": ".join(filter(None, (file, ".".join(filter(None, (key, *map(_key, keys)))))))
     if first["type"] == "missing":
         return f"{where}: missing, and has no default"
-    if first["type"] == "extra_forbidden":
-        known = _known_keys(model, keys[:-1], [part for part in first["loc"] if part not in keys])
-        return f"{where}: {_unknown_key(str(keys[-1]), first['input'], known)}"
+    if first["type"] == UNKNOWN:
+        return f"{where}: {first['msg']}"
     if first["type"] == "value_error" and isinstance(first["input"], Mapping):
         return f"{where}: {_reason(first)}"
     # A value that fits no branch of a union is reported once per branch; a repetition alone says enough.
@@ -150,16 +156,6 @@ def explain(error: ValidationError, file: str, raw: Any, model: type[BaseModel],
     hinting = [problem for problem in same if problem["type"] != "list_type"] or same
     hints = dict.fromkeys(map(_hint, hinting))
     return f"{where}: {value} is invalid: {', or '.join(reasons)}{''.join(hints)}"
-
-
-def _cause(first: ErrorDetails, problems: Sequence[ErrorDetails], raw: Any) -> ErrorDetails:
-    """Return the problem that explains `first`: a missing key may be there with a typing error."""
-    for problem in problems if first["type"] == "missing" else ():
-        wanted, given = _path(first, raw), _path(problem, raw)
-        is_there = problem["type"] == "extra_forbidden" and given[:-1] == wanted[:-1]
-        if is_there and nearest(str(given[-1]), [str(wanted[-1])]):
-            return problem
-    return first
 
 
 def nearest(name: str, known: Sequence[str], *, cutoff: float = 0.6) -> str | None:
@@ -213,8 +209,11 @@ def _hint(problem: ErrorDetails) -> str:
     return f"; write {number:.0f}{' without quotes' * (value == f'{number:.0f}')}"
 
 
-def _of_the_tag(problem: ErrorDetails) -> ErrorDetails:
-    """Attribute a problem with the discriminator of a union to the discriminator's own key."""
+def _of_the_key(problem: ErrorDetails) -> ErrorDetails:
+    """Attribute an unknown key, or a problem with the discriminator of a union, to the key itself."""
+    if problem["type"] == UNKNOWN:
+        key = problem["ctx"]["key"]
+        return {**problem, "loc": (*problem["loc"], key), "input": problem["input"][key]}
     if problem["type"] not in ("union_tag_invalid", "union_tag_not_found"):
         return problem
     tag = problem["ctx"]["discriminator"].strip("'")
@@ -279,48 +278,13 @@ def _path(problem: ErrorDetails, raw: Any) -> list[str | int]:
     return keys
 
 
-def _known_keys(model: type[BaseModel], keys: Sequence[str | int], tags: Sequence[str | int]) -> list[str]:
-    """Return the names of the fields allowed below `keys` in a `model`.
-
-    If `tags` name branches of a union, only these count.
-    """
-    kinds: list[Any] = list(_branches(model))
-    for key in keys:
-        kinds = [branch for kind in kinds for branch in _branches(_inside(kind, key))]
-    models = [kind for kind in kinds if _is_model(kind)]
-    meant = [kind for kind in models if _options(kind) & set(tags)]
-    fields = [field for kind in meant or models for field in kind.model_fields.items()]
-    return [field.alias or name for name, field in fields]
-
-
-def _options(model: type[BaseModel]) -> set[Any]:
-    """Return the values that tell a model from the other branches of a union."""
-    kinds = [field.annotation for field in model.model_fields.values()]
-    return {option for kind in kinds if get_origin(kind) is Literal for option in get_args(kind)}
-
-
-def _inside(kind: Any, key: str | int) -> Any:
-    """Return the annotation of `key` in a value of type `kind`, or None if it has no such key."""
-    if _is_model(kind):
-        field = kind.model_fields.get(key)
-        return field.annotation if field else None
-    arguments = get_args(kind)
-    return arguments[-1] if arguments else None
-
-
 def _branches(annotation: Any) -> Iterator[Any]:
-    """Yield the types that an annotation allows, without metadata, unions and root models around them."""
+    """Yield the types that an annotation allows, without metadata and unions around them."""
     origin = get_origin(annotation)
     if origin is Annotated:
         yield from _branches(get_args(annotation)[0])
     elif origin in (Union, types.UnionType):
         for argument in get_args(annotation):
             yield from _branches(argument)
-    elif _is_model(annotation) and issubclass(annotation, RootModel):
-        yield from _branches(annotation.model_fields["root"].annotation)
     else:
         yield annotation
-
-
-def _is_model(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, BaseModel)

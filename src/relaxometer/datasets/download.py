@@ -14,9 +14,17 @@ from urllib.parse import quote
 
 from relaxometer.core.errors import UserError, quoted
 from relaxometer.datasets.file_names import checked_name
-from relaxometer.datasets.http_transfer import Retries, download
-from relaxometer.datasets.partial_file import CHUNK, LocationError, Part, Report, Wanted, megabytes
 from relaxometer.datasets.pins import pin_of, pinned
+from relaxometer.datasets.transfer import (
+    CHUNK,
+    LocationError,
+    Part,
+    Report,
+    Retries,
+    Wanted,
+    download,
+    megabytes,
+)
 
 _INTERVAL_S = 5.0
 """Seconds between two lines of progress."""
@@ -163,7 +171,7 @@ def _copy(original: Path, part: Part, wanted: Wanted, report: Report) -> str:
         wanted.check_size(total)
         part.discard()
         part.append(_chunks(stream), total, report)
-    return part.checked(wanted, total)
+    return part.checked(wanted)
 
 
 def _opened(original: Path) -> BinaryIO:

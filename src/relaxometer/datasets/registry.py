@@ -22,7 +22,6 @@ from pydantic import (
     RootModel,
     ValidationError,
     ValidationInfo,
-    WithJsonSchema,
     field_serializer,
     field_validator,
     model_validator,
@@ -31,7 +30,7 @@ from pydantic import (
 from relaxometer.core.errors import UserError, quoted
 from relaxometer.core.validation import Name, Section, Seed, explain, nearest, validated
 from relaxometer.core.yaml_files import read_yaml
-from relaxometer.datasets.file_names import URL, checked_name, checked_url
+from relaxometer.datasets.file_names import checked_name, checked_url
 from relaxometer.datasets.formats import Format, all_formats
 from relaxometer.datasets.parameters import NoParameters
 
@@ -42,13 +41,9 @@ def _checked_sha256(text: str) -> str:
     return text
 
 
-Url = Annotated[str, AfterValidator(checked_url), Field(json_schema_extra={"pattern": f"^{URL}$"})]
-FileName = Annotated[
-    str, AfterValidator(checked_name), Field(json_schema_extra={"pattern": r"^[^./\\{}][^/\\{}]*$"})
-]
-Sha256 = Annotated[
-    str, AfterValidator(_checked_sha256), Field(json_schema_extra={"pattern": "^[0-9a-f]{64}$"})
-]
+Url = Annotated[str, AfterValidator(checked_url)]
+FileName = Annotated[str, AfterValidator(checked_name)]
+Sha256 = Annotated[str, AfterValidator(_checked_sha256)]
 Parameters = TypeVar("Parameters", bound=BaseModel)
 
 _COMPANIONS = ("coordinates", "edge_weights")
@@ -188,7 +183,7 @@ class Dataset(DataFile, Generic[Parameters]):
     vertices: NonNegativeInt | None = None
     arcs: NonNegativeInt | None = None
     seed: Seed | None = None
-    parameters: Annotated[Parameters, WithJsonSchema({"type": "object"})] = Field({}, validate_default=True)
+    parameters: Parameters = Field({}, validate_default=True)
     extracted_from: Name | None = None
     _base: Dataset[Any] | None = PrivateAttr(None)
 
@@ -226,7 +221,7 @@ class Dataset(DataFile, Generic[Parameters]):
         except ValidationError as error:
             # An entry without parameters has no key that the message could name.
             where = "" if given else "parameters"
-            raise ValueError(explain(error, where, given, model).removeprefix(": ")) from None
+            raise ValueError(explain(error, where, given).removeprefix(": ")) from None
 
     @field_serializer("parameters")
     def _given_parameters(self, parameters: BaseModel) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -159,13 +159,6 @@ class Variant(Section):
     graphs: Some | None = None
     not_on: Names = []
     timing: TimingOverride = TimingOverride()
-
-    @model_validator(mode="before")
-    @classmethod
-    def _name_the_new_key(cls, entry: Any) -> Any:
-        if isinstance(entry, Mapping) and "kernel" in entry:
-            raise ValueError("`kernel` is now called `solver`")
-        return entry
 
 
 class RivalEntry(Section):
@@ -420,13 +413,6 @@ class Report(Section):
     papers: Names = ["adaptive"]
     maps: Names = []
     base: Annotated[str, Field(min_length=1)] | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _has_new_keys(cls, raw: Any) -> Any:
-        if isinstance(raw, dict) and "sources" in raw:
-            raise ValueError("report.sources is now report.papers")
-        return raw
 
 
 class Config(Section):

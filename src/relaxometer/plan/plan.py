@@ -366,11 +366,6 @@ class Plan:
             spec = given or Variant()
             key = f"{name}.variants.{variant}"
             solver = spec.solver or variant
-            if solver in variants.NOW_RIVALS and solver not in variants.solver_names(name):
-                raise UserError(
-                    f"{self.origin}: {key}: {solver!r} is now a rival; write {name}.rivals."
-                    f"{variants.NOW_RIVALS[solver]} instead"
-                )
             self._check_known(solver, variants.solver_names(name), key, "solver")
             graphs = self._graphs_of(spec, section, name, key)
             model = variants.load_solver(name, solver).Parameters
@@ -631,8 +626,7 @@ class Plan:
         names = list(known)
         if name in names:
             return
-        renamed = variants.RENAMED.get(name)
-        near = renamed if renamed in names else nearest(name, names)
+        near = nearest(name, names)
         hint = f"did you mean {near!r}? " if near else ""
         some = ", ".join(names[:MAX_KNOWN]) or "none"
         more = f" and {len(names) - MAX_KNOWN} more" if len(names) > MAX_KNOWN else ""

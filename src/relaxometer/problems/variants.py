@@ -23,17 +23,6 @@ from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.lengths import Lengths
 from relaxometer.problems.problem import Problem, import_own
 
-RENAMED = {"batch": "many-sources"}
-"""Current names of variants, by former name."""
-
-NOW_RIVALS = {
-    "scipy-dijkstra": "scipy",
-    "boost-dijkstra": "boost",
-    "igraph": "igraph",
-    "rustworkx": "rustworkx",
-}
-"""Names of rivals, by the name of the variant that each of them was."""
-
 RESERVED = frozenset({"solver", "graphs", "not_on", "timing"})
 """Keys of a configuration's entry, which no parameter of a variant can be called."""
 

@@ -124,10 +124,6 @@ class RoadParameters(Section):
         Size of the grid of junctions.
     mean_degree : float
         Arcs per junction.
-    diagonals : float
-        Fraction of the grid's cells with a diagonal.
-    jitter : float
-        Largest distance of a junction from its place in the grid, in cells.
     pieces : int
         Pieces that each road is cut into by vertices of degree 2.
     weights : Weights
@@ -137,8 +133,6 @@ class RoadParameters(Section):
     rows: PositiveInt
     columns: PositiveInt
     mean_degree: Mean = 2.7
-    diagonals: float = Field(0.06, ge=0, le=1)
-    jitter: float = Field(0.35, ge=0, lt=0.5)
     pieces: PositiveInt = 1
     weights: EdgeWeights = Weights(distribution="log-uniform", range=(10, 970_000))
 

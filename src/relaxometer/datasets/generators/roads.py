@@ -20,6 +20,12 @@ from relaxometer.graphs.graph import Graph
 CELL = 1 / 1024
 """Width and height of a cell in degrees, about 110 m along a meridian."""
 
+DIAGONALS = 0.06
+"""Fraction of the grid's cells with a diagonal."""
+
+JITTER = 0.35
+"""Largest distance of a junction from its place in the grid, in cells."""
+
 Degrees = npt.NDArray[np.float64]
 
 
@@ -62,7 +68,7 @@ def _offered(p: RoadParameters, seed: int) -> Ends:
     ids = np.arange(p.rows * p.columns, dtype=np.uint32).reshape(p.rows, p.columns)
     cells = ids[:-1, :-1].ravel()
     random = bits(stream(seed, Purpose.DIAGONALS), 0, len(cells))
-    chosen = random >> np.uint64(32) < np.uint64(int(p.diagonals * 2**32))
+    chosen = random >> np.uint64(32) < np.uint64(int(DIAGONALS * 2**32))
     falling = (random[chosen] & np.uint64(1)).astype(np.uint32)
     corner = cells[chosen]
     across = np.uint32(p.columns)
@@ -102,7 +108,7 @@ def _coordinates(p: RoadParameters, seed: int) -> tuple[Degrees, Degrees]:
     """Return degrees east and north of the junctions: the first in the south-west, near 0, 0."""
     random = bits(stream(seed, Purpose.JITTER), 0, 2 * p.rows * p.columns).reshape(-1, 2)
     # 53 bits fit a float64 exactly, so all machines round alike.
-    offset = ((random >> np.uint64(11)).astype(np.float64) / 2**53 * 2 - 1) * p.jitter
+    offset = ((random >> np.uint64(11)).astype(np.float64) / 2**53 * 2 - 1) * JITTER
     row, column = np.divmod(np.arange(p.rows * p.columns), p.columns)
     return (column + offset[:, 0]) * CELL, (row + offset[:, 1]) * CELL
 

@@ -1,0 +1,488 @@
+"""Transfers over HTTP that resume and retry, into a part of the file that other processes leave alone."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import hashlib
+import json
+import os
+import re
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin
+
+import requests
+import urllib3
+
+from relaxometer import __version__
+from relaxometer.core.errors import quoted
+from relaxometer.core.files import write_text
+
+CHUNK = 1 << 18
+"""Bytes in memory at a time."""
+
+MAX_UNDECLARED = 8 << 30
+"""Largest file, in bytes, of a server that does not say how large it is."""
+
+HEADERS = {
+    "User-Agent": f"relaxometer/{__version__} (graph benchmark; python-requests)",
+    "Accept-Encoding": "identity",
+}
+TRANSIENT_STATUSES = {408, 425, 429, 500, 502, 503, 504}
+"""HTTP statuses worth a retry."""
+
+MAX_REDIRECTS = 30
+
+PERMANENT_FAILURES = (
+    requests.exceptions.SSLError,
+    ValueError,  # URLs and headers that cannot be requested
+)
+"""Failures that a retry would repeat."""
+
+_NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP}
+"""Errors of file systems, such as some parallel ones, that have no locks."""
+
+_TAG = re.compile(r"[\x21-\x7e][\x20-\x7e]{0,999}")
+_HTML = re.compile(rb"(\xef\xbb\xbf)?\s*<(!doctype\s+html|html)\b", re.IGNORECASE)
+
+Report = Callable[[int, int | None], None]
+"""Called with the bytes fetched so far and the total, if known."""
+
+
+class LocationError(Exception):
+    """A location does not have the file; a retry would not help."""
+
+
+class WrongContentError(LocationError):
+    """A location has a complete file, but not the expected one."""
+
+
+class TransientError(Exception):
+    """An attempt failed in a way that a retry may cure.
+
+    Parameters
+    ----------
+    reason : str
+    wait_s : float, optional
+        Pause that the server asked for.
+    """
+
+    def __init__(self, reason: str, wait_s: float | None = None) -> None:
+        super().__init__(reason)
+        self.wait_s = wait_s
+
+
+class TooSlowError(TransientError):
+    """An attempt made some progress, but too little to renew the attempts."""
+
+
+@dataclass(frozen=True)
+class Retries:
+    """The patience with a server.
+
+    Parameters
+    ----------
+    attempts : int
+        Consecutive failures without progress after which a location is given up.
+    attempts_in_all : int
+        Attempts after which a location is given up despite progress.
+    pause_s : float
+        Pause before the second attempt; doubles with each further one.
+    longest_pause_s : float
+    connect_timeout_s, read_timeout_s : float
+        Silence after which an attempt has failed.
+    slowest : float
+        Minimum bytes per second, averaged over `read_timeout_s`; a slower attempt has failed.
+    """
+
+    attempts: int = 5
+    attempts_in_all: int = 100
+    pause_s: float = 1.0
+    longest_pause_s: float = 30.0
+    connect_timeout_s: float = 10.0
+    read_timeout_s: float = 30.0
+    slowest: float = 1000.0
+
+    def pause(self, failures: int, asked_s: float | None) -> float:
+        """Return the seconds to wait after `failures` in a row; `asked_s` is the server's own wish."""
+        pause = self.pause_s * 2 ** max(failures - 1, 0) if asked_s is None else asked_s
+        return min(pause, self.longest_pause_s)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The expected identity of a file.
+
+    Parameters
+    ----------
+    name : str
+    sha256 : str or None
+    n_bytes : int or None
+    pin : Path or None
+        File that `sha256` was read from; None if the caller gave it.
+    """
+
+    name: str
+    sha256: str | None
+    n_bytes: int | None
+    pin: Path | None = None
+
+    def check_size(self, offered: int | None) -> None:
+        """Refuse a file of another size before it is fetched."""
+        if None not in (self.n_bytes, offered) and offered != self.n_bytes:
+            raise LocationError(f"the file there has {offered} bytes, expected {self.n_bytes}")
+
+    def check_hash(self, digest: str) -> None:
+        """Refuse a file of another content."""
+        if self.sha256 in (None, digest):
+            return
+        advice = f" as first read; to accept the new file, delete {self.pin}" if self.pin else ""
+        raise WrongContentError(f"the file there has sha256 {digest}, expected {self.sha256}{advice}")
+
+    def checked(self, file: Path) -> str:
+        """Return the hash of a complete file in hexadecimal; refuse it if it is another one.
+
+        The hash is that of the file, not of the bytes that have arrived: a disk may fail, and some file
+        systems have no locks that keep other processes from it.
+        """
+        self.check_size(file.stat().st_size)
+        self.check_kind(file)
+        with file.open("rb") as stream:
+            digest = hashlib.file_digest(stream, "sha256").hexdigest()
+        self.check_hash(digest)
+        return digest
+
+    def check_kind(self, file: Path) -> None:
+        """Refuse an empty file and an HTML page where no checksum of the caller can."""
+        if self.sha256 and not self.pin:
+            return
+        with file.open("rb") as stream:
+            beginning = stream.read(1000)
+        if not beginning:
+            raise WrongContentError("the file there is empty")
+        if _HTML.match(beginning):
+            raise WrongContentError("there is an HTML page instead of the file, as for a login or an error")
+
+
+class Part:
+    """The part of a file that has arrived, and the server's tag of the version that it belongs to.
+
+    Parameters
+    ----------
+    destination : Path
+        The part is in the same folder, as ``{destination}.part``.
+    """
+
+    def __init__(self, destination: Path) -> None:
+        self.path = destination.with_name(destination.name + ".part")
+        self._destination = destination
+        self._tag = destination.with_name(destination.name + ".part.json")
+        self._lock = destination.with_name(destination.name + ".part.lock")
+
+    @contextmanager
+    def locked(self) -> Iterator[bool]:
+        """Keep other processes from fetching the same file; wait if one does.
+
+        Yields
+        ------
+        bool
+            Whether another process completed the file in the meantime.
+        """
+        waited = False
+        while True:
+            handle = os.open(self._lock, os.O_RDWR | os.O_CREAT)
+            try:
+                waited |= _lock(handle, self._destination.name)
+                # The last holder deletes the file, so the lock may be that of a file that is gone.
+                if not _is_at(handle, self._lock):
+                    waited = True
+                    continue
+                try:
+                    yield waited and self._destination.is_file()
+                finally:
+                    self._lock.unlink(missing_ok=True)
+                return
+            finally:
+                os.close(handle)
+
+    @property
+    def size(self) -> int:
+        """Bytes that have arrived."""
+        return self.path.stat().st_size if self.path.is_file() else 0
+
+    def validator(self, url: str) -> str | None:
+        """Return the tag that `url` gave this version of the file; None if it gave none."""
+        try:
+            tag = json.loads(self._tag.read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError):
+            return None
+        if not isinstance(tag, dict) or tag.get("url") != url:
+            return None
+        return usable_tag(tag.get("validator"))
+
+    def begin(self, url: str, validator: str | None) -> None:
+        """Start over with a file from `url`."""
+        self.discard()
+        if validator:
+            write_text(json.dumps({"url": url, "validator": validator}), self._tag)
+
+    def append(self, chunks: Iterator[bytes], total: int | None, report: Report) -> None:
+        """Append `chunks` to the part.
+
+        Raises
+        ------
+        LocationError
+            If the rest does not fit on the disk, or is longer than announced.
+        """
+        done = self.size
+        rest = (total or done) - done
+        free = shutil.disk_usage(self.path.parent).free
+        if rest > free:
+            raise LocationError(
+                f"{megabytes(rest)} needed in {self.path.parent}, but only {megabytes(free)} are free"
+            )
+        with self.path.open("ab") as file:
+            for chunk in chunks:
+                done += len(chunk)
+                if done > (MAX_UNDECLARED if total is None else total):
+                    self.discard()
+                    raise WrongContentError(_too_long(total))
+                file.write(chunk)
+                report(done, total)
+
+    def checked(self, wanted: Wanted) -> str:
+        """Return the hash of the complete file; delete the file if it is the wrong one."""
+        try:
+            return wanted.checked(self.path)
+        except LocationError:
+            self.discard()
+            raise
+
+    def discard(self) -> None:
+        """Delete the part."""
+        self.path.unlink(missing_ok=True)
+        self._tag.unlink(missing_ok=True)
+
+    def finish(self, destination: Path) -> None:
+        """Rename the complete file."""
+        self.path.replace(destination)
+        self._tag.unlink(missing_ok=True)
+
+
+def _lock(handle: int, name: str) -> bool:
+    """Lock an open file; return whether another process had to be waited for. Without locks, go on."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        print(f"{name}: another process is fetching it; waiting", file=sys.stderr, flush=True)
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        return True
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise
+    return False
+
+
+def _is_at(handle: int, path: Path) -> bool:
+    """Return whether an open file is the one that is at `path` now."""
+    try:
+        return os.path.samestat(os.fstat(handle), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _too_long(total: int | None) -> str:
+    if total is not None:
+        return f"the file there has more than the expected {total} bytes"
+    return (
+        f"the server sends more than {megabytes(MAX_UNDECLARED)} and does not say how much will come; "
+        "give `bytes` in the dataset's entry"
+    )
+
+
+def download(url: str, part: Part, wanted: Wanted, retries: Retries, report: Report) -> str:
+    """Download `url` to `part` and return its hash; progress renews the attempts.
+
+    Raises
+    ------
+    LocationError
+        If the server does not deliver the expected file.
+    """
+    failures, furthest = 0, part.size
+    with _Session() as session:
+        session.headers.update(HEADERS)
+        for _ in range(retries.attempts_in_all):
+            resumed = part.size > 0
+            try:
+                return _attempt(session, url, part, wanted, retries, report)
+            except WrongContentError:
+                # The beginning may belong to an earlier version of the file or to another server's file.
+                if not resumed:
+                    raise
+            except TransientError as error:
+                renewed = part.size > furthest and not isinstance(error, TooSlowError)
+                failures = 0 if renewed else failures + 1
+                furthest = max(furthest, part.size)
+                if failures >= retries.attempts:
+                    raise LocationError(f"{error} ({failures} attempts)") from None
+                pause = retries.pause(failures, error.wait_s)
+                print(f"{wanted.name}: {error}; next attempt in {pause:g} s", file=sys.stderr, flush=True)
+                time.sleep(pause)
+    raise LocationError(f"incomplete after {retries.attempts_in_all} attempts")
+
+
+def _attempt(
+    session: requests.Session, url: str, part: Part, wanted: Wanted, retries: Retries, report: Report
+) -> str:
+    """Request the missing bytes of `part` once, and append them."""
+    with _request(session, url, _range_headers(url, part, wanted), retries) as response:
+        total = _begin(response, url, part, wanted)
+        part.append(_body(response, retries), total, report)
+    if total is not None and part.size < total:
+        raise TransientError(f"the connection ended after {part.size} of {total} bytes")
+    return part.checked(wanted)
+
+
+class _Session(requests.Session):
+    """A session that follows no redirects, since it would read their bodies into memory."""
+
+    def get_redirect_target(self, resp: requests.Response) -> None:
+        """Return no target."""
+
+
+def _request(
+    session: requests.Session, url: str, headers: dict[str, str], retries: Retries
+) -> requests.Response:
+    """Send a request, follow redirects, and return the response, whose body is not yet read."""
+    timeout = (retries.connect_timeout_s, retries.read_timeout_s)
+    for _ in range(MAX_REDIRECTS + 1):
+        with _plain_failures():
+            response = session.get(url, headers=headers, stream=True, timeout=timeout)
+            if not response.is_redirect:
+                return response
+            response.close()
+            url = urljoin(url, response.headers["Location"])
+    raise LocationError(f"more than {MAX_REDIRECTS} redirects")
+
+
+def _body(response: requests.Response, retries: Retries) -> Iterator[bytes]:
+    """Yield the body as sent: some servers declare a .gz file to be a compressed text."""
+    start, received = time.monotonic(), 0
+    with _plain_failures():
+        while chunk := response.raw.read1(CHUNK, decode_content=False):
+            yield chunk
+            received += len(chunk)
+            elapsed = time.monotonic() - start
+            if elapsed > retries.read_timeout_s:
+                if received < retries.slowest * elapsed:
+                    raise TooSlowError(f"only {received} bytes in {elapsed:.0f} s")
+                start, received = time.monotonic(), 0
+
+
+@contextmanager
+def _plain_failures() -> Iterator[None]:
+    """Turn failures of a connection into the two kinds that a download knows."""
+    try:
+        yield
+    except PERMANENT_FAILURES as error:
+        raise LocationError(_cause(error)) from None
+    except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
+        raise TransientError(_cause(error)) from None
+    except OSError as error:  # such as a bundle of certificates that is missing
+        raise LocationError(_cause(error)) from None
+
+
+def _range_headers(url: str, part: Part, wanted: Wanted) -> dict[str, str]:
+    """Return the headers that ask for the rest of `part`; drop it if a wrong rest would go unnoticed."""
+    validator = part.validator(url)
+    if part.size and not (validator or wanted.sha256):
+        part.discard()
+    if not part.size:
+        return {}
+    only_if = {"If-Range": validator} if validator else {}
+    return {"Range": f"bytes={part.size}-", **only_if}
+
+
+def _begin(response: requests.Response, url: str, part: Part, wanted: Wanted) -> int | None:
+    """Check the head of a response; return the size of the whole file if the server gives it.
+
+    Afterwards the body of the response continues `part`.
+    """
+    status = response.status_code
+    if status in TRANSIENT_STATUSES:
+        raise TransientError(_refusal(status), _retry_after(response))
+    if status == 416 and part.size:
+        part.discard()
+        raise TransientError("the server has less of the file than was there already")
+    if status not in (200, 206):
+        raise LocationError(_refusal(status))
+    if status == 206:
+        start, total = _content_range(response)
+        if start != part.size:
+            part.discard()
+            raise TransientError("the server sends another range than requested")
+    else:
+        total = _number(response.headers.get("Content-Length", ""))
+        part.begin(url, _validator(response))
+    wanted.check_size(total)
+    return wanted.n_bytes if total is None else total
+
+
+def _content_range(response: requests.Response) -> tuple[int | None, int | None]:
+    """Return the start of a partial response and the size of the whole: ``bytes 10-99/100``."""
+    span, _, whole = response.headers.get("Content-Range", "").removeprefix("bytes ").partition("/")
+    start = span.partition("-")[0]
+    return _number(start), _number(whole)
+
+
+def _validator(response: requests.Response) -> str | None:
+    """Return a tag of exactly this version of the file; a weak ETag is not one."""
+    tag = response.headers.get("ETag")
+    return usable_tag(tag if tag and not tag.startswith("W/") else response.headers.get("Last-Modified"))
+
+
+def _retry_after(response: requests.Response) -> float | None:
+    return _number(response.headers.get("Retry-After", ""))
+
+
+def _number(text: str) -> int | None:
+    """Return a number from a header; None if it is none, or larger than anything stored."""
+    return int(text) if re.fullmatch("[0-9]{1,18}", text) else None
+
+
+def _refusal(status: int) -> str:
+    """Describe a status in our own words: the server's could be anything."""
+    phrases = {known.value: known.phrase for known in HTTPStatus}
+    return f"the server answers {status} {phrases.get(status, '')}".rstrip()
+
+
+def _cause(error: Exception) -> str:
+    """Return the innermost cause of a failed connection, without the class names around it."""
+    reason: Any = error
+    while True:
+        nested = (getattr(reason, "reason", None), *reason.args)
+        inner = next((one for one in nested if isinstance(one, Exception)), None)
+        if inner is None:
+            break
+        reason = inner
+    if isinstance(error, requests.Timeout | urllib3.exceptions.TimeoutError):
+        return "no answer in time"
+    return quoted(str(reason).rpartition(": ")[2] or type(reason).__name__)[1:-1]
+
+
+def usable_tag(text: object) -> str | None:
+    """Return the tag of a version if it can be sent back in a header; else None."""
+    return text if isinstance(text, str) and _TAG.fullmatch(text) else None
+
+
+def megabytes(n_bytes: int) -> str:
+    """Return a size for messages."""
+    return f"{n_bytes / 1e6:.1f} MB"
