@@ -65,6 +65,18 @@ def test_a_run_is_one_screen_whose_last_lines_are_the_race(workflow):
     assert "SSSP on tiny" in again.stdout
 
 
+def test_a_job_that_is_killed_is_named_at_the_end(workflow):
+    workflow.configure({**CONFIG, "sssp": {"graphs": ["tiny"], "only": ["dijkstra-cpu"]}})
+    script = workflow.path("workflow/scripts/merge_contexts.py")
+    script.write_text("import os\n\nos.kill(os.getpid(), 9)\n", encoding="utf-8")
+    done = workflow.run("--", "results/verdict.txt", "results/context.json", check=False)
+    assert done.returncode != 0
+    *_, line, verdict, last = done.stderr.splitlines()
+    assert line == "merge_contexts: failed without a message; see logs/merge_contexts.log"
+    assert verdict.startswith("1 run measured, every answer proven correct")
+    assert last == "error: 1 job failed: merge_contexts"
+
+
 def test_verbose_shows_every_job(workflow):
     done = workflow.run("--", SOURCES, verbose=True)
     assert "rule draw_sources:" in done.stderr

@@ -80,15 +80,6 @@ IS_REPORT = (
     any(word.partition("=")[0] == "--report" for word in sys.argv)
     and "--report-after-run" not in sys.argv
 )
-IS_QUIET = (
-    IS_FIRST
-    and not IS_MODULE
-    and workflow.is_main_process
-    and not workflow.output_settings.dryrun
-    and not screen.is_verbose()
-)
-
-
 # With --directory Snakemake leaves it again before the last lines of a run are printed.
 FOLDER = Path.cwd()
 
@@ -107,7 +98,18 @@ def end_session():
         session.end(SCREEN, session.made(workflow))
 
 
-SCREEN = screen.take_over(partial(atexit.register, show_race)) if IS_QUIET else None
+def show_race_of_old():
+    """Print the race if there was nothing to do: for such a run Snakemake has no hook."""
+    if SCREEN.is_up_to_date:
+        show_race()
+
+
+SCREEN = None
+if not IS_MODULE and workflow.is_main_process:
+    handlers = workflow.logger_manager.get_log_handlers()
+    SCREEN = next((one for one in handlers if isinstance(one, screen.Screen)), None)
+if SCREEN:
+    atexit.register(show_race_of_old)
 
 try:
     let_numba_write()
