@@ -50,6 +50,7 @@ from relaxometer.core import screen
 from relaxometer.core.cache import let_numba_write
 from relaxometer.core.errors import UserError, quoted
 from relaxometer.core.files import read_json
+from relaxometer.core.occupancy import forget_killed_run, occupy
 from relaxometer.core.provenance import code_hash, data_hash
 from relaxometer.core.scripting import ERRORS, check_folders
 from relaxometer.core.validation import NAME, nearest
@@ -80,6 +81,13 @@ IS_REPORT = (
     any(word.partition("=")[0] == "--report" for word in sys.argv)
     and "--report-after-run" not in sys.argv
 )
+# A killed run can simply be run again.
+if IS_FIRST and not IS_MODULE and workflow.is_main_process:
+    if forget_killed_run():
+        print("removed the lock of a run that was killed", file=sys.stderr)
+    occupy()
+
+
 # With --directory Snakemake leaves it again before the last lines of a run are printed.
 FOLDER = Path.cwd()
 
