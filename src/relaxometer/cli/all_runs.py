@@ -50,13 +50,14 @@ from relaxometer.problems.queries import QuerySets
 from relaxometer.race.jobs import run_rival, run_variant
 from relaxometer.race.ranks import arguments_of, check_gpus
 from relaxometer.race.requests import (
+    Request,
     request_for_queries,
     request_for_sources,
     serves,
     with_request,
 )
 from relaxometer.race.sources import sources_table
-from relaxometer.results.configured import check_graph
+from relaxometer.results.configured import check_graph, of_run
 from relaxometer.studies import parameters
 from relaxometer.studies.registry import STUDIES, run_study
 
@@ -187,6 +188,7 @@ class Job(Results):
     """A job on one graph: its results, and the function that writes them and returns the statuses."""
 
     do: Callable[[Any], set[str]]
+    run: Run | None = None
 
 
 def jobs_of(plan: Plan, name: str | None) -> dict[str, Job]:
@@ -204,14 +206,14 @@ def jobs_of(plan: Plan, name: str | None) -> dict[str, Job]:
 
         files = ["runs.parquet", "certificates.parquet", "phases.parquet", "answer.parquet", "context.json"]
         own = files if number == 1 else [files[0], files[1], files[-1]]
-        return Job([folder / file for file in own], do)
+        return Job([folder / file for file in own], do, run)
 
     def study(kind: str) -> Job:
         path, *further = (Path(path.format(graph=name)) for path in STUDIES[kind].paths)
-        given = parameters.of_study(plan, kind)
+        given = parameters.of_study(plan, kind)["parameters"]
 
         def do(graph: Any) -> set[str]:
-            return run_study(kind, given["parameters"], graph, device, path)
+            return run_study(kind, given, graph, device, path)
 
         return Job([*further, path], do)
 
@@ -231,7 +233,7 @@ def jobs_of(plan: Plan, name: str | None) -> dict[str, Job]:
 def run_all(plan: Plan, limit_s: float, missing: bool) -> list[str]:
     """Run everything, graph by graph, until the limit has passed; return the names of the jobs left out.
 
-    With `missing`, jobs are skipped whose results exist.
+    With `missing`, jobs are skipped whose results exist, unless they are of another configuration.
     """
     if plan.config.device == "cuda":
         cuda.require(plan.origin)
@@ -242,7 +244,7 @@ def run_all(plan: Plan, limit_s: float, missing: bool) -> list[str]:
         graph = None
         jobs = jobs_of(plan, graph_name)
         if missing:
-            done = [name for name, job in jobs.items() if job.are_there]
+            done = [name for name, job in jobs.items() if job.are_there and not _is_of_another(plan, job)]
             if graph_name and done:
                 refuse_to_mix(plan, graph_name)
             jobs = {name: job for name, job in jobs.items() if name not in done}
@@ -258,6 +260,14 @@ def run_all(plan: Plan, limit_s: float, missing: bool) -> list[str]:
             if statuses == FAILED:
                 left.append(f"{name}, which failed")
     return left
+
+
+def _is_of_another(plan: Plan, job: Job) -> bool:
+    """Return whether a finished run is of another configuration, and say so."""
+    is_of_another = job.run is not None and any(of_run(job.run, plan.config.device))
+    if is_of_another:
+        print(f"{job.files[-1].parent}: of another configuration; made again", file=sys.stderr)
+    return is_of_another
 
 
 def _import_libraries(device: str) -> None:

@@ -1,4 +1,4 @@
-"""Who is at work in this folder, also after a kill: the lock of a file ends with the process that holds it."""
+"""Who is at work in this folder: a lock of a file ends with the process that holds it, however it ends."""
 
 from __future__ import annotations
 
