@@ -3,6 +3,7 @@
 import io
 import logging
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -65,6 +66,10 @@ def quiet():
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("VERBOSE", raising=False)
+    before = {number: signal.getsignal(number) for number in screen.STOPS}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 def test_snakemake_finds_the_plugin():
@@ -98,6 +103,15 @@ def test_all_goes_to_the_file_but_progress_and_failures(capfd):
     assert log.count("noise\n") == 2
     assert "RuleException:\nboo" in log
     assert "Cannot restore b" in log
+
+
+def test_a_job_that_ends_because_the_user_stops_the_run_has_not_failed_by_itself(capfd):
+    signal.signal(signal.SIGTERM, lambda *_: None)
+    with quiet() as shows:
+        signal.raise_signal(signal.SIGTERM)
+        shows.handle(failed(1, log=["logs/g1.log"]))
+    said = capfd.readouterr().err.splitlines()[1:]
+    assert said == ["stopping after the running jobs", "run_variant g1: stopped"]
 
 
 def test_a_bad_verdict_is_left_to_its_own_line(capfd):
