@@ -29,7 +29,6 @@ KERNELS = $(shell git ls-files '*.cu' '*.cuh' '*.h' '*.hpp' '*.cpp' '*.c')
 .PHONY: run test quick test-slurm fuzz kill-test sanitize aa compare bundle verify board history report publish results lint hooks format lock bench-host reldom clean help
 
 run: .venv/ready  ## the whole workflow; SUITE=adaptive runs config/suites/adaptive.yaml, CONFIG=my.yaml your own; VERBOSE=1 shows every job
-	$(Q)$(BIN)/python -m relaxometer.cli.unlock
 	$(Q)$(BIN)/snakemake --cores all $(CONFIGFILE) -- all
 
 test: .venv/dev  ## every test that this machine can run, except those of test-slurm

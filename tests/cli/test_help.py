@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import relaxometer.cli
-from relaxometer.cli.unlock import LOCKS
+from relaxometer.core.occupancy import LOCKS
 
 ROOT = Path(__file__).parents[2]
 # Snakemake's profile runs the other one, on Snakemake's own command line.

@@ -78,7 +78,7 @@ def test_a_rank_and_a_job_of_all_runs_say_it_in_one_line(capfd):
 
     with pytest.raises(SystemExit), ending_together():
         fill_the_disk()
-    assert _in_child(Job("a_rule", {}, [Path("x")], fill_the_disk), None) == FAILED
+    assert _in_child(Job([Path("x")], fill_the_disk), None) == FAILED
     assert (
         capfd.readouterr().err == "error: results/x: No space left on device; make room, then run again\n" * 2
     )

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from relaxometer.plan.load import load_plan
-from relaxometer.plan.plan import Plan
 from relaxometer.report import catalogue
 from tiny_workflow import ROOT, TINY
 
@@ -64,8 +63,3 @@ def test_the_suite_plans_its_figures(monkeypatch):
         *("results/figures/edge-bf/blocks/rmat-20-d32.svg", "results/tables/edge-bf/graphs.csv"),
     }
     assert not any("figure-" in name for name in planned)
-
-
-def test_without_the_source_there_are_no_figures_of_it():
-    plan = Plan({**CONFIG, "report": {"papers": [], "maps": []}}, ROOT / "resources/datasets.yaml")
-    assert not any("edge-bf" in name for name in catalogue.targets(plan))

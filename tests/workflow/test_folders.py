@@ -42,5 +42,6 @@ def test_the_race_is_shown_wherever_the_run_was_started(finished, tmp_path):
         *("--configfile", finished.path("tiny.yaml"), "--", "all"),
     )
     assert done.returncode == 0, done.stderr
+    assert "Nothing to be done" in done.stderr
     assert "SSSP on tiny" in done.stdout
     assert "Report: snakemake --configfile tiny.yaml --report report.zip" in done.stdout

@@ -45,14 +45,19 @@ def snakemake(folder, *arguments):
     )
 
 
-@pytest.fixture(params=["", "as relaxometer_*"], ids=["own names", "renamed"])
+RENAMED = "as relaxometer_*"
+
+
+@pytest.fixture
 def outer(tmp_path, request):
-    snakefile = SNAKEFILE.replace("ROOT", str(ROOT)).replace("NAMES", request.param)
+    names = getattr(request, "param", RENAMED)
+    snakefile = SNAKEFILE.replace("ROOT", str(ROOT)).replace("NAMES", names)
     (tmp_path / "Snakefile").write_text(snakefile, encoding="utf-8")
     (tmp_path / "outer.yaml").write_text(CONFIG.replace("ROOT", str(ROOT)), encoding="utf-8")
     return tmp_path
 
 
+@pytest.mark.parametrize("outer", ["", RENAMED], ids=["own names", "renamed"], indirect=True)
 def test_another_workflow_uses_its_rules_and_keeps_the_screen(outer):
     done = snakemake(outer, "--config", "threshold=4")
     assert done.returncode == 0, done.stderr

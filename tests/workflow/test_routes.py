@@ -1,11 +1,9 @@
 """Point-to-point queries through the whole workflow, from drawn and given pairs to the report."""
 
 import itertools
-import json
 import shutil
 import sys
 
-import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
@@ -120,11 +118,3 @@ def test_an_edited_file_draws_again_and_an_unknown_vertex_is_named(finished_rout
     done = workflow.run("--", "results/queries/routes/tiny.parquet", check=False)
     assert done.returncode
     assert "pairs.csv:2: '5,108': target 108 is not an integer from 0 to 107" in done.stderr
-
-
-def test_the_context_names_parameters(finished_routes):
-    context = json.loads(
-        finished_routes.path("results/runs/routes/tiny/hierarchy/context.json").read_text(encoding="utf-8")
-    )
-    assert context["parameters"]["height"] > 1
-    assert np.isfinite(context["parameters"]["arcs"])

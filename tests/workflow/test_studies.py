@@ -147,5 +147,3 @@ def test_another_number_of_searches_measures_again(finished):
     jobs = finished.jobs_to_run({**CONFIG, "throughput": {"graphs": ["tiny"], "searches": [1, 6]}})
     assert ("measure_throughput", "") in jobs
     assert ("measure_all_pairs", "") not in jobs
-    jobs = finished.jobs_to_run({**CONFIG, "all_pairs": {"graphs": ["tiny"], "sources": 5}})
-    assert ("measure_all_pairs", "") in jobs

@@ -50,6 +50,7 @@ from relaxometer.core import screen
 from relaxometer.core.cache import let_numba_write
 from relaxometer.core.errors import UserError, quoted
 from relaxometer.core.files import read_json
+from relaxometer.core.occupancy import forget_killed_run, occupy
 from relaxometer.core.provenance import code_hash, data_hash
 from relaxometer.core.scripting import ERRORS, check_folders
 from relaxometer.core.validation import NAME, nearest
@@ -80,13 +81,11 @@ IS_REPORT = (
     any(word.partition("=")[0] == "--report" for word in sys.argv)
     and "--report-after-run" not in sys.argv
 )
-IS_QUIET = (
-    IS_FIRST
-    and not IS_MODULE
-    and workflow.is_main_process
-    and not workflow.output_settings.dryrun
-    and not screen.is_verbose()
-)
+# A killed run can simply be run again.
+if IS_FIRST and not IS_MODULE and workflow.is_main_process:
+    if forget_killed_run():
+        print("removed the lock of a run that was killed", file=sys.stderr)
+    occupy()
 
 
 # With --directory Snakemake leaves it again before the last lines of a run are printed.
@@ -107,7 +106,18 @@ def end_session():
         session.end(SCREEN, session.made(workflow))
 
 
-SCREEN = screen.take_over(partial(atexit.register, show_race)) if IS_QUIET else None
+def show_race_of_old():
+    """Print the race if there was nothing to do: for such a run Snakemake has no hook."""
+    if SCREEN.is_up_to_date:
+        show_race()
+
+
+SCREEN = None
+if not IS_MODULE and workflow.is_main_process:
+    handlers = workflow.logger_manager.get_log_handlers()
+    SCREEN = next((one for one in handlers if isinstance(one, screen.Screen)), None)
+if SCREEN:
+    atexit.register(show_race_of_old)
 
 try:
     let_numba_write()

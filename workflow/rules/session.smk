@@ -22,9 +22,10 @@ def check_start():
         sys.exit(f"error: {error}")
 
 
+# Snakemake has no hook for these moments, but writes records, all of which a filter sees.
 if IS_FIRST and workflow.is_main_process and not IS_MODULE:
-    check = screen.AtStart(check_start, plans=True)
-    logging.getLogger("snakemake.logging").addHandler(check)
+    when = session.AtFirstRecord(workflow, check_start)
+    logging.getLogger("snakemake.logging").addFilter(when)
 
 if IS_FIRST and workflow.is_main_process and not workflow.output_settings.dryrun:
     retry = partial(
@@ -33,7 +34,7 @@ if IS_FIRST and workflow.is_main_process and not workflow.output_settings.dryrun
         PLAN.rivals,
         elsewhere=workflow.nodes is not None,
     )
-    logging.getLogger("snakemake.logging").addHandler(screen.AtStart(retry))
+    logging.getLogger("snakemake.logging").addFilter(session.AtStart(retry))
 
 
 onstart:
@@ -41,8 +42,6 @@ onstart:
         try:
             session.check_device(workflow, PLAN.origin)
         except UserError as error:
-            if SCREEN:
-                SCREEN.close()
             sys.exit(f"error: {error}")
     try:
         check_folders(Path("results"), ERRORS.parent)
@@ -53,6 +52,8 @@ onstart:
         # atexit runs the last one registered first.
         atexit.register(show_race)
         atexit.register(end_session)
+    if SCREEN:
+        SCREEN.begin()
 
 
 onerror:

@@ -19,16 +19,15 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from relaxometer.core.cache import let_numba_write
 from relaxometer.core.errors import UserError, naming_lacks
@@ -48,7 +47,6 @@ from relaxometer.plan.plan import Plan
 from relaxometer.plan.session import withdraw
 from relaxometer.problems.problem import load_problem, problem_names
 from relaxometer.problems.queries import QuerySets
-from relaxometer.race.job_records import Records
 from relaxometer.race.jobs import run_rival, run_variant
 from relaxometer.race.ranks import arguments_of, check_gpus
 from relaxometer.race.requests import (
@@ -59,9 +57,8 @@ from relaxometer.race.requests import (
     with_request,
 )
 from relaxometer.race.sources import sources_table
-from relaxometer.results.configured import check_graph
+from relaxometer.results.configured import check_graph, of_run
 from relaxometer.studies import parameters
-from relaxometer.studies.parameters import Parameters
 from relaxometer.studies.registry import STUDIES, run_study
 
 MAKE_FIRST = (
@@ -118,24 +115,15 @@ def sources_of(plan: Plan, problem: str, graph: Graph | Batch) -> npt.NDArray[np
         request = request_for_queries(*drawn)
         if not path.is_file() or _is_stale(path, request):
             table = _in_fork(kind.draw, graph, *drawn)
-            _replace(path, table, request, "draw_queries", parameters.of_queries(plan, problem))
+            write_table(with_request(table, request), path)
         return kind.read(path, graph)
     path = sources_file(graph.name)
     wanted = plan.config.timing.sources, plan.config.seed
     if not path.is_file():
         return sources_table(graph, *wanted)["source"].to_numpy()
     if _is_stale(path, request_for_sources(*wanted)):
-        table, request = sources_table(graph, *wanted), request_for_sources(*wanted)
-        _replace(path, table, request, "draw_sources", parameters.of_sources(plan))
+        write_table(with_request(sources_table(graph, *wanted), request_for_sources(*wanted)), path)
     return read_sources(path, graph.n_vertices)
-
-
-def _replace(path: Path, table: pa.Table, request: Request, rule: str, given: Parameters) -> None:
-    """Write what was drawn for a request, in place of a rule."""
-    records = Records()
-    records.begin([path])
-    write_table(with_request(table, request), path)
-    records.end(rule, given, [path])
 
 
 def sources_file(graph: str) -> Path:
@@ -180,19 +168,8 @@ def inputs_of(plan: Plan) -> list[str]:
 
 @dataclass(frozen=True)
 class Results:
-    """What a job of the workflow writes.
+    """The files that a job of the workflow writes, the last one at the end."""
 
-    Parameters
-    ----------
-    rule : str
-    parameters : dict
-        Those of the rule.
-    files : list of Path
-        The last one is written at the end.
-    """
-
-    rule: str
-    parameters: Parameters
     files: list[Path]
 
     @property
@@ -200,12 +177,18 @@ class Results:
         """Whether the job has been done."""
         return self.files[-1].is_file()
 
+    def remove(self) -> None:
+        """Remove what is about to be replaced, so that nothing else is taken for it after a kill."""
+        for file in reversed(self.files):
+            file.unlink(missing_ok=True)
+
 
 @dataclass(frozen=True)
 class Job(Results):
     """A job on one graph: its results, and the function that writes them and returns the statuses."""
 
     do: Callable[[Any], set[str]]
+    run: Run | None = None
 
 
 def jobs_of(plan: Plan, name: str | None) -> dict[str, Job]:
@@ -221,19 +204,18 @@ def jobs_of(plan: Plan, name: str | None) -> dict[str, Job]:
                 return run_rival(run, plan.rivals[run.solver], None, *what)
             return run_variant(run, *what)
 
-        rule = f"{'repeat' if number > 1 else 'run'}_{'rival' if isinstance(run, RivalRun) else 'variant'}"
         files = ["runs.parquet", "certificates.parquet", "phases.parquet", "answer.parquet", "context.json"]
         own = files if number == 1 else [files[0], files[1], files[-1]]
-        return Job(rule, parameters.of_run(plan, run), [folder / file for file in own], do)
+        return Job([folder / file for file in own], do, run)
 
     def study(kind: str) -> Job:
         path, *further = (Path(path.format(graph=name)) for path in STUDIES[kind].paths)
-        given = parameters.of_study(plan, kind)
+        given = parameters.of_study(plan, kind)["parameters"]
 
         def do(graph: Any) -> set[str]:
-            return run_study(kind, given["parameters"], graph, device, path)
+            return run_study(kind, given, graph, device, path)
 
-        return Job(f"measure_{kind}", given, [*further, path], do)
+        return Job([*further, path], do)
 
     jobs = {
         f"{run.problem} {name} {run.variant}" + f" round {number}" * (number > 1): variant(run, number)
@@ -251,20 +233,18 @@ def jobs_of(plan: Plan, name: str | None) -> dict[str, Job]:
 def run_all(plan: Plan, limit_s: float, missing: bool) -> list[str]:
     """Run everything, graph by graph, until the limit has passed; return the names of the jobs left out.
 
-    With `missing`, jobs are skipped whose results exist and are not known to be of another configuration or
-    of other code.
+    With `missing`, jobs are skipped whose results exist, unless they are of another configuration.
     """
     if plan.config.device == "cuda":
         cuda.require(plan.origin)
     _import_libraries(plan.config.device)
     start = time.monotonic()
     left = []
-    records = Records()
     for graph_name in [None, *inputs_of(plan)]:
         graph = None
         jobs = jobs_of(plan, graph_name)
         if missing:
-            done = [name for name, job in jobs.items() if job.are_there and not _is_of_another(records, job)]
+            done = [name for name, job in jobs.items() if job.are_there and not _is_of_another(plan, job)]
             if graph_name and done:
                 refuse_to_mix(plan, graph_name)
             jobs = {name: job for name, job in jobs.items() if name not in done}
@@ -274,21 +254,19 @@ def run_all(plan: Plan, limit_s: float, missing: bool) -> list[str]:
                 continue
             if graph is None and graph_name:
                 graph = graph_of(plan, graph_name)
-            records.begin(job.files)
+            job.remove()
             statuses = _in_child(job, graph)
             print(f"{time.monotonic() - start:6.1f} s {name}: {statuses}", flush=True)
             if statuses == FAILED:
                 left.append(f"{name}, which failed")
-            else:
-                records.end(job.rule, job.parameters, job.files)
     return left
 
 
-def _is_of_another(records: Records, job: Results) -> bool:
-    """Return whether finished results are of another configuration or other code, and say so."""
-    is_of_another = records.differ(job.parameters, job.files)
+def _is_of_another(plan: Plan, job: Job) -> bool:
+    """Return whether a finished run is of another configuration, and say so."""
+    is_of_another = job.run is not None and any(of_run(job.run, plan.config.device))
     if is_of_another:
-        print(f"{job.files[-1].parent}: of another configuration or other code; made again", file=sys.stderr)
+        print(f"{job.files[-1].parent}: of another configuration; made again", file=sys.stderr)
     return is_of_another
 
 
@@ -329,48 +307,29 @@ def run_all_distributed(plan: Plan, limit_s: float, missing: bool) -> list[str]:
         If there is no MPI, or there are fewer cores or GPUs than ranks.
     """
     start = time.monotonic()
-    folder, records = Path("results/runs/distributed"), Records()
-    jobs = {run.name: _results_of_ranks(plan, run, folder) for run in plan.distributed.values()}
+    folder = Path("results/runs/distributed")
+    jobs = {run.name: _results_of_ranks(run, folder) for run in plan.distributed.values()}
     if missing:
-        done = [name for name, job in jobs.items() if job.are_there and not _is_of_another(records, job)]
-        jobs = {name: job for name, job in jobs.items() if name not in done}
+        jobs = {name: job for name, job in jobs.items() if not job.are_there}
     failed = set()
     left = [*jobs]
     for ranks in sorted({plan.distributed[name].ranks for name in jobs}, reverse=True):
         group = {name: job for name, job in jobs.items() if plan.distributed[name].ranks == ranks}
         rest_s = limit_s - (time.monotonic() - start)
         if rest_s > 0:
-            with _recorded(records, group) as made:
-                code = _launch_several([plan.distributed[name] for name in group], plan, folder, rest_s)
+            for job in group.values():
+                job.remove()
+            code = _launch_several([plan.distributed[name] for name in group], plan, folder, rest_s)
+            made = [name for name, job in group.items() if job.are_there]
             failed |= set([name for name in group if name not in made][:1] if code else [])
             left = [name for name in left if name not in made]
     return [f"distributed {name}{', which failed' * (name in failed)}" for name in left]
 
 
-@contextmanager
-def _recorded(records: Records, jobs: Mapping[str, Results]) -> Iterator[list[str]]:
-    """Record what the block makes; at its end, the list that it gets names the jobs that were done."""
-    before = {name: [*map(_written, job.files)] for name, job in jobs.items()}
-    made: list[str] = []
-    for job in jobs.values():
-        records.begin(job.files)
-    try:
-        yield made
-    finally:
-        for name, job in jobs.items():
-            now = [*map(_written, job.files)]
-            if now == before[name]:
-                records.leave(job.files)
-            elif now[-1] != before[name][-1]:
-                records.end(job.rule, job.parameters, job.files)
-                made.append(name)
-
-
-def _results_of_ranks(plan: Plan, run: DistributedRun, folder: Path) -> Results:
+def _results_of_ranks(run: DistributedRun, folder: Path) -> Results:
     """Return the results of a run over several ranks."""
-    rule = "run_on_one_rank" if run.ranks == 1 else "run_distributed"
     files = ("times.parquet", "certificates.parquet", "levels.parquet", "run.json")
-    return Results(rule, parameters.of_ranks(plan, run), [folder / run.name / file for file in files])
+    return Results([folder / run.name / file for file in files])
 
 
 def _launch_several(runs: list[DistributedRun], plan: Plan, folder: Path, limit_s: float) -> int:
@@ -401,10 +360,6 @@ def _launch_several(runs: list[DistributedRun], plan: Plan, folder: Path, limit_
         file.write("\n".join(lines))
         file.flush()
         return launch(runs[0].ranks, [file.name, "--limit-s", str(limit_s)], program="several")
-
-
-def _written(path: Path) -> int | None:
-    return path.stat().st_mtime_ns if path.is_file() else None
 
 
 def main() -> None:

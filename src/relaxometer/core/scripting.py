@@ -18,6 +18,7 @@ from typing import Any, TextIO
 from relaxometer.core.checkout import refuse_other_package
 from relaxometer.core.environment import is_full
 from relaxometer.core.errors import UserError, naming_lacks
+from relaxometer.core.occupancy import occupy
 
 ERRORS = Path("logs/errors.txt")
 """Failed jobs append their line here; the workflow repeats them at its end."""
@@ -81,6 +82,7 @@ def job(snakemake: Any) -> Iterator[None]:
     memory; any other exception keeps its traceback.
     """
     gc.enable()
+    occupy()
     path = Path(snakemake.log[0])
     what = name_of(snakemake.rule, snakemake.wildcards)
     with ExitStack() as stack:

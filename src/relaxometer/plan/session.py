@@ -14,18 +14,20 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from snakemake.io import strip_wildcard_constraints
+from snakemake_interface_logger_plugins.common import LogEvent
 
 from relaxometer.core.errors import UserError, quoted
 from relaxometer.core.files import read_frame, write_json
 from relaxometer.core.screen import Screen, needed
 from relaxometer.core.scripting import ERRORS, name_of
 from relaxometer.core.validation import nearest
+from relaxometer.core.words import counted
 from relaxometer.device import cuda
 from relaxometer.plan.models import Run
 
@@ -61,6 +63,35 @@ RUN_FIRST = "run the workflow with this configuration first: make run"
 
 SHOWN = {"gather.smk", "figures.smk", "pages.smk"}
 """The files whose rules make only what can be made again from measurements."""
+
+
+class AtStart(logging.Filter):
+    """Calls a function when Snakemake begins to execute a workflow, before it asks which jobs must run."""
+
+    def __init__(self, call: Callable[[], object]) -> None:
+        super().__init__()
+        self._call = call
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Call the function if the record says so, and let every record pass."""
+        if getattr(record, "event", None) == LogEvent.WORKFLOW_STARTED:
+            self._call()
+        return True
+
+
+class AtFirstRecord(AtStart):
+    """Calls it also before the first record of a command that may execute nothing, such as a report."""
+
+    def __init__(self, workflow: Any, call: Callable[[], object]) -> None:
+        super().__init__(call)
+        self._workflow, self._is_first = workflow, True
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Call the function if this is such a record, and let every record pass."""
+        if self._is_first and self._workflow.dag_settings:
+            self._is_first = False
+            self._call()
+        return super().filter(record)
 
 
 def withdraw(summaries: Iterable[Path] = SUMMARIES) -> None:
@@ -255,12 +286,17 @@ def end(screen: Screen | None, files: Collection[Path]) -> None:
     files : collection of Path
         Files that the run was to make: any other verdict belongs to another run.
     """
-    if screen:
-        screen.close()
     shutil.rmtree(WITHDRAWN, ignore_errors=True)
     if ERRORS.is_file():
         lines = needed(ERRORS.read_text(encoding="utf-8").splitlines())
         for line in screen.untold(lines) if screen else lines:
             print(line, file=sys.stderr)
-    for verdict in [one for one in VERDICTS if one in files and one.is_file()]:
-        print(verdict.read_text(encoding="utf-8").partition("\n")[0], file=sys.stderr)
+    heads = [
+        one.read_text(encoding="utf-8").partition("\n")[0]
+        for one in VERDICTS
+        if one in files and one.is_file()
+    ]
+    if screen and screen.failed and not any(head.startswith("error:") for head in heads):
+        heads.append(f"error: {counted(len(screen.failed), 'job')} failed: {', '.join(screen.failed)}")
+    for head in heads:
+        print(head, file=sys.stderr)

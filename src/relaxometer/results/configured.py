@@ -56,14 +56,14 @@ def _value(value: Any) -> str:
 def _differences(plan: Plan) -> Iterator[tuple[str, Difference]]:
     for run in plan.runs.values():
         what = f"{run.problem} {run.variant} on {run.graph}"
-        yield from ((what, one) for one in _of_run(run, plan.config.device))
+        yield from ((what, one) for one in of_run(run, plan.config.device))
     for name in _graphs(plan):
         yield from ((f"graph {name}", one) for one in _of_graph(name, plan.datasets[name]))
     for file, (what, request) in _draws(plan).items():
         yield from ((what, one) for one in _of_draw(file, request))
 
 
-def _of_run(run: Run, device: str) -> Iterator[Difference]:
+def of_run(run: Run, device: str) -> Iterator[Difference]:
     """Yield the differences between a run and its recorded results."""
     file = Path(run.folder(), "context.json")
     context = read_run_context(file) if file.is_file() else {}
