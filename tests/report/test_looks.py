@@ -11,6 +11,7 @@ from relaxometer.plan.models import RivalRun
 from relaxometer.problems import problem as problems
 from relaxometer.problems.variants import solver_names
 from relaxometer.report import ticks
+from relaxometer.report.catalogue import swept
 from relaxometer.report.figures import style
 from relaxometer.report.figures.looks import (
     LOOKS,
@@ -18,7 +19,6 @@ from relaxometer.report.figures.looks import (
     look,
     looks_of,
 )
-from relaxometer.report.targets import swept
 from relaxometer.rivals.definition import find_rivals
 
 ROOT = Path(__file__).parents[2]

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from relaxometer.report.catalogue import SUMMARY, TIMINGS, Content, Exhibit, Inputs, View
+from relaxometer.report.catalogue import SUMMARY, TIMINGS, Content, Exhibit, Inputs, View, swept
 from relaxometer.report.figures.looks import Look, looks_of
 from relaxometer.report.figures.names import CLASSES, full_names, label, short_names, shown_version
 from relaxometer.report.figures.style import annotate, empty_figure, entitle, new_figure, plain_log, wide
 from relaxometer.report.pages import NOTHING
-from relaxometer.report.targets import swept
 from relaxometer.results.gather import with_sets
 from relaxometer.results.races import ranking
 from relaxometer.results.rows import KEY, NOT_TRIED

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 
-from relaxometer.report.catalogue import TIMINGS, Exhibit, View
+from relaxometer.report.catalogue import TIMINGS, Exhibit, View, swept
 from relaxometer.report.figures.names import CLASSES, label, short_names
 from relaxometer.report.figures.summary import rounded, whole
-from relaxometer.report.targets import graphs_of, swept
+from relaxometer.report.targets import graphs_of
 from relaxometer.results.gather import SEVERITY
 from relaxometer.results.races import ranking
 from relaxometer.results.rows import KEY, PROVEN
