@@ -7,15 +7,9 @@ import pytest
 
 from relaxometer.core.errors import UserError
 from relaxometer.report import papers
-from relaxometer.results.claims import (
-    Claim,
-    Evidence,
-    Measured,
-    compare_claims,
-    load_claims,
-    readable_claims,
-    verdict,
-)
+from relaxometer.results.claims import Claim, compare_claims, load_claims, verdict
+from relaxometer.results.evidence import Evidence, Measured
+from relaxometer.results.readable import readable_claims
 from synthetic_runs import metadata, phases, quiet, searches, spread
 
 CLAIMS = Path(__file__).parents[2] / "resources/claims"

@@ -6,7 +6,9 @@ import pytest
 
 from relaxometer.report.figures import waits
 from relaxometer.report.papers import dominators
-from relaxometer.results.claims import Claim, Evidence, NotMeasured, speedup_from_root, step_time
+from relaxometer.results.claims import Claim
+from relaxometer.results.evidence import Evidence, NotMeasured
+from relaxometer.results.quantities import speedup_from_root, step_time
 from synthetic_runs import phases, searches, texts
 
 GRAPHS = [{"name": "small", "vertices": 30}, {"name": "large", "vertices": 10_000}]

@@ -8,7 +8,8 @@ import pytest
 
 from relaxometer.report.figures import work
 from relaxometer.report.papers import survey
-from relaxometer.results.claims import Claim, Evidence, compare_claims, load_claims
+from relaxometer.results.claims import Claim, compare_claims, load_claims
+from relaxometer.results.evidence import Evidence
 from synthetic_runs import searches, spread, texts
 
 CLAIMS = Path(__file__).parents[2] / "resources/claims/survey.yaml"

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from relaxometer.plan.models import DistributedRun
-from relaxometer.results.claims import Claim, Evidence, compare_claims
+from relaxometer.results.claims import Claim, compare_claims
+from relaxometer.results.evidence import Evidence
 from relaxometer.results.processes import ASSUMED
 from relaxometer.results.quantities import extreme, growth, quotients_over_ranks, range_of_best
 from relaxometer.results.scaling import PARTS, rank_searches

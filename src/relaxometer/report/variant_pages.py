@@ -21,8 +21,8 @@ from relaxometer.report.figures.summary import rounded, whole
 from relaxometer.report.pages import code, data_table, table, table_script
 from relaxometer.report.targets import folder, is_swept
 from relaxometer.report.templates import render
-from relaxometer.results.claims import number_text
 from relaxometer.results.races import relative_times
+from relaxometer.results.readable import number_text
 from relaxometer.results.samples import EMULATED
 
 if TYPE_CHECKING:
