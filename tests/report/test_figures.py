@@ -57,12 +57,6 @@ def test_figure_4_draws_at_most_five_sources_and_counts_phases_over_all():
     assert "4 phases over 8 sources" in texts(figure)
 
 
-def test_figure_4_counts_in_whole_numbers():
-    axes = adaptive.updated_per_phase(phases("conventional", [*range(1, 19), 0], sources=6), "town").axes[0]
-    for axis in (axes.xaxis, axes.yaxis):
-        assert all(tick == round(tick) for tick in axis.get_ticklocs())
-
-
 def test_figure_5_says_the_shares_that_were_put_in_above_the_curve():
     figure = adaptive.updated_distribution(phases("conventional", [100, 10_000, 10_001, 600_000, 20]), "town")
     legend = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
