@@ -246,6 +246,13 @@ the race. The page of all variants and rivals under Summary has them.</p>
 """
 
 
+def by_graph(table: pd.DataFrame, column: str, *, ascending: bool = True) -> pd.DataFrame:
+    """Return rows sorted by a column within each graph, the graphs as they are."""
+    places = {graph: place for place, graph in enumerate(table["graph"].unique())}
+    placed = table.assign(place=table["graph"].map(places))
+    return placed.sort_values(["place", column], ascending=[True, ascending])
+
+
 def rounded(value: float) -> str:
     """Format a number with three digits, as an integer from 1,000, or as nothing if it is missing."""
     return f"{value:.3g}" if abs(value) < 999.5 else f"{value:,.0f}" if np.isfinite(value) else ""
