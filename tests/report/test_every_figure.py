@@ -148,3 +148,10 @@ def test_the_headline_leaves_wrong_runs_out():
     drawn = summary.median_times(summarise(pa.Table.from_pandas(table, preserve_index=False)))
     assert [label.get_text() for label in drawn.axes[0].get_yticklabels()] == ["right"]
     assert "Not shown: wrong on town (invalid)" in texts(drawn)
+
+
+def test_a_rate_without_single_searches_is_compared_with_none():
+    table = ADAPTIVE().head(3).assign(searches=[1, 10, 100], proven=[1, 10, 100], reason="")
+    said = texts(throughput.throughput(table, ADAPTIVE(status="invalid"), "town"))
+    assert "at once; 111 of 111 answers proven" in said
+    assert "the rate of" not in said

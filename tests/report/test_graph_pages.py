@@ -248,3 +248,8 @@ def test_the_figure_of_a_batch_shows_graphs_and_their_blocks():
 def test_an_empty_batch_has_a_page(picture):
     assert "no graphs" in texts(drawings.batch_sizes(small_batch([])))
     assert rows_of(batch_page(small_batch([]), picture))["Graphs"] == ["0"]
+
+
+def test_a_graph_without_vertices_has_a_figure_that_says_so():
+    nothing = described(Graph.from_arcs("nothing", 0, [], [], []))
+    assert "no vertices" in texts(drawings.degrees(nothing))
