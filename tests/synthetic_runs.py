@@ -147,3 +147,12 @@ def metadata(name: str = "town", vertices: int = 1000) -> dict:
 def spread(mean: float, sources: int = 12) -> list[float]:
     """Distinct times within 2% of a mean, in the same pattern for every mean."""
     return [mean * (1 + 0.04 * (0.618 * source % 1 - 0.5)) for source in range(sources)]
+
+
+def texts(figure: Any) -> str:
+    """Return every text of a figure, drawn or written, in one line."""
+    found = [text.get_text() for text in figure.texts]
+    for axes in figure.axes:
+        found += [axes.get_title(loc="left"), axes.get_xlabel(), axes.get_ylabel()]
+        found += [text.get_text() for text in axes.texts]
+    return " ".join(" ".join(found).split())

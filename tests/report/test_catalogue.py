@@ -10,7 +10,7 @@ from relaxometer.core import provenance
 from relaxometer.core.errors import UserError
 from relaxometer.plan.plan import Plan
 from relaxometer.report import papers, targets
-from relaxometer.report.catalogue import Inputs, exhibits
+from relaxometer.report.catalogue import Inputs, exhibits, swept
 from relaxometer.report.catalogue import targets as wanted
 from relaxometer.report.papers.hybrid_bfs import graph500_results
 from synthetic_runs import searches
@@ -58,14 +58,14 @@ def test_a_map_is_drawn_where_it_is_asked_for():
     assert maps == ["results/figures/common/map/kanto-highways.png"]
 
 
-@pytest.mark.parametrize(("thresholds", "swept"), [([1, 2, 3], False), ([1, 2, 3, 4], True)])
-def test_four_variants_that_differ_in_values_are_a_curve(thresholds, swept):
+@pytest.mark.parametrize(("thresholds", "is_swept"), [([1, 2, 3], False), ([1, 2, 3, 4], True)])
+def test_four_variants_that_differ_in_values_are_a_curve(thresholds, is_swept):
     variants = {"adaptive": {}, "tuned": {"solver": "adaptive", "to_all_us": thresholds}}
     asked = plan(sssp={"graphs": ["usa-ny"], "variants": variants}, report={"papers": ["adaptive"]})
     names = [f"tuned-{value}" for value in thresholds]
-    assert targets.swept(asked) == (names if swept else [])
-    assert ("results/figures/adaptive/figure-8/usa-ny.svg" in wanted(asked)) == swept
-    assert exhibits()["thresholds"].params(asked, "usa-ny")["swept"] == (names if swept else [])
+    assert swept(asked) == (names if is_swept else [])
+    assert ("results/figures/adaptive/figure-8/usa-ny.svg" in wanted(asked)) == is_swept
+    assert exhibits()["thresholds"].params(asked, "usa-ny")["swept"] == (names if is_swept else [])
     assert "adaptive" in exhibits()["mean-times"].params(asked, "")["variants"]
 
 
@@ -77,7 +77,7 @@ def test_a_curve_that_no_paper_draws_is_shown_with_the_others_unless_it_is_long(
         ({"adaptive": {"to_all_us": deltas}}, []),
     ):
         asked = plan(sssp={"graphs": ["usa-ny"], "variants": variants}, report={"papers": papers_of})
-        assert len(targets.swept(asked)) == (0 if shown else count)
+        assert len(swept(asked)) == (0 if shown else count)
 
 
 def test_results_in_the_format_of_graph500_are_of_its_graphs_only():

@@ -7,15 +7,9 @@ import pytest
 
 from relaxometer.core.errors import UserError
 from relaxometer.report import papers
-from relaxometer.results.claims import (
-    Claim,
-    Evidence,
-    Measured,
-    compare_claims,
-    load_claims,
-    readable_claims,
-    verdict,
-)
+from relaxometer.results.claims import Claim, compare_claims, load_claims, verdict
+from relaxometer.results.evidence import Evidence, Measured
+from relaxometer.results.readable import readable_claims
 from synthetic_runs import metadata, phases, quiet, searches, spread
 
 CLAIMS = Path(__file__).parents[2] / "resources/claims"
@@ -88,14 +82,6 @@ def test_a_small_gain_of_single_processes_shows_nothing():
     assert line["low"] < 1 < line["high"]
 
 
-def test_five_sources_decide_nothing():
-    few = searches("conventional", spread(10, 5)), searches("adaptive", spread(5, 5))
-    line = judged(faster(), *few)
-    assert line["verdict"] == "undecided: fewer than 6 samples"
-    assert line["measured"] == pytest.approx(2)
-    assert pd.isna([line["low"], line["high"]]).all()
-
-
 @pytest.mark.parametrize(
     ("adaptive_ms", "verdict"),
     [
@@ -109,18 +95,6 @@ def test_five_sources_decide_nothing():
 def test_a_claim_of_no_difference(adaptive_ms, verdict):
     line = judged(faster(claimed=1.0, direction="equal"), *conventional_and(adaptive_ms))
     assert line["verdict"] == verdict
-
-
-@pytest.mark.parametrize(
-    ("adaptive_ms", "verdict"),
-    [(25, "same"), (10, "no loss shown"), (9.99, "no loss shown"), (5, "opposite")],
-)
-def test_a_claim_that_something_is_slower(adaptive_ms, verdict):
-    slower = faster(claimed=None, direction="lower")
-    line = judged(slower, *conventional_and(adaptive_ms))
-    assert line["verdict"] == verdict
-    assert line["measured"] == pytest.approx(10 / adaptive_ms)
-    assert pd.isna(line["ratio"])
 
 
 HIGHER = {"claimed": 1.2, "tolerance": 0.05, "direction": "higher"}  # range 1.14 to 1.26
@@ -138,7 +112,6 @@ LOWER = {"claimed": 0.5, "tolerance": 0.1, "direction": "lower"}  # range 0.45 t
         (HIGHER, (1.10, 1.20), "undecided"),
         (HIGHER, (1.20, 1.30), "undecided"),
         (HIGHER, (0.95, 1.20), "undecided"),
-        (HIGHER, (0.5, 2.0), "undecided"),
         (HIGHER, (float("nan"), float("nan")), "undecided: fewer than 6 samples"),
         (LOWER, (0.46, 0.54), "same"),
         (LOWER, (0.30, 0.40), "exceeded"),
@@ -193,46 +166,35 @@ def test_emulated_time_never_gives_a_value(one):
     assert pd.isna(line["ratio"])
 
 
-def test_one_emulated_side_is_enough():
-    line = judged(
-        faster(), searches("conventional", spread(10)), searches("adaptive", spread(5), device_kind="host")
-    )
-    assert line["verdict"] == "not measured: emulated time"
+CONVENTIONAL = searches("conventional", spread(10))
 
 
-def test_times_of_two_devices_are_not_compared():
-    line = judged(
-        faster(), searches("conventional", spread(10)), searches("adaptive", spread(5), device="NVIDIA Y")
-    )
-    assert line["verdict"] == "not measured: the variants were timed on different devices"
-
-
-def test_a_wrong_variant_is_not_measured():
-    line = judged(
-        faster(), searches("conventional", spread(10)), searches("adaptive", spread(5), status="invalid")
-    )
-    assert line["verdict"] == "not measured: adaptive on town was not proven correct and finished"
-
-
-def test_a_variant_that_was_not_run_is_named():
-    line = judged(faster(), searches("conventional", spread(10)))
-    assert line["verdict"] == "not measured: adaptive on town was not run"
-
-
-def test_a_graph_that_was_not_run_is_named():
-    line = judged(faster(graph="metropolis"), *conventional_and(5))
-    assert line["verdict"] == "not measured: metropolis is not in this run"
+@pytest.mark.parametrize(
+    ("adaptive", "graph", "why"),
+    [
+        (searches("adaptive", spread(5), device_kind="host"), "town", "emulated time"),
+        (
+            searches("adaptive", spread(5), device="NVIDIA Y"),
+            "town",
+            "the variants were timed on different devices",
+        ),
+        (
+            searches("adaptive", spread(5), status="invalid"),
+            "town",
+            "adaptive on town was not proven correct and finished",
+        ),
+        (None, "town", "adaptive on town was not run"),
+        (searches("adaptive", spread(5)), "metropolis", "metropolis is not in this run"),
+    ],
+)
+def test_what_is_not_measured_has_a_reason(adaptive, graph, why):
+    tables = [CONVENTIONAL] if adaptive is None else [CONVENTIONAL, adaptive]
+    assert judged(faster(graph=graph), *tables)["verdict"] == f"not measured: {why}"
 
 
 def test_only_common_sources_are_compared():
     table = searches("conventional", [*spread(10), 5000.0, 5000.0])
     assert judged(faster(), table, searches("adaptive", spread(5)))["measured"] == pytest.approx(2)
-
-
-@pytest.mark.parametrize(("mean_ms", "verdict"), [(107, "same"), (20, "faster here"), (300, "slower here")])
-def test_an_absolute_time(mean_ms, verdict):
-    one = claim("mean_time", of="conventional", claimed=107, unit="ms")
-    assert judged(one, searches("conventional", spread(mean_ms)))["verdict"] == verdict
 
 
 @pytest.mark.parametrize(
@@ -263,10 +225,6 @@ def test_a_gain_over_a_cpu_is_claimed_for_the_gpu(gpu_ms, verdict):
     assert line["verdict"] == verdict
     assert line["measured"] == pytest.approx(100 / gpu_ms)
     assert (line["device"], line["device_kind"]) == ("NVIDIA X", "cuda")
-
-
-def test_an_emulated_kernel_gains_nothing_over_a_cpu():
-    assert over_cpu(1, device_kind="host")["verdict"] == "not measured: emulated time"
 
 
 def test_the_cpu_of_a_gain_is_one():

@@ -54,10 +54,6 @@ def test_only_what_changed_during_a_run_is_told_twice():
     }
 
 
-def test_a_single_run_is_named():
-    assert merge_contexts([context("town")])["runs"] == [{"run": "sssp/town/adaptive"}]
-
-
 def test_the_page_holds_both_and_escapes_the_configuration():
     page = provenance_page(merge_contexts([context("town")]), {"device": "<auto>"}, drift_lines([]), {})
     assert "sssp/town/adaptive" in page

@@ -11,10 +11,7 @@ from relaxometer.report.catalogue import Inputs
 from relaxometer.report.figures import ranks as distributed
 from relaxometer.results.scaling import scaling_table
 from script_runs import run_script
-
-
-def text_of(figure):
-    return " ".join(text.get_text() for text in figure.texts).replace("\n", " ")
+from synthetic_runs import texts
 
 
 def run(series, ranks, scale):
@@ -82,7 +79,7 @@ def test_a_wrong_answer_leaves_no_rate(tmp_path):
     assert table.loc["strong-2", "reason"] == "rule tree"
     assert table.loc["strong-2", ["median_gteps", "computing_ms", "efficiency"]].isna().all()
     assert table.loc["strong-2", "certified"] == pytest.approx(2 / 3)
-    assert "fastest: strong-1" in text_of(distributed.rates(table.reset_index()))
+    assert "fastest: strong-1" in texts(distributed.rates(table.reset_index()))
 
 
 def test_the_efficiency_needs_no_rate_of_a_run_that_failed(tmp_path):
@@ -92,7 +89,7 @@ def test_the_efficiency_needs_no_rate_of_a_run_that_failed(tmp_path):
     table = scaling_table(runs, tmp_path)
     assert table["efficiency"].tolist() == pytest.approx([float("nan"), 1, 0.75], nan_ok=True)
     figure = distributed.scaling(table)
-    assert "strong 75% on 4 ranks" in text_of(figure)
+    assert "strong 75% on 4 ranks" in texts(figure)
     assert figure.axes[0].get_lines()[0].get_ydata().tolist() == pytest.approx([1, 1.5])
 
 
@@ -112,7 +109,7 @@ def test_runs_that_could_not_be_made_are_lines_without_rates(tmp_path):
             distributed.communication,
             distributed.scaling,
         ):
-            assert "strong-2" not in text_of(draw(pd.read_csv(tmp_path / "table.csv")))
+            assert "strong-2" not in texts(draw(pd.read_csv(tmp_path / "table.csv")))
 
 
 def test_counts_have_all_their_digits(tmp_path, monkeypatch):
@@ -140,19 +137,19 @@ def test_counts_have_all_their_digits(tmp_path, monkeypatch):
 
 
 def test_rates_name_the_fastest_run_and_how_ranks_are_joined(table):
-    text = text_of(distributed.rates(table))
+    text = texts(distributed.rates(table))
     assert "fastest: strong-4 with 300·10⁹ edges/s on 4 ranks" in text
     assert "NVIDIA X, ranks joined by NCCL" in text
 
 
 def test_parts_give_the_largest_share(table):
-    assert "largest share of a search: 75%" in text_of(distributed.computing(table))
-    assert "largest share of a search: 25%" in text_of(distributed.communication(table))
+    assert "largest share of a search: 75%" in texts(distributed.computing(table))
+    assert "largest share of a search: 25%" in texts(distributed.communication(table))
 
 
 def test_scaling_gives_the_efficiency_on_the_most_ranks(table):
     figure = distributed.scaling(table)
-    assert "efficiency of the fastest: weak 70% on 4 ranks, strong 75% on 4 ranks" in text_of(figure)
+    assert "efficiency of the fastest: weak 70% on 4 ranks, strong 75% on 4 ranks" in texts(figure)
     assert len(figure.axes) == 2
 
 
@@ -167,15 +164,8 @@ def test_series_of_a_panel_have_different_colours_and_other_problems_only_scale(
     assert "sssp-strong" in names
 
 
-def test_emulated_ranks_give_no_finding(table):
-    emulated = table.assign(device_kind="host")
-    for draw in (distributed.rates, distributed.computing, distributed.scaling):
-        assert "not GPU times" in text_of(draw(emulated))
-    assert "emulated" in distributed.rates(emulated).axes[0].get_ylabel()
-
-
 def test_one_number_of_ranks_scales_nowhere(table):
-    assert "No series here" in text_of(distributed.scaling(table[table["ranks"] == 4]))
+    assert "No series here" in texts(distributed.scaling(table[table["ranks"] == 4]))
 
 
 def test_the_model_predicts_an_h200_alone(tmp_path):
@@ -188,4 +178,9 @@ def test_the_model_predicts_an_h200_alone(tmp_path):
     table = scaling_table(runs, tmp_path)
     cost = model.search_cost(model.H200, 24, "1x2", 2)
     assert table["model_gteps"].iloc[1] == pytest.approx(16 * 2**24 / cost.seconds / 1e9)
-    assert "dotted: cost model" in text_of(distributed.rates(table))
+    assert "dotted: cost model" in texts(distributed.rates(table))
+
+
+def test_emulated_ranks_give_no_finding(table):
+    for draw in (distributed.rates, distributed.computing, distributed.scaling):
+        assert "not GPU times" in texts(draw(table.assign(device_kind="host")))

@@ -6,7 +6,7 @@ import pytest
 from matplotlib.container import ErrorbarContainer
 
 from relaxometer.report.papers import edge_bf
-from synthetic_runs import searches, spread
+from synthetic_runs import searches, spread, texts
 
 ARCS = {"small": 30_000, "large": 60_000}
 GRAPHS = [{"name": "small", "vertices": 1024, "arcs": ARCS["small"]}]
@@ -49,14 +49,6 @@ def cpu(mean_ms, graph="small", sources=12):
 
 def measured(*tables, swept=()):
     return edge_bf.rates(pd.concat(tables, ignore_index=True), GRAPHS, swept)
-
-
-def texts(figure):
-    found = [text.get_text() for text in figure.texts]
-    for axes in figure.axes:
-        found += [axes.get_title(loc="left"), axes.get_ylabel(), axes.get_xlabel()]
-        found += [text.get_text() for text in axes.texts]
-    return " ".join(" ".join(found).split())
 
 
 def curves(axes):
@@ -136,22 +128,6 @@ def test_a_slower_optimisation_is_said_to_be():
     assert "cache and order takes 1.50 times as long as order only" in texts(edge_bf.gains(measured(*pair)))
 
 
-def test_emulated_times_are_named_and_never_compared():
-    table = measured(*corners(device_kind="host"), cpu(30))
-    assert edge_bf.CPU not in set(table["label"])
-    shown = texts(edge_bf.performance(table))
-    assert "Million arcs per second, emulated" in shown
-    assert "not GPU times" in shown
-    for draw in (edge_bf.speedup, edge_bf.gains):
-        assert edge_bf.NO_GPU_TIME in texts(draw(table))
-
-
-def test_without_a_proven_run_the_figures_say_so():
-    failed = searches("edge-bf", [1.0], graph="small", status="error")
-    for draw in (edge_bf.performance, edge_bf.speedup, edge_bf.gains):
-        assert edge_bf.NOTHING_PROVEN in texts(draw(measured(failed)))
-
-
 def sweep_of_blocks(sweep, sources):
     tables = [runs(f"edge-bf-block-{block}", ms, block=block, sources=sources) for block, ms in sweep.items()]
     timings = pd.concat([*corners(sources=sources), *tables], ignore_index=True)
@@ -204,12 +180,6 @@ def test_the_bandwidth_is_the_bytes_of_all_phases_over_the_time():
 def test_the_bandwidth_is_held_against_a_copy_on_the_same_gpu_alone(rate):
     (line,) = edge_bf.bandwidth_table(runs("edge-bf", 2), rate).to_dict("records")
     assert line["Share of copy rate"] == ""
-
-
-def test_a_wrong_variant_has_no_bandwidth():
-    rows = runs("edge-bf", 2)
-    wrong = rows["status"].where(rows["source"] != 0, "invalid")
-    assert edge_bf.bandwidth_table(rows.assign(status=wrong), RATE).empty
 
 
 def test_without_a_kernel_that_knows_its_bytes_the_table_is_empty():

@@ -17,20 +17,11 @@ from relaxometer.report.papers import adaptive
 from relaxometer.results.claims import load_claims
 from relaxometer.results.gather import summarise
 from relaxometer.results.processes import with_processes
-from relaxometer.results.samples import on_one_clock, proven_phases, share_at_or_under, source_times
-from synthetic_runs import metadata, phases, quiet, searches, spread
+from relaxometer.results.samples import on_one_clock, proven_phases, source_times
+from synthetic_runs import metadata, phases, quiet, searches, spread, texts
 
 ROOT = Path(__file__).parents[2]
 CAPTIONS = ROOT / "workflow/report"
-
-
-def texts(figure):
-    """Every text of a figure, drawn or written."""
-    found = [text.get_text() for text in figure.texts]
-    for axes in figure.axes:
-        found += [text.get_text() for text in axes.texts]
-        found += [axes.get_title(loc="left"), axes.get_xlabel(), axes.get_ylabel()]
-    return "\n".join(found)
 
 
 def summary_of(*tables):
@@ -42,10 +33,6 @@ def test_weights_without_a_unit_have_none_on_the_axis(given):
     weights = np.repeat(np.array([10, 1000], dtype=np.uint32), [30, 70])
     described = {key: value for key, value in metadata().items() if key != "weight_unit"} | given
     assert graphs.arc_weights(weights, described).axes[0].get_xlabel() == "Arc weight"
-
-
-def test_the_share_at_a_limit_counts_values_at_it():
-    assert share_at_or_under([1, 10_000, 10_001, 10**6], [0, 10_000, 10**6]).tolist() == [0, 0.5, 1]
 
 
 def test_figure_3_draws_the_share_of_arcs():
@@ -70,22 +57,11 @@ def test_figure_4_draws_at_most_five_sources_and_counts_phases_over_all():
     assert "4 phases over 8 sources" in texts(figure)
 
 
-def test_figure_4_counts_in_whole_numbers():
-    axes = adaptive.updated_per_phase(phases("conventional", [*range(1, 19), 0], sources=6), "town").axes[0]
-    for axis in (axes.xaxis, axes.yaxis):
-        assert all(tick == round(tick) for tick in axis.get_ticklocs())
-
-
 def test_figure_5_says_the_shares_that_were_put_in_above_the_curve():
     figure = adaptive.updated_distribution(phases("conventional", [100, 10_000, 10_001, 600_000, 20]), "town")
     legend = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
     assert legend == ["80% at or under a tenth of the peak", "60% at or under 10,000"]
     assert not figure.axes[0].texts, "labels of close points would overlap"
-
-
-def test_counts_are_those_of_one_variant():
-    both = pd.concat([phases("conventional", [4, 9]), phases("selection", [4, 9])])
-    assert "4 phases of 2 sources" in texts(adaptive.updated_distribution(both, "town"))
 
 
 def test_figure_6_marks_the_phases_over_all_vertices():
@@ -148,28 +124,6 @@ def test_the_values_of_the_paper_are_those_of_the_claims():
     assert best == adaptive.PAPER_BEST_US
 
 
-def test_emulated_times_are_named_and_never_compared():
-    table = pd.concat(
-        [
-            searches("conventional", spread(10), device_kind="host"),
-            searches("adaptive", spread(5), device_kind="host"),
-        ]
-    )
-    shown = texts(adaptive.mean_times(table, [metadata()]))
-    assert "[ms, emulated]" in shown
-    assert "not GPU times" in shown
-    assert "times as" not in shown
-
-
-def test_a_wrong_variant_gets_no_dot():
-    table = pd.concat(
-        [searches("conventional", spread(10)), searches("adaptive", spread(1), status="invalid")]
-    )
-    figure = adaptive.mean_times(table, [metadata()])
-    (dots,) = figure.axes[0].containers
-    assert dots.lines[0].get_ydata() == pytest.approx([np.mean(spread(10))])
-
-
 def test_one_wrong_answer_takes_the_whole_variant_out():
     table = searches("conventional", spread(10))
     table.loc[3, "status"] = "invalid"
@@ -200,14 +154,6 @@ def test_figure_8_compares_over_the_sources_of_the_sweep():
     assert "lowest mean at 40 µs; faster than conventional from 40 to 60 µs" in texts(figure)
 
 
-@pytest.mark.parametrize(
-    "draw", [adaptive.updated_per_phase, adaptive.updated_distribution, adaptive.phase_times]
-)
-def test_without_a_proven_run_the_figure_says_so(draw):
-    nothing = phases("conventional", [1]).iloc[:0]
-    assert adaptive.NOTHING_PROVEN in texts(draw(nothing, "town"))
-
-
 def test_table_1_stands_beside_the_source():
     table = graphs.table_1([metadata()])
     assert table["Suzuki et al."].tolist() == ["1427876", "4584822", "3.2", "83666", "184384", "", ""]
@@ -223,25 +169,6 @@ def test_table_1_has_four_digits_of_weights_that_are_floats():
     assert graphs.types_of({}) == ""
 
 
-def test_one_source_gives_no_interval():
-    table = pd.concat([searches("fast", [1.0]), searches("slow", [50.0])])
-    assert summary.ranked_table(summary_of(table), table)["95% interval"].tolist() == ["", ""]
-
-
-def test_the_ranked_table_leaves_wrong_and_emulated_runs_without_a_rank():
-    tables = [
-        searches("fast", spread(1)),
-        searches("slow", spread(5)),
-        searches("wrong", spread(0.1), status="invalid"),
-        searches("emulated", spread(0.1), device_kind="host"),
-    ]
-    table = summary.ranked_table(summary_of(*tables), pd.concat(tables)).set_index("Variant")
-    assert table["Rank"].to_dict() == {"fast": "1", "slow": "2", "wrong": "", "emulated": ""}
-    assert table.loc["wrong", "Median [ms]"] == ""
-    assert table.loc["wrong", "Proven"] == "0%"
-    assert table.loc["emulated", "Class"] == "emulated"
-
-
 def test_the_headline_says_over_how_many_sources_its_intervals_are():
     def said(*tables):
         return texts(summary.median_times(summary_of(*tables)))
@@ -253,17 +180,6 @@ def test_the_headline_says_over_how_many_sources_its_intervals_are():
         wide, searches("less", spread(1, 8)), root
     )
     assert "No intervals: fewer than 6 sources" in said(few)
-
-
-def test_captions_say_what_the_tables_and_figures_hold():
-    captions = {
-        path.stem: " ".join(path.read_text("utf-8").split()) for path in CAPTIONS.glob("common/*.rst")
-    }
-    last = graphs.table_1([metadata()])[""].tolist()[-2:]
-    assert [row.split()[0].lower() for row in last] == ["unit", "type"]
-    assert "The last two rows give the unit and the type of the weights" in captions["table-1"]
-    for name in ("pareto", "preparation"):
-        assert "neither compiling nor loading kernels" in captions[name]
 
 
 def test_the_headline_keeps_emulated_and_real_times_apart():
@@ -281,15 +197,6 @@ def test_the_headline_keeps_emulated_and_real_times_apart():
         "Median time of a search [ms, emulated]",
     )
     assert "Not shown: adaptive on town (invalid)" in texts(figure)
-
-
-def test_the_headline_puts_gpu_and_cpu_on_one_axis():
-    lines = summary_of(
-        searches("conventional", spread(3)), searches("dijkstra-cpu", spread(20), device_kind="cpu")
-    )
-    (axes,) = summary.median_times(lines).axes
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["dijkstra-cpu (1 core)", "conventional"]
-    assert axes.get_xlabel() == "Median time of a search [ms]"
 
 
 @pytest.fixture

@@ -5,11 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pytest
 
-from relaxometer.report.figures import style
 from relaxometer.report.papers import hybrid_bfs
-from synthetic_runs import searches, spread
+from synthetic_runs import searches, spread, texts
 
 PAGE = Path(__file__).parents[2] / "docs/results/hybrid-bfs/page.md"
 
@@ -17,10 +15,6 @@ GRAPHS = [
     {"name": "kron-a", "vertices": 2**18, "arcs": 2**23, "directed": False},
     {"name": "kron-b", "vertices": 2**20, "arcs": 2**25, "directed": False},
 ]
-
-
-def text_of(figure):
-    return " ".join(text.get_text() for text in figure.texts).replace("\n", " ")
 
 
 def bfs(variant, mean, graph="kron-a", **options):
@@ -59,14 +53,14 @@ def level_rows(variant, modes, updated, arcs, device_kind="cuda"):
 
 def test_degree_shares_count_vertices_above_a_warp():
     degrees = np.array([0] * 50 + [1] * 20 + [32] * 20 + [33] * 9 + [5000])
-    text = text_of(hybrid_bfs.degree_shares(degrees, "kron-a"))
+    text = texts(hybrid_bfs.degree_shares(degrees, "kron-a"))
     assert "10.0% have more than 32 arcs" in text
     assert "50% have none" in text
 
 
 def test_rates_name_the_first_variant_of_each_graph():
     figure = hybrid_bfs.rates_over_scale(timings(), GRAPHS)
-    text = text_of(figure)
+    text = texts(figure)
     assert "kron-a: highest median 40·10⁹ edges/s, hybrid (harmonic mean 40)" in text
     assert "kron-b: highest median 20·10⁹ edges/s, hybrid" in text
     labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
@@ -75,24 +69,24 @@ def test_rates_name_the_first_variant_of_each_graph():
 
 def test_rates_take_arcs_where_input_edges_are_not_known():
     unknown = timings().assign(input_edges=np.nan)
-    assert "kron-a: highest median 35" in text_of(hybrid_bfs.rates_over_scale(unknown, GRAPHS))
+    assert "kron-a: highest median 35" in texts(hybrid_bfs.rates_over_scale(unknown, GRAPHS))
 
 
 def test_times_give_the_speed_up_of_the_gpu():
-    text = text_of(hybrid_bfs.computing_times(timings(), GRAPHS))
+    text = texts(hybrid_bfs.computing_times(timings(), GRAPHS))
     assert "kron-a: hybrid is 20.0 times as fast as hybrid-cpu" in text
     assert "kron-b: hybrid is 10.0 times as fast" in text
 
 
 def test_no_speed_up_is_given_where_none_is_shown():
     slow = pd.concat([bfs("hybrid", 2.0), bfs("hybrid-cpu", 2.0, device_kind="cpu")])
-    text = text_of(hybrid_bfs.computing_times(slow, GRAPHS[:1]))
+    text = texts(hybrid_bfs.computing_times(slow, GRAPHS[:1]))
     assert "hybrid and hybrid-cpu: no difference shown" in text
 
 
 def test_emulated_time_is_never_set_against_real_time():
     mixed = pd.concat([bfs("hybrid", 0.1, device_kind="host"), bfs("hybrid-cpu", 2.0, device_kind="cpu")])
-    text = text_of(hybrid_bfs.computing_times(mixed, GRAPHS[:1]))
+    text = texts(hybrid_bfs.computing_times(mixed, GRAPHS[:1]))
     assert "no speed-up of a GPU was measured" in text
     assert (
         "emulated"
@@ -110,7 +104,7 @@ def test_levels_say_how_much_is_bottom_up():
             level_rows("top-down", ["top-down"] * 4, [10, 1000, 5, 0], [10, 4000, 5980, 10]),
         ]
     )
-    text = text_of(hybrid_bfs.level_times(rows, "kron-a"))
+    text = texts(hybrid_bfs.level_times(rows, "kron-a"))
     assert "hybrid: 2 of 4 levels bottom-up, 50% of the time" in text
     assert "it examines 10.0% of the arcs that top-down examines" in text
 
@@ -139,29 +133,13 @@ def test_sweeps_find_the_best_value():
     table = pd.concat([*swept, bfs("hybrid", 1.1)])
     names = {"alpha": ["hybrid-alpha-1", "hybrid-alpha-10"], "beta": ["hybrid-beta-1"]}
     figure = hybrid_bfs.sweeps(table, names, "kron-a")
-    assert "alpha: lowest median at 10, shown to be faster than at all other values" in text_of(figure)
+    assert "alpha: lowest median at 10, shown to be faster than at all other values" in texts(figure)
     assert len(figure.axes) == 1
-
-
-@pytest.mark.parametrize(
-    "figure",
-    [
-        lambda rows, phases: hybrid_bfs.rates_over_scale(rows, GRAPHS),
-        lambda rows, phases: hybrid_bfs.computing_times(rows, GRAPHS),
-        lambda rows, phases: hybrid_bfs.level_times(phases, "kron-a"),
-        lambda rows, phases: hybrid_bfs.sweeps(rows, {"alpha": ["hybrid"]}, "kron-a"),
-    ],
-)
-def test_without_a_proven_run_a_figure_says_so(figure, tmp_path):
-    failed = bfs("hybrid", 1.0, status="invalid").assign(parameter_alpha=1.0)
-    drawn = figure(failed, level_rows("hybrid", [], [], []))
-    assert hybrid_bfs.NOTHING_PROVEN in text_of(drawn)
-    style.save(drawn, tmp_path / "empty.svg")
 
 
 def test_searches_without_levels_are_not_drawn_as_one():
     tiles = level_rows("tiled", ["tiles"], [1000], [5000])
-    assert hybrid_bfs.NOTHING_PROVEN in text_of(hybrid_bfs.level_times(tiles, "kron-a"))
+    assert hybrid_bfs.NOTHING_PROVEN in texts(hybrid_bfs.level_times(tiles, "kron-a"))
     untimed = level_rows("queue-cpu", ["top-down"] * 2, [10, 0], [10, 10]).assign(time_ms=0.0)
     both = pd.concat([tiles, untimed, level_rows("hybrid", ["top-down"] * 2, [10, 0], [10, 10])])
     legend = hybrid_bfs.level_times(both, "kron-a").axes[0].get_legend()

@@ -156,12 +156,6 @@ class TestTables:
         assert opened.find_element("css selector", "tbody a").get_attribute("href") == "https://example.org/a"
 
 
-def test_the_script_is_short_and_needs_no_network():
-    text = pages.SCRIPT.read_text(encoding="utf-8")
-    assert len(text.splitlines()) < 100
-    assert "http" not in text
-
-
 def test_columns_of_numbers_are_aligned_to_the_right():
     table = pages.data_table(TABLE, "times")
     heads = re.findall(r'<th scope="col"( class="number")?>', table)

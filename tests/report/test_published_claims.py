@@ -9,7 +9,8 @@ import pytest
 import yaml
 
 from relaxometer.report.findings import Data
-from relaxometer.results.claims import Measured, load_claims, verdict
+from relaxometer.results.claims import load_claims, verdict
+from relaxometer.results.evidence import Measured
 
 ROOT = Path(__file__).parents[2]
 RESULTS, CLAIMS = ROOT / "docs/results", ROOT / "resources/claims"

@@ -10,16 +10,7 @@ import pytest
 from relaxometer.report.figures import all_pairs, choice, preparation, throughput, traffic
 from relaxometer.results.verdict import verdict
 from relaxometer.studies.registry import STUDIES
-from synthetic_runs import searches, spread
-
-
-def texts(figure):
-    """Every text of a figure, in one line."""
-    found = [text.get_text() for text in figure.texts]
-    for axes in figure.axes:
-        found += [text.get_text() for text in axes.texts]
-        found += [axes.get_xlabel(), axes.get_ylabel()]
-    return " ".join(" ".join(found).split())
+from synthetic_runs import searches, spread, texts
 
 
 def launches(times_ms, *, graph="town", device_kind="cuda", failed=()):
@@ -65,17 +56,6 @@ class TestThroughput:
         assert "fast, near, one after the other" in shown
         assert "far, one after the other" in shown
 
-    def test_emulated_rates_stand_beside_no_real_ones(self):
-        timings = pd.concat([searches("tiled", [2.0], device_kind="host"), searches("cpu", [1.0])])
-        figure = throughput.throughput(launches(TOWN, device_kind="host"), timings, "town")
-        assert [line.get_ydata()[0] for line in figure.axes[0].lines] == [250, 500]
-        assert "not GPU times" in texts(figure)
-        assert "emulated" in figure.axes[0].get_ylabel()
-
-    def test_the_status_is_the_worst_of_any_launch(self):
-        table = launches({1: 4.0}).assign(status=["oom", "invalid", "ok"])
-        assert throughput.throughput_table(table, searches("tiled", [2.0]))["Status"].iloc[-1] == "invalid"
-
     def test_a_number_that_failed_is_no_point_and_has_a_line(self):
         table = launches(TOWN, failed={1000})
         timings = searches("tiled", [2.0])
@@ -86,10 +66,6 @@ class TestThroughput:
         assert lines["Searches per second"].tolist() == ["20,000", "500", "250", ""]
         assert lines["Status"].tolist() == ["ok", "ok", "ok", "oom"]
         assert lines["Proven"].tolist() == ["100%", "100%", "100%", "0%"]
-
-    def test_without_a_finished_launch_the_figure_says_why(self):
-        figure = throughput.throughput(launches({1: 1.0}, failed={1}), searches("tiled", [2.0]), "town")
-        assert "No launch finished: 9 GB" in texts(figure)
 
     def test_one_failed_launch_of_several_is_named(self):
         table = pd.concat([launches({1: 1.0}), launches({1: 1.0}, failed={1})])
@@ -179,13 +155,6 @@ class TestTraffic:
         other = ROADS | {"tiled": (2000.0, 1.0, 0.2)}
         assert "Further trees: tiled, 0.2 ms each" in texts(traffic.traffic(changes(other), "town"))
 
-    def test_emulated_times_stand_beside_no_real_ones(self):
-        table = changes(ROADS, phast="host", tiled="host", dijkstra_cpu="cpu")
-        figure = traffic.traffic(table, "town")
-        assert {line.get_label() for line in figure.axes[0].lines} == {"phast", "tiled"}
-        assert "not GPU times" in texts(figure)
-        assert "emulated" in figure.axes[0].get_ylabel()
-
     def test_a_variant_with_a_failed_round_has_a_line_in_the_table_only(self):
         table = changes(ROADS, failed={("phast", 2)}, dijkstra_cpu="cpu")
         drawn = {line.get_label() for line in traffic.traffic(table, "town").axes[0].lines}
@@ -196,12 +165,6 @@ class TestTraffic:
         assert lines["Status"].tolist() == ["ok", "ok", "oom"]
         assert lines["Proven"].tolist() == ["100%", "100%", "100%"]
         assert lines["Clock"].tolist() == ["CPU", "GPU", "GPU"]
-
-    def test_the_status_is_the_worst_of_any_round(self):
-        table = changes({"tiled": (1.0, 2.0, 3.0)}).assign(
-            status=["oom", "invalid", "ok"], reason=["9 GB", "rule tree", ""]
-        )
-        assert traffic.medians(table)[["status", "reason"]].to_numpy().tolist() == [["invalid", "rule tree"]]
 
     def test_rivals_show_their_class_and_threads(self):
         rivals = {"routingkit": (60.0, 20.0, 20.0), "routingkit-cpp": (9.0, 20.0, 20.0)}
@@ -217,11 +180,6 @@ class TestTraffic:
         figure = traffic.traffic(table, "town")
         assert {line.get_label() for line in figure.axes[0].lines} == set(lines["Variant"])
 
-    def test_without_a_finished_round_the_figure_says_why(self):
-        table = changes({"phast": ROADS["phast"]}, failed={("phast", k) for k in range(3)})
-        assert "No search was proven correct and finished: 9 GB" in texts(traffic.traffic(table, "town"))
-        assert traffic.traffic_table(table)["Proven"].tolist() == [""]
-
     def test_each_graph_has_its_own_lines(self):
         both = pd.concat([changes(ROADS), changes({"phast": (9.0, 1.0, 1.0)}, graph="city")])
         assert len(traffic.traffic(both, "city").axes[0].lines) == 1
@@ -230,53 +188,18 @@ class TestTraffic:
         assert shown["New weights"].tolist() == ["customized", "prepared anew", "prepared anew", "customized"]
 
 
+def passes(*, device_kind="cuda", **options):
+    """The passes of all pairs of 1,000 vertices: 0.2 s, and 0.5 with the proof."""
+    rows = {
+        **{"graph": "town", "proof": [False, True], "sources": 1000, "prepare_ms": [1500.0, 1600.0]},
+        **{"time_ms": [200.0, 500.0], "proven": [0, 1000], "status": "ok", "reason": ""},
+        **{"device_kind": device_kind, "device": "NVIDIA X"},
+    }
+    return pd.DataFrame(rows | options)
+
+
 class TestVerdict:
     """Launches with wrong answers fail the run as single searches do."""
-
-    def test_a_wrong_launch_is_named(self, tmp_path):
-        summary = tmp_path / "summary.csv"
-        summary.write_text("problem,graph,variant,status,reason\nsssp,town,tiled,ok,\n", encoding="utf-8")
-        table = launches(TOWN).assign(variant="many-sources")
-        table.to_parquet(tmp_path / "right.parquet")
-        assert verdict(summary, {"throughput": [tmp_path / "right.parquet"]}).startswith("1 run measured")
-        table.loc[4, ["status", "reason"]] = ["invalid", "source 7: rule tree"]
-        table.to_parquet(tmp_path / "wrong.parquet")
-        files = [tmp_path / "right.parquet", tmp_path / "wrong.parquet"]
-        head, line = verdict(summary, {"throughput": files}).splitlines()
-        assert head.startswith("error: 1 of ")
-        assert line == "100 searches at once by many-sources on town: invalid (source 7: rule tree)"
-
-    def test_a_wrong_answer_after_a_change_of_weights_is_named(self, tmp_path):
-        summary = tmp_path / "summary.csv"
-        summary.write_text("problem,graph,variant,status,reason\nsssp,town,tiled,ok,\n", encoding="utf-8")
-        table = changes(ROADS)
-        table.loc[1, ["status", "reason"]] = ["invalid", "source 7: rule tree"]
-        table.to_parquet(tmp_path / "wrong.parquet")
-        head, line = verdict(summary, {"traffic": [tmp_path / "wrong.parquet"]}).splitlines()
-        assert head.startswith("error: 1 of 10 ")
-        assert line == "phast on town after change 1 of its weights: invalid (source 7: rule tree)"
-
-    def test_a_wrong_pass_over_all_pairs_is_named(self, tmp_path):
-        summary = tmp_path / "summary.csv"
-        summary.write_text("problem,graph,variant,status,reason\nsssp,town,tiled,ok,\n", encoding="utf-8")
-        file = tmp_path / "passes.parquet"
-        passes().to_parquet(file)
-        assert verdict(summary, {"all_pairs": [file]}).startswith("1 run measured")
-        wrong = {"status": ["ok", "invalid"], "reason": ["", "sums differ"]}
-        passes().assign(**wrong).to_parquet(file)
-        head, line = verdict(summary, {"all_pairs": [file]}).splitlines()
-        assert head.startswith("error: 1 of 3")
-        assert line == "all pairs of town, with the proof: invalid (sums differ)"
-
-    def test_a_wrong_update_of_dominators_is_named(self, tmp_path):
-        summary, file = tmp_path / "summary.csv", tmp_path / "updates.parquet"
-        summary.write_text("problem,graph,variant,status,reason\n", encoding="utf-8")
-        rows = {"graph": "flow", "change": ["removed", "added"], "arcs": 1000, "repetition": 0}
-        outcomes = {"status": ["ok", "invalid"], "reason": ["", "rule parent broken"]}
-        pd.DataFrame({**rows, **outcomes}).to_parquet(file)
-        head, line = verdict(summary, {"updates": [file]}).splitlines()
-        assert head.startswith("error: 1 of 2 ")
-        assert line == "dominators incremental on flow, arcs added: 1,000: invalid (rule parent broken)"
 
     def test_every_study_with_a_status_is_judged(self):
         for name, study in STUDIES.items():
@@ -285,6 +208,38 @@ class TestVerdict:
             tables = (getattr(module, one, None) for one in ("TABLE", "PASSES"))
             has_status = any(table is not None and "status" in table.names for table in tables)
             assert (study.describe is not None) == has_status, name
+
+    @pytest.mark.parametrize(
+        ("study", "table", "wrong", "said"),
+        [
+            (
+                "throughput",
+                launches(TOWN).assign(variant="many-sources"),
+                4,
+                "100 searches at once by many-sources on town",
+            ),
+            ("traffic", changes(ROADS), 1, "phast on town after change 1 of its weights"),
+            ("all_pairs", passes(), 1, "all pairs of town, with the proof"),
+            (
+                "updates",
+                pd.DataFrame({"graph": "flow", "change": ["removed", "added"], "arcs": 1000, "status": "ok"}),
+                1,
+                "dominators incremental on flow, arcs added: 1,000",
+            ),
+        ],
+        ids=lambda value: value if isinstance(value, str) and " " not in value else "",
+    )
+    def test_a_wrong_answer_of_a_study_is_named(self, tmp_path, study, table, wrong, said):
+        summary, file = tmp_path / "summary.csv", tmp_path / "study.parquet"
+        summary.write_text("problem,graph,variant,status,reason\n", encoding="utf-8")
+        table = table.reset_index(drop=True).assign(reason="")
+        table.to_parquet(file)
+        assert "error" not in verdict(summary, {study: [file]})
+        table.loc[wrong, ["status", "reason"]] = ["invalid", "rule tree"]
+        table.to_parquet(file)
+        head, line = verdict(summary, {study: [file]}).splitlines()
+        assert head.startswith("error: 1 of ")
+        assert line == f"{said}: invalid (rule tree)"
 
     @pytest.mark.parametrize(
         ("statuses", "head"),
@@ -330,16 +285,6 @@ class TestVerdict:
         head, warning = verdict(summary, contexts=[known]).splitlines()
         assert head.endswith("every answer proven correct; the machine's speed changed by up to 50%")
         assert warning.startswith("warning: sssp on town")
-
-
-def passes(*, device_kind="cuda", **options):
-    """The passes of all pairs of 1,000 vertices: 0.2 s, and 0.5 with the proof."""
-    rows = {
-        **{"graph": "town", "proof": [False, True], "sources": 1000, "prepare_ms": [1500.0, 1600.0]},
-        **{"time_ms": [200.0, 500.0], "proven": [0, 1000], "status": "ok", "reason": ""},
-        **{"device_kind": device_kind, "device": "NVIDIA X"},
-    }
-    return pd.DataFrame(rows | options)
 
 
 def components(**options):
@@ -539,13 +484,6 @@ class TestChoice:
         assert "auto is within 10% of the least total in 1 of 2 choices" in shown
         assert "near-far, 600 ms; best: tiled, 400 ms" in shown
         assert [tick.get_text() for tick in figure.axes[0].get_yticklabels()] == ["city, 100", "town, 100"]
-
-    def test_ratios_near_one_have_labels_near_one(self):
-        near = pd.concat([auto([0.97] * 3, "tiled"), searches("tiled", [1.0] * 3)])
-        labelled = choice.regret_figure(near).axes[0].get_xticks()
-        assert {0.95, 1, 1.1} <= set(labelled)
-        far = pd.concat([auto([90.0] * 3, "tiled"), searches("tiled", [1.0] * 3)])
-        assert {1, 10, 100} <= set(choice.regret_figure(far).axes[0].get_xticks())
 
     def test_a_regret_of_next_to_nothing_has_no_sign(self):
         timings = pd.concat([auto([0.999] * 3, "tiled"), searches("tiled", [1.0] * 3)])

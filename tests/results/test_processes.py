@@ -68,10 +68,6 @@ def test_the_spread_of_a_whole_table_stays_with_a_selection():
     assert part_of(alone).variance < ASSUMED_SD**2 / 100
 
 
-def test_identical_rounds_are_not_believed():
-    assert typical_variance([0.0] * 9) == LEAST_SD**2
-
-
 GRAPHS = 3
 """Graphs of each program, which it is run on under two names."""
 
@@ -126,13 +122,11 @@ def by_program(median):
 @pytest.mark.parametrize(
     ("sds_of", "most"),
     [
-        (alike(0.01, 0.01), 0.02),
-        (alike(0.01, 0.03), 0.02),
         (alike(0.002, 0.02), 0.02),
         (by_program(0.003), 0.02),
         (by_program(0.012), 0.025),
     ],
-    ids=["1%", "1 to 3%", "0.2 to 2%", "programs around 0.3%", "programs around 1.2%"],
+    ids=["0.2 to 2%", "programs around 0.3%", "programs around 1.2%"],
 )
 def test_runs_that_do_not_differ_are_told_apart_in_about_two_of_a_hundred(sds_of, most):
     assert share_told_apart(sds_of) <= most
@@ -160,6 +154,7 @@ def test_a_run_of_one_process_has_the_spread_of_its_program():
     part = process_part(0.0, 1, loud_class, quiet_program)
     assert 0.002**2 < part.variance < 0.02**2
     assert process_part(0.0, 1, loud_class).variance == pytest.approx(0.05**2)
+    assert typical_variance([0.0] * 9) == LEAST_SD**2, "identical rounds are not believed"
     assert part.df > process_part(0.0, 1, loud_class).df
 
 

@@ -139,7 +139,7 @@ rule compare_claims:
     conda:
         "../envs/relaxometer.yaml"
     params:
-        swept=targets.swept(PLAN),
+        swept=catalogue.swept(PLAN),
         ranks=[run.model_dump() for run in PLAN.distributed.values()],
         code=code_hash("results.claims", "results.scaling"),
     script:

@@ -143,7 +143,7 @@ if PROGRAMS:
             "../envs/relaxometer.yaml"
         params:
             programs=PROGRAMS,
-            swept=targets.swept(PLAN),
+            swept=catalogue.swept(PLAN),
             code=code_hash("report.variant_pages"),
         script:
             "../scripts/describe_variants.py"

@@ -8,8 +8,10 @@ from relaxometer.core.files import read_frame, write_csv, write_table
 from relaxometer.core.scripting import job
 from relaxometer.graphs.files import read_description
 from relaxometer.plan.models import DistributedRun
-from relaxometer.results.claims import Evidence, compare_claims, load_claims, number_text, readable_claims
+from relaxometer.results.claims import compare_claims, load_claims
+from relaxometer.results.evidence import Evidence
 from relaxometer.results.gather import gather
+from relaxometer.results.readable import number_text, readable_claims
 from relaxometer.results.samples import proven, proven_phases
 from relaxometer.results.scaling import rank_searches
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from relaxometer.core.files import write_csv
 from relaxometer.core.scripting import job
 from relaxometer.plan.models import DistributedRun
-from relaxometer.results.claims import number_text
+from relaxometer.results.readable import number_text
 from relaxometer.results.scaling import scaling_table
 
 with job(snakemake):

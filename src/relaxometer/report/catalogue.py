@@ -26,6 +26,7 @@ from relaxometer.graphs.files import read_description
 from relaxometer.report import figures, pages, papers
 from relaxometer.report.figures import style
 from relaxometer.report.figures.names import label
+from relaxometer.report.targets import crowded
 from relaxometer.results.gather import gather
 from relaxometer.results.processes import with_processes
 from relaxometer.results.samples import proven
@@ -289,6 +290,15 @@ def exhibits_of(plan: Plan) -> list[Exhibit]:
     """Return the records of a plan's papers and those of no paper."""
     chosen = {"common", *plan.config.report.papers}
     return [one for one in exhibits().values() if one.paper in chosen]
+
+
+def swept(plan: Plan) -> list[str]:
+    """Return the variants that tables and figures leave out, sorted.
+
+    They are points of a curve that a paper of the plan draws, or of one of very many variants.
+    """
+    drawn = {variant for exhibit in exhibits_of(plan) for variant in exhibit.points(plan)}
+    return sorted(drawn | crowded(plan))
 
 
 def chapters(plan: Plan) -> dict[str, str]:

@@ -22,8 +22,8 @@ from relaxometer.core.errors import UserError
 from relaxometer.core.files import read_published, write_text
 from relaxometer.report.figures.preparation import pays_after
 from relaxometer.report.figures.summary import LEAST_PREPARATION_MS, prepared
-from relaxometer.results.claims import as_printed
 from relaxometer.results.published import BUNDLE, SAMPLES, read_samples
+from relaxometer.results.readable import as_printed
 from relaxometer.results.samples import Sample, sample_of, source_times
 
 TEMPLATE, PAGE = "page.md", "README.md"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,8 @@ from typing import Any
 from relaxometer.graphs.batch import SIZE_LIMITS
 from relaxometer.graphs.degrees import BLOCK_OF_128, WARP
 from relaxometer.report.figures.graphs import TABLE_1, percent, types_of
-from relaxometer.report.pages import image, page, table
+from relaxometer.report.pages import image, table
+from relaxometer.report.templates import render
 
 Row = tuple[str, ...]
 
@@ -80,26 +80,19 @@ def graph_page(
         The file of the map, if the graph has coordinates.
     """
     name = description["name"]
-    parts = [
-        _lead(description),
-        table(_outline(description), ("", name, "Suzuki et al., table 1")),
-        "<h2>Degrees</h2>",
-        table(_degrees(description), ("", name, "Hirakushi and Takahashi")),
-        image(degrees, DEGREES),
-        "<h2>Weights</h2>",
-        image(weights, WEIGHTS),
-        "<h2>Components and distances</h2>",
-        table(_components(description)),
-        f'<p class="note">{SWEEP_NOTE}</p>',
-        image(hops, HOPS) if hops else "",
-        "<h2>Origin</h2>",
-        table(_origin(description)),
-    ]
-    return page(name, "\n".join(parts))
-
-
-def _lead(description: Mapping[str, Any]) -> str:
-    return f"<p>{html.escape(description.get('description', ''))}</p>"
+    return render(
+        "graph",
+        title=name,
+        description=description.get("description", ""),
+        outline=table(_outline(description), ("", name, "Suzuki et al., table 1")),
+        degree_shares=table(_degrees(description), ("", name, "Hirakushi and Takahashi")),
+        degrees=image(degrees, DEGREES),
+        weights=image(weights, WEIGHTS),
+        components=table(_components(description)),
+        note=SWEEP_NOTE,
+        hops=image(hops, HOPS) if hops else "",
+        origin=table(_origin(description)),
+    )
 
 
 def _outline(description: Mapping[str, Any]) -> list[Row]:
@@ -197,14 +190,14 @@ def batch_page(description: Mapping[str, Any], sizes: str | Path) -> str:
     sizes : str or Path
         File of the figure, which the page embeds.
     """
-    parts = [
-        _lead(description),
-        table(_batch_outline(description)),
-        image(sizes, SIZES),
-        "<h2>Origin</h2>",
-        table(_origin(description)),
-    ]
-    return page(description["name"], "\n".join(parts))
+    return render(
+        "batch",
+        title=description["name"],
+        description=description.get("description", ""),
+        outline=table(_batch_outline(description)),
+        sizes=image(sizes, SIZES),
+        origin=table(_origin(description)),
+    )
 
 
 def _batch_outline(description: Mapping[str, Any]) -> list[Row]:

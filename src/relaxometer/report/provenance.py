@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -10,20 +9,7 @@ from typing import Any
 import pandas as pd
 import yaml
 
-from relaxometer.report.pages import page
-
-BODY = """<h2>The same in all {count} runs</h2>
-{common}
-<h2>What differs between runs</h2>
-<div class="wide">
-{runs}
-</div>
-{rivals}<h2>Drift</h2>
-{drift}
-<h2>Configuration</h2>
-<pre>{config}</pre>
-"""
-
+from relaxometer.report.templates import render
 
 MACHINE = "Machine"
 GROUPS = {
@@ -44,23 +30,10 @@ MIB = 2**20
 LARGE = 9_999.5
 """From here on, four significant digits would need an exponent."""
 
-DRIFT = """<p>A fixed piece of work is timed before and after each process of a race: a kernel on the GPU, a
-loop on the CPU. On a machine whose speed does not change, it always takes the same time.</p>
-{table}"""
-
-RIVALS = """<h2>Rivals</h2>
-<p>Programs of others, to be cited as their authors ask. Versions are above, with the runs.</p>
-<div class="wide">
-{table}
-</div>
-"""
-
 NONE = {"reference_ms": "not timed", "run.timing.rounds": "default"}
 """Text for a missing value, by key or by its first part."""
 
 MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d+)?")
-
-NO_DRIFT = "<p>No run is in real time.</p>"
 
 
 def provenance_page(
@@ -82,38 +55,40 @@ def provenance_page(
         By name, entries of the ``rival.yaml`` of each rival that ran.
     """
     runs = pd.DataFrame([_in_few_cells(run) for run in merged["runs"]]).fillna("")
-    body = BODY.format(
+    return render(
+        "provenance",
+        title="Provenance",
         count=len(runs),
-        common=_groups(merged["common"]),
-        runs=runs.to_html(index=False, border=0),
+        groups=_groups(merged["common"]),
+        runs=_table(runs),
         rivals=_rivals_table(rivals),
         drift=_drift_table(drift),
-        config=html.escape(yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True)),
+        config=yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True),
     )
-    return page("Provenance", body)
+
+
+def _table(rows: pd.DataFrame, **options: Any) -> str:
+    """Return rows as HTML, empty if there are none."""
+    with pd.option_context("display.max_colwidth", None):
+        return str(rows.to_html(index=False, border=0, **options)) if len(rows) else ""
 
 
 def _rivals_table(rivals: Mapping[str, Mapping[str, str | None]]) -> str:
-    if not rivals:
-        return ""
     shown = pd.DataFrame([{"rival": name, **told} for name, told in rivals.items()]).fillna("")
     heads = {"title": "program", "weights": "computes in", "prepares": "preparation"}
-    with pd.option_context("display.max_colwidth", None):
-        return RIVALS.format(table=shown.rename(columns=heads).to_html(index=False, border=0))
+    return _table(shown.rename(columns=heads))
 
 
 def _drift_table(drift: pd.DataFrame) -> str:
-    if drift.empty:
-        return NO_DRIFT
     shown = drift.assign(
         drift=drift["drift"].map("{:.1%}".format),
         **{name: drift[name].map("{:.3f}".format) for name in ("fastest_ms", "slowest_ms")},
     )
     heads = {"fastest_ms": "shortest [ms]", "slowest_ms": "longest [ms]"}
-    return DRIFT.format(table=shown.rename(columns=heads).to_html(index=False, border=0))
+    return _table(shown.rename(columns=heads))
 
 
-def _groups(common: Mapping[str, Any]) -> str:
+def _groups(common: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return a heading and a table for the entries with the same first part of the key."""
     # Entries of `after` are told only where they differ from those of `before`.
     # Keys may differ only in their unit, which is shown with the value.
@@ -122,13 +97,11 @@ def _groups(common: Mapping[str, Any]) -> str:
         first, _, rest = key.partition(".")
         heading = GROUPS.get(first, _words(first).capitalize()) if rest else MACHINE
         groups.setdefault(heading, []).append((_words(rest or first), _shown(key, value)))
-    tables = [
-        f"<div><h3>{html.escape(heading.removesuffix(' before'))}</h3>\n"
-        f"{pd.DataFrame(entries).to_html(index=False, header=False, border=0)}</div>"
+    return [
+        (heading.removesuffix(" before"), _table(pd.DataFrame(entries), header=False))
         for heading, entries in groups.items()
         if entries
     ]
-    return f'<div class="groups">\n{"".join(tables)}\n</div>'
 
 
 def _in_few_cells(flat: Mapping[str, Any]) -> dict[str, str]:

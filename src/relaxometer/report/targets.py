@@ -32,16 +32,10 @@ def is_swept(plan: Plan, run: Run) -> bool:
     return bool(run.parameters) and _curves(plan)[_curve(run)] >= CURVE
 
 
-def swept(plan: Plan) -> list[str]:
-    """Return the variants that tables and figures leave out, sorted.
-
-    They are points of a curve that a paper of the plan draws, or of one with more than `MAX_SHOWN` variants.
-    """
-    from relaxometer.report.catalogue import exhibits_of  # which imports the modules that import this one
-
-    drawn = {variant for exhibit in exhibits_of(plan) for variant in exhibit.points(plan)}
-    crowded = (run for run in plan.runs.values() if run.parameters and _curves(plan)[_curve(run)] > MAX_SHOWN)
-    return sorted(drawn | {run.variant for run in crowded})
+def crowded(plan: Plan) -> set[str]:
+    """Return the variants that are points of a curve of more than `MAX_SHOWN` variants."""
+    runs = plan.runs.values()
+    return {run.variant for run in runs if run.parameters and _curves(plan)[_curve(run)] > MAX_SHOWN}
 
 
 def names(runs: list[Run]) -> list[str]:

@@ -9,8 +9,6 @@ import numpy as np
 from matplotlib.axis import Axis, XAxis
 from matplotlib.ticker import Locator
 
-from relaxometer.report.figures.style import wide
-
 MAX_TICKS = 7
 """Labels of a logarithmic axis."""
 
@@ -39,15 +37,19 @@ class PlainLogLocator(Locator):
     ----------
     label : callable
         Returns the label of a tick.
+    widen : callable
+        Returns the range about a single value, given twice.
     """
 
-    def __init__(self, label: Callable[[float], str]) -> None:
-        self._label = label
+    def __init__(
+        self, label: Callable[[float], str], widen: Callable[[float, float], tuple[float, float]]
+    ) -> None:
+        self._label, self._widen = label, widen
 
     def nonsingular(self, v0: float, v1: float) -> tuple[float, float]:
         """Return the range of the data, widened about a single value."""
         is_single = v0 > 0 and np.isclose(v0, v1, rtol=1e-12, atol=0)
-        return wide(v0, v1) if is_single else super().nonsingular(v0, v1)
+        return self._widen(v0, v1) if is_single else super().nonsingular(v0, v1)
 
     def __call__(self) -> list[float]:
         """Return the ticks of the axis."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import html
 import os
 import re
 from collections.abc import Mapping
@@ -19,10 +18,11 @@ from relaxometer.core.provenance import code_hash
 from relaxometer.problems.variants import solver_modules
 from relaxometer.report.figures.names import label
 from relaxometer.report.figures.summary import rounded, whole
-from relaxometer.report.pages import data_table, page, table, table_script
+from relaxometer.report.pages import code, data_table, table, table_script
 from relaxometer.report.targets import folder, is_swept
-from relaxometer.results.claims import number_text
+from relaxometer.report.templates import render
 from relaxometer.results.races import relative_times
+from relaxometer.results.readable import number_text
 from relaxometer.results.samples import EMULATED
 
 if TYPE_CHECKING:
@@ -129,19 +129,16 @@ def variant_page(
     name = program["variant"]
     times = lines.drop(columns=["Problem", "Variant"]).sort_values("Graph", kind="stable")
     times = times.loc[:, [bool((times[column].astype(str) != "").any()) for column in times]]
-    parts = [
-        head,
-        "<h2>Times</h2>",
-        data_table(times, f"{name}-times"),
-        "<h2>Where it loses</h2>",
-        _losses(name, timings),
-        "<h2>Parameters</h2>",
-        _parameters(program["parameters"], documented, ours),
-        "<h2>Phases</h2>",
-        _phases(phases),
-        table_script(),
-    ]
-    return page(f"{name} ({label(program['problem'])})", "\n".join(parts))
+    return render(
+        "variant",
+        title=f"{name} ({label(program['problem'])})",
+        head=head,
+        times=data_table(times, f"{name}-times"),
+        losses=_losses(name, timings),
+        parameters=_parameters(program["parameters"], documented, ours),
+        phases=_phases(phases),
+        script=table_script(),
+    )
 
 
 @dataclass(frozen=True)
@@ -163,10 +160,10 @@ def _about(about: Mapping[str, str]) -> tuple[str, dict[str, _Parameter]]:
     }
     solver = docstrings.get("Solver", "")
     first = (ast.get_docstring(tree) or "").split("\n\n")[0]
-    said = [f"<p>{_code(first)}</p>"]
+    said = [f"<p>{code(first)}</p>"]
     more = solver.split("\n\n")[0]
     if more and more != first:
-        said.append(f"<p>{_code(more)}</p>")
+        said.append(f"<p>{code(more)}</p>")
     references = re.search(r"References\n-+\n(.*?)(\n\n|\Z)", solver, re.DOTALL)
     rows = [("Source", references[1])] if references else []
     rows.append(("Program", about["file"]))
@@ -204,10 +201,6 @@ def _defaults(node: ast.ClassDef) -> dict[str, str]:
             is_text = isinstance(value, ast.Constant) and isinstance(value.value, str)
             found[one.target.id] = ast.literal_eval(value) if is_text else ast.unparse(value)
     return found
-
-
-def _code(text: str) -> str:
-    return re.sub(r"``?([^`]+)``?", r"<code>\1</code>", html.escape(text))
 
 
 def parameter_docs(docstring: str) -> dict[str, str]:

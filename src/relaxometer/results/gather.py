@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -181,20 +181,25 @@ def _lost_line(run: Mapping[str, Any]) -> dict[str, Any]:
     return {**nothing, **run}
 
 
+def worst(statuses: Iterable[str]) -> str:
+    """Return the worst of some statuses."""
+    return max(statuses, key=SEVERITY.index)
+
+
 def _summary_line(rows: pd.DataFrame, directed: bool) -> dict[str, Any]:
-    worst, first = max(rows["status"], key=SEVERITY.index), rows.iloc[0]
-    reasons = rows.loc[rows["status"] == worst, "reason"]
+    status, first = worst(rows["status"]), rows.iloc[0]
+    reasons = rows.loc[rows["status"] == status, "reason"]
     good = rows[rows["status"].isin(PROVEN)]
     several_sets = "queries" in rows and rows["queries"].nunique() > 1
-    timed = worst not in UNTIMED and len(good) > 0 and not several_sets
+    timed = status not in UNTIMED and len(good) > 0 and not several_sets
     return {
         **{key: first[key] for key in [*KEY, "device_kind", "device"]},
-        "status": worst,
+        "status": status,
         "reason": reasons.iloc[0],
         "sources": good["source"].nunique(),
         "repetitions": rows["repetition"].nunique(),
         **(_times(good, directed) if timed else {}),
-        "certified": len(good) / len(rows) if worst != "unproven" else 0.0,
+        "certified": len(good) / len(rows) if status != "unproven" else 0.0,
         **{key: first.get(key) for key in ("prepare_ms", "cold_ms", "class", "rival")},
         "version": first.get("parameter_version"),
         **_costs(rows),

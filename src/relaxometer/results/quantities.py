@@ -1,17 +1,29 @@
-"""Quantities that papers claim about phases, sizes and ranks, as functions of tables.
+"""The quantities that papers claim, measured in the data of a run.
 
-:mod:`relaxometer.results.claims` names them in claims and says of which runs they are.
+Those of :data:`QUANTITIES` take a claim and the evidence; claims files name them. The others are functions of
+tables.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from relaxometer.results.processes import ASSUMED
-from relaxometer.results.samples import share_at_or_under
+from relaxometer.results.evidence import Evidence, Measured, NotMeasured, Origin
+from relaxometer.results.processes import ASSUMED, part_of
+from relaxometer.results.samples import (
+    EMULATED,
+    extract_min_method,
+    gaining_band,
+    paired,
+    ratio_estimate,
+    share_at_or_under,
+    updated_counts,
+)
 from relaxometer.results.statistics import (
     CONFIDENCE,
     FEWEST,
@@ -19,27 +31,368 @@ from relaxometer.results.statistics import (
     Estimate,
     Part,
     holm,
+    log_mean,
     log_median,
+    log_ratio_of_means,
+    median_of,
 )
 
+if TYPE_CHECKING:
+    from relaxometer.results.claims import Claim
 
-def share_below_peak(counts: pd.DataFrame, share: float) -> float:
-    """Return the share of all phases that update at most `share` of what the largest phase updates.
+RESAMPLES = 2_000
+"""Of a bootstrap."""
 
-    Parameters
-    ----------
-    counts : DataFrame
-        Rows of :func:`relaxometer.results.samples.updated_counts`.
-    share : float
+
+def _estimated(estimate: Estimate, origin: Origin) -> Measured:
+    return Measured(estimate.value, origin, estimate.interval())
+
+
+def graph_property(claim: Claim, evidence: Evidence) -> Measured:
+    """Take the entry `key` of ``graph.json``."""
+    properties = evidence.graphs[claim.graph]
+    if claim.key not in properties:
+        raise NotMeasured(f"the metadata of {claim.graph} have no {claim.key}")
+    return Measured(float(properties[claim.key]))
+
+
+def mean_phases(claim: Claim, evidence: Evidence) -> Measured:
+    """Count the phases of a search, as the mean over sources."""
+    counts, origin = _counts(claim, evidence)
+    return Measured(float(counts.groupby("source")["phase"].max().mean()), origin)
+
+
+def peak_updated(claim: Claim, evidence: Evidence) -> Measured:
+    """Find the most vertices that any phase of any source updates."""
+    counts, origin = _counts(claim, evidence)
+    return Measured(float(counts["updated"].max()), origin)
+
+
+def share_of_phases(claim: Claim, evidence: Evidence) -> Measured:
+    """Return the share of all phases that update at most `at` vertices."""
+    counts, origin = _counts(claim, evidence)
+    return Measured(float(share_at_or_under(counts["updated"], claim.at or 0.0)), origin)
+
+
+def share_below_peak(claim: Claim, evidence: Evidence) -> Measured:
+    """Return the share of all phases that update at most the share `at` of the largest phase."""
+    counts, origin = _counts(claim, evidence)
+    return Measured(
+        float(share_at_or_under(counts["updated"], (claim.at or 0.0) * counts["updated"].max())), origin
+    )
+
+
+def share_of_late_phases(claim: Claim, evidence: Evidence) -> Measured:
+    """Return the share of the phases in second halves of searches that update at most `at` vertices."""
+    counts, origin = _counts(claim, evidence)
+    late = counts[counts["phase"] > counts.groupby("source")["phase"].transform("max") / 2]
+    return Measured(float(share_at_or_under(late["updated"], claim.at or 0.0)), origin)
+
+
+def small_phase_speedup(claim: Claim, evidence: Evidence) -> Measured:
+    """Divide the mean time by `over` of phases that update at most `at` vertices by that by `of`."""
+    phases = evidence.phases.query("graph == @claim.graph and variant in [@claim.of, @claim.over]")
+    times = small_phase_times(phases, claim.at or 0.0)
+    if times.empty or len(times.columns) < 2:
+        raise NotMeasured(f"no such phases of {claim.of} and {claim.over} on {claim.graph}")
+    found = log_ratio_of_means(times[claim.over], times[claim.of], ASSUMED, ASSUMED)
+    return _estimated(found, _real_origin(phases))
+
+
+def mean_time(claim: Claim, evidence: Evidence) -> Measured:
+    """Average the time of the variant `of` over sources, in milliseconds."""
+    times = evidence.times(claim.graph, claim.of)
+    return _estimated(log_mean(times["time_ms"], part_of(times)), _origin(times))
+
+
+def mean_rate(claim: Claim, evidence: Evidence) -> Measured:
+    """Average the arcs of the graph per second of a search of the variant `of` over sources."""
+    return _estimated(*_rate(claim, evidence, claim.graph))
+
+
+def _rate(claim: Claim, evidence: Evidence, graph: str) -> tuple[Estimate, Origin]:
+    times = evidence.times(graph, claim.of)
+    rates = evidence.graphs[graph]["arcs"] / times["time_ms"] * 1e3
+    return log_mean(rates, part_of(times)), _origin(times)
+
+
+def spread_ratio(claim: Claim, evidence: Evidence) -> Measured:
+    """Divide the spread of `of` over sources by that of `over`: the standard deviation over the mean.
+
+    Both are over the sources that the two share, since a spread depends on them. The two may run on
+    different devices, since it has no unit. The interval is a bootstrap of the sources.
     """
-    return float(share_at_or_under(counts["updated"], share * counts["updated"].max()))
+    times = [evidence.times(claim.graph, variant) for variant in (claim.of, claim.over)]
+    shared = np.column_stack(paired(*times))
+    if len(shared) < 2 or not np.ptp(shared[:, 1]):
+        raise NotMeasured(f"{claim.of} and {claim.over} share too few sources on {claim.graph}")
+
+    def quotient(samples: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        spreads = samples.std(axis=-2) / samples.mean(axis=-2)
+        found: npt.NDArray[np.float64] = spreads[..., 0] / spreads[..., 1]
+        return found
+
+    value, origin = float(quotient(shared)), _origin(times[0])
+    if len(shared) < FEWEST:
+        return Measured(value, origin, (float("nan"), float("nan")))
+    drawn = np.random.default_rng(0).integers(len(shared), size=(RESAMPLES, len(shared)))
+    with np.errstate(invalid="ignore"):  # a draw may hold one source only, which has no spread
+        low, high = np.nanquantile(quotient(shared[drawn]), [0.025, 0.975])
+    return Measured(value, origin, (float(low), float(high)))
 
 
-def share_of_late_phases(counts: pd.DataFrame, limit: float) -> float:
-    """Return the share of the phases in second halves of searches that update at most `limit` vertices."""
-    last = counts.groupby("source")["phase"].transform("max")
-    late = counts[counts["phase"] > last / 2]
-    return float(share_at_or_under(late["updated"], limit))
+def speedup(claim: Claim, evidence: Evidence) -> Measured:
+    """Divide the mean time of `over` by that of `of`, over the same sources."""
+    candidate = evidence.times(claim.graph, claim.of)
+    baseline = evidence.times(claim.graph, claim.over)
+    return _speedup(claim, candidate, baseline, _origin(pd.concat([candidate, baseline])))
+
+
+def speedup_over_cpu(claim: Claim, evidence: Evidence) -> Measured:
+    """Return :func:`speedup` over a program on the CPU of the GPU's machine."""
+    candidate = evidence.times(claim.graph, claim.of)
+    return _speedup(claim, candidate, _cpu_times(claim, evidence), _origin(candidate))
+
+
+def _cpu_times(claim: Claim, evidence: Evidence) -> pd.DataFrame:
+    """Return the times of the variant `over`, a program on the CPU."""
+    times = evidence.times(claim.graph, claim.over)
+    if (times["device_kind"] != "cpu").any():
+        raise NotMeasured(f"{claim.over} was not timed on a CPU")
+    return times
+
+
+def _speedup(claim: Claim, candidate: pd.DataFrame, baseline: pd.DataFrame, origin: Origin) -> Measured:
+    ours, theirs = paired(candidate, baseline)
+    if ours.empty:
+        raise NotMeasured(f"{claim.of} and {claim.over} share no source on {claim.graph}")
+    processes = (part_of(candidate), part_of(baseline))
+    return _estimated(log_ratio_of_means(theirs, ours, *processes), origin)
+
+
+def threshold_band(claim: Claim, evidence: Evidence) -> Measured:
+    """Measure the band of thresholds in which `of` is shown to be faster than `over`, in microseconds."""
+    sweep = evidence.sweep(claim.graph, claim.of, "to_all_us")
+    baseline = evidence.times(claim.graph, claim.over)
+    origin = _origin(pd.concat([sweep, baseline]))
+    band = gaining_band(sweep, baseline)
+    return Measured(band[1] - band[0] if band else 0.0, origin)
+
+
+def best_threshold(claim: Claim, evidence: Evidence) -> Measured:
+    """Find the threshold with the smallest mean time, in microseconds.
+
+    The interval holds the thresholds that are not shown to be slower.
+    """
+    sweep = evidence.sweep(claim.graph, claim.of, "to_all_us")
+    means = sweep.groupby("to_all_us")["time_ms"].mean()
+    best = float(means.index[int(means.argmin())])
+    points = {float(point): rows for point, rows in sweep.groupby("to_all_us")}  # type: ignore[arg-type]
+    others = {point: ratio_estimate(points[best], rows) for point, rows in points.items() if point != best}
+    return Measured(best, _origin(sweep), range_of_best(best, others))
+
+
+def extract_min_speedup(claim: Claim, evidence: Evidence) -> Measured:
+    """Divide the time of an ExtractMin by `over` by that by `of`, on `at` values."""
+    trials = _extract_min_trials(claim, evidence)
+    ours, theirs = (_extract_min(trials, method) for method in (claim.of, claim.over))
+    return _estimated(theirs.over(ours), _origin(trials[trials["method"] == claim.of]))
+
+
+def extract_min_best_threads(claim: Claim, evidence: Evidence) -> Measured:
+    """Find the threads per block for which the reduction is fastest on `at` values.
+
+    The interval holds the numbers of threads that are not shown to be slower.
+    """
+    trials = _extract_min_trials(claim, evidence)
+    reductions = trials[trials["method"].str.startswith("reduction-")]
+    if reductions.empty:
+        raise NotMeasured("emulated time")
+    times = {
+        float(method.removeprefix("reduction-")): _extract_min(trials, method)
+        for method in reductions["method"].unique()
+    }
+    best = min(times, key=lambda threads: times[threads].log)
+    others = {threads: time.over(times[best]) for threads, time in times.items() if threads != best}
+    return Measured(best, _origin(reductions), range_of_best(best, others))
+
+
+def extract_min_time(claim: Claim, evidence: Evidence) -> Measured:
+    """Take the median time of an ExtractMin by `of` on `at` values, in microseconds."""
+    trials = _extract_min_trials(claim, evidence)
+    time = _extract_min(trials.assign(time_ms=trials["time_ms"] * 1e3), claim.of)
+    return _estimated(time, _origin(trials[trials["method"] == claim.of]))
+
+
+def _extract_min_trials(claim: Claim, evidence: Evidence) -> pd.DataFrame:
+    """Return the trials in real time of an ExtractMin on the claim's number of values."""
+    if evidence.extract_min is None:
+        raise NotMeasured("ExtractMin was not timed")
+    trials = extract_min_method(evidence.extract_min)
+    trials = trials[trials["values"] == claim.at]
+    if trials.empty:
+        raise NotMeasured(f"ExtractMin on {claim.at or 0:,.0f} values was not timed")
+    return trials[trials["device_kind"] != EMULATED]
+
+
+def _extract_min(trials: pd.DataFrame, method: str) -> Estimate:
+    """Return the median time of a method over its trials, which one process made."""
+    rows = trials[trials["method"] == method]
+    if rows.empty:
+        raise NotMeasured(f"ExtractMin by {method} was not timed on a real device")
+    return median_of(rows["time_ms"], ASSUMED)
+
+
+def step_time(claim: Claim, evidence: Evidence) -> Measured:
+    """Average the time of the step `key` of the variant `of`, in milliseconds."""
+    rows = _steps(claim, evidence)
+    rows = rows[rows["mode"] == claim.key]
+    if rows.empty:
+        raise NotMeasured(f"{claim.of} on {claim.graph} has no step {claim.key}")
+    return _estimated(log_mean(rows["time_ms"], ASSUMED), _origin(rows))
+
+
+def _steps(claim: Claim, evidence: Evidence) -> pd.DataFrame:
+    """Return the steps of the variant `of`, in real time."""
+    if evidence.steps is None or evidence.steps.empty:
+        raise NotMeasured("no steps were recorded")
+    rows = evidence.steps.query("graph == @claim.graph and variant == @claim.of")
+    if rows.empty:
+        raise NotMeasured(f"{claim.of} on {claim.graph} was not run")
+    if (rows["device_kind"] == EMULATED).any():
+        raise NotMeasured("emulated time")
+    return rows
+
+
+def speedup_from_root(claim: Claim, evidence: Evidence) -> Measured:
+    """Divide the median time of `over`, on the CPU, by that of `of`, from the root of a flow graph."""
+    return _estimated(*_from_root(claim, evidence))
+
+
+def _from_root(claim: Claim, evidence: Evidence) -> tuple[Estimate, Origin]:
+    candidate = evidence.times(claim.graph, claim.of)
+    return ratio_estimate(candidate, _cpu_times(claim, evidence)), _origin(candidate)
+
+
+def step_share(claim: Claim, evidence: Evidence) -> Measured:
+    """Return the share of the step `key` in the step "total" of the variant `of`."""
+    rows = _steps(claim, evidence)
+    times = step_times(rows, [claim.key, "total"])
+    if times.empty:
+        raise NotMeasured(f"{claim.of} on {claim.graph} has no step {claim.key} with a total")
+    return _estimated(log_ratio_of_means(times[claim.key], times["total"], ASSUMED), _origin(rows))
+
+
+def speedup_growth(claim: Claim, evidence: Evidence) -> Measured:
+    """Divide the speedup of `of` over `over` from the root of a graph by that on the graph `key`."""
+    if claim.key not in evidence.graphs:
+        raise NotMeasured(f"{claim.key} is not in this run")
+    here, origin = _from_root(claim, evidence)
+    there, _ = _from_root(claim.model_copy(update={"graph": claim.key}), evidence)
+    return _estimated(here.over(there), origin)
+
+
+def best_rate_vertices(claim: Claim, evidence: Evidence) -> Measured:
+    """Find the vertices of the graph on which the mean rate of the variant `of` is the largest.
+
+    The interval holds the sizes whose rate is not shown to be smaller.
+    """
+    graphs = evidence.timings.query("variant == @claim.of")["graph"].unique()
+    rates = [(float(evidence.graphs[one]["vertices"]), _rate(claim, evidence, one)) for one in graphs]
+    found = dict(sorted(rates, key=lambda one: one[1][0].log))  # the last, largest rate of a size wins
+    if len(found) < 2:
+        raise NotMeasured(f"{claim.of} was run on fewer than two graphs")
+    best = max(found, key=lambda vertices: found[vertices][0].log)
+    rate, origin = found[best]
+    others = {vertices: rate.over(other) for vertices, (other, _) in found.items() if vertices != best}
+    return Measured(best, origin, range_of_best(best, others))
+
+
+def ranks_computing_ratio(claim: Claim, evidence: Evidence) -> Measured:
+    """Divide the computing time of the series `over` by that of `of`; the `key` of all numbers of ranks."""
+    return _over_ranks(claim, evidence, "computing_ms")
+
+
+def ranks_speedup(claim: Claim, evidence: Evidence) -> Measured:
+    """Divide the search time of the series `over` by that of `of`; the `key` of all numbers of ranks."""
+    return _over_ranks(claim, evidence, "time_ms")
+
+
+def communication_growth(claim: Claim, evidence: Evidence) -> Measured:
+    """Return the exponent with which communication of the series `of` grows with the ranks."""
+    searches = _rank_searches(claim, evidence)
+    of_source = searches[searches["series"] == claim.of].groupby(["ranks", "source"])["communication_ms"]
+    medians = of_source.median().groupby("ranks")
+    times = {int(str(ranks)): median_of(rows, ASSUMED) for ranks, rows in medians}
+    try:
+        value, interval = growth(times)
+        return Measured(value, _real_origin(searches), interval)
+    except ValueError as few:
+        raise NotMeasured(f"{claim.of}: {few}") from None
+
+
+def _over_ranks(claim: Claim, evidence: Evidence, column: str) -> Measured:
+    """Return the least or the most, as `key` says, of the quotients of two series over ranks."""
+    searches = _rank_searches(claim, evidence)
+    quotients = quotients_over_ranks(searches, claim.of, claim.over, column)
+    if not quotients:
+        raise NotMeasured(f"the series {claim.of} and {claim.over} share no source")
+    value, interval = extreme(quotients, least=claim.key == "least")
+    return Measured(value, _real_origin(searches[searches["series"] == claim.of]), interval)
+
+
+def _rank_searches(claim: Claim, evidence: Evidence) -> pd.DataFrame:
+    """Return the searches over several ranks of the series that a claim names."""
+    if evidence.ranks is None or evidence.ranks.empty:
+        raise NotMeasured("no search over several ranks in this run")
+    rows = evidence.ranks[evidence.ranks["series"].isin([claim.of, claim.over])]
+    if rows.empty:
+        raise NotMeasured(f"the series {claim.of} was not run")
+    return rows
+
+
+def _real_origin(rows: pd.DataFrame) -> Origin:
+    """Return the device of some times; NotMeasured if they were emulated or are of several devices."""
+    if (rows["device_kind"] == EMULATED).any():
+        raise NotMeasured("emulated time")
+    return _origin(rows)
+
+
+TIMES = ("mean_time", "step_time", "extract_min_time")
+"""Quantities that are faster or slower than claimed."""
+
+
+QUANTITIES: dict[str, Callable[[Claim, Evidence], Measured]] = {
+    function.__name__: function
+    for function in (
+        *(graph_property, mean_phases, peak_updated, share_of_phases),
+        *(mean_time, mean_rate, spread_ratio, speedup, speedup_over_cpu),
+        *(threshold_band, best_threshold),
+        *(extract_min_speedup, extract_min_best_threads),
+        *(step_time, speedup_from_root),
+        *(share_below_peak, share_of_late_phases, small_phase_speedup, step_share, speedup_growth),
+        *(extract_min_time, best_rate_vertices),
+        *(ranks_computing_ratio, ranks_speedup, communication_growth),
+    )
+}
+"""The quantities of claims by their names in the claims files."""
+
+
+def _counts(claim: Claim, evidence: Evidence) -> tuple[pd.DataFrame, Origin]:
+    """Return the updated vertices of the phases on a claim's graph, and their origin."""
+    phases = evidence.phases[evidence.phases["graph"] == claim.graph]
+    if phases.empty:
+        raise NotMeasured(f"no phases were recorded on {claim.graph}")
+    first = phases.iloc[0]
+    return updated_counts(phases), Origin(first["device"], first["device_kind"])
+
+
+def _origin(times: pd.DataFrame) -> Origin:
+    """Return the device of some times; NotMeasured if there are several."""
+    devices = times[["device", "device_kind"]].drop_duplicates()
+    if len(devices) > 1:
+        raise NotMeasured("the variants were timed on different devices")
+    return Origin(*devices.iloc[0])
 
 
 def small_phase_times(phases: pd.DataFrame, limit: float) -> pd.DataFrame:

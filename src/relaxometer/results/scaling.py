@@ -12,7 +12,7 @@ import pandas as pd
 from relaxometer.core.files import read_frame, read_json
 from relaxometer.distributed import model
 from relaxometer.plan.models import DistributedRun
-from relaxometer.results.gather import SEVERITY
+from relaxometer.results.gather import worst
 from relaxometer.results.processes import ASSUMED
 from relaxometer.results.rows import FAILURES
 from relaxometer.results.statistics import median_of
@@ -88,7 +88,7 @@ def rank_searches(runs: Iterable[DistributedRun], folder: Path) -> pd.DataFrame:
 def _line(run: DistributedRun, folder: Path) -> dict[str, Any]:
     context = read_json(folder / "run.json")
     rows = read_frame(folder / "times.parquet")
-    worst = max(rows["status"], key=SEVERITY.index)
+    status = worst(rows["status"])
     good = rows[rows["status"] == "ok"]
     line = {
         "problem": run.problem,
@@ -103,14 +103,14 @@ def _line(run: DistributedRun, folder: Path) -> dict[str, Any]:
         "device": context["device"],
         "vertices": context["graph"]["vertices"],
         "arcs": context["graph"]["arcs"],
-        "status": worst,
-        "reason": rows.loc[rows["status"] == worst, "reason"].iloc[0],
+        "status": status,
+        "reason": rows.loc[rows["status"] == status, "reason"].iloc[0],
         "model_gteps": _predicted(run, context),
         "sources": good["source"].nunique(),
         "repetitions": rows["repetition"].nunique(),
     }
     measured = ("median_ms", "median_gteps", "gteps_low", "gteps_high", *PARTS)
-    if worst in FAILURES:
+    if status in FAILURES:
         return {**line, **dict.fromkeys(measured, np.nan), "certified": len(good) / len(rows)}
     of_source = good.groupby("source")[["time_ms", "teps", *PARTS]].median()
     rate = median_of(of_source["teps"] / 1e9, ASSUMED)

@@ -22,7 +22,7 @@ from relaxometer.report.figures.style import (
     weight_unit,
     with_unit,
 )
-from relaxometer.report.figures.summary import CLOCKS, percent, rounded
+from relaxometer.report.figures.summary import CLOCKS, by_graph, percent, rounded
 from relaxometer.results.samples import EMULATED
 
 if TYPE_CHECKING:
@@ -72,9 +72,7 @@ def eccentricities(
 
 def _largest(components: pd.DataFrame) -> pd.DataFrame:
     """Return the components of each graph, the largest first."""
-    places = {graph: place for place, graph in enumerate(components["graph"].unique())}
-    ordered = components.assign(place=components["graph"].map(places))
-    return ordered.sort_values(["place", "vertices"], ascending=[True, False], kind="stable")
+    return by_graph(components, "vertices", ascending=False)
 
 
 def _is_exact(component: pd.Series) -> bool:

@@ -9,7 +9,7 @@ from relaxometer.core.words import counted
 from relaxometer.report.catalogue import CAPTIONS, SUMMARY, Exhibit, Inputs, View
 from relaxometer.report.figures.summary import rounded
 from relaxometer.report.pages import NOTHING, data_table, from_caption, page, table, table_script
-from relaxometer.results.claims import as_printed, intervals
+from relaxometer.results.readable import as_printed, intervals
 
 HEADING = "<h1>Claims of the papers</h1>"
 EXPLAINED = (
@@ -26,7 +26,7 @@ def claims_in_short(short: pd.DataFrame) -> str:
     Parameters
     ----------
     short : DataFrame of str
-        From :func:`relaxometer.results.claims.readable_claims`.
+        From :func:`relaxometer.results.readable.readable_claims`.
     """
     if short.empty:
         return NOTHING

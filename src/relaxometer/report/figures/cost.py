@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from relaxometer.report.catalogue import SUMMARY, TIMINGS, Exhibit, View, metadata
+from relaxometer.report.catalogue import SUMMARY, TIMINGS, Exhibit, View, metadata, swept
 from relaxometer.report.figures.looks import Look, looks_of
 from relaxometer.report.figures.names import CLASSES, full_names, label, short_names
 from relaxometer.report.figures.pareto import COLUMNS, PANEL_INCHES, ROW_INCHES, legend_columns
@@ -19,7 +19,6 @@ from relaxometer.report.figures.style import (
     plain_log,
 )
 from relaxometer.report.figures.summary import rounded
-from relaxometer.report.targets import swept
 from relaxometer.results.cost import costs, weight_types
 
 if TYPE_CHECKING:

@@ -8,10 +8,9 @@ import numpy as np
 import pandas as pd
 
 from relaxometer.core.files import read_frame
-from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View
+from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View, swept
 from relaxometer.report.figures.names import label, shown_version
 from relaxometer.report.figures.summary import prepared, rounded, was_run
-from relaxometer.report.targets import swept
 from relaxometer.results.races import NEITHER, OURS, RACE, RIVAL, winners
 from relaxometer.results.rows import FAILURES, NOT_TRIED, PROVEN
 from relaxometer.results.samples import is_emulated, with_class

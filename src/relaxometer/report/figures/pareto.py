@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from relaxometer.report.catalogue import TIMINGS, Exhibit, View
+from relaxometer.report.catalogue import TIMINGS, Exhibit, View, swept
 from relaxometer.report.figures.looks import Look, looks_of
 from relaxometer.report.figures.names import full_names, label
 from relaxometer.report.figures.style import (
@@ -25,7 +25,7 @@ from relaxometer.report.figures.style import (
     wide,
 )
 from relaxometer.report.figures.summary import LEAST_PREPARATION_MS
-from relaxometer.report.targets import graphs_of, swept
+from relaxometer.report.targets import graphs_of
 from relaxometer.results.query_sets import by_set
 from relaxometer.results.races import common_medians, finishers
 from relaxometer.results.rows import KEY

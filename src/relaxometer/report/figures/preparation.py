@@ -7,10 +7,10 @@ from math import ceil
 import numpy as np
 import pandas as pd
 
-from relaxometer.report.catalogue import TIMINGS, Exhibit, View
+from relaxometer.report.catalogue import TIMINGS, Exhibit, View, swept
 from relaxometer.report.figures.names import CLASSES, label, short_names
 from relaxometer.report.figures.summary import prepared, rounded
-from relaxometer.report.targets import graphs_of, swept
+from relaxometer.report.targets import graphs_of
 from relaxometer.results.rows import KEY
 from relaxometer.results.samples import is_emulated, source_times
 

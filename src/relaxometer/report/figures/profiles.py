@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from relaxometer.report.catalogue import TIMINGS, Exhibit, View
+from relaxometer.report.catalogue import TIMINGS, Exhibit, View, swept
 from relaxometer.report.figures.looks import Look, looks_of
 from relaxometer.report.figures.names import full_names, label
 from relaxometer.report.figures.style import (
@@ -20,7 +20,7 @@ from relaxometer.report.figures.style import (
     plain_log,
     shift,
 )
-from relaxometer.report.targets import graphs_of, swept
+from relaxometer.report.targets import graphs_of
 from relaxometer.results.query_sets import takes_queries
 from relaxometer.results.races import RACE, relative_times
 from relaxometer.results.samples import share_at_or_under

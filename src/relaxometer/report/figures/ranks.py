@@ -29,7 +29,7 @@ from relaxometer.report.figures.style import (
     without_minor_ticks,
 )
 from relaxometer.report.figures.summary import rounded
-from relaxometer.results.claims import number_text
+from relaxometer.results.readable import number_text
 from relaxometer.results.samples import EMULATED, in_words, on_one_clock
 
 if TYPE_CHECKING:

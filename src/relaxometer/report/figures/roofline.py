@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View, metadata
+from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View, metadata, swept
 from relaxometer.report.figures.looks import looks_of
 from relaxometer.report.figures.names import label
 from relaxometer.report.figures.style import (
@@ -21,7 +21,7 @@ from relaxometer.report.figures.style import (
     plain_log,
 )
 from relaxometer.report.figures.summary import rounded
-from relaxometer.report.targets import graphs_of, swept
+from relaxometer.report.targets import graphs_of
 from relaxometer.results.cost import arcs_bytes, weight_types
 from relaxometer.results.rows import KEY
 from relaxometer.results.samples import proven

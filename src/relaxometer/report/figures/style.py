@@ -204,7 +204,7 @@ def plain_log(*axes: Axis) -> None:
     from relaxometer.report.ticks import PlainLogLocator
 
     for axis in axes:
-        axis.set_major_locator(PlainLogLocator(plain))
+        axis.set_major_locator(PlainLogLocator(plain, wide))
         axis.set_major_formatter(plain)
         without_minor_labels(axis)
 

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from relaxometer.report.catalogue import SUMMARY, TIMINGS, Content, Exhibit, Inputs, View
+from relaxometer.report.catalogue import SUMMARY, TIMINGS, Content, Exhibit, Inputs, View, swept
 from relaxometer.report.figures.looks import Look, looks_of
 from relaxometer.report.figures.names import CLASSES, full_names, label, short_names, shown_version
 from relaxometer.report.figures.style import annotate, empty_figure, entitle, new_figure, plain_log, wide
 from relaxometer.report.pages import NOTHING
-from relaxometer.report.targets import swept
 from relaxometer.results.gather import with_sets
 from relaxometer.results.races import ranking
 from relaxometer.results.rows import KEY, NOT_TRIED
@@ -245,6 +244,13 @@ def emulated_section(table: pd.DataFrame) -> str:
 correct all the same. Their times say nothing about a GPU: they have no rank and are compared with no time in
 the race. The page of all variants and rivals under Summary has them.</p>
 """
+
+
+def by_graph(table: pd.DataFrame, column: str, *, ascending: bool = True) -> pd.DataFrame:
+    """Return rows sorted by a column within each graph, the graphs as they are."""
+    places = {graph: place for place, graph in enumerate(table["graph"].unique())}
+    placed = table.assign(place=table["graph"].map(places))
+    return placed.sort_values(["place", column], ascending=[True, ascending])
 
 
 def rounded(value: float) -> str:

@@ -21,8 +21,8 @@ from relaxometer.report.figures.style import (
     plain_log,
     without_minor_labels,
 )
-from relaxometer.report.figures.summary import CLOCKS, percent, rounded
-from relaxometer.results.gather import SEVERITY
+from relaxometer.report.figures.summary import CLOCKS, by_graph, percent, rounded
+from relaxometer.results.gather import worst
 from relaxometer.results.samples import EMULATED, source_times
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def rates(launches: pd.DataFrame, timings: pd.DataFrame, problem: str = "sssp") 
         time_ms=("time_ms", "median"),
         proven=("proven", "sum"),
         launches=("repetition", "count"),
-        status=("status", lambda found: max(found, key=SEVERITY.index)),
+        status=("status", worst),
     )
     many = many.reset_index()
     many["proven"] = many["proven"] / (many["searches"] * many.pop("launches"))
@@ -164,10 +164,7 @@ def _finding(many: pd.DataFrame, others: pd.DataFrame, launches: pd.DataFrame, k
 def throughput_table(launches: pd.DataFrame, timings: pd.DataFrame, problem: str = "sssp") -> pd.DataFrame:
     """Return the searches per second of every variant as text, the fastest of each graph first."""
     table = rates(launches, timings, problem)
-    places = {graph: place for place, graph in enumerate(table["graph"].unique())}
-    table = table.assign(place=table["graph"].map(places)).sort_values(
-        ["place", "rate"], ascending=[True, False], kind="stable"
-    )
+    table = by_graph(table, "rate", ascending=False)
     return pd.DataFrame(
         {
             "Graph": table["graph"],

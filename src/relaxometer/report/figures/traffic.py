@@ -19,7 +19,7 @@ from relaxometer.report.figures.style import (
     new_figure,
     plain_log,
 )
-from relaxometer.report.figures.summary import CLOCKS, percent, rounded
+from relaxometer.report.figures.summary import CLOCKS, by_graph, percent, rounded
 from relaxometer.results.gather import SEVERITY
 from relaxometer.results.samples import EMULATED
 
@@ -129,10 +129,7 @@ def _finding(table: pd.DataFrame, changes: pd.DataFrame, kind: str) -> str:
 def traffic_table(changes: pd.DataFrame) -> pd.DataFrame:
     """Return the medians as text, the first tree that is ready first on top of each graph."""
     table = medians(changes)
-    places = {graph: place for place, graph in enumerate(table["graph"].unique())}
-    table = table.assign(place=table["graph"].map(places)).sort_values(
-        ["place", "ready_ms"], kind="stable", na_position="last"
-    )
+    table = by_graph(table, "ready_ms")
     shares = table["proven"] / table["searches"].replace(0, np.nan)
     return pd.DataFrame(
         {

@@ -7,10 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View
+from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View, swept
 from relaxometer.report.figures.names import CLASSES, label, shown_version
 from relaxometer.report.figures.summary import prepared, rounded
-from relaxometer.report.targets import swept
 from relaxometer.results.gather import with_sets
 from relaxometer.results.races import NEITHER, OURS, RACE, RIVAL, TOO_FEW, winners
 from relaxometer.results.samples import with_class

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pandas as pd
 
-from relaxometer.report.catalogue import TIMINGS, Exhibit, View
+from relaxometer.report.catalogue import TIMINGS, Exhibit, View, swept
 from relaxometer.report.figures.names import CLASSES, label, short_names
 from relaxometer.report.figures.summary import rounded, whole
-from relaxometer.report.targets import graphs_of, swept
-from relaxometer.results.gather import SEVERITY
+from relaxometer.report.targets import graphs_of
+from relaxometer.results.gather import worst
 from relaxometer.results.races import ranking
 from relaxometer.results.rows import KEY, PROVEN
 from relaxometer.results.samples import proven, source_times
@@ -36,7 +36,7 @@ def work_table(timings: pd.DataFrame, problem: str = "sssp") -> pd.DataFrame:
     good = proven(ours, ours)
     good = good[good["status"].isin(PROVEN)]
     keys = [*KEY, "class", "rival"]
-    statuses = ours.groupby(keys, sort=False)["status"].agg(lambda found: max(found, key=SEVERITY.index))
+    statuses = ours.groupby(keys, sort=False)["status"].agg(worst)
     lines = statuses.reset_index(keys[len(KEY) :])
     phases = good.groupby(KEY, sort=False)["phases"].median()
     medians = source_times(ours).groupby(KEY, sort=False)["time_ms"].median()

@@ -33,7 +33,7 @@ from relaxometer.report.figures.summary import CLOCKS, rounded
 from relaxometer.report.figures.waits import is_host_to_host, is_streamed
 from relaxometer.report.figures.winners import NO_DIFFERENCE
 from relaxometer.report.targets import folder, graphs_of
-from relaxometer.results.gather import SEVERITY
+from relaxometer.results.gather import worst
 from relaxometer.results.races import common_medians, faster_of, finishers
 from relaxometer.results.samples import EMULATED, in_words, source_times
 from relaxometer.results.statistics import FEWEST
@@ -332,7 +332,7 @@ def update_medians(updates: pd.DataFrame) -> pd.DataFrame:
     """
     key = ["graph", "change", "arcs", "device_kind", "device"]
     table = updates.groupby(key, sort=False)[["time_ms", "full_ms", "kept"]].median()
-    table["status"] = updates.groupby(key)["status"].agg(lambda found: max(found, key=SEVERITY.index))
+    table["status"] = updates.groupby(key)["status"].agg(worst)
     table.loc[table["status"] != "ok", ["time_ms", "full_ms", "kept"]] = np.nan
     return table.assign(gain=table["full_ms"] / table["time_ms"]).reset_index()
 

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from relaxometer.core.words import counted
-from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View, metadata
+from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View, metadata, swept
 from relaxometer.report.figures.looks import Look, look, looks_of
 from relaxometer.report.figures.style import (
     GREY,
@@ -29,7 +29,7 @@ from relaxometer.report.figures.style import (
     size_axis,
 )
 from relaxometer.report.figures.summary import rounded
-from relaxometer.report.targets import is_swept, names, runs_of, swept
+from relaxometer.report.targets import is_swept, names, runs_of
 from relaxometer.results.rows import KEY
 from relaxometer.results.samples import (
     EMULATED,

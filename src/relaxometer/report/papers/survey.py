@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View, metadata
+from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View, metadata, swept
 from relaxometer.report.figures.looks import Look, look
 from relaxometer.report.figures.style import (
     GREY,
@@ -29,7 +29,7 @@ from relaxometer.report.figures.style import (
 )
 from relaxometer.report.figures.summary import CLOCKS, rounded
 from relaxometer.report.figures.work import relaxations
-from relaxometer.report.targets import graphs_of, is_swept, names, runs_of, swept
+from relaxometer.report.targets import graphs_of, is_swept, names, runs_of
 from relaxometer.results.cost import arcs_bytes, weight_types
 from relaxometer.results.rows import KEY
 from relaxometer.results.samples import (
