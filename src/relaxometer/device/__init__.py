@@ -158,6 +158,8 @@ class Device(Protocol):
     """The GPU's name, or the processor's after "host emulation on"."""
     xp: Any
     """The array module: CuPy or NumPy."""
+    multiprocessors: int
+    """Multiprocessors of the GPU; 1 of the emulation."""
     order_seed: int
     """Permutes the order in which the emulation starts blocks and threads; 0 keeps it ascending."""
 
@@ -215,6 +217,11 @@ class Device(Protocol):
 
     def context(self) -> dict[str, Any]:
         """Describe hardware, drivers and compilers and their current state, for a run's record."""
+
+
+def blocks_for(device: Device, items: int, block: int) -> int:
+    """Return the blocks of a launch whose threads take several items each: at most 8 per multiprocessor."""
+    return min(8 * device.multiprocessors, -(-items // block))
 
 
 def get_device(kind: str = "auto", *, order_seed: int = 0, sanitize: str | None = None) -> Device:

@@ -193,6 +193,7 @@ class HostDevice:
         if not 0 <= order_seed < 2**32:
             raise UserError(f"order_seed: {order_seed} is not between 0 and 2^32 - 1")
         self.kind = "host"
+        self.multiprocessors = 1
         self.xp: Any = np
         self.order_seed = order_seed
         self.sanitize = sanitize

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from relaxometer.device import blocks_for
 from relaxometer.problems.answers import Ahead
 from relaxometer.problems.variants import Skipped
 
@@ -29,8 +30,6 @@ HUB = 64
 """A vertex of higher degree is a hub: a warp needs more than two steps to read it."""
 
 BLOCK = 256
-MAX_BLOCKS = 8 * 132
-"""Blocks that fill an H200."""
 
 
 class Degrees(NamedTuple):
@@ -63,8 +62,7 @@ def degrees_of(graph: ResidentGraph) -> Degrees:
     """Return the degrees of a graph, by one launch: a pass of the host takes longer than a search."""
     n, device = graph.n_vertices, graph.device
     found = device.xp.zeros(2, dtype=np.uint64)
-    blocks = min(MAX_BLOCKS, -(-n // BLOCK))
-    _survey_degrees(device)(blocks, BLOCK, (np.uint32(n), graph.offsets, found))
+    _survey_degrees(device)(blocks_for(device, n, BLOCK), BLOCK, (np.uint32(n), graph.offsets, found))
     with_arcs, largest = device.asnumpy(found).tolist()
     return Degrees.found(graph, with_arcs, largest)
 

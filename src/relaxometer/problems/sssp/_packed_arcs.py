@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from relaxometer.device import blocks_for
 from relaxometer.device.signature import read_source
 from relaxometer.graphs.lengths import LENGTHS, deviation_of, mean_weight
 from relaxometer.problems.variants import Skipped
@@ -21,8 +22,6 @@ _CONSTANTS = read_source(_KERNELS.with_suffix(".cuh")).constants
 FIRST, NO_ARC, MORE_ARCS = (_CONSTANTS[name] for name in ("FIRST", "NO_ARC", "MORE_ARCS"))
 
 BLOCK = 256
-MAX_BLOCKS = 8 * 132
-"""Blocks that fill an H200; threads of a larger launch would only add up fewer weights each."""
 
 MAX_ARCS = 2**32 - 2**10
 """Arcs that kernels number with 32 bits: the step of a block from the last one must not wrap to the first."""
@@ -91,6 +90,6 @@ class PackedArcs:
         return total / n_arcs, math.sqrt(n_arcs * squares - total**2) / n_arcs
 
     def _launch(self, kernel: str, items: int, arguments: tuple[Any, ...]) -> None:
-        blocks = min(MAX_BLOCKS, -(-items // BLOCK))
+        blocks = blocks_for(self._device, items, BLOCK)
         if blocks:
             self._module.get_function(kernel)(blocks, BLOCK, arguments)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from relaxometer.device import blocks_for
 from relaxometer.graphs.lengths import mean_weight
 
 if TYPE_CHECKING:
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
 KERNELS = Path(__file__).with_name("_prepare.cu")
 
 BLOCK = 256
-MAX_BLOCKS = 8 * 132
-"""Blocks that fill an H200."""
 
 
 @dataclass(frozen=True)
@@ -168,6 +167,6 @@ class _Preparation:
         return arcs
 
     def _launch(self, kernel: str, items: int, arguments: tuple[Any, ...]) -> None:
-        blocks = min(MAX_BLOCKS, -(-items // BLOCK))
+        blocks = blocks_for(self._graph.device, items, BLOCK)
         if blocks:
             self._module.get_function(kernel)(blocks, BLOCK, arguments)
