@@ -17,14 +17,14 @@ from relaxometer.datasets.registry import DataFile, Dataset
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.lengths import lengths_for
 
-Reader = Callable[[str, Dataset, list[Path], Graph | None], Graph]
+Reader = Callable[[str, Dataset[Any], list[Path], Graph | None], Graph]
 """Makes a graph from its name, its entry, its data files, and the graph that it is extracted from."""
 
 Generator = Callable[[Any, int], Graph]
 """Makes a graph from the parameters of its format and a seed, for formats that need one."""
 
 
-def build_graph(name: str, dataset: Dataset, *, files: list[Path], base: Graph | None = None) -> Graph:
+def build_graph(name: str, dataset: Dataset[Any], *, files: list[Path], base: Graph | None = None) -> Graph:
     """Read or generate the graph of a dataset.
 
     Parameters
@@ -68,7 +68,7 @@ def build_graph(name: str, dataset: Dataset, *, files: list[Path], base: Graph |
     return replace(graph, name=name, metadata=metadata, distance_type=distance_type)
 
 
-def _check_unit(name: str, graph: Graph, dataset: Dataset) -> None:
+def _check_unit(name: str, graph: Graph, dataset: Dataset[Any]) -> None:
     """Refuse an entry's unit of weights that is not the one that the reader knows.
 
     A graph that is made from another one has the latter's unit only as a proposal.
@@ -81,7 +81,7 @@ def _check_unit(name: str, graph: Graph, dataset: Dataset) -> None:
         )
 
 
-def identities_of(files: list[Path], dataset: Dataset) -> dict[str, str]:
+def identities_of(files: list[Path], dataset: Dataset[Any]) -> dict[str, str]:
     """Return names and SHA-256s of the data files, which must match the entry."""
     found: dict[str, str] = {}
     roles = ["file", str(dataset.kind.companion)]
@@ -116,7 +116,7 @@ def identify(file: Path, entry: DataFile, role: str = "file") -> dict[str, str]:
     return {role: file.name, f"{role}_sha256": sha256}
 
 
-def origin_of(dataset: Dataset) -> dict[str, Any]:
+def origin_of(dataset: Dataset[Any]) -> dict[str, Any]:
     """Return the metadata about a dataset's origin for ``graph.json`` or ``batch.json``."""
     known = {
         "format": dataset.format,
@@ -154,7 +154,7 @@ def _is_symmetric(offsets: np.ndarray, targets: np.ndarray, weights: np.ndarray)
     return True
 
 
-def check_counts(what: str, n_vertices: int, n_arcs: int, dataset: Dataset) -> None:
+def check_counts(what: str, n_vertices: int, n_arcs: int, dataset: Dataset[Any]) -> None:
     """Refuse a graph or batch, named `what` in the message, whose counts differ from its entry."""
     counts = ("vertices", dataset.vertices, n_vertices), ("arcs", dataset.arcs, n_arcs)
     for unit, expected, found in counts:

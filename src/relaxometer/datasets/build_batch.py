@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from relaxometer.core.errors import UserError
 from relaxometer.datasets.build import check_counts, identities_of, origin_of
@@ -12,11 +13,11 @@ from relaxometer.datasets.pins import advice_for_unpinned
 from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.batch import Batch
 
-BatchReader = Callable[[str, Dataset, list[Path]], Batch]
+BatchReader = Callable[[str, Dataset[Any], list[Path]], Batch]
 """Makes a batch from its name, its entry and its data files."""
 
 
-def build_batch(name: str, dataset: Dataset, *, files: list[Path]) -> Batch:
+def build_batch(name: str, dataset: Dataset[Any], *, files: list[Path]) -> Batch:
     """Read or generate the batch of a dataset.
 
     Parameters

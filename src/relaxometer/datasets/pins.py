@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 from relaxometer.core.errors import UserError
@@ -39,7 +40,7 @@ def pinned(file: Path) -> str | None:
     return found[0].decode()
 
 
-def pin_downloads(dataset: Dataset, files: list[Path], metadata: Mapping[str, str]) -> None:
+def pin_downloads(dataset: Dataset[Any], files: list[Path], metadata: Mapping[str, str]) -> None:
     """Fix the checksums, as in the metadata of a graph or batch, of the downloads that it was made from."""
     for role, file in _unpinned(dataset, files):
         pin = pin_of(file)
@@ -51,7 +52,7 @@ def pin_downloads(dataset: Dataset, files: list[Path], metadata: Mapping[str, st
 
 
 @contextmanager
-def advice_for_unpinned(dataset: Dataset, files: list[Path]) -> Iterator[None]:
+def advice_for_unpinned(dataset: Dataset[Any], files: list[Path]) -> Iterator[None]:
     """Add to a user error in the block how to fetch the files anew that have no checksum yet."""
     try:
         yield
@@ -65,7 +66,7 @@ def advice_for_unpinned(dataset: Dataset, files: list[Path]) -> Iterator[None]:
         ) from None
 
 
-def _unpinned(dataset: Dataset, files: list[Path]) -> list[tuple[str, Path]]:
+def _unpinned(dataset: Dataset[Any], files: list[Path]) -> list[tuple[str, Path]]:
     """Return role and path of the downloads whose checksum is neither given nor pinned."""
     roles = ["file", str(dataset.kind.companion)]
     return [

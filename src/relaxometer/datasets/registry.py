@@ -317,17 +317,17 @@ class Dataset(DataFile, Generic[Parameters]):
         return "; ".join(filter(None, (self.license or "licence not stated", self.attribution)))
 
 
-class Registry(RootModel[dict[Name, Dataset]]):
+class Registry(RootModel[dict[Name, Dataset]]):  # type: ignore[type-arg]
     """``resources/datasets.yaml``: datasets by name."""
 
 
 class _OwnDatasets(BaseModel):
     """The ``datasets`` section of a configuration, so that messages name keys as the configuration does."""
 
-    datasets: dict[Name, Dataset]
+    datasets: dict[Name, Dataset]  # type: ignore[type-arg]
 
 
-def load_registry(path: Path, extra: Mapping[str, Any], *, origin: str = "config") -> dict[str, Dataset]:
+def load_registry(path: Path, extra: Mapping[str, Any], *, origin: str = "config") -> dict[str, Dataset[Any]]:
     """Read the datasets of the project and add those of a configuration.
 
     Parameters
@@ -366,7 +366,7 @@ def load_registry(path: Path, extra: Mapping[str, Any], *, origin: str = "config
     return datasets
 
 
-def _check_bases(datasets: Mapping[str, Dataset], where: Mapping[str, str]) -> None:
+def _check_bases(datasets: Mapping[str, Dataset[Any]], where: Mapping[str, str]) -> None:
     """Check that every graph is made from a graph that exists without it, and of a format that suits."""
     for name, dataset in datasets.items():
         base, chain = dataset.extracted_from, [name]
@@ -387,7 +387,7 @@ def _check_bases(datasets: Mapping[str, Dataset], where: Mapping[str, str]) -> N
         _check_format_of_base(dataset, datasets, where[name])
 
 
-def _check_format_of_base(dataset: Dataset, datasets: Mapping[str, Dataset], where: str) -> None:
+def _check_format_of_base(dataset: Dataset[Any], datasets: Mapping[str, Dataset[Any]], where: str) -> None:
     """Refuse a graph of another format than the dataset's own format is made for."""
     base, expected = dataset.extracted_from, dataset.kind.base
     if base is None or expected in (None, datasets[base].format):
@@ -398,7 +398,7 @@ def _check_format_of_base(dataset: Dataset, datasets: Mapping[str, Dataset], whe
     )
 
 
-def _check_file_names(datasets: Mapping[str, Dataset], where: Mapping[str, str]) -> None:
+def _check_file_names(datasets: Mapping[str, Dataset[Any]], where: Mapping[str, str]) -> None:
     """Refuse two files of one name, because all downloads share a folder."""
     first: dict[str, tuple[str, DataFile]] = {}
     for name, file in ((name, file) for name, dataset in datasets.items() for file in dataset.files):

@@ -26,11 +26,12 @@ from typing import Any
 
 import numpy as np
 
+from relaxometer.core.checkout import PACKAGE
 from relaxometer.core.errors import UserError
 from relaxometer.device import DeviceOutOfMemory, Dimensions, Kernel, KernelError, Timer, compile_error
 from relaxometer.device.arguments import Arguments, Launch, Shape, Struct, launch_shape
 from relaxometer.device.loaded import LoadedModules
-from relaxometer.device.signature import PACKAGE, Source, read_source
+from relaxometer.device.signature import Source, read_source
 
 # Shared memory that a block has by default, static and dynamic together.
 DEFAULT_SHARED_BYTES = 48 * 1024

@@ -28,6 +28,7 @@ from typing import Any
 
 import numpy as np
 
+from relaxometer.core.checkout import PACKAGE
 from relaxometer.core.environment import cpu_model, usable_cores
 from relaxometer.core.errors import UserError
 from relaxometer.device import Dimensions, Kernel, KernelError, Timer, stopwatch
@@ -35,7 +36,7 @@ from relaxometer.device.arguments import Arguments, Launch, Shape, Struct, launc
 from relaxometer.device.guards import element_name, install_guards
 from relaxometer.device.host_build import EMULATOR, SANITIZERS, build_library, find_compiler
 from relaxometer.device.loaded import LoadedModules
-from relaxometer.device.signature import PACKAGE, read_source
+from relaxometer.device.signature import read_source
 
 # Enough to test synchronization between blocks; each thread of a cooperative launch needs its own stack.
 MAX_COOPERATIVE_BLOCKS = 8

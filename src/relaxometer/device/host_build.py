@@ -22,10 +22,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from relaxometer.core.cache import cache_location
+from relaxometer.core.checkout import PACKAGE
 from relaxometer.core.environment import is_full
 from relaxometer.core.errors import UserError, quoted
 from relaxometer.device import KernelError, compile_error
-from relaxometer.device.signature import PACKAGE, Source
+from relaxometer.device.signature import Source
 
 EMULATOR = Path(__file__).resolve().parent / "emulator"
 

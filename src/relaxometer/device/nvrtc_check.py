@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from relaxometer.core.checkout import PACKAGE
 from relaxometer.core.errors import UserError
 from relaxometer.device import KernelError, compile_error
-from relaxometer.device.cuda import PACKAGE, compiler_options, numbered_source
+from relaxometer.device.cuda import compiler_options, numbered_source
 from relaxometer.device.signature import Source, read_source
 
 ARCHITECTURES = ("80", "90", "100")

@@ -113,7 +113,7 @@ class Plan:
         problem.add_folders(validated(Folders, dict(config), origin).kernels, origin)
         self.config = validated(config_model(problem.problem_names()), dict(config), origin)
         self.rivals = find_rivals(self.config.rivals, origin)
-        self.datasets: dict[str, Dataset] = load_registry(registry, self.config.datasets, origin=origin)
+        self.datasets: dict[str, Dataset[Any]] = load_registry(registry, self.config.datasets, origin=origin)
         self._check_searches(self.config.timing, "timing")
         self.queries = self._all_queries()
         self.runs = self._all_runs()

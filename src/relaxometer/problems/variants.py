@@ -15,8 +15,9 @@ from typing import Any
 
 from pydantic import PydanticUndefinedAnnotation
 
+from relaxometer.core.checkout import PACKAGE
 from relaxometer.core.errors import UserError
-from relaxometer.core.provenance import PACKAGE, files_used
+from relaxometer.core.provenance import files_used
 from relaxometer.core.validation import NAME, Section
 from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.graph import Graph

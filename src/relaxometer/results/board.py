@@ -120,7 +120,7 @@ def _check(runs: Sequence[Recorded]) -> None:
             raise UserError(f"{first.name} and {second.name} hold the same run; leave one out")
 
 
-def _lines(one: Recorded, timings: pd.DataFrame) -> list[dict]:
+def _lines(one: Recorded, timings: pd.DataFrame) -> list[dict[str, Any]]:
     times = source_times(timings[~pooled(timings)])
     medians = times.groupby(KEY, sort=False)["time_ms"].median().to_dict()  # as in the summary
     estimates = {key: run_estimate(rows) for key, rows in times.groupby(KEY, sort=False)}

@@ -49,18 +49,11 @@ from relaxometer.results.bundle_checks import (
 )
 from relaxometer.results.bundle_file import AnswerOf, BundleFile, Manifest
 from relaxometer.results.checked import checked
-from relaxometer.results.finished import (
-    CERTIFICATES,
-    CONTEXT,
-    SUMMARY_FILE,
-    TIMINGS,
-    Descriptions,
-    write_tables,
-)
+from relaxometer.results.finished import CERTIFICATES, SUMMARY_FILE, Descriptions, write_tables
 from relaxometer.results.gather import SUMMARY, summarise
 from relaxometer.results.processes import PROCESS
 from relaxometer.results.published import RENAMED, SAMPLES, read_timings, run_of, samples_of
-from relaxometer.results.recorded import RATES
+from relaxometer.results.recorded import CONTEXT, RATES, TIMINGS
 from relaxometer.results.rows import KEY, PROVEN
 from relaxometer.results.tree_answers import columns_of, places_of
 from relaxometer.studies.parameters import code_of_variant

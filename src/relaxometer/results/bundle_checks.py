@@ -13,9 +13,9 @@ from pydantic import ValidationError
 from relaxometer.core.errors import UserError
 from relaxometer.datasets.registry import Dataset
 from relaxometer.results.bundle_file import AnswerOf, BundleFile, GraphOf
-from relaxometer.results.finished import CERTIFICATES, CONTEXT, SUMMARY_FILE
+from relaxometer.results.finished import CERTIFICATES, SUMMARY_FILE
 from relaxometer.results.published import SAMPLES
-from relaxometer.results.recorded import RATES, RUN
+from relaxometer.results.recorded import CONTEXT, RATES, RUN
 from relaxometer.results.rows import KEY, PROVEN
 
 LOCK = "requirements.lock"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
+from typing import Any
 
 import pandas as pd
 
@@ -70,7 +71,7 @@ def renumbered(tables: Iterable[pd.DataFrame]) -> list[pd.DataFrame]:
     return found
 
 
-def _set_key(row: dict, place: int) -> tuple[object, ...]:
+def _set_key(row: dict[Hashable, Any], place: int) -> tuple[object, ...]:
     """Return what identifies the query set of a search among all runs."""
     digest = row.get("queries_hash")
     return (place, row["source"]) if pd.isna(digest) else (row["queries"], digest)

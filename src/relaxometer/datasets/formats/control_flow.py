@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import Field, PositiveInt
 
+from relaxometer.core.validation import Section
 from relaxometer.datasets.formats import Format
-from relaxometer.datasets.parameters import Section
 
 CLANG_OPTION = r"^(-O[0-3sz]|-[DU]\w+(=[\w.]*)?|-std=[\w+]+)$"
 """The options that a dataset may give clang."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from relaxometer.core.validation import Section
 from relaxometer.datasets.formats import Format
-from relaxometer.datasets.parameters import DrawnWeights, FileWeights, IntegerType, Section, Unit
+from relaxometer.datasets.parameters import DrawnWeights, FileWeights, IntegerType, Unit
 
 
 class IntegerWeights(Section):

@@ -6,16 +6,9 @@ from typing import Annotated
 
 from pydantic import Field, NonNegativeInt, PositiveInt, ValidationInfo, field_validator, model_validator
 
-from relaxometer.core.validation import Seed
+from relaxometer.core.validation import Section, Seed
 from relaxometer.datasets.formats import Format
-from relaxometer.datasets.parameters import (
-    EdgeWeights,
-    Section,
-    VertexCount,
-    WeightRange,
-    Weights,
-    check_vertex_ids,
-)
+from relaxometer.datasets.parameters import EdgeWeights, VertexCount, WeightRange, Weights, check_vertex_ids
 
 Mean = Annotated[float, Field(ge=0, le=2**32)]
 EdgeFactor = Annotated[int, Field(ge=1, le=2**20)]

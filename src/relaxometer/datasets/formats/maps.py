@@ -6,8 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, PositiveFloat, model_validator
 
+from relaxometer.core.validation import Section
 from relaxometer.datasets.formats import Format
-from relaxometer.datasets.parameters import Box, Section
+from relaxometer.datasets.parameters import Box
 
 Speed = Annotated[PositiveFloat, Field(allow_inf_nan=False)]
 Degrees = Annotated[float, Field(ge=-180, le=180)]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pydantic import Field, NonNegativeInt, PositiveFloat, model_validator
 
-from relaxometer.core.validation import Seed
+from relaxometer.core.validation import Section, Seed
 from relaxometer.datasets.formats import Format
-from relaxometer.datasets.parameters import Section, WeightType
+from relaxometer.datasets.parameters import WeightType
 
 MAX_POTENTIAL = 2**31 - 1
 

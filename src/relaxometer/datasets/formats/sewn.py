@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pydantic import Field, PositiveInt
 
-from relaxometer.core.validation import Seed
+from relaxometer.core.validation import Section, Seed
 from relaxometer.datasets.formats import Format
-from relaxometer.datasets.parameters import Section
 
 
 class SewnParameters(Section):

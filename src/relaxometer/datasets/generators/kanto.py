@@ -8,6 +8,7 @@ length of the thin ends. The generator imitates these; docs/kanto-like.md lists 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -45,7 +46,7 @@ CELL_EAST, CELL_NORTH = 0.0014, 0.00115
 Ids = npt.NDArray[np.int64]
 
 
-def build_main_roads(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
+def build_main_roads(name: str, dataset: Dataset[Any], files: list[Path], base: Graph | None) -> Graph:
     """Keep the main roads of `base`; see :data:`relaxometer.datasets.build.Reader`.
 
     Like the paper's small map, this is the subgraph induced by the junctions on main roads, links included,

@@ -30,7 +30,7 @@ _FAR = 2.0**40
 """Beyond all integer types, and exact in an int64."""
 
 
-def build(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
+def build(name: str, dataset: Dataset[Any], files: list[Path], base: Graph | None) -> Graph:
     """Put other weights on `base`; see :data:`relaxometer.datasets.build.Reader`."""
     assert base is not None, "the registry checks this"
     assert isinstance(dataset.parameters, ReweightedParameters)

@@ -31,7 +31,7 @@ Ints = npt.NDArray[np.int64]
 Places = npt.NDArray[Any]
 
 
-def build(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
+def build(name: str, dataset: Dataset[Any], files: list[Path], base: Graph | None) -> Graph:
     """Sew copies of `base` together; see :data:`relaxometer.datasets.build.Reader`."""
     assert base is not None, "the registry checks this"
     assert isinstance(dataset.parameters, SewnParameters)

@@ -16,7 +16,7 @@ from types import CodeType
 from typing import NamedTuple
 
 import numpy as np
-from bytecode import Bytecode, Instr, Label, TryBegin, TryEnd
+from bytecode import Bytecode, Instr, Label, TryBegin, TryEnd  # type: ignore[attr-defined]
 from bytecode.instr import MONITORING_ONLY_JUMP_OPS
 
 from relaxometer.core.errors import UserError, quoted

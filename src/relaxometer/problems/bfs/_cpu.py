@@ -54,8 +54,8 @@ def _atomic(operation: str) -> Any:
     def change(typing_context, array, index, value):  # type: ignore[no-untyped-def]
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
             array_type = signature.args[0]
-            view = make_array(array_type)(context, builder, arguments[0])
-            pointer = cgutils.get_item_pointer(context, builder, array_type, view, [arguments[1]])
+            view = make_array(array_type)(context, builder, arguments[0])  # type: ignore[no-untyped-call]
+            pointer = cgutils.get_item_pointer(context, builder, array_type, view, [arguments[1]])  # type: ignore[no-untyped-call]
             return builder.atomic_rmw(operation, pointer, arguments[2], "monotonic")
 
         return array.dtype(array, types.intp, array.dtype), generate

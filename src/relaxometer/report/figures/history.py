@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from relaxometer.report.figures.looks import looks_of
+from relaxometer.report.figures.looks import Look, looks_of
 from relaxometer.report.figures.names import CLASSES, label
 from relaxometer.report.figures.pareto import COLUMNS, PANEL_INCHES, ROW_INCHES, legend_columns
 from relaxometer.report.figures.style import empty_figure, entitle, legend_below, new_figure, plain_log
@@ -59,7 +59,7 @@ def times_over_commits(lines: pd.DataFrame) -> Figure:
     return figure
 
 
-def _draw_panel(axes: Axes, rows: pd.DataFrame, looks: dict) -> None:
+def _draw_panel(axes: Axes, rows: pd.DataFrame, looks: dict[str, Look]) -> None:
     places = {
         run: place for place, run in enumerate(dict.fromkeys(zip(rows["date"], rows["commit"], strict=True)))
     }

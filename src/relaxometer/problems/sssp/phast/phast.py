@@ -19,7 +19,8 @@ from relaxometer.problems.variants import Skipped
 if TYPE_CHECKING:
     from relaxometer.device import Device
     from relaxometer.graphs.resident import ResidentGraph
-    from relaxometer.problems.sssp.phast._hierarchy import Hierarchy, Slices
+    from relaxometer.problems.sssp.phast._hierarchy import Hierarchy
+    from relaxometer.problems.sssp.phast._slices import Slices
 
 SOURCE = read_source(Path(__file__).with_name("phast.cu"))
 
