@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field, NonNegativeInt
 
+from relaxometer.device.arrays import DeviceArray
 from relaxometer.device.signature import read_source
 from relaxometer.distributed.comm import Ranks
 from relaxometer.distributed.levels import Level, LevelClock, over
@@ -312,7 +313,7 @@ class _DeviceSearch:
         arguments = self._plan, np.uint32(n_words), merged, self._block.degrees, self.level, self.counts
         self._kernels["settle"](*over(self._device, n_words), arguments)
 
-    def close_found(self, arrived: Any, slots: Any) -> None:
+    def close_found(self, arrived: Any, slots: DeviceArray) -> None:
         """Close the heads that any rank found, and clear `found`."""
         words = np.uint32(self._head_words), np.uint32(self._block.layout.words)
         bitmaps = self._closed, self.found, self.candidates
@@ -443,7 +444,7 @@ class _Routes:
         sends = list(zip(self._owners, parts, strict=True))
         self._in_flight = self._ranks.start(sends, receives), counted, arrived  # 11
 
-    def write_parents(self, predecessor: Any) -> None:
+    def write_parents(self, predecessor: DeviceArray) -> None:
         """Wait for the parents in flight, if any, and write them (step 12)."""
         if self._in_flight is None:
             return

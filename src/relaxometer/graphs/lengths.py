@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from relaxometer.core.errors import UserError
+from relaxometer.device.arrays import DeviceArray
 
 _SIGN = np.uint32(2**31)
 
@@ -158,7 +159,7 @@ class Lengths:
             return different[words]
         return (words ^ _SIGN if self.is_offset else words).view(self.dtype)
 
-    def words(self, distance: Any) -> Any:
+    def words(self, distance: DeviceArray) -> Any:
         """Return the words of lengths, NumPy or device array of `word` with the shape of `distance`."""
         words = distance.view(self.word)
         return words ^ _SIGN if self.is_offset else words
@@ -289,7 +290,7 @@ def unreached(dtype: npt.DTypeLike) -> Any:
     return kind.distance(np.array([kind.unreached]))[0]
 
 
-def mean_weight(weights: Any) -> float:
+def mean_weight(weights: DeviceArray) -> float:
     """Return the mean of weights, NumPy or device array; 0 without any.
 
     If sums of float64 weights could overflow, or their squares underflow, a copy of them is scaled by a power
@@ -301,7 +302,7 @@ def mean_weight(weights: Any) -> float:
     return float(scaled.mean(dtype=np.float64)) * unit
 
 
-def deviation_of(weights: Any) -> float:
+def deviation_of(weights: DeviceArray) -> float:
     """Return the standard deviation of weights; as :func:`mean_weight`, but with a copy of them as float64.
 
     CuPy's own function runs on one block, since its kernel takes several inputs, and rounds differences of
@@ -316,7 +317,7 @@ def deviation_of(weights: Any) -> float:
     return math.sqrt(float(squares.mean())) * unit
 
 
-def _scaled(weights: Any) -> tuple[Any, float]:
+def _scaled(weights: DeviceArray) -> tuple[Any, float]:
     """Return weights whose squares suit float64, and the power of two that they are in units of."""
     if weights.dtype.kind != "f":
         return weights, 1.0
@@ -329,7 +330,7 @@ def _scaled(weights: Any) -> tuple[Any, float]:
     return weights / unit, unit
 
 
-def _as_doubles(weights: Any) -> Any:
+def _as_doubles(weights: DeviceArray) -> Any:
     """Return float32 numbers that are not negative as float64.
 
     By integers, since CuPy's kernels take subnormal numbers of float32 for zero.

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from relaxometer.device import Device
+from relaxometer.device.arrays import DeviceArray
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.lengths import Lengths
 
@@ -29,7 +30,7 @@ class ResidentGraph:
 
     device: Device
     host: Graph
-    offsets: Any
+    offsets: DeviceArray
     targets: Any
     weights: Any
 

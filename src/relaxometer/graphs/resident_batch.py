@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from relaxometer.device import Device
+from relaxometer.device.arrays import DeviceArray
 from relaxometer.graphs.batch import Batch
 
 
@@ -26,10 +26,10 @@ class ResidentBatch:
 
     device: Device
     host: Batch
-    first_vertex: Any
-    entries: Any
-    offsets: Any
-    targets: Any
+    first_vertex: DeviceArray
+    entries: DeviceArray
+    offsets: DeviceArray
+    targets: DeviceArray
 
     @classmethod
     def upload(cls, device: Device, batch: Batch) -> ResidentBatch:

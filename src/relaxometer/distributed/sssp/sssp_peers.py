@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from relaxometer.device.arrays import DeviceArray
 from relaxometer.device.signature import read_source
 from relaxometer.distributed.comm import Ranks
 from relaxometer.distributed.levels import Level
@@ -216,13 +217,13 @@ def _gathered(ranks: Ranks, own: Any) -> Any:
     return everything
 
 
-def _row_of(xp: Any, offsets: Any, n_arcs: int) -> Any:
+def _row_of(xp: Any, offsets: DeviceArray, n_arcs: int) -> Any:
     """Return the row of each arc, uint32."""
     arcs = xp.arange(n_arcs, dtype=np.int64)
     return (xp.searchsorted(offsets, arcs, side="right") - 1).astype(np.uint32)
 
 
-def _sorted_rows(xp: Any, rows: Any, weights: Any, ends: Any, n_rows: int) -> tuple[Any, Any]:
+def _sorted_rows(xp: Any, rows: Any, weights: DeviceArray, ends: Any, n_rows: int) -> tuple[Any, Any]:
     """Return CSR offsets, and arcs weight << 32 | end, sorted by row and weight."""
     weight_bits = int(weights.max()).bit_length() if len(weights) else 0
     end_bits = int(ends.max()).bit_length() if len(ends) else 0

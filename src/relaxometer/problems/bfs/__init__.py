@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from relaxometer.device.arrays import DeviceArray
 from relaxometer.graphs.graph import NO_PREDECESSOR, UNREACHED, Graph
 from relaxometer.problems.bfs.certify import RULES, BfsCertifier
 from relaxometer.problems.problem import Problem, Solver
@@ -43,8 +44,8 @@ class Answer:
         search need not wait for it.
     """
 
-    level: Any
-    predecessor: Any
+    level: DeviceArray
+    predecessor: DeviceArray
     n_levels: Any
 
     @property

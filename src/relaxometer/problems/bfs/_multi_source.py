@@ -9,6 +9,7 @@ from relaxometer.problems.bfs import UNREACHED
 from relaxometer.problems.bfs._incoming import incoming
 
 if TYPE_CHECKING:
+    from relaxometer.device.arrays import DeviceArray
     from relaxometer.graphs.resident import ResidentGraph
 
 HALF = 32
@@ -81,7 +82,7 @@ def _moved(xp: Any, rows: tuple[Any, Any], position: Any, n: int) -> tuple[Any, 
     return xp.searchsorted(keys, firsts).astype(xp.int64), keys.astype(xp.uint32)
 
 
-def pieces_of_long_rows(offsets: Any, longest: int, xp: Any) -> Any:
+def pieces_of_long_rows(offsets: DeviceArray, longest: int, xp: Any) -> Any:
     """Return the pieces of rows of more than `longest` arcs: vertex | number of the piece << 32, uint64."""
     lengths = offsets[1:] - offsets[:-1]
     long_rows = xp.flatnonzero(lengths > longest)

@@ -13,6 +13,7 @@ from relaxometer.problems.bfs._levels import WARP, filling
 
 if TYPE_CHECKING:
     from relaxometer.device import Device, Module
+    from relaxometer.device.arrays import DeviceArray
 
 KERNELS = Path(__file__).with_name("_prepare.cu")
 
@@ -28,7 +29,7 @@ def prepare(
     device: Device,
     module: Module,
     n_words: int,
-    out_offsets: Any,
+    out_offsets: DeviceArray,
     incoming: tuple[Any, Any],
     degree_offsets: Any,
     arcs: int | None = PROBED_ARCS,

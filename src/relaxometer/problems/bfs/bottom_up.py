@@ -14,6 +14,7 @@ from relaxometer.problems.bfs._levels import Levels, kernels, over, search_level
 from relaxometer.problems.phases import Phase
 
 if TYPE_CHECKING:
+    from relaxometer.device.arrays import DeviceArray
     from relaxometer.graphs.resident import ResidentGraph
 
 
@@ -61,9 +62,9 @@ class BottomUp:
         self,
         depth: int,
         words: tuple[int, int],
-        frontier: Any,
-        visited: Any,
-        following: Any,
+        frontier: DeviceArray,
+        visited: DeviceArray,
+        following: DeviceArray,
         answer: Levels,
         *,
         instrumented: bool,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from relaxometer.problems.certificate import Certificate
 
 if TYPE_CHECKING:
+    from relaxometer.device.arrays import DeviceArray
     from relaxometer.graphs.resident import ResidentGraph
 
 RULES = {
@@ -48,7 +49,7 @@ class BfsCertifier:
         self._check_tree = module.get_function("check_tree")
         self._report = graph.device.xp.empty((len(RULES), 2), dtype=np.uint64)
 
-    def check(self, source: int, level: Any, predecessor: Any) -> Certificate:
+    def check(self, source: int, level: DeviceArray, predecessor: DeviceArray) -> Certificate:
         """Check one answer.
 
         Parameters

@@ -12,6 +12,7 @@ from relaxometer.problems.bfs._levels import LevelLog, Levels, kernels, over
 from relaxometer.problems.phases import Phase
 
 if TYPE_CHECKING:
+    from relaxometer.device.arrays import DeviceArray
     from relaxometer.graphs.resident import ResidentGraph
 
 
@@ -63,7 +64,7 @@ class Solver:
                 log.end_level("top-down", updated, examined, elapsed_ms)
         return Answer(answer.level, answer.predecessor, depth)
 
-    def _count(self, level: Any, depth: int) -> tuple[int, int]:
+    def _count(self, level: DeviceArray, depth: int) -> tuple[int, int]:
         """Count the vertices at a level and the arcs that leave them."""
         graph = self._graph
         self._tally.fill(0)

@@ -11,6 +11,7 @@ from relaxometer.problems.bfs import Answer
 from relaxometer.problems.phases import Phase
 
 if TYPE_CHECKING:
+    from relaxometer.device.arrays import DeviceArray
     from relaxometer.graphs.resident import ResidentGraph
 
 
@@ -49,7 +50,7 @@ class Solver:
             phases += self._phases(level, reached, deepest)
         return Answer(level, predecessor, deepest + 1)
 
-    def _phases(self, level: Any, reached: Any, deepest: int) -> list[Phase]:
+    def _phases(self, level: DeviceArray, reached: Any, deepest: int) -> list[Phase]:
         """Return what each level found and examined; their times are not told apart."""
         offsets, _ = self._rows
         degrees = offsets[reached + np.int64(1)] - offsets[reached]

@@ -12,6 +12,7 @@ from relaxometer.problems.bfs._levels import PIECE, Levels, filling, kernels, ov
 from relaxometer.problems.phases import Phase
 
 if TYPE_CHECKING:
+    from relaxometer.device.arrays import DeviceArray
     from relaxometer.graphs.resident import ResidentGraph
 
 
@@ -48,9 +49,9 @@ class TopDown:
         self,
         depth: int,
         words: tuple[int, int],
-        frontier: Any,
-        visited: Any,
-        following: Any,
+        frontier: DeviceArray,
+        visited: DeviceArray,
+        following: DeviceArray,
         answer: Levels,
         *,
         instrumented: bool,

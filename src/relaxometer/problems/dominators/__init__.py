@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from relaxometer.device.arrays import DeviceArray
 from relaxometer.problems.dominators.certify import RULES, DominatorsCertifier
 from relaxometer.problems.problem import Problem, Solver
 
@@ -37,7 +38,7 @@ class Answer:
         Rounds until nothing changed. None if the variant has none, or each graph of a batch has its own.
     """
 
-    idom: Any
+    idom: DeviceArray
     phases: int | None
 
     @property

@@ -19,6 +19,7 @@ from relaxometer.problems.phases import Phase
 
 if TYPE_CHECKING:
     from relaxometer.device import Device
+    from relaxometer.device.arrays import DeviceArray
     from relaxometer.graphs.batch import Batch
     from relaxometer.graphs.resident_batch import ResidentBatch
 
@@ -107,7 +108,9 @@ class BatchSolver:
         for part in self._parts:
             self._solve(part, self._batch.first_vertex, self._batch.offsets, self._batch.targets)
 
-    def _solve(self, part: _Part, first_vertex: Any, offsets: Any, targets: Any) -> None:
+    def _solve(
+        self, part: _Part, first_vertex: DeviceArray, offsets: DeviceArray, targets: DeviceArray
+    ) -> None:
         part.queue.fill(0)
         arrays = (part.largest_first, first_vertex, offsets, targets)
         capacity = np.uint32(self._shared_bytes // 4)

@@ -11,6 +11,7 @@ from relaxometer.graphs.graph import UNREACHED
 
 if TYPE_CHECKING:
     from relaxometer.device import Device
+    from relaxometer.device.arrays import DeviceArray
 
 THREADS = 512
 """Threads per block, as in the launch bounds."""
@@ -33,7 +34,7 @@ class Tree(NamedTuple):
     """
 
     number: Any
-    order: Any
+    order: DeviceArray
     parent: Any
     reached: Any
     longest_chain: Any
@@ -56,7 +57,7 @@ class Forest:
         Vertices other than 0 without a smaller predecessor.
     """
 
-    def __init__(self, device: Device, n_vertices: int, tails: Any, heads: Any) -> None:
+    def __init__(self, device: Device, n_vertices: int, tails: DeviceArray, heads: DeviceArray) -> None:
         self._device = device
         xp, n, n_arcs = device.xp, n_vertices, len(tails)
         module = device.module(Path(__file__).with_name("_forest.cu"), cooperative=True)

@@ -13,6 +13,7 @@ from relaxometer.problems.variants import Skipped
 
 if TYPE_CHECKING:
     from relaxometer.device import Device, Module
+    from relaxometer.device.arrays import DeviceArray
     from relaxometer.graphs.batch import Batch
 
 SOURCE = read_source(Path(__file__).with_name("_from_host.cu"))
@@ -95,7 +96,7 @@ class LargeBatches:
         arrays = self._uploaded, self._wide, self.largest_first, self.queue
         self._prepare(1 + WIDENERS, SORTERS, (*counts, *arrays))
 
-    def download(self, idom: Any) -> npt.NDArray[np.uint32]:
+    def download(self, idom: DeviceArray) -> npt.NDArray[np.uint32]:
         """Return the answer, which the next one overwrites."""
         copied(self._device, idom, self._answer.device)
         self._device.synchronize()

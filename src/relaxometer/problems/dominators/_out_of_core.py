@@ -15,6 +15,7 @@ from relaxometer.problems.dominators import NO_DOMINATOR, Answer
 from relaxometer.problems.phases import Phase
 
 if TYPE_CHECKING:
+    from relaxometer.device.arrays import DeviceArray
     from relaxometer.graphs.resident import ResidentGraph
 
 THREADS = 512
@@ -104,7 +105,7 @@ class OutOfCore:
                 phases.append(Phase("round out of core", moved, self._graph.n_arcs, timer.ms))
         return rounds
 
-    def _follow_one(self, span: np.uint32, n_arcs: np.uint64, tails: Any, heads: Any) -> None:
+    def _follow_one(self, span: np.uint32, n_arcs: np.uint64, tails: DeviceArray, heads: DeviceArray) -> None:
         ends = (self._from, self._to)
         self._arcs_by_number(self._blocks, THREADS, (n_arcs, tails, heads, self._number, *ends))
         tallies = (self._tally[:1], self._tally[1:])

@@ -13,6 +13,7 @@ from relaxometer.problems.phases import Phase
 
 if TYPE_CHECKING:
     from relaxometer.device import Device
+    from relaxometer.device.arrays import DeviceArray
 
 THREADS = 512
 
@@ -154,7 +155,7 @@ class Rounds:
         outcome: list[int] = self._device.asnumpy(self._outcome).tolist()
         return outcome
 
-    def dominators(self, n_vertices: int, reached: Any, order: Any, parent: Any) -> Any:
+    def dominators(self, n_vertices: int, reached: Any, order: DeviceArray, parent: Any) -> Any:
         """Return the immediate dominators by vertex; `order` holds the vertices by number."""
         idom = self._device.xp.full(n_vertices, NO_DOMINATOR, dtype=np.uint32)
         self._dominators_by_vertex(self._blocks_for(n_vertices), THREADS, (reached, order, parent, idom))

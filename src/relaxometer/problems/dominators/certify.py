@@ -27,7 +27,7 @@ Lengauer and Tarjan, "A Fast Algorithm for Finding Dominators in a Flowgraph", T
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -36,6 +36,7 @@ import numpy.typing as npt
 from relaxometer.problems.certificate import Certificate
 
 if TYPE_CHECKING:
+    from relaxometer.device.arrays import DeviceArray
     from relaxometer.graphs.batch import Batch
     from relaxometer.graphs.graph import Graph
     from relaxometer.graphs.resident import ResidentGraph
@@ -106,7 +107,7 @@ class DominatorsCertifier:
         first = self._known.graphs.first_vertex
         self._start = np.repeat(first[:-1], np.diff(first)).astype(np.uint32)
 
-    def check(self, root: int | None, idom: Any) -> Certificate:
+    def check(self, root: int | None, idom: DeviceArray) -> Certificate:
         """Check one answer.
 
         Parameters

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from relaxometer.device.arrays import DeviceArray
 from relaxometer.graphs.graph import UNREACHED, offsets_of
 from relaxometer.problems.problem import Problem, Solver
 from relaxometer.problems.queries import QueryFormat
@@ -60,7 +61,7 @@ class Answer:
         The vertices of all paths, from origin to target, query after query.
     """
 
-    distance: Any
+    distance: DeviceArray
     size: Any
     path: Any
 

@@ -16,6 +16,7 @@ from relaxometer.core.errors import UserError
 from relaxometer.core.validation import EachOnce, Section
 from relaxometer.datasets.readers.text import Column, lines, refuse
 from relaxometer.device import Device
+from relaxometer.device.arrays import DeviceArray
 from relaxometer.graphs.files import check_columns, parquet, values_of
 from relaxometer.graphs.graph import Graph
 from relaxometer.problems.queries import QuerySets
@@ -148,7 +149,7 @@ class ResidentQueries:
     device: Device
     host: Queries
     origins: Any
-    targets: Any
+    targets: DeviceArray
 
     def __len__(self) -> int:
         return len(self.host)

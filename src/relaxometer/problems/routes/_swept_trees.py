@@ -12,6 +12,7 @@ from relaxometer.problems.sssp._distance_proof import DistanceProver
 from relaxometer.problems.sssp.phast import phast_many
 
 if TYPE_CHECKING:
+    from relaxometer.device.arrays import DeviceArray
     from relaxometer.graphs.resident import ResidentGraph
     from relaxometer.problems.routes._queries import Queries
 
@@ -56,7 +57,7 @@ class SweptTrees:
             found[own] = distances
         return np.where(found > queries.cutoff, UNREACHED, found).astype(np.uint32), True
 
-    def _from(self, origins: Any, rows: Any, targets: Any) -> npt.NDArray[np.uint32] | None:
+    def _from(self, origins: Any, rows: Any, targets: DeviceArray) -> npt.NDArray[np.uint32] | None:
         """Return distances from some origins, given by `rows`, to targets; None if some are not proven."""
         sweeps = self._solver.sweep(origins)
         if not self._prover.check(sweeps.sources, sweeps.labels).certificate.holds:

@@ -14,6 +14,7 @@ from relaxometer.problems.sssp import _maps
 from relaxometer.problems.variants import Skipped
 
 if TYPE_CHECKING:
+    from relaxometer.device.arrays import DeviceArray
     from relaxometer.graphs.resident import ResidentGraph
     from relaxometer.problems.sssp.phast._cch import Contraction
 
@@ -166,7 +167,7 @@ class Solver:
         self._launch("unpack_paths", count, 0, (self._shortcuts, struct, pieces, ends, path))
         return Answer(distance, size, path)
 
-    def _fill_table(self, queries: ResidentQueries, distance: Any) -> None:
+    def _fill_table(self, queries: ResidentQueries, distance: DeviceArray) -> None:
         """Find the distances of a table."""
         columns, cutoff = queries.host.columns, np.uint32(queries.host.cutoff)
         xp = self._device.xp

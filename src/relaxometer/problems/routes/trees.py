@@ -15,6 +15,7 @@ from relaxometer.problems.sssp.near_far import many_sources
 from relaxometer.problems.sssp.phast import phast_many
 
 if TYPE_CHECKING:
+    from relaxometer.device.arrays import DeviceArray
     from relaxometer.graphs.resident import ResidentGraph
 
 BLOCK = 128
@@ -41,7 +42,7 @@ class Parameters(variants.Parameters):
 class _Part(NamedTuple):
     """Answers to the queries of one call's origins, in the order of origins."""
 
-    distance: Any
+    distance: DeviceArray
     size: Any
     path: Any
 
@@ -88,7 +89,7 @@ class Solver:
         in_order = _Part(*map(xp.concatenate, zip(*parts, strict=True)))
         return self._sorted(in_order, self._device.asarray(order.astype(np.uint32)), host.paths)
 
-    def _answer(self, origins: Any, rows: Any, targets: Any, queries: ResidentQueries) -> _Part:
+    def _answer(self, origins: Any, rows: Any, targets: DeviceArray, queries: ResidentQueries) -> _Part:
         """Grow the trees of some origins, and read the answers to queries, given by tree and target."""
         xp, paths = self._device.xp, queries.host.paths
         # A path too long is longer than any cutoff.

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from relaxometer.device.arrays import DeviceArray
 from relaxometer.graphs.graph import NO_PREDECESSOR, UNREACHED, Graph
 from relaxometer.problems.problem import Problem, Solver
 from relaxometer.problems.sssp.certify import RULES, SsspCertifier
@@ -55,8 +56,8 @@ class Answer:
         by `phases` and `overflowed`, so a search need not wait for them.
     """
 
-    distance: Any
-    predecessor: Any
+    distance: DeviceArray
+    predecessor: DeviceArray
     n_phases: Any
     overflow: Any
 

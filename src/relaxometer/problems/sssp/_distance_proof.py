@@ -17,6 +17,7 @@ from relaxometer.problems.sssp._incoming import incoming_arcs
 from relaxometer.problems.variants import Skipped
 
 if TYPE_CHECKING:
+    from relaxometer.device.arrays import DeviceArray
     from relaxometer.graphs.graph import Graph
     from relaxometer.graphs.resident import ResidentGraph
 
@@ -96,7 +97,7 @@ class DistanceProver:
             n_components=np.uint32(len(members)),
         )
 
-    def check(self, sources: Any, labels: Any) -> Proof:
+    def check(self, sources: Any, labels: DeviceArray) -> Proof:
         """Check the distances from many sources.
 
         Parameters

@@ -14,6 +14,7 @@ from relaxometer.problems.variants import Skipped
 
 if TYPE_CHECKING:
     from relaxometer.device import Device, Kernel, Launch, Struct
+    from relaxometer.device.arrays import DeviceArray
     from relaxometer.device.signature import Layout
     from relaxometer.graphs.resident import ResidentGraph
 
@@ -92,8 +93,8 @@ class AnswerArrays(NamedTuple):
     Distances have the graph's type of distances; all others are uint32.
     """
 
-    distance: Any
-    predecessor: Any
+    distance: DeviceArray
+    predecessor: DeviceArray
     board: Any
     overflow: Any
     """The word of the board that is not 0 if some path was too long."""

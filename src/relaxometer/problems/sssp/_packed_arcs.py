@@ -15,6 +15,7 @@ from relaxometer.problems.variants import Skipped
 
 if TYPE_CHECKING:
     from relaxometer.device import Device
+    from relaxometer.device.arrays import DeviceArray
     from relaxometer.graphs.lengths import Lengths
 
 _KERNELS = Path(__file__).with_name("_packed_arcs.cu")
@@ -49,9 +50,9 @@ class PackedArcs:
     def __init__(
         self,
         device: Device,
-        offsets: Any,
-        targets: Any,
-        weights: Any,
+        offsets: DeviceArray,
+        targets: DeviceArray,
+        weights: DeviceArray,
         lengths: Lengths = LENGTHS["uint32"],
     ) -> None:
         n, n_arcs, xp = len(offsets) - 1, len(targets), device.xp

@@ -13,6 +13,7 @@ from relaxometer.problems.sssp._maps import graph_members
 from relaxometer.problems.variants import Skipped
 
 if TYPE_CHECKING:
+    from relaxometer.device.arrays import DeviceArray
     from relaxometer.graphs.resident import ResidentGraph
 
 MAX_ROW = 128
@@ -56,7 +57,7 @@ class TightTree:
         blocks = device.max_cooperative_blocks(kernel, threads)
         self._launch = kernel.bind(blocks, threads, (members, long_rows, *arrays))
 
-    def predecessors(self, source: int, distance: Any) -> Any:
+    def predecessors(self, source: int, distance: DeviceArray) -> Any:
         """Return the predecessors that shortest distances imply, device array of shape (n_vertices,), uint32.
 
         Parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ from relaxometer.graphs.lengths import ON_CYCLE, unreached
 from relaxometer.problems.certificate import Certificate
 
 if TYPE_CHECKING:
+    from relaxometer.device.arrays import DeviceArray
     from relaxometer.graphs.graph import Graph
     from relaxometer.graphs.resident import ResidentGraph
 
@@ -67,7 +68,7 @@ class SsspCertifier:
         self._moved = xp.zeros(1, dtype=xp.uint32)
         self._report = xp.empty((ON_DEVICE, 2), dtype=xp.uint64)
 
-    def check(self, source: int, distance: Any, predecessor: Any) -> Certificate:
+    def check(self, source: int, distance: DeviceArray, predecessor: DeviceArray) -> Certificate:
         """Check one answer; its arrays are as in :class:`relaxometer.problems.sssp.Answer`, on the device."""
         if self._graph.lengths.is_signed and bool((distance == ON_CYCLE).any()):
             return self._check_cycle(source, distance, predecessor)
@@ -87,7 +88,7 @@ class SsspCertifier:
         first = dict(zip(RULES, report[:, 1].tolist(), strict=False))
         return Certificate(counts, {rule: first[rule] for rule, count in counts.items() if count})
 
-    def _check_cycle(self, source: int, distance: Any, predecessor: Any) -> Certificate:
+    def _check_cycle(self, source: int, distance: DeviceArray, predecessor: DeviceArray) -> Certificate:
         """Check an answer that is a negative cycle; weights are added in 64 bits."""
         from relaxometer.problems.sssp import _cycles  # loads Numba
 

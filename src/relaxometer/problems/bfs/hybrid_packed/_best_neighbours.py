@@ -14,6 +14,7 @@ from relaxometer.problems.bfs._prepare import ALL_ARCS
 
 if TYPE_CHECKING:
     from relaxometer.device import Device
+    from relaxometer.device.arrays import DeviceArray
 
 KERNELS = Path(__file__).with_name("_best_neighbours.cu")
 
@@ -46,7 +47,7 @@ class BestNeighbours:
         The next ones.
     """
 
-    rank: Any
+    rank: DeviceArray
     ids: Any
     best: Any
     best_ids: Any
@@ -80,7 +81,7 @@ def best_neighbours(
     return BestNeighbours(rank, ids, best, best_ids, others)
 
 
-def _by_falling_degree(xp: Any, offsets: Any) -> Any:
+def _by_falling_degree(xp: Any, offsets: DeviceArray) -> Any:
     """Return the vertices by falling length of their rows."""
     most, half = xp.uint64(2**32 - 1), xp.uint64(32)
     degrees = xp.minimum(xp.diff(offsets).astype(xp.uint64), most)

@@ -18,6 +18,7 @@ from relaxometer.problems.bfs.hybrid_packed import _best_neighbours as packed
 from relaxometer.problems.sssp._cooperative import threads_per_block
 
 if TYPE_CHECKING:
+    from relaxometer.device.arrays import DeviceArray
     from relaxometer.graphs.resident import ResidentGraph
     from relaxometer.problems.phases import Phase
 
@@ -126,7 +127,7 @@ class Solver:
             "beta": np.float32(p.beta),
         }
 
-    def _memory(self, in_offsets: Any) -> dict[str, Any]:
+    def _memory(self, in_offsets: DeviceArray) -> dict[str, Any]:
         """Return sizes and bitmaps, as the first search needs them, and the memory of lists and counts."""
         graph, xp, n = self._graph, self._graph.device.xp, self._graph.n_vertices
         groups, warps = -(-n // GROUP_VERTICES), self._blocks * self._threads // WARP

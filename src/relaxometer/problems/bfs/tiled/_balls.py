@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from relaxometer.problems.variants import Skipped
 
 if TYPE_CHECKING:
     from relaxometer.device import Device, Module
+    from relaxometer.device.arrays import DeviceArray
     from relaxometer.problems.sssp.tiled._device_tiles import DeviceTiling
 
 SOURCE = read_source(Path(__file__).with_name("_balls.cu"))
@@ -55,8 +56,8 @@ class Balls:
         Largest number of hops.
     """
 
-    entries: Any
-    slots: Any
+    entries: DeviceArray
+    slots: DeviceArray
     capacity: int
     index_bits: int
     reach: int

@@ -16,6 +16,7 @@ from relaxometer.problems.phases import Phase
 from relaxometer.problems.variants import Skipped
 
 if TYPE_CHECKING:
+    from relaxometer.device.arrays import DeviceArray
     from relaxometer.graphs.resident import ResidentGraph
 
 SOURCE = read_source(Path(__file__).with_name("biconnected.cu"))
@@ -102,7 +103,7 @@ class Solver:
         host = self._graph.host
         return host.metadata.get("directed") is False and int(host.degrees.max(initial=0)) >= HUB
 
-    def _count_one_way(self, module: Any, tails: Any) -> tuple[Any, int]:
+    def _count_one_way(self, module: Any, tails: DeviceArray) -> tuple[Any, int]:
         """Return the number of arcs without reverse at every vertex, or None, and of all."""
         graph, xp = self._graph, self._graph.device.xp
         if graph.host.metadata.get("directed") is False:

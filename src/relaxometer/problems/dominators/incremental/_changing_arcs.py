@@ -12,6 +12,7 @@ from relaxometer.core.errors import UserError
 from relaxometer.problems.dominators._predecessors import arc_tails
 
 if TYPE_CHECKING:
+    from relaxometer.device.arrays import DeviceArray
     from relaxometer.graphs.resident import ResidentGraph
 
 Keys = npt.NDArray[np.uint64]
@@ -54,8 +55,8 @@ class ChangingArcs:
     by_tail: tuple[Any, Any]
     n_by_head: int
     into_offsets: Any
-    tails: Any
-    heads: Any
+    tails: DeviceArray
+    heads: DeviceArray
     _keys: Keys
     _spare: Keys
     _held: npt.NDArray[np.bool_]
@@ -179,6 +180,6 @@ class ChangingArcs:
         return self._device.xp.searchsorted(ends, vertices).astype(np.int64)
 
 
-def keys_of(tails: Any, heads: Any) -> Any:
+def keys_of(tails: DeviceArray, heads: DeviceArray) -> Any:
     """Pack arcs into uint64 that sort by tail, then head."""
     return (tails.astype(np.uint64) << HALF) | heads.astype(np.uint64)

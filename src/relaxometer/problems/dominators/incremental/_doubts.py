@@ -11,6 +11,7 @@ from relaxometer.graphs.graph import UNREACHED
 
 if TYPE_CHECKING:
     from relaxometer.device import Device, Kernel
+    from relaxometer.device.arrays import DeviceArray
     from relaxometer.problems.dominators.incremental._changing_arcs import ChangingArcs
 
 THREADS = 256
@@ -34,9 +35,9 @@ class Known(NamedTuple):
     """
 
     number: Any
-    order: Any
+    order: DeviceArray
     parent: Any
-    idom: Any
+    idom: DeviceArray
 
 
 class Doubts:

@@ -12,6 +12,7 @@ from relaxometer.problems.sssp.phase_synchronous._phase_synchronous import BLOCK
 
 if TYPE_CHECKING:
     from relaxometer.device import Module
+    from relaxometer.device.arrays import DeviceArray
     from relaxometer.graphs.resident import ResidentGraph
 
 WARPS = BLOCK // 32
@@ -27,7 +28,7 @@ def tails_of_arcs(graph: ResidentGraph) -> Any:
     return tails
 
 
-def is_mirrored(graph: ResidentGraph, tails: Any) -> bool:
+def is_mirrored(graph: ResidentGraph, tails: DeviceArray) -> bool:
     """Return whether every arc of a graph has one of the same weight in the other direction."""
     if not graph.n_arcs:
         return True
@@ -53,9 +54,9 @@ class IncomingArcs:
     weights : device array of shape (n_arcs,), uint32 or uint64
     """
 
-    offsets: Any
-    tails: Any
-    weights: Any
+    offsets: DeviceArray
+    tails: DeviceArray
+    weights: DeviceArray
 
     @classmethod
     def of(cls, graph: ResidentGraph) -> IncomingArcs:

@@ -14,6 +14,7 @@ from relaxometer.problems.sssp.bellman_ford._fixed_point import FixedPoint, drop
 from relaxometer.problems.sssp.phase_synchronous._phase_synchronous import over
 
 if TYPE_CHECKING:
+    from relaxometer.device.arrays import DeviceArray
     from relaxometer.graphs.resident import ResidentGraph
 
 GROUP_EDGES = 4
@@ -95,7 +96,7 @@ class EdgeList:
             edges = (np.uint32(groups), starts, ends, weights, np.bool_(self.both_ways))
             kernel(*over(groups), (*edges, *arguments))
 
-    def tree(self, source: int, distance: Any) -> tuple[Any, bool]:
+    def tree(self, source: int, distance: DeviceArray) -> tuple[Any, bool]:
         """Return the predecessors that shortest distances imply, and whether the search overflowed.
 
         It has if some vertex counts as unreached only because the type does not hold its distance.

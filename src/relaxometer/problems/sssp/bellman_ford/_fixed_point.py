@@ -13,6 +13,7 @@ from relaxometer.problems.sssp import Answer
 from relaxometer.problems.sssp._negative_cycles import FIRST_WATCHED, NegativeCycles, Watch
 
 if TYPE_CHECKING:
+    from relaxometer.device.arrays import DeviceArray
     from relaxometer.graphs.lengths import Lengths
     from relaxometer.graphs.resident import ResidentGraph
 
@@ -68,7 +69,7 @@ class FixedPoint:
                     return phase
                 watched *= 2
 
-    def _infinite(self, distance: Any) -> Any:
+    def _infinite(self, distance: DeviceArray) -> Any:
         return np.inf if distance.dtype == np.float64 else self._lengths.unreached
 
     def verdict(self, finish: Callable[[], Answer], phases: int) -> Answer:
@@ -99,7 +100,7 @@ def drop_too_short(lengths: Lengths, words: Any) -> bool:
     return bool(too_short.any())
 
 
-def keeps_whole_paths(xp: Any, predecessor: Any, fits: Any) -> Any:
+def keeps_whole_paths(xp: Any, predecessor: DeviceArray, fits: Any) -> Any:
     """Return which vertices fit together with their whole chain of predecessors, shape (n_vertices,), bool.
 
     A length may fit again after one on the way did not, if weights may be negative.

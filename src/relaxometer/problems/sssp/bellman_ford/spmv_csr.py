@@ -16,6 +16,7 @@ from relaxometer.problems.sssp.bellman_ford._matrix import MatrixSolver
 from relaxometer.problems.sssp.phase_synchronous._phase_synchronous import BLOCK, over
 
 if TYPE_CHECKING:
+    from relaxometer.device.arrays import DeviceArray
     from relaxometer.graphs.resident import ResidentGraph
 
 SOURCE = read_source(Path(__file__).with_name("spmv_csr.cu"))
@@ -87,7 +88,7 @@ class Solver(MatrixSolver):
             self._settle_carries(*over(tiles - 1), (*carries, self._y, self._predecessor, *flag))
 
 
-def _tile_rows(xp: Any, offsets: Any) -> Any:
+def _tile_rows(xp: Any, offsets: DeviceArray) -> Any:
     """Return the row in which each tile begins, and the number of rows; shape (n_tiles + 1,), uint32.
 
     The end of row i is item ``offsets[i + 1] + i`` of the merged list of arcs and ends of rows.

@@ -10,6 +10,7 @@ import numpy as np
 from pydantic import field_validator
 
 from relaxometer.device import stopwatch
+from relaxometer.device.arrays import DeviceArray
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
@@ -142,7 +143,7 @@ class Solver:
         distance = self._graph.lengths.distance(words)
         return Answer(distance, answer.predecessor, answer.n_phases, overflow)
 
-    def _drop_lost(self, words: Any, predecessor: Any) -> None:
+    def _drop_lost(self, words: Any, predecessor: DeviceArray) -> None:
         """Let vertices count as unreached where a length on the way to them does not fit."""
         fits = words != self._graph.lengths.unreached
         lost = ~keeps_whole_paths(self._graph.device.xp, predecessor, fits)

@@ -18,6 +18,7 @@ from relaxometer.problems.variants import Skipped
 
 if TYPE_CHECKING:
     from relaxometer.device import Device
+    from relaxometer.device.arrays import DeviceArray
     from relaxometer.graphs.resident import ResidentGraph
     from relaxometer.problems.sssp.phast._hierarchy import Hierarchy
     from relaxometer.problems.sssp.phast._slices import Slices
@@ -150,7 +151,7 @@ class Solver:
         """Return the number of parts, vertices of the top, arcs, levels of a part, and height."""
         return self._resolved
 
-    def customize(self, weights: Any) -> None:
+    def customize(self, weights: DeviceArray) -> None:
         """Give the graph's arcs new weights for the next searches; order, hierarchy and layout stay.
 
         Parameters

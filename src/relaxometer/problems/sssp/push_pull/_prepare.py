@@ -12,6 +12,7 @@ from relaxometer.device import blocks_for
 from relaxometer.graphs.lengths import mean_weight
 
 if TYPE_CHECKING:
+    from relaxometer.device.arrays import DeviceArray
     from relaxometer.graphs.resident import ResidentGraph
 
 KERNELS = Path(__file__).with_name("_prepare.cu")
@@ -30,7 +31,7 @@ class Rows:
         weight << 32 | other end; or both apart, if weights have 64 bits.
     """
 
-    offsets: Any
+    offsets: DeviceArray
     arcs: Any
 
 
@@ -55,7 +56,7 @@ class Prepared:
     out: Rows
     into: Rows
     ids: Any
-    rank: Any
+    rank: DeviceArray
     n_many: int
     mean_weight: float
 
@@ -129,7 +130,7 @@ class _Preparation:
         n_with_arcs, n_many = self._device.asnumpy(counts).tolist()
         return keys, n_with_arcs, n_many
 
-    def _rows(self, offsets: Any, *, by_head: bool) -> Rows:
+    def _rows(self, offsets: DeviceArray, *, by_head: bool) -> Rows:
         """Sort the arcs by tail or head; `offsets` have the lengths of the rows after a zero."""
         xp = self._xp
         xp.cumsum(offsets, out=offsets)

@@ -18,6 +18,7 @@ from relaxometer.problems.variants import Skipped
 
 if TYPE_CHECKING:
     from relaxometer.device import Device, Kernel, Module, Struct
+    from relaxometer.device.arrays import DeviceArray
     from relaxometer.graphs.lengths import Lengths
     from relaxometer.graphs.resident import ResidentGraph
     from relaxometer.problems.sssp.tiled._tiles import Tiling
@@ -104,9 +105,9 @@ class DeviceTiling:
         Vertices of the largest tile.
     """
 
-    order: Any
-    place: Any
-    begins: Any
+    order: DeviceArray
+    place: DeviceArray
+    begins: DeviceArray
     mail_begins: Any
     borders: Any
     rows: Any
