@@ -7,7 +7,7 @@ import pytest
 
 from relaxometer.plan.models import Run, Timing
 from relaxometer.problems.sssp.dijkstra import dijkstra_cpu
-from relaxometer.race import contestant
+from relaxometer.race import clocks, contestant
 from relaxometer.race.variant import measure
 from sample_graphs import sample_graphs
 
@@ -21,6 +21,7 @@ def test_a_variant_that_works_outside_its_clock_is_timed_by_ours(monkeypatch, hi
         return search(process)
 
     monkeypatch.setattr(contestant._VariantProcess, "_solve", solve)
+    monkeypatch.setattr(clocks, "EXCUSED_MS", 10.0)  # a loaded machine delays messages
     timing = Timing(repetitions=1, rounds=1, warmup=1, timeout_s=30)
     graph = sample_graphs()["grid"]
     names = {"problem": "sssp", "graph": graph.name, "variant": "dijkstra-cpu", "solver": "dijkstra-cpu"}
@@ -31,5 +32,5 @@ def test_a_variant_that_works_outside_its_clock_is_timed_by_ours(monkeypatch, hi
         assert all(row["time_ms"] == row["clock_ms"] >= 20 for row in rows)
         assert rows[0]["reason"].startswith("its clock says ")
     else:
-        assert {row["status"] for row in rows} <= {"ok", "disputed"}  # a loaded machine delays messages
+        assert {row["status"] for row in rows} == {"ok"}
         assert all(row["clock_ms"] >= row["time_ms"] > 0 for row in rows)

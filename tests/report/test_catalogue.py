@@ -127,11 +127,6 @@ def test_papers_are_found_by_their_modules():
         papers.check(["adaptive", "survy"], "my.yaml")
 
 
-def test_the_old_key_names_the_new_one():
-    with pytest.raises(UserError, match=r"report: report\.sources is now report\.papers"):
-        plan(report={"sources": ["adaptive"]})
-
-
 @pytest.mark.parametrize("paper", papers.names())
 def test_an_edit_of_a_paper_draws_its_figures_only(paper):
     edited = provenance.PACKAGE / f"report/papers/{paper.replace('-', '_')}.py"

@@ -28,7 +28,7 @@ of_floats = pytest.mark.parametrize("kind", FLOATS.values(), ids=FLOATS)
 def test_the_variants_that_take_floats():
     taken = {kind: {name for name, its in TAKES_FLOATS if its == kind} for kind in FLOATS}
     assert taken["float32"] == taken["float64"] | {"dijkstra"}
-    assert len(taken["float64"]) == 15
+    assert len(taken["float64"]) == 14
     assert all(unreached(kind.number) == np.inf for kind in FLOATS.values())
 
 

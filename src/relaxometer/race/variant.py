@@ -24,6 +24,7 @@ from relaxometer.plan.models import Run
 from relaxometer.problems.problem import Problem, added_folders
 from relaxometer.problems.queries import QuerySets
 from relaxometer.race import contestant, measurement
+from relaxometer.race.clocks import Span, believed_ms
 from relaxometer.race.measurement import (
     MAX_REASON,
     Begun,
@@ -142,7 +143,9 @@ class _VariantClient:
         self.extend(COMPILING_S)
         loaded = self._ask(load=list(sources))
         self.extend()
-        return Prepared.read(loaded | self._ask(prepare=None))
+        prepared = Prepared.read(loaded | self._ask(prepare=None))
+        ours = Span(self._child.reply_ms, self._child.reply_waited_ms)
+        return prepared.model_copy(update={"prepare_ms": believed_ms(prepared.prepare_ms, ours)})
 
     def warm_up(self, source: int | None) -> float:
         return _Warmed.read(self._ask(warm_up=source)).search_ms
