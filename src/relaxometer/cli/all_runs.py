@@ -180,7 +180,8 @@ class Results:
     def remove(self) -> None:
         """Remove what is about to be replaced, so that nothing else is taken for it after a kill."""
         for file in reversed(self.files):
-            file.unlink(missing_ok=True)
+            with suppress(NotADirectoryError):  # the job names what is in its way
+                file.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True)
