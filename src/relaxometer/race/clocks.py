@@ -1,4 +1,4 @@
-"""Whose clock counts: every contestant reports its own times, and ours runs beside them."""
+"""Whose clock counts: every contestant reports its own times, and we time it, too."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def late_ms(give: Span, idle: Sequence[Span], allowed: float) -> float:
     give : Span
         Writing the answer as soon as the search is done.
     idle : sequence of Span
-        Writing answers when no search can be going on any more: the slowest of them is no search.
+        Writing answers when no search can be going on any more; the slowest of them bounds honest writing.
     allowed : float
         What converting and writing may take at most; see :func:`allowed_ms`.
     """
