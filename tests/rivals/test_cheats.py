@@ -205,7 +205,8 @@ class Converter(Slow):
 
 serve(Converter)
 """
-    with patch.object(clocks, "CONVERT_MS", 1000):
+    # A loaded machine delays messages by some milliseconds, the conversion would add a hundred.
+    with patch.multiple(clocks, CONVERT_MS=1000, EXCUSED_MS=10):
         result = watched_race(tmp_path, code, timing={"repetitions": 2})
     assert only(result) == ("ok", "")
     assert all(MS <= row["time_ms"] < 2 * MS for row in result.runs)
