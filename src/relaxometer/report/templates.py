@@ -181,5 +181,5 @@ def environment() -> Environment:
 
 
 def render(template: str, **values: Any) -> str:
-    """Return a template filled with values; what a template does not mark as safe is escaped."""
+    """Return a template filled with values, which are escaped unless the template marks them as safe."""
     return environment().get_template(template).render(**values)
