@@ -309,6 +309,10 @@ class _Bar(_Progress):
     def begin(self, total: int) -> None:
         self._bar.update(self._task, total=total)
 
+    def start(self, job: str) -> None:
+        super().start(job)
+        self._bar.refresh()  # at once: a short job would never be shown
+
     def advance(self, done: int) -> None:
         self._bar.update(self._task, completed=done)
 
