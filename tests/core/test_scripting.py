@@ -15,6 +15,15 @@ import pytest
 from faults import can_mount, largest_file, memory_left, under_faults
 from relaxometer.cli.all_runs import FAILED, Job, _in_child
 from relaxometer.core.errors import UserError
+from relaxometer.core.failures import (
+    Prevented,
+    failure_of,
+    made,
+    note_failure,
+    note_success,
+    refuse_lack,
+    retry,
+)
 from relaxometer.core.files import write_table, write_text
 from relaxometer.core.scripting import ERRORS, job
 from relaxometer.distributed.process import ending_together
@@ -29,7 +38,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def frame(log="logs/x.log"):
-    return job(SimpleNamespace(rule="make_x", wildcards=["town"], log=[log]))
+    return job(SimpleNamespace(rule="make_x", wildcards=["town"], log=[log], output=[]))
 
 
 def failure(error, capsys):
@@ -224,6 +233,7 @@ def test_a_process_of_a_job_ends_with_its_frame(folder, body, code, said):
         from snakemake.iocontainers import Snakemake
         snakemake = Snakemake.__new__(Snakemake)
         snakemake.rule, snakemake.wildcards, snakemake.log = "make_x", ["town"], ["logs/x.log"]
+        snakemake.input = snakemake.output = []
         from relaxometer.core.errors import UserError
         from relaxometer.core.scripting import job
         print("collects:", gc.isenabled())
@@ -240,3 +250,49 @@ def test_a_process_of_a_job_ends_with_its_frame(folder, body, code, said):
     assert done.returncode == code, done.stderr
     assert done.stdout.replace("taken down\n", "") == said
     assert ("taken down" in done.stdout) == bool(code)
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "reason"),
+    [
+        ("Path('made').write_text('new')", 0, ""),
+        ("raise UserError('a.gr:3: no arc')", 0, "make_x town: a.gr:3: no arc"),
+        ("os.kill(os.getpid(), 9)", 0, "make_x town: died of SIGKILL; see logs/x.log"),
+        ("os.kill(os.getppid(), 15); time.sleep(60)", 1, ""),
+    ],
+    ids=["ends well", "fails", "is killed", "is stopped"],
+)
+def test_the_failure_of_an_isolated_job_is_a_result(folder, body, code, reason):
+    (folder / "made").write_text("old", encoding="utf-8")
+    script = textwrap.dedent(f"""
+        import os, time
+        from pathlib import Path
+        from snakemake.iocontainers import Snakemake
+        snakemake = Snakemake.__new__(Snakemake)
+        snakemake.rule, snakemake.wildcards, snakemake.log = "make_x", ["town"], ["logs/x.log"]
+        snakemake.input, snakemake.output = [], ["made"]
+        from relaxometer.core.errors import UserError
+        from relaxometer.core.scripting import job
+        with job(snakemake, isolated=True):
+            {body}
+    """)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stderr
+    assert failure_of("made") == reason
+    kept = folder / ("made.previous" if reason else "made")
+    assert kept.read_text(encoding="utf-8") == ("new" if not code and not reason else "old")
+    assert (ERRORS.read_text(encoding="utf-8") if reason else "") == (f"{reason}\n" if reason else "")
+
+
+def test_what_lacks_something_is_made_again_with_what_failed(folder):
+    note_failure(["graphs/lost.json"], "download_file lost.gr: no network")
+    note_success(["summary.csv"], ["graphs/lost.json"])
+    note_success(["figure.svg"], ["summary.csv"])
+    note_success(["other.svg"], ["town.json"])
+    for name in ("summary.csv", "figure.svg", "other.svg"):
+        Path(name).touch()
+    assert made(["graphs/lost.json", "summary.csv"]) == ["summary.csv"]
+    with pytest.raises(Prevented, match="no network"):
+        refuse_lack(["graphs/lost.json"])
+    retry(folder)
+    assert [path.name for path in sorted(folder.rglob("*")) if path.is_file()] == ["other.svg"]

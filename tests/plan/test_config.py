@@ -299,34 +299,6 @@ def test_the_suite_of_the_a_a_test_measures_emulated_kernels_twice():
     assert default.config.timing.rounds is None
 
 
-def test_a_round_that_is_lost_leaves_the_others():
-    made, found = processes("host", gpu=True, rounds=3)
-    again = "repeat_run sssp rome99 dijkstra-cpu 2"
-    made.leave_out({again: "no", "repeat_rival sssp rome99 cugraph 3": "why"})
-    left = [(run.variant, run.graph, number) for run, number in made.processes]
-    assert left == [one for one in found if one not in ((*B, 2), (*RIVAL, 3))]
-    assert (made.lost_rounds, made.lost_runs) == (["no", "why"], [])
-    made, _ = processes("host", gpu=True, rounds=3)
-    made.leave_out({"run_variant sssp rome99 dijkstra-cpu": "x", again: "x"})
-    assert [reason for _, reason in made.lost_runs] == ["x"]
-    assert made.lost_rounds == [], "the line of its run says why"
-
-
-def test_a_study_that_is_lost_leaves_the_others():
-    config = {
-        "sssp": {"graphs": ["rome99"], "variants": {"dijkstra-cpu": {}}},
-        "throughput": {"graphs": ["rome99"]},
-        "all_pairs": {"graphs": ["rome99"]},
-        "bfs": {"graphs": ["rome99"], "variants": {"hybrid": {}}},
-        "bfs_throughput": {"graphs": ["rome99"]},
-    }
-    made = Plan(config, REGISTRY)
-    made.leave_out({"measure_all_pairs rome99": "no", "measure_bfs_throughput rome99": "nor this"})
-    assert (made.config.throughput.graphs, made.config.all_pairs.graphs) == (["rome99"], [])
-    assert made.config.bfs_throughput.graphs == []
-    assert made.lost_studies == ["no", "nor this"]
-
-
 @pytest.mark.parametrize(
     ("repetitions", "rounds", "emulated", "passes"),
     [

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from relaxometer.core.errors import UserError
+from relaxometer.core.failures import note_failure
 from relaxometer.device import cuda
 from relaxometer.plan import session
 
@@ -58,11 +59,14 @@ def test_cupy_is_looked_for_only_where_the_jobs_have_the_same_python(monkeypatch
         session.check_device(workflow(device="cuda"), "c")
 
 
+def run_of(variant):
+    """A run of a variant on the graph town."""
+    return SimpleNamespace(problem="sssp", graph="town", variant=variant, folder=lambda: f"runs/{variant}")
+
+
 def test_a_report_is_of_the_configuration_that_was_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    tiled, near_far = (
-        SimpleNamespace(problem="sssp", graph="town", variant=name) for name in ("tiled", "near-far")
-    )
+    tiled, near_far = map(run_of, ("tiled", "near-far"))
     with pytest.raises(UserError, match="does not exist; run the workflow"):
         session.check_report([], [tiled])
     session.SUMMARIES[0].parent.mkdir()
@@ -84,16 +88,16 @@ def test_a_report_is_of_the_configuration_that_was_run(tmp_path, monkeypatch):
 
 def test_a_report_needs_a_run_that_was_made(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    lost = SimpleNamespace(problem="sssp", graph="town", variant="tiled")
-    made = SimpleNamespace(problem="sssp", graph="town", variant="near-far")
+    runs = [*map(run_of, ("tiled", "near-far"))]
     session.SUMMARIES[0].parent.mkdir()
-    session.SUMMARIES[0].write_text("problem,graph,variant\nsssp,town,tiled\n", encoding="utf-8")
-    with pytest.raises(UserError, match=r"^a report needs a run .*; results/verdict.txt says why there is"):
-        session.check_report([], [], [lost])
     session.SUMMARIES[0].write_text(
         "problem,graph,variant\nsssp,town,near-far\nsssp,town,tiled\n", encoding="utf-8"
     )
-    session.check_report([], [made], [lost])
+    note_failure(["runs/tiled/runs.parquet"], "build_graph town: no file")
+    session.check_report([], runs)
+    note_failure(["runs/near-far/runs.parquet"], "build_graph town: no file")
+    with pytest.raises(UserError, match=r"^a report needs a run .*; results/verdict.txt says why there is"):
+        session.check_report([], runs)
 
 
 def test_a_folder_that_may_not_be_read_is_one_line(tmp_path, monkeypatch):

@@ -5,6 +5,7 @@ import json
 import pandas as pd
 import pytest
 
+from relaxometer.core.failures import note_failure
 from relaxometer.distributed import model
 from relaxometer.plan.models import DistributedRun
 from relaxometer.report.catalogue import Inputs
@@ -97,11 +98,12 @@ def test_the_efficiency_needs_no_rate_of_a_run_that_failed(tmp_path):
 def test_runs_that_could_not_be_made_are_lines_without_rates(tmp_path):
     runs = [run("strong", ranks, 20) for ranks in (1, 2)]
     write(tmp_path, runs[0], 100)
-    lost = [(runs[1], "run_distributed strong-2: no MPI")]
-    for made in ([], runs[:1]):
-        table = scaling_table(made, tmp_path, lost)
-        assert table["status"].tolist() == ["ok"] * len(made) + ["error"]
-        assert table["reason"].iloc[-1] == lost[0][1]
+    reason = "run_distributed strong-2: no MPI"
+    note_failure([tmp_path / runs[1].name / "run.json"], reason)
+    for these in (runs[1:], runs):
+        table = scaling_table(these, tmp_path)
+        assert table["status"].tolist() == ["ok", "error"][-len(these) :]
+        assert table["reason"].iloc[-1] == reason
         table.to_csv(tmp_path / "table.csv", index=False)
         for draw in (
             distributed.rates,
@@ -119,13 +121,13 @@ def test_counts_have_all_their_digits(tmp_path, monkeypatch):
     folder.mkdir(parents=True)
     made, lost = run("strong", 1, 25), run("strong", 2, 25)
     write(folder, made, 100)
+    note_failure([folder / lost.name / "run.json"], "no MPI")
     run_script(
         "gather_distributed",
         log=tmp_path / "log",
         inputs={},
         outputs={"table": "distributed.csv"},
-        runs=[made.model_dump()],
-        lost=[(lost.model_dump(), "no MPI")],
+        runs=[made.model_dump(), lost.model_dump()],
     )
     vertices = [str(2**25), ""]
     written = pd.read_csv("distributed.csv", dtype=str, keep_default_na=False)

@@ -24,7 +24,6 @@ def test_named_graphs_say_whether_edges_count_once(tmp_path, monkeypatch):
             log=tmp_path / "log",
             inputs={"timings": "timings.parquet", "graphs": [str(graph)]},
             outputs={"summary": "summary.csv"},
-            lost=[],
         )
         rates[directed] = pd.read_csv("summary.csv")["mteps"].item()
     assert rates[True] == pytest.approx(2 * rates[False])

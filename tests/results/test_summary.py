@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from relaxometer.report.figures.summary import ranked_table
-from relaxometer.results.gather import NOTHING, SUMMARY, summarise, with_sets
+from relaxometer.results.gather import SUMMARY, gather_searches, summarise, unmade_runs, with_sets
 from synthetic_runs import query_sets, quiet, searches, spread
 
 
@@ -26,11 +26,16 @@ def test_the_interval_holds_the_spread_between_processes():
     assert 1.99 < known["ci95_low_ms"] < known["median_ms"] < known["ci95_high_ms"] < 2.01
 
 
-def test_a_summary_of_no_run_has_the_lost_ones():
-    lost = [{"problem": "sssp", "graph": "town", "variant": "tiled", "reason": "no file"}]
-    lines = summarise(NOTHING, lost)
-    assert lines[["variant", "status", "reason"]].to_numpy().tolist() == [["tiled", "error", "no file"]]
+def test_a_run_that_could_not_be_made_has_a_line():
+    reasons = {("sssp", "town", "tiled"): "no file", ("sssp", "town", "gap"): "killed"}
+    lines = summarise(gather_searches([], unmade_runs(reasons, {"gap": "cpu-all"})))
+    shown = lines[["variant", "status", "reason", "sources", "certified", "rival"]]
+    assert shown.to_numpy().tolist() == [
+        ["tiled", "error", "no file", 0, 0.0, False],
+        ["gap", "error", "killed", 0, 0.0, True],
+    ]
     assert list(lines.columns) == SUMMARY
+    assert summarise(gather_searches([], unmade_runs({}, {}))).empty
 
 
 def test_repeated_runs_of_one_dominator_tree_have_an_interval():

@@ -23,7 +23,7 @@ OUTCOMES = {
     "null-pointer": ("error", "died of SIGSEGV"),
     "overrun": ("error", "died of SIGSEGV"),
     "exit-0": ("error", "exited with code 0 before it had finished"),
-    "kills-parent": ("error", "run_variant sssp tiny kills-parent: failed without a message; see logs/"),
+    "kills-parent": ("error", "run_variant sssp tiny kills-parent: died of SIGKILL; see logs/"),
     "system-exit": ("error", r"SystemExit: enough \(faulty\.py:\d+\)$"),
     "unequal": ("invalid", r"column predecessor has .* shape \(107,\); expected .* \(108,\)"),
     "two-dimensional": ("invalid", r"column distance has .* shape \(2, 108\)"),

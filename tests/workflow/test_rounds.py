@@ -189,7 +189,7 @@ def test_a_second_round_that_fails_leaves_the_rows_of_the_first(again):
     assert table.drop(("fragile", "tiny")).equals(before.drop(("fragile", "tiny")))
     verdict = again.path("results/verdict.txt").read_text(encoding="utf-8").splitlines()
     assert verdict[0].startswith("error: 2 of 8 measurements are not ok: ")
-    why = "a further round: error (repeat_run sssp tiny fragile 2: failed without a message"
+    why = "a further round: error (repeat_run sssp tiny fragile 2: died of SIGKILL; see logs/"
     assert any(line.startswith(why) for line in verdict)
 
     again.path("second").unlink()

@@ -8,7 +8,6 @@ import os
 import re
 import sys
 from collections import UserDict, UserString
-from functools import partial
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -46,10 +45,9 @@ from relaxometer.plan.load import with_types
 from relaxometer.plan import session
 from relaxometer.plan.models import RivalRun
 from relaxometer.plan.plan import Plan
-from relaxometer.core import screen
+from relaxometer.core import failures, screen
 from relaxometer.core.cache import let_numba_write
 from relaxometer.core.errors import UserError, quoted
-from relaxometer.core.files import read_json
 from relaxometer.core.occupancy import forget_killed_run, occupy
 from relaxometer.core.provenance import code_hash, data_hash
 from relaxometer.core.scripting import ERRORS, check_folders
@@ -63,11 +61,7 @@ from relaxometer.rivals.installation import retry_absent
 IS_MODULE = not workflow.modifier.is_main_snakefile()
 if not IS_MODULE:
     update_config(config, with_types(workflow.config_settings.config))
-# False for the second start (`session.finish`), which makes the summary without what failed.
-IS_FIRST = not config.pop(session.SECOND, False)
-ON_COMMAND_LINE = (
-    ["--config"] if {*workflow.config_settings.config} - {session.SECOND} else []
-)
+ON_COMMAND_LINE = ["--config"] if workflow.config_settings.config else []
 # Snakemake lists the base configuration last. In ORIGIN, a later file takes precedence over an earlier one.
 BASES = [
     file
@@ -82,7 +76,7 @@ IS_REPORT = (
     and "--report-after-run" not in sys.argv
 )
 # A killed run can simply be run again.
-if IS_FIRST and not IS_MODULE and workflow.is_main_process:
+if not IS_MODULE and workflow.is_main_process:
     if forget_killed_run():
         print("removed the lock of a run that was killed", file=sys.stderr)
     occupy()
@@ -136,8 +130,6 @@ try:
     papers.check(PLAN.config.report.papers, PLAN.origin)
     if workflow.is_main_process:
         PLAN.check_files()
-    if (IS_REPORT or not IS_FIRST) and session.PREVENTED.is_file():
-        PLAN.leave_out(read_json(session.PREVENTED))
 except UserError as error:
     # A WorkflowError would add where in this file it was raised.
     sys.exit(f"error: {error}")

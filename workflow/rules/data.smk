@@ -26,9 +26,9 @@ rule build_graph:
     input:
         unpack(graph_inputs),
     output:
-        vertices="results/graphs/{graph}/vertices.parquet",
-        arcs="results/graphs/{graph}/arcs.parquet",
-        metadata="results/graphs/{graph}/graph.json",
+        vertices=update("results/graphs/{graph}/vertices.parquet"),
+        arcs=update("results/graphs/{graph}/arcs.parquet"),
+        metadata=update("results/graphs/{graph}/graph.json"),
     log:
         "logs/graphs/{graph}.log",
     benchmark:
@@ -50,10 +50,10 @@ rule build_batch:
     input:
         unpack(batch_inputs),
     output:
-        graphs="results/batches/{batch}/graphs.parquet",
-        vertices="results/batches/{batch}/vertices.parquet",
-        arcs="results/batches/{batch}/arcs.parquet",
-        metadata="results/batches/{batch}/batch.json",
+        graphs=update("results/batches/{batch}/graphs.parquet"),
+        vertices=update("results/batches/{batch}/vertices.parquet"),
+        arcs=update("results/batches/{batch}/arcs.parquet"),
+        metadata=update("results/batches/{batch}/batch.json"),
     log:
         "logs/batches/{batch}.log",
     benchmark:
@@ -74,7 +74,7 @@ rule draw_sources:
     input:
         lambda wildcards: graph_files(wildcards.graph),
     output:
-        "results/sources/{graph}.parquet",
+        update("results/sources/{graph}.parquet"),
     log:
         "logs/sources/{graph}.log",
     priority: FIRST
@@ -90,7 +90,7 @@ rule draw_queries:
     input:
         unpack(query_inputs),
     output:
-        "results/queries/{problem}/{graph}.parquet",
+        update("results/queries/{problem}/{graph}.parquet"),
     log:
         "logs/queries/{problem}/{graph}.log",
     priority: FIRST

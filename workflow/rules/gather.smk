@@ -19,6 +19,11 @@ rule gather_timings:
     conda:
         "../envs/relaxometer.yaml"
     params:
+        rivals={
+            run.variant: run.kind
+            for run in PLAN.runs.values()
+            if isinstance(run, RivalRun)
+        },
         code=code_hash("results.gather"),
     script:
         "../scripts/gather_timings.py"
@@ -35,18 +40,6 @@ rule summarise_runs:
     conda:
         "../envs/relaxometer.yaml"
     params:
-        lost=[
-            {
-                **run.model_dump(include={"problem", "graph", "variant"}),
-                **(
-                    {"rival": True, "class": run.kind}
-                    if isinstance(run, RivalRun)
-                    else {}
-                ),
-                "reason": reason,
-            }
-            for run, reason in PLAN.lost_runs
-        ],
         code=code_hash("results.gather"),
     script:
         "../scripts/summarise_runs.py"
@@ -66,7 +59,6 @@ rule gather_distributed:
         "../envs/relaxometer.yaml"
     params:
         runs=[run.model_dump() for run in PLAN.distributed.values()],
-        lost=[(run.model_dump(), reason) for run, reason in PLAN.lost_distributed],
         code=code_hash("results.scaling"),
     script:
         "../scripts/gather_distributed.py"
@@ -84,7 +76,6 @@ rule judge_answers:
     conda:
         "../envs/relaxometer.yaml"
     params:
-        lost={"a study": PLAN.lost_studies, "a further round": PLAN.lost_rounds},
         code=code_hash("results.verdict"),
     script:
         "../scripts/judge_answers.py"
@@ -99,7 +90,6 @@ use rule judge_answers as judge_distributed with:
     log:
         "logs/judge_distributed.log",
     params:
-        lost={},
         code=code_hash("results.verdict"),
 
 

@@ -111,7 +111,6 @@ if IS_REPORT and not IS_MODULE:
         session.check_report(
             map(variant_pages.path, PROGRAMS),
             PLAN.runs.values(),
-            [run for run, _ in PLAN.lost_runs],
         )
         check_configured(PLAN)
     except UserError as error:

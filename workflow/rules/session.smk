@@ -23,39 +23,39 @@ def check_start():
 
 
 # Snakemake has no hook for these moments, but writes records, all of which a filter sees.
-if IS_FIRST and workflow.is_main_process and not IS_MODULE:
+if workflow.is_main_process and not IS_MODULE:
     when = session.AtFirstRecord(workflow, check_start)
     logging.getLogger("snakemake.logging").addFilter(when)
 
-if IS_FIRST and workflow.is_main_process and not workflow.output_settings.dryrun:
-    retry = partial(
-        retry_absent,
-        Path("results/rivals"),
-        PLAN.rivals,
-        elsewhere=workflow.nodes is not None,
-    )
-    logging.getLogger("snakemake.logging").addFilter(session.AtStart(retry))
+
+def try_again():
+    failures.retry(Path("results"))
+    elsewhere = workflow.nodes is not None
+    retry_absent(Path("results/rivals"), PLAN.rivals, elsewhere=elsewhere)
+
+
+if workflow.is_main_process and not workflow.output_settings.dryrun:
+    logging.getLogger("snakemake.logging").addFilter(session.AtStart(try_again))
 
 
 onstart:
-    if IS_FIRST:
-        try:
-            session.check_device(workflow, PLAN.origin)
-        except UserError as error:
-            sys.exit(f"error: {error}")
+    try:
+        session.check_device(workflow, PLAN.origin)
+    except UserError as error:
+        sys.exit(f"error: {error}")
     try:
         check_folders(Path("results"), ERRORS.parent)
     except UserError as error:
         raise WorkflowError(str(error)) from None
-    session.begin(workflow, first=IS_FIRST)
-    if IS_FIRST:
-        # atexit runs the last one registered first.
-        atexit.register(show_race)
-        atexit.register(end_session)
+    session.begin(workflow)
+    # atexit runs the last one registered first.
+    atexit.register(show_race)
+    atexit.register(end_session)
     if SCREEN:
         SCREEN.begin()
 
 
-onerror:
-    if IS_FIRST:
-        session.finish(workflow)
+onsuccess:
+    # For Snakemake, a failed download is a result.
+    if session.failures():
+        sys.exit(1)

@@ -13,7 +13,7 @@ from relaxometer.graphs.graph import read_graph, write_graph
 
 # Child processes of a reader import this script again and must not repeat its work.
 if __name__ == "__main__":
-    with job(snakemake):
+    with job(snakemake, isolated=True):
         inputs = dict(snakemake.input.items())
         files = [Path(file) for file in inputs.get("files", [])]
         dataset = Dataset.model_validate({**snakemake.params.dataset, **snakemake.params.about})

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from relaxometer.core.failures import made, refuse_lack
 from relaxometer.core.files import read_frame, write_csv, write_table
 from relaxometer.core.scripting import job
 from relaxometer.graphs.files import read_description
@@ -19,16 +20,16 @@ RANKS = Path("results/runs/distributed")
 
 with job(snakemake):
     timings = read_frame(Path(snakemake.input.timings))
-    folders = [Path(file).parent for file in snakemake.input.phases]
+    folders = [Path(file).parent for file in refuse_lack(snakemake.input.phases)]
     recorded = gather(folders, "phases.parquet").to_pandas()
     phases = proven_phases(recorded, timings)
-    metadata = [read_description(Path(file)) for file in snakemake.input.graphs]
+    metadata = [read_description(Path(file)) for file in made(snakemake.input.graphs)]
     evidence = Evidence(
         timings,
         phases,
         {graph["name"]: graph for graph in metadata},
         snakemake.params.swept,
-        *map(read_frame, map(Path, snakemake.input.extract_min)),
+        *map(read_frame, map(Path, made(snakemake.input.extract_min))),
         steps=proven(recorded, timings),
         ranks=rank_searches(map(DistributedRun.model_validate, snakemake.params.ranks), RANKS),
     )

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from relaxometer.core.failures import refuse_failed
 from relaxometer.core.files import write_json, write_text
 from relaxometer.core.scripting import job
 from relaxometer.graphs.batch import read_batch
@@ -27,6 +28,7 @@ def page_of_graph(graph: Graph, description: dict[str, Any], degrees: str, weigh
 
 
 with job(snakemake):
+    refuse_failed(snakemake.input)
     folder, figure = Path(snakemake.input.dataset[0]).parent, snakemake.output.figure
     if snakemake.wildcards.get("batch"):
         batch = read_batch(folder)

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from relaxometer.core.failures import failure_of
 from relaxometer.core.files import read_frame, write_text
 from relaxometer.core.scripting import job
 from relaxometer.report.figures.names import short_names
@@ -18,6 +19,7 @@ with job(snakemake):
         problem, variant = program["problem"], program["variant"]
         named = set(short_names(with_class(summary[summary["variant"] == variant])))
         lines = table[(table["Problem"] == label(problem)) & table["Variant"].isin(named)]
-        phases = gather([Path(folder) for folder in program["folders"]], "phases.parquet").to_pandas()
+        folders = [one for one in program["folders"] if not failure_of(f"{one}/phases.parquet")]
+        phases = gather(list(map(Path, folders)), "phases.parquet").to_pandas()
         of_problem = timings[timings["problem"] == problem]
         write_text(variant_page(program, lines, of_problem, proven(phases, timings)), Path(file))

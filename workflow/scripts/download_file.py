@@ -6,7 +6,7 @@ from relaxometer.core.scripting import job
 from relaxometer.datasets.download import all_mirrors, fetch
 from relaxometer.datasets.registry import DataFile
 
-with job(snakemake):
+with job(snakemake, isolated=True):
     file = DataFile.model_validate(snakemake.params.file)
     fetch(
         file.urls,

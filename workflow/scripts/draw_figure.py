@@ -1,10 +1,14 @@
 """Draw the figures and tables of one record of the report's catalogue."""
 
+from relaxometer.core.failures import refuse_lack
 from relaxometer.core.scripting import job
 from relaxometer.report.catalogue import Inputs, exhibits
 
 with job(snakemake):
-    inputs = Inputs(
-        dict(snakemake.input.items()), snakemake.params.given, snakemake.wildcards.get("graph", "")
-    )
+    graph = snakemake.wildcards.get("graph", "")
+    files = {
+        key: refuse_lack([given] if isinstance(given, str) else given)
+        for key, given in snakemake.input.items()
+    }
+    inputs = Inputs(files, snakemake.params.given, graph)
     exhibits()[snakemake.params.exhibit].save(inputs, dict(snakemake.output.items()))

@@ -9,7 +9,7 @@ from relaxometer.problems.problem import add_folders, load_problem
 from relaxometer.race.requests import request_for_queries, request_for_sources, with_request
 from relaxometer.race.sources import sources_table
 
-with job(snakemake):
+with job(snakemake, isolated=True):
     graph = read_graph(Path(snakemake.input[0]).parent)
     if (given := snakemake.params.get("queries")) is not None:
         add_folders(snakemake.config.get("kernels", []))

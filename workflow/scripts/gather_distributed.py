@@ -10,6 +10,5 @@ from relaxometer.results.scaling import scaling_table
 
 with job(snakemake):
     runs = [DistributedRun.model_validate(run) for run in snakemake.params.runs]
-    lost = [(DistributedRun.model_validate(run), reason) for run, reason in snakemake.params.lost]
-    table = scaling_table(runs, Path("results/runs/distributed"), lost)
+    table = scaling_table(runs, Path("results/runs/distributed"))
     write_csv(table, Path(snakemake.output[0]), float_format=number_text)

@@ -4,9 +4,11 @@ The second job runs after everything else has been made.
 """
 
 import sys
+from itertools import chain
 from pathlib import Path
 
 from relaxometer.core.errors import UserError
+from relaxometer.core.failures import failure_of, made
 from relaxometer.core.files import write_text
 from relaxometer.core.scripting import job
 
@@ -17,10 +19,14 @@ with job(snakemake):
         from relaxometer.studies.registry import STUDIES
 
         add_folders(snakemake.config.get("kernels", []))
-        contexts = [Path(file) for file in snakemake.input.contexts]
-        studies = {name: [Path(file) for file in snakemake.input.get(name, ())] for name in STUDIES}
-        made = {name: files for name, files in studies.items() if files}
-        text = verdict(Path(summary), made, snakemake.params.lost, contexts)
+        contexts = snakemake.input.contexts
+        studies = {name: files for name, files in snakemake.input.items() if name in STUDIES}
+        tables = {name: [Path(file) for file in made(files)] for name, files in studies.items()}
+        lost = {
+            "a study": filter(None, map(failure_of, chain.from_iterable(studies.values()))),
+            "a further round": [why for file in contexts if "/rounds/" in file and (why := failure_of(file))],
+        }
+        text = verdict(Path(summary), tables, lost, [Path(file) for file in made(contexts)])
         write_text(text, Path(snakemake.output[0]))
     else:
         head, *lines = Path(snakemake.input[0]).read_text(encoding="utf-8").splitlines()

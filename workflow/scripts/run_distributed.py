@@ -6,7 +6,7 @@ from relaxometer.core.scripting import job
 from relaxometer.plan.models import DistributedRun
 from relaxometer.race.ranks import arguments_of, run_job
 
-with job(snakemake):
+with job(snakemake, isolated=True):
     run = DistributedRun.model_validate(snakemake.params.run)
     graph = snakemake.input.get("graph")
     arguments = arguments_of(

@@ -7,7 +7,7 @@ from relaxometer.graphs.graph import read_graph
 from relaxometer.problems.problem import add_folders
 from relaxometer.studies.registry import run_study
 
-with job(snakemake):
+with job(snakemake, isolated=True):
     # Not a parameter of the rule, since the hash of the code changes with a solver.
     add_folders(snakemake.config.get("kernels", []))
     run_study(

@@ -11,7 +11,7 @@ from relaxometer.problems.problem import add_folders, load_problem
 from relaxometer.race.jobs import run_rival, run_variant
 from relaxometer.rivals.definition import find_rivals
 
-with job(snakemake):
+with job(snakemake, isolated=True):
     # Not parameters of the rule, since the hash of the code changes with a solver.
     add_folders(snakemake.config.get("kernels", []))
     folder = Path(snakemake.input.graph[0]).parent

@@ -31,6 +31,7 @@ import numpy.typing as npt
 
 from relaxometer.core.cache import let_numba_write
 from relaxometer.core.errors import UserError, naming_lacks
+from relaxometer.core.failures import forget, is_made
 from relaxometer.core.files import write_table
 from relaxometer.core.supervision import Child, ChildDied, Link
 from relaxometer.core.words import counted
@@ -75,7 +76,7 @@ def graph_of(plan: Plan, name: str) -> Graph | Batch:
     """Return a graph or a batch as the workflow made it, or generate it; UserError if neither is possible."""
     dataset = plan.datasets[name]
     folder = folder_of(plan, name)
-    if (folder / "arcs.parquet").is_file():
+    if is_made(folder / "arcs.parquet"):
         return read_batch(folder) if dataset.is_batch else read_graph(folder)
     refuse_missing(plan, name)
     build: Callable[..., Graph | Batch] = build_batch if dataset.is_batch else build_graph
@@ -90,7 +91,7 @@ def folder_of(plan: Plan, name: str) -> Path:
 def refuse_missing(plan: Plan, name: str) -> None:
     """Raise UserError if a graph or batch cannot be generated and is missing, or is of another entry."""
     dataset, folder = plan.datasets[name], folder_of(plan, name)
-    if (folder / "arcs.parquet").is_file():
+    if is_made(folder / "arcs.parquet"):
         check_graph(plan, name, MAKE_FIRST)
     elif dataset.files or dataset.extracted_from:
         raise UserError(f"{folder} is missing; {MAKE_FIRST}")
@@ -175,13 +176,14 @@ class Results:
     @property
     def are_there(self) -> bool:
         """Whether the job has been done."""
-        return self.files[-1].is_file()
+        return is_made(self.files[-1])
 
     def remove(self) -> None:
         """Remove what is about to be replaced, so that nothing else is taken for it after a kill."""
         for file in reversed(self.files):
             with suppress(NotADirectoryError):  # the job names what is in its way
                 file.unlink(missing_ok=True)
+                forget(file)
 
 
 @dataclass(frozen=True)

@@ -169,7 +169,9 @@ class Screen(LogHandlerBase):
             if display:
                 display.start(self._jobs[record.jobid])
         elif event == LogEvent.JOB_FINISHED and display:
-            display.end(self._jobs.get(record.job_id, ""))
+            job = self._jobs.get(record.job_id, "")
+            display.end(job)
+            self._say_new(self._lines_of(job))
         elif event == LogEvent.PROGRESS and display:
             display.advance(record.done)
         elif event == LogEvent.JOB_ERROR:
@@ -181,17 +183,24 @@ class Screen(LogHandlerBase):
 
     def _note_failure(self, job: str, logs: list[str]) -> None:
         """Show the lines of a failed job that the user needs."""
-        lines = ERRORS.read_text(encoding="utf-8").splitlines() if ERRORS.is_file() else []
-        own = self.untold([line for line in lines if line.startswith(f"{job}: ")])
         why = "stopped" if self._stopped else f"failed without a message; see {' '.join(logs) or LOG}"
-        own = own or [f"{job}: {why}"]
-        self._told.update(own)
-        if shown := needed(own):
+        if self._say_new(self._lines_of(job) or [f"{job}: {why}"]):
             self.failed.append(job)
-            if self._display:
-                self._display.say("\n".join(shown))
         if self._display:
             self._display.end(job)
+
+    def _lines_of(self, job: str) -> list[str]:
+        """Return the lines of a failed job that were not shown yet."""
+        lines = ERRORS.read_text(encoding="utf-8").splitlines() if ERRORS.is_file() else []
+        return self.untold([line for line in lines if line.startswith(f"{job}: ")])
+
+    def _say_new(self, lines: list[str]) -> bool:
+        """Show those of some lines of a failed job that the user needs; return whether there are any."""
+        self._told.update(lines)
+        shown = needed(lines)
+        if shown and self._display:
+            self._display.say("\n".join(shown))
+        return bool(shown)
 
     def _note_stops(self) -> None:
         """Know when the user stops the run: its jobs then fail."""

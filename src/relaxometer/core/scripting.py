@@ -6,6 +6,7 @@ import atexit
 import errno
 import gc
 import os
+import signal
 import sys
 import threading
 import time
@@ -18,6 +19,7 @@ from typing import Any, TextIO
 from relaxometer.core.checkout import refuse_other_package
 from relaxometer.core.environment import is_full
 from relaxometer.core.errors import UserError, naming_lacks
+from relaxometer.core.failures import Prevented, note_failure, note_success, refuse_failed
 from relaxometer.core.occupancy import occupy
 
 ERRORS = Path("logs/errors.txt")
@@ -75,16 +77,28 @@ def name_of(rule: str, wildcards: Iterable[object]) -> str:
 
 
 @contextmanager
-def job(snakemake: Any) -> Iterator[None]:
+def job(snakemake: Any, *, isolated: bool = False) -> Iterator[None]:
     """Run a script's body and copy its stderr to the rule's log.
 
     A :class:`UserError` ends the job with its message only, and so does a lack of space, permission or
     memory; any other exception keeps its traceback.
+
+    Parameters
+    ----------
+    snakemake : Snakemake
+        As the script has it.
+    isolated : bool, default=False
+        Whether a failure costs only what depends on the job: see :mod:`relaxometer.core.failures`.
     """
     gc.enable()
     occupy()
     path = Path(snakemake.log[0])
     what = name_of(snakemake.rule, snakemake.wildcards)
+    is_process = _is_process_of_a_job()
+    isolated &= is_process
+    outputs = list(snakemake.output)
+    if isolated:
+        _supervise(what, outputs, path)
     with ExitStack() as stack:
         tee = Tee(sys.stderr, *_log(path, stack))
         stack.enter_context(redirect_stderr(tee))
@@ -92,15 +106,45 @@ def job(snakemake: Any) -> Iterator[None]:
         try:
             refuse_other_package(Path(getattr(snakemake, "scriptdir", "")).parent.parent)
             with naming_lacks():
+                if isolated:
+                    refuse_failed(snakemake.input)
                 yield
+                if is_process:
+                    note_success(outputs, snakemake.input)
+        except Prevented as reason:
+            print(f"{what}: not made: {reason}", file=sys.stderr)
+            note_failure(outputs, str(reason))
         except UserError as error:
-            _fail(f"{what}: {error}")
+            _fail(f"{what}: {error}", outputs if isolated else ())
         except Exception as error:
             traceback.print_exc()
             first_line = f"{type(error).__name__}: {error}".splitlines()[0]
-            _fail(f"{what}: {first_line} (traceback in {path})")
-    if _is_process_of_a_job():
+            _fail(f"{what}: {first_line} (traceback in {path})", outputs if isolated else ())
+    if is_process:
         _end()
+
+
+def _supervise(what: str, outputs: list[str], log: Path) -> None:
+    """Return in a child process; the parent waits for it, notes a violent death, and ends."""
+    from relaxometer.core.supervision import cause_of_death, die_with_parent  # other jobs need not load it
+
+    if not (child := os.fork()):
+        die_with_parent()
+        return
+    stopped: list[int] = []
+
+    def forward(number: int, _: object) -> None:
+        stopped.append(number)
+        if number != signal.SIGINT:  # which a terminal sends to both
+            with suppress(ProcessLookupError):
+                os.kill(child, number)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, forward)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if code < 0 and not stopped:
+        code = _note(f"{what}: {cause_of_death(code)}; see {log}", outputs)
+    os._exit(1 if stopped else code)
 
 
 def _end() -> None:
@@ -167,11 +211,20 @@ def _signs_of_life(what: str, tee: Tee) -> Iterator[None]:
         watcher.join()
 
 
-def _fail(line: str) -> None:
-    """Print `line`, add it to `ERRORS`, and end the job."""
+def _fail(line: str, outputs: Iterable[str]) -> None:
+    """Print `line`, note the failure, and end the job, which failed unless its failure is a result."""
     print(f"error: {line}", file=sys.stderr)
+    raise SystemExit(_note(line, outputs))
+
+
+def _note(line: str, outputs: Iterable[str]) -> int:
+    """Add `line` to `ERRORS`, and leave it as the result if there are outputs; return the exit code."""
     with suppress(OSError):
         ERRORS.parent.mkdir(parents=True, exist_ok=True)
         with ERRORS.open("a", encoding="utf-8") as errors:
             errors.write(f"{line}\n")
-    raise SystemExit(1)
+    try:
+        note_failure(outputs, line)
+    except OSError:
+        return 1  # and Snakemake makes nothing of it
+    return 0 if outputs else 1

@@ -7,9 +7,9 @@ import math
 import os
 import zipfile
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from relaxometer.core.errors import UserError, quoted
 from relaxometer.core.validation import check_keys, nearest, repetition, shown, validated
@@ -58,8 +58,6 @@ MAX_KNOWN = 40
 MAX_KNOWN_DATASETS = 10
 """A message lists this many datasets, those of the configuration first."""
 
-_Job = TypeVar("_Job", Run, DistributedRun)
-
 
 class Plan:
     """Everything that a configuration asks for, checked.
@@ -91,14 +89,6 @@ class Plan:
         The rivals of the study of new weights, on each of their graphs.
     emulates : bool
         Whether kernels run on the host, as far as can be told before the jobs run.
-    lost_runs : list of (Run, str)
-        Runs that :meth:`leave_out` removed from `runs`, and why.
-    lost_distributed : list of (DistributedRun, str)
-        The same of `distributed`.
-    lost_rounds : list of str
-        Why :meth:`leave_out` dropped further rounds of runs whose first round is there, one reason each.
-    lost_studies : list of str
-        The same of studies.
 
     Raises
     ------
@@ -118,12 +108,7 @@ class Plan:
         self.queries = self._all_queries()
         self.runs = self._all_runs()
         self.distributed = self._all_distributed_runs()
-        self.lost_runs: list[tuple[Run, str]] = []
-        self.lost_distributed: list[tuple[DistributedRun, str]] = []
-        self.lost_rounds: list[str] = []
-        self.lost_studies: list[str] = []
         self.emulates = self.config.device == "host" or (self.config.device == "auto" and not gpu)
-        self._left_out: Mapping[str, str] = {}
         self._check_studies()
         self._check_maps()
         # An overlay with other graphs need not repeat the section.
@@ -210,11 +195,7 @@ class Plan:
         An emulated variant has one, since its times mean nothing, unless the configuration asks for more. If
         it is emulated although a GPU may be there, its further rounds are left empty (`race/jobs.py`).
         """
-        numbers = range(1, self._rounds_asked(run) + 1)
-        return [number for number in numbers if job_name(run, number) not in self._left_out]
-
-    def _rounds_asked(self, run: Run) -> int:
-        return run.timing.processes(emulated=self._is_emulated(run))
+        return [*range(1, run.timing.processes(emulated=self._is_emulated(run)) + 1)]
 
     def is_timed(self, run: Run) -> bool:
         """Return whether the times of a run mean anything, so that it must have the machine to itself.
@@ -233,12 +214,12 @@ class Plan:
         A B C, then C B A. A third round begins with another run, so that none always comes first: B C A, then
         A C B, and so on.
         """
-        asked = [(run, self._rounds_asked(run)) for run in self.runs.values()]
+        asked = [(run, len(self.rounds(run))) for run in self.runs.values()]
         found: list[tuple[Run, int]] = []
         for number in range(1, max((rounds for _, rounds in asked), default=0) + 1):
             runs = _rotated([run for run, rounds in asked if rounds >= number], (number - 1) // 2)
             found += [(run, number) for run in (runs if number % 2 else reversed(runs))]
-        return [(run, number) for run, number in found if job_name(run, number) not in self._left_out]
+        return found
 
     def _all_distributed_runs(self) -> dict[str, DistributedRun]:
         runs: dict[str, DistributedRun] = {}
@@ -306,31 +287,6 @@ class Plan:
             raise UserError(f"{self.origin}: {key}: {quoted(path)} is not a file")
         if not os.access(path, os.R_OK):
             raise UserError(f"{self.origin}: {key}: {quoted(path)} is not readable (Permission denied)")
-
-    def leave_out(self, reasons: Mapping[str, str]) -> None:
-        """Drop the measurements that could not be made; `reasons` has the names of their jobs."""
-        self.lost_runs = _take_out(self.runs, reasons, job_name)
-        further = {job_name(run, number) for run, number in self.processes if number > 1}
-        self.lost_rounds = [reason for name, reason in reasons.items() if name in further]
-        self._left_out = reasons
-        self.lost_distributed = _take_out(
-            self.distributed,
-            reasons,
-            lambda run: f"{'run_on_one_rank' if run.ranks == 1 else 'run_distributed'} {run.name}",
-        )
-        self.lost_studies = [reason for name, reason in reasons.items() if name.startswith("measure_")]
-
-        def kept(graphs: list[str], rule: str = "") -> list[str]:
-            return [one for one in graphs if one in self.graphs and f"{rule} {one}" not in reasons]
-
-        config = self.config
-        studies = {
-            name: section.model_copy(update={"graphs": kept(section.graphs, f"measure_{name}")})
-            for name, section in config
-            if name in PROBLEM_OF_STUDY
-        }
-        report = config.report.model_copy(update={"maps": kept(config.report.maps)})
-        self.config = config.model_copy(update={**studies, "report": report})
 
     @property
     def draws(self) -> int:
@@ -634,15 +590,6 @@ class Plan:
         raise UserError(f"{self.origin}: {key}: unknown {what} {name!r}; {hint}known: {some}{more}{end}")
 
 
-def job_name(run: Run, number: int = 1) -> str:
-    """Return the name of the job that measures a round of a run; see `workflow/rules/runs.smk`."""
-    is_rival = isinstance(run, RivalRun)
-    what = f"{run.problem} {run.graph} {run.variant}"
-    if number == 1:
-        return f"{'run_rival' if is_rival else 'run_variant'} {what}"
-    return f"{'repeat_rival' if is_rival else 'repeat_run'} {what} {number}"
-
-
 def _runs_on_cpu(run: Run) -> bool:
     return bool(variants.load_solver(run.problem, run.solver).Solver.runs_on == "cpu")
 
@@ -655,11 +602,3 @@ def _rotated(runs: list[Run], places: int) -> list[Run]:
     for group in groups.values():
         group.rotate(-places)
     return [groups[run.problem, run.graph].popleft() for run in runs]
-
-
-def _take_out(
-    jobs: dict[Any, _Job], reasons: Mapping[str, str], name: Callable[[_Job], str]
-) -> list[tuple[_Job, str]]:
-    """Remove the jobs whose names are among `reasons`; return each with its reason."""
-    lost = {key: reasons[name(job)] for key, job in jobs.items() if name(job) in reasons}
-    return [(jobs.pop(key), reason) for key, reason in lost.items()]

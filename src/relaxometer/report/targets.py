@@ -69,7 +69,7 @@ def results(plan: Plan) -> list[str]:
     found += ["claims.parquet", "context.json"] if plan.runs else []
     found += [f"pages/graphs/{graph}.html" for graph in plan.graphs]
     found += [f"pages/batches/{batch}.html" for batch in plan.batches]
-    if plan.distributed or plan.lost_distributed:
+    if plan.distributed:
         found += ["distributed.csv", "distributed_verdict.txt", "distributed_verdict.accepted"]
     return [f"results/{name}" for name in found] + _tries(plan)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from relaxometer.core.errors import UserError
+from relaxometer.core.failures import is_made
 from relaxometer.core.validation import Section, shown
 from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.files import read_metadata
@@ -66,7 +67,7 @@ def _differences(plan: Plan) -> Iterator[tuple[str, Difference]]:
 def of_run(run: Run, device: str) -> Iterator[Difference]:
     """Yield the differences between a run and its recorded results."""
     file = Path(run.folder(), "context.json")
-    context = read_run_context(file) if file.is_file() else {}
+    context = read_run_context(file) if is_made(file) else {}
     recorded, wanted = context.get("run", {}), json.loads(json.dumps(run.model_dump()))
     for key in (key for key in wanted if key in recorded):
         found, now = recorded[key], wanted[key]
@@ -84,7 +85,7 @@ def _of_graph(name: str, dataset: Dataset[Any]) -> Iterator[Difference]:
     file = Path(
         f"results/batches/{name}/batch.json" if dataset.is_batch else f"results/graphs/{name}/graph.json"
     )
-    if not file.is_file():
+    if not is_made(file):
         return
     recorded = read_metadata(file, ())
     if "format" not in recorded:
@@ -129,7 +130,7 @@ def _draws(plan: Plan) -> dict[Path, tuple[str, Request]]:
 
 def _of_draw(file: Path, request: Request) -> Iterator[Difference]:
     """Yield the differences between the file of a draw and a request."""
-    if one := difference(file, request):
+    if is_made(file) and (one := difference(file, request)):
         key, found, wanted = one
         if key == "queries":  # pairs of name and section
             found, wanted = dict(found or ()), dict(wanted)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from relaxometer.core.errors import UserError
+from relaxometer.core.failures import is_made
 from relaxometer.core.files import write_csv, write_json, write_table
 from relaxometer.datasets.build import build_graph
 from relaxometer.datasets.build_batch import build_batch
@@ -20,7 +21,7 @@ from relaxometer.graphs.graph import Graph
 from relaxometer.plan.models import RivalRun, Run
 from relaxometer.plan.plan import Plan
 from relaxometer.results.contexts import merge_contexts, read_contexts
-from relaxometer.results.gather import gather, summarise
+from relaxometer.results.gather import gather, gather_searches, summarise, unmade_runs
 from relaxometer.results.recorded import CONTEXT, TIMINGS
 
 CERTIFICATES, SUMMARY_FILE = "certificates.parquet", "summary.csv"
@@ -94,24 +95,20 @@ def write_tables(plan: Plan, results: Path, target: Path, described: Description
     folders = [folder for of_run in made.values() for folder in of_run]
     if not folders:
         raise UserError(f"{results / 'runs'}: no run of this configuration; run the workflow first: make run")
-    timings = gather(folders, "runs.parquet")
+    lost = {key: NOT_RUN for key, of_run in made.items() if not of_run}
+    rivals = {run.variant: run.kind for run in plan.runs.values() if isinstance(run, RivalRun)}
+    timings = gather_searches(folders, unmade_runs(lost, rivals))
     write_table(timings, target / TIMINGS)
     write_table(gather(folders, "certificates.parquet"), target / CERTIFICATES)
     write_json(merge_contexts(read_contexts(one / CONTEXT for one in folders)), target / CONTEXT)
-    lost = [_lost(plan.runs[key]) for key, of_run in made.items() if not of_run]
     measured = {run.graph for key, run in plan.runs.items() if made[key]}
     directed = {name: bool(described[name].get("directed", True)) for name in measured}
-    write_csv(summarise(timings, lost, directed), target / SUMMARY_FILE, float_format="%.6g")
+    write_csv(summarise(timings, directed), target / SUMMARY_FILE, float_format="%.6g")
 
 
 def _rounds(run: Run, results: Path) -> list[Path]:
     """Return the folders of the rounds of a run that were made; none without the first."""
     rounds = range(1, run.timing.processes(emulated=False) + 1)
     folders = [results / Path(run.folder(number)).relative_to("results") for number in rounds]
-    made = [folder for folder in folders if (folder / CONTEXT).is_file()]
+    made = [one for one in folders if is_made(one / CONTEXT)]
     return made if made[:1] == folders[:1] else []
-
-
-def _lost(run: Run) -> dict[str, Any]:
-    identity = {"problem": run.problem, "graph": run.graph, "variant": run.variant, "reason": NOT_RUN}
-    return identity | ({"rival": True, "class": run.kind} if isinstance(run, RivalRun) else {})

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from relaxometer.core.errors import UserError
 from relaxometer.core.files import read_table
+from relaxometer.problems.records import PHASES, RUNS
 from relaxometer.problems.variants import uses_one_core
 from relaxometer.results.contexts import read_contexts
 from relaxometer.results.graph500_result import rate_statistics, traversed_edges
@@ -64,7 +65,8 @@ def gather(folders: list[Path], file: str) -> pa.Table:
         whose values have no type in common is text in all. Without runs, the first three columns only.
     """
     if not folders:
-        return NOTHING
+        own = [PHASES.empty_table()] if file == "phases.parquet" else []
+        return pa.concat_tables([NOTHING, *own], promote_options="default")
     contexts = read_contexts(folder / "context.json" for folder in folders)
     types = _parameter_types(contexts)
     tables = [
@@ -72,6 +74,33 @@ def gather(folders: list[Path], file: str) -> pa.Table:
         for folder, context in zip(folders, contexts, strict=True)
     ]
     return pa.concat_tables(tables, promote_options="permissive")
+
+
+def gather_searches(folders: list[Path], unmade: pa.Table) -> pa.Table:
+    """Return the searches of all rounds, and the rows of :func:`unmade_runs`."""
+    return pa.concat_tables([gather(folders, "runs.parquet"), unmade], promote_options="permissive")
+
+
+def unmade_runs(reasons: Mapping[tuple[str, str, str], str], rivals: Mapping[str, str]) -> pa.Table:
+    """Return a row of status ``error`` for each run that could not be made.
+
+    Parameters
+    ----------
+    reasons : mapping of (str, str, str) to str
+        Why, by problem, graph and variant.
+    rivals : mapping of str to str
+        The class of each rival, by its name in the configuration.
+    """
+    row = {"source": 0, "repetition": 0, "round": 1, "status": "error"}
+    searches = pa.Table.from_pylist([{**row, "reason": reason} for reason in reasons.values()], RUNS)
+    nothing = pa.array([None] * len(reasons), pa.string())
+    columns = {
+        **{name: pa.array([key[place] for key in reasons], pa.string()) for place, name in enumerate(KEY)},
+        **dict.fromkeys(("kernel", "device_kind", "device"), nothing),
+        "class": pa.array([rivals.get(variant) for *_, variant in reasons], pa.string()),
+        "rival": pa.array([variant in rivals for *_, variant in reasons], pa.bool_()),
+    }
+    return pa.table({**columns, **{name: searches[name] for name in searches.column_names}})
 
 
 def _parameter_types(contexts: Sequence[Mapping[str, Any]]) -> dict[str, pa.DataType | None]:
@@ -124,18 +153,13 @@ def _class_of(context: Mapping[str, Any]) -> str:
     return "cpu-1" if uses_one_core(context.get("parameters", {})) else "cpu-all"
 
 
-def summarise(
-    timings: pa.Table, lost: Sequence[Mapping[str, Any]] = (), directed: Mapping[str, bool] | None = None
-) -> pd.DataFrame:
+def summarise(timings: pa.Table, directed: Mapping[str, bool] | None = None) -> pd.DataFrame:
     """Return one line per (problem, graph, variant), in the order of the runs.
 
     Parameters
     ----------
     timings : Table
-        As :func:`gather` makes it from ``runs.parquet``.
-    lost : sequence of mapping
-        The columns of `KEY` and ``reason`` of runs that could not be made, and ``rival`` and ``class`` of
-        rivals.
+        Of :func:`gather_searches`.
     directed : mapping of str to bool, optional
         By graph, whether it is directed; graphs that are not named are.
 
@@ -152,7 +176,7 @@ def summarise(
         _summary_line(rows, (directed or {}).get(rows["graph"].iloc[0], True))
         for _, rows in frame.groupby(KEY, sort=False)
     ]
-    return pd.DataFrame([*lines, *map(_lost_line, lost)], columns=SUMMARY)
+    return pd.DataFrame(lines, columns=SUMMARY)
 
 
 def with_sets(lines: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
@@ -174,11 +198,6 @@ def with_sets(lines: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
     others = ~pd.MultiIndex.from_frame(lines[KEY]).isin(pd.MultiIndex.from_frame(asked[KEY]))
     split = summarise(pa.Table.from_pandas(by_set(asked), preserve_index=False))
     return pd.concat([lines[others], split], ignore_index=True)
-
-
-def _lost_line(run: Mapping[str, Any]) -> dict[str, Any]:
-    nothing = {"status": "error", "sources": 0, "repetitions": 0, "certified": 0.0, "rival": False}
-    return {**nothing, **run}
 
 
 def worst(statuses: Iterable[str]) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from relaxometer.core.failures import failure_of
 from relaxometer.core.files import read_frame, read_json
 from relaxometer.distributed import model
 from relaxometer.plan.models import DistributedRun
@@ -29,18 +30,14 @@ COLUMNS = [
 """Columns of the table."""
 
 
-def scaling_table(
-    runs: Iterable[DistributedRun], folder: Path, lost: Iterable[tuple[DistributedRun, str]] = ()
-) -> pd.DataFrame:
+def scaling_table(runs: Sequence[DistributedRun], folder: Path) -> pd.DataFrame:
     """Return one line per run, in their order.
 
     Parameters
     ----------
-    runs : iterable of DistributedRun
+    runs : sequence of DistributedRun
     folder : Path
         Holds a folder of results for each run.
-    lost : iterable of (DistributedRun, str)
-        Runs that could not be made, and why.
 
     Returns
     -------
@@ -53,8 +50,10 @@ def scaling_table(
         that of the run of the series with the fewest ranks that has one; ``model_gteps``, the prediction of
         :mod:`relaxometer.distributed.model` for an H200, NaN for runs that it does not cover.
     """
-    missing = pd.DataFrame([_lost_line(run, reason) for run, reason in lost], columns=COLUMNS)
-    lines = [_line(run, folder / run.name) for run in runs]
+    reasons = {run.name: failure_of(folder / run.name / "run.json") for run in runs}
+    lost = [_lost_line(run, reasons[run.name]) for run in runs if reasons[run.name]]
+    missing = pd.DataFrame(lost, columns=COLUMNS)
+    lines = [_line(run, folder / run.name) for run in runs if not reasons[run.name]]
     if not lines:
         return missing
     table = pd.DataFrame(lines)
@@ -78,6 +77,8 @@ def rank_searches(runs: Iterable[DistributedRun], folder: Path) -> pd.DataFrame:
     columns = ["series", "ranks", "device_kind", "device", "source", "time_ms", *PARTS]
     tables = []
     for run in runs:
+        if failure_of(folder / run.name / "run.json"):
+            continue
         context = read_json(folder / run.name / "run.json")
         rows = read_frame(folder / run.name / "times.parquet")
         origin = {key: context[key] for key in ("device_kind", "device")}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -34,7 +34,7 @@ Outcome = tuple[str, str, str]
 def verdict(
     summary: Path,
     studies: Mapping[str, Sequence[Path]] | None = None,
-    lost: Mapping[str, Sequence[str]] | None = None,
+    lost: Mapping[str, Iterable[str]] | None = None,
     contexts: Sequence[Path] = (),
 ) -> str:
     """Return the verdict on a whole run: one line, then a line for each measurement that is not ok.
@@ -51,7 +51,7 @@ def verdict(
         ``summary.csv``.
     studies : mapping of str to sequence of Path, optional
         Tables of studies, by their keys in :data:`relaxometer.studies.registry.STUDIES`.
-    lost : mapping of str to sequence of str, optional
+    lost : mapping of str to iterable of str, optional
         Why others that could not be made are missing, by their kind.
     contexts : sequence of Path
         ``context.json`` of all rounds.
