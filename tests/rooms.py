@@ -10,7 +10,7 @@ from pathlib import Path
 from relaxometer.core import provenance
 
 ROOMS = (
-    *("cli", "report", "results", "studies", "race", "plan", "distributed", "rivals"),
+    *("cli", "report", "results", "studies", "race", "plan", "distributed", "rivals", "library"),
     *("problems", "datasets", "graphs", "device", "core"),
 )
 """The folders of the package, from top to bottom."""

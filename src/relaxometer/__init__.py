@@ -1,3 +1,43 @@
-"""Relaxometer: GPU graph kernels raced on real maps, every answer proven."""
+"""Relaxometer: GPU graph kernels raced on real maps, every answer proven.
+
+>>> import relaxometer as rx
+>>> graph = rx.Graph.from_csr(offsets, targets, weights)
+>>> trees = rx.prepare(graph, "sssp", searches=100)
+>>> tree = trees.search(42)
+>>> tree.distance, tree.path_to(7)
+>>> tree.verify()
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from relaxometer.core.errors import UserError as GraphError
+    from relaxometer.library.answers import Answer, WrongAnswer
+    from relaxometer.library.graph import Graph
+    from relaxometer.library.prepared import Prepared, prepare
 
 __version__ = "0.1.0"
+
+__all__ = ["Answer", "Graph", "GraphError", "Prepared", "WrongAnswer", "prepare"]
+
+_HOMES = {
+    "Answer": ("library.answers", "Answer"),
+    "Graph": ("library.graph", "Graph"),
+    "GraphError": ("core.errors", "UserError"),
+    "Prepared": ("library.prepared", "Prepared"),
+    "WrongAnswer": ("library.answers", "WrongAnswer"),
+    "prepare": ("library.prepared", "prepare"),
+}
+"""Module and name of what is exported; each is imported when it is first used, so that importing is cheap."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'relaxometer' has no attribute {name!r}")
+    module, own = _HOMES[name]
+    found = getattr(import_module(f"relaxometer.{module}"), own)
+    globals()[name] = found
+    return found

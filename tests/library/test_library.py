@@ -1,0 +1,237 @@
+"""The package as a library: graphs from arrays, searches, proofs, and one line per mistake."""
+
+import re
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csgraph
+
+import relaxometer as rx
+from relaxometer.core.errors import UserError
+from relaxometer.device.cuda import obstacle
+from relaxometer.graphs.graph import write_graph
+from tiny_workflow import write_tiny_map
+
+N = 60
+
+
+def arcs(seed=1, count=300, n=N):
+    """Tails, heads and weights of random arcs."""
+    rng = np.random.default_rng(seed)
+    return (*rng.integers(0, n, (2, count)), rng.integers(0, 40, count))
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return rx.Graph.from_arcs(N, *arcs())
+
+
+def by_networkx(graph):
+    """The same graph in networkx."""
+    made = nx.DiGraph()
+    made.add_nodes_from(range(graph.n_vertices))
+    csr = graph.csr
+    ends = zip(csr.tails.tolist(), csr.targets.tolist(), csr.weights.tolist(), strict=True)
+    made.add_weighted_edges_from(ends)
+    return made
+
+
+def as_mapping(column, unreached):
+    return {vertex: value for vertex, value in enumerate(column.tolist()) if value != unreached}
+
+
+def test_each_problem_answers_as_networkx_and_is_proven(graph):
+    reference = by_networkx(graph)
+    tree = rx.prepare(graph).search(3).verify()
+    expected = nx.single_source_dijkstra_path_length(reference, 3)
+    assert as_mapping(tree.distance, 2**32 - 1) == expected
+    assert tree.reached.tolist() == [vertex in expected for vertex in range(N)]
+    levels = rx.prepare(graph, "bfs").search(3).verify()
+    assert as_mapping(levels.level, 2**32 - 1) == nx.single_source_shortest_path_length(reference, 3)
+    dominators = rx.prepare(graph, "dominators").search(3).verify()
+    others = {v: d for v, d in as_mapping(dominators.idom, 2**32 - 1).items() if v != 3}
+    assert others == {v: d for v, d in nx.immediate_dominators(reference, 3).items() if v != 3}
+
+
+@pytest.mark.parametrize("source", [0, 17])
+def test_a_path_has_the_length_of_its_distance(graph, source):
+    reference, tree = by_networkx(graph), rx.prepare(graph).search(source)
+    for vertex in range(N):
+        path = tree.path_to(vertex)
+        if tree.reached[vertex]:
+            assert (path[0], path[-1]) == (source, vertex)
+            assert nx.path_weight(reference, path, "weight") == tree.distance[vertex]
+        else:
+            assert path == []
+
+
+def test_routes_answer_pairs_and_tables(graph):
+    routes = rx.prepare(graph, "routes")
+    origins, targets = [0, 5, 9, 9], [7, 5, 1, 30]
+    reference = by_networkx(graph)
+    expected = [nx.dijkstra_path_length(reference, *pair) for pair in zip(origins, targets, strict=True)]
+    found = routes.pairs(origins, targets, paths=True).verify()
+    assert found.distance.tolist() == expected
+    assert found.path[: found.size[0]].tolist()[0 :: found.size[0] - 1] == [0, 7]
+    assert routes.pairs(origins, targets, limit=expected[0] - 1).verify().distance[0] == 2**32 - 1
+    whole = routes.table(origins, targets)
+    assert whole.diagonal().tolist() == expected
+    pieces = list(routes.table_in_pieces(np.array(origins), targets, rows=3))
+    assert [len(piece) for piece in pieces] == [3, 1]
+    assert np.array_equal(np.concatenate(pieces), whole)
+
+
+@given(st.integers(0, 2**32), st.sampled_from(["uint32", "float32", "float64", "int64", "int16"]))
+def test_csr_in_any_order_is_the_graph_that_scipy_sees(seed, dtype):
+    rng = np.random.default_rng(seed)
+    matrix = sp.random_array((20, 20), density=0.15, rng=rng, format="csr")
+    matrix.data = rng.integers(1, 50, matrix.nnz).astype(dtype)
+    order = np.concatenate(
+        [a + rng.permutation(b - a) for a, b in zip(matrix.indptr, matrix.indptr[1:], strict=False)]
+    )
+    order = order.astype(int)
+    graph = rx.Graph.from_csr(matrix.indptr, matrix.indices[order], matrix.data[order])
+    tree = rx.prepare(graph).search(4)
+    expected = csgraph.dijkstra(matrix.astype(float), indices=4)
+    assert np.array_equal(np.where(tree.reached, tree.distance, np.inf), expected)
+    trees = rx.prepare(graph)
+    trees.customize(2 * matrix.data[order])
+    assert np.array_equal(np.where(tree.reached, trees.search(4).verify().distance, np.inf), 2 * expected)
+
+
+def test_a_scipy_matrix_stays_as_it_was():
+    matrix = sp.csr_array(
+        (np.array([3.0, 4.0, 0.0]), np.array([1, 1, 2]), np.array([0, 2, 3, 3])), shape=(3, 3)
+    )
+    tree = rx.prepare(rx.Graph.from_scipy(matrix)).search(0)
+    assert tree.distance.tolist() == [0, 7, 7], "duplicates add up, an explicit zero is an arc"
+    assert matrix.nnz == 3
+
+
+@pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph, nx.MultiDiGraph])
+def test_a_networkx_graph_is_answered_by_its_nodes(kind):
+    nodes = [*"abc", (1, 2)]
+    made = kind([("a", "b", {"cost": 5}), ("b", (1, 2), {"cost": 2}), ("a", "c")])
+    assert set(made) == set(nodes)
+    tree = rx.prepare(rx.Graph.from_networkx(made, "cost", default=9)).search("a")
+    assert tree.path_to((1, 2)) == ["a", "b", (1, 2)]
+    assert dict(zip(made, tree.distance.tolist(), strict=True)) == {"a": 0, "b": 5, "c": 9, (1, 2): 7}
+    with pytest.raises(rx.GraphError, match="'z' is not a node of the graph"):
+        tree.path_to("z")
+    assert rx.prepare(rx.Graph.from_networkx(made), "bfs").search((1, 2)).level[0] == (
+        2 if kind is nx.Graph else 2**32 - 1
+    )
+
+
+def test_many_sources_and_a_limit(graph):
+    trees = rx.prepare(graph)
+    several = trees.search([1, 2, 3], limit=30)
+    for source, answer in zip([1, 2, 3], several, strict=True):
+        whole = trees.search(source)
+        near = whole.distance <= 30
+        assert np.array_equal(answer.distance[near], whole.distance[near])
+        assert not answer.reached[~near].any()
+        assert answer.verify() is answer
+
+
+def test_a_negative_arc_and_a_negative_cycle():
+    graph = rx.Graph.from_arcs(4, [0, 1, 2, 0], [1, 2, 3, 2], [4, -3, 2, 2])
+    assert rx.prepare(graph).search(0).verify().distance.tolist() == [0, 4, 1, 3]
+    cycle = rx.prepare(rx.Graph.from_arcs(3, [0, 1, 2], [1, 2, 1], [1, -3, 2])).search(0).verify()
+    with pytest.raises(rx.GraphError, match="a negative cycle"):
+        cycle.path_to(1)
+
+
+def test_a_wrong_answer_is_refused_with_rule_and_vertex(graph):
+    answer = rx.prepare(graph).search(0)
+    answer.distance[answer.distance.argmax()] -= 1
+    with pytest.raises(rx.WrongAnswer, match=r"rule \w+ broken .* vertex"):
+        answer.verify()
+
+
+def test_kernels_answer_on_the_emulated_device(graph):
+    trees = rx.prepare(graph, variant="many-sources", device="host", sources=2)
+    expected = rx.prepare(graph)
+    for source, answer in enumerate(trees.search([0, 1, 2])):
+        assert np.array_equal(answer.verify().distance, expected.search(source).distance)
+    assert trees.resolved["sources"] == 2
+
+
+def test_a_graph_of_the_workflow_and_a_file(graph, tmp_path):
+    write_graph(graph.csr, tmp_path / "town")
+    read = rx.Graph.read_parquet(tmp_path / "town")
+    assert np.array_equal(read.csr.weights, graph.csr.weights)
+    (tmp_path / "map.gr").write_text("p sp 2 1\na 1 2 7\n", encoding="utf-8")
+    assert rx.prepare(rx.Graph.from_file(tmp_path / "map.gr")).search(0).distance.tolist() == [0, 7]
+    with pytest.raises(rx.GraphError, match="name the format"):
+        rx.Graph.from_file(tmp_path / "map.txt")
+
+
+def csr(offsets=(0, 1, 1), targets=(1,), weights=(5,), **options):
+    return rx.Graph.from_csr(*map(np.array, (offsets, targets, weights)), **options)
+
+
+@pytest.mark.parametrize(
+    ("make", "line"),
+    [
+        (lambda: csr(offsets=(0.0, 1.0, 1.0)), "offsets: type float64; expected integers"),
+        (lambda: csr(offsets=((0, 1),)), r"offsets: shape \(1, 2\); expected one dimension"),
+        (lambda: csr(offsets=(0, 2, 1)), "offsets: descend after element 1"),
+        (lambda: csr(offsets=(0, 1, 3)), "offsets: expected to begin with 0 and end with 1"),
+        (lambda: csr(targets=(2,)), "targets: element 0 is 2; expected 0 to 1"),
+        (lambda: csr(weights=(1, 2)), "weights: 2 for 1 targets"),
+        (lambda: csr(weights=(np.nan,)), "weight of arc 0 is nan"),
+        (lambda: csr(weights=(-1.0,)), r"weight of arc 0 is -1\.0"),
+        (lambda: csr(weights=(2**40,)), "weight of arc 0 is 1099511627776"),
+        (lambda: csr(distances="uint8"), "distances: 'uint8' for weights of type uint32; expected"),
+        (lambda: rx.Graph.from_scipy(sp.csr_array((2, 3))), r"the matrix has shape \(2, 3\)"),
+        (lambda: rx.prepare(csr(), "ssp"), "unknown problem 'ssp'; known: sssp, bfs"),
+        (lambda: rx.prepare(csr(), variant="tield"), "unknown variant 'tield' of sssp; did you mean 'tiled'"),
+        (lambda: rx.prepare(csr(), variant="tiled", device="cpu"), "tiled needs a GPU"),
+        (lambda: rx.prepare(csr(), device="gpu"), "unknown device 'gpu'; known: auto, cuda, cpu, host"),
+        (lambda: rx.prepare(csr(), "dominators", variant="batch-warp", device="host"), "takes batches"),
+        (lambda: rx.prepare(csr(), variant="dijkstra-cpu", n=1), "dijkstra-cpu: n: unknown key"),
+        (lambda: rx.prepare(csr()).search(2), "vertex '2': expected an integer from 0 to 1"),
+        (lambda: rx.prepare(csr()).pairs([0], [1]), "sssp answers searches"),
+        (lambda: rx.prepare(csr(), "routes").pairs([0], [1, 0]), "1 origins and 2 targets"),
+        (lambda: rx.prepare(csr(), "routes").search(0), "routes answers pairs"),
+        (lambda: rx.prepare(csr()).customize([1, 2]), r"weights: shape \(2,\); expected \(1,\)"),
+    ],
+)
+def test_a_mistake_is_one_line(make, line):
+    with pytest.raises(rx.GraphError, match=line) as error:
+        make()
+    assert "\n" not in str(error.value)
+    assert rx.GraphError is UserError
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(obstacle() is not None, reason="there is no GPU")
+def test_arrays_on_a_gpu_stay_there(graph):
+    import cupy
+
+    arrays = [cupy.asarray(one) for one in (graph.csr.offsets, graph.csr.targets, graph.csr.weights)]
+    tree = rx.prepare(rx.Graph.from_csr(*arrays), searches=50).search(3).verify()
+    assert isinstance(tree.distance, cupy.ndarray)
+    expected = rx.prepare(graph, device="cpu").search(3).distance
+    assert np.array_equal(tree.to_host().distance, expected)
+    on_host = rx.prepare(graph).search([3, 4])
+    assert np.array_equal(on_host[0].distance, expected)
+    assert np.array_equal(rx.prepare(graph, "routes").table([3], range(N))[0], expected)
+
+
+RECIPES = (Path(__file__).parents[2] / "docs/library.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "recipe", re.findall(r"```python\n(.*?)```", RECIPES, re.DOTALL), ids=lambda text: text.split("\n")[0]
+)
+def test_a_recipe_of_the_documentation_runs(recipe, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_tiny_map(tmp_path / "map.gr")
+    exec(compile(recipe, "docs/library.md", "exec"), {})
