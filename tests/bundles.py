@@ -26,39 +26,29 @@ CONFIG = {
 }
 
 
-def floats(kind: str) -> dict:
-    """A run on weights of a type of floats, which one variant does not take."""
-    weights = {"type": kind, "range": [0.1, 9.5]}
-    return {
-        "device": "host",
-        "timing": {"sources": 2, "repetitions": 1, "rounds": 1, "warmup": 0},
-        "sssp": {"graphs": ["floats"], "variants": {"conventional": {}, "phast": {}}},
-        "bfs": {"graphs": ["floats"], "variants": {"hybrid-cpu": {}}},
-        "datasets": {
-            "floats": {
-                "format": "grid",
-                "seed": 1,
-                "parameters": {"rows": 5, "columns": 6, "weights": weights},
-            },
-        },
-    }
+WIDE = {"vertices": 40, "weights": {"range": [2**32 - 9, 2**32 - 2]}}
+"""Paths longer than 32 bits hold."""
 
-
-WIDE = {
+TYPES = {
     "device": "host",
     "timing": {"sources": 2, "repetitions": 1, "rounds": 1, "warmup": 0},
-    "sssp": {"graphs": ["far", "narrow"], "variants": {"near-far": {}, "dijkstra-cpu": {}, "dijkstra": {}}},
+    "sssp": {
+        "graphs": ["float32", "float64", "far", "narrow"],
+        "variants": {"near-far": {}, "dijkstra-cpu": {}, "phast": {}},
+    },
     "datasets": {
-        name: {
-            "format": "chain",
-            "seed": 1,
-            "parameters": {"vertices": 40, "weights": {"range": [2**32 - 9, 2**32 - 2]}},
-            **wider,
-        }
-        for name, wider in (("narrow", {}), ("far", {"distances": "uint64"}))
+        **{
+            kind: {
+                **{"format": "grid", "seed": 1},
+                "parameters": {"rows": 5, "columns": 6, "weights": {"type": kind, "range": [0.1, 9.5]}},
+            }
+            for kind in ("float32", "float64")
+        },
+        "narrow": {"format": "chain", "seed": 1, "parameters": WIDE},
+        "far": {"format": "chain", "seed": 1, "parameters": WIDE, "distances": "uint64"},
     },
 }
-"""A run on paths longer than 32 bits hold, with distances that hold them and with others."""
+"""A run on weights of several types, which one variant does not take, and with distances of 64 bits."""
 
 
 def plan(config: dict = CONFIG) -> Plan:

@@ -222,9 +222,9 @@ def published(tmp_path_factory):
         pack(plan, Path("results"), Path("one.zip"), "one")
     first = bundle_file.read(folder / "one.zip")
     content = io.BytesIO()
-    samples = first.frame(SAMPLES).assign(device="another processor")
+    samples = first.table(SAMPLES).to_pandas().assign(device="another processor")
     samples.to_parquet(content)
-    manifest = first.manifest.model_dump(exclude={"members"})
+    manifest = first.manifest.model_dump()
     bundle_file.write(folder / "two.zip", manifest, {**first.members, SAMPLES: content.getvalue()})
     with contextlib.chdir(folder):
         write([Path("two.zip"), Path("one.zip")], Path("docs/board"), keep=True)
@@ -307,7 +307,7 @@ def test_a_bundle_with_another_context_is_refused_in_one_line(published, tmp_pat
     context = found.json(CONTEXT)
     context["runs"][0][key] = value
     members = found.members | {CONTEXT: json.dumps(context).encode()}
-    bundle_file.write(tmp_path / "one.zip", found.manifest.model_dump(exclude={"members"}), members)
+    bundle_file.write(tmp_path / "one.zip", found.manifest.model_dump(), members)
     with pytest.raises(UserError, match=re.escape(line)):
         write([tmp_path / "one.zip"], tmp_path / "board", keep=True)
 

@@ -17,9 +17,10 @@ from relaxometer.core.words import counted
 from relaxometer.plan.load import load_plan
 from relaxometer.plan.plan import Plan
 from relaxometer.report.catalogue import exhibits, targets
-from relaxometer.results.bundle import Limits, differences, pack
+from relaxometer.results.bundle import Limits, pack
 from relaxometer.results.published import BUNDLE, RANK_SAMPLES, SAMPLES, check_suite, write_samples
 from relaxometer.results.recorded import read_context
+from relaxometer.results.verify import differences
 
 SUITES = ["default", *sorted(path.stem for path in (ROOT / "config/suites").glob("*.yaml"))]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from relaxometer.core.cache import let_numba_write
 from relaxometer.core.errors import UserError, escaped, naming_lacks
-from relaxometer.results.bundle import verify
+from relaxometer.results.verify import verify
 
 
 def main() -> None:

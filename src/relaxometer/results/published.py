@@ -77,8 +77,13 @@ def read_samples(path: Path) -> pa.Table:
     with reading(path, "Parquet", advice=RESTORE):
         table = pq.read_table(path)
     _check_columns(path, table, RESTORE)
+    return as_gathered(table)
+
+
+def as_gathered(samples: pa.Table) -> pa.Table:
+    """Return published searches with the names of gathered ones."""
     back = {ours: theirs for theirs, ours in RENAMED.items()}
-    return table.rename_columns([back.get(name, name) for name in table.column_names])
+    return samples.rename_columns([back.get(name, name) for name in samples.column_names])
 
 
 def read_timings(path: Path) -> pa.Table:

@@ -13,9 +13,10 @@ import pandas as pd
 from relaxometer.core.errors import UserError, quoted
 from relaxometer.core.files import MAKE_AGAIN, RESTORE, read_json, reading
 from relaxometer.results import bundle_file
+from relaxometer.results.bundle_file import BundleFile
 from relaxometer.results.checked import check_times, checked
 from relaxometer.results.contexts import CLOCKS, Flat
-from relaxometer.results.published import RENAMED, SAMPLES, read_samples, read_timings
+from relaxometer.results.published import SAMPLES, as_gathered, read_samples, read_timings
 from relaxometer.results.query_sets import renumbered
 
 TIMINGS, CONTEXT, RATES = "timings.parquet", "context.json", "device_rates.json"
@@ -91,7 +92,7 @@ def read_recorded(path: Path) -> Recorded:
         If there are no searches, or a file is damaged.
     """
     if path.is_file():
-        return _from_bundle(path)
+        return recorded_in(bundle_file.read(path))
     for folder in (path, path / "results"):
         if (folder / TIMINGS).is_file() or (folder / SAMPLES).is_file():
             return _from_folder(path.name or str(path), folder)
@@ -179,20 +180,16 @@ def _parsed(file: Path, parse: Callable[[Mapping[str, Any]], _Content], advice: 
         return parse(read_json(file, advice=advice))
 
 
-def _from_bundle(path: Path) -> Recorded:
-    found = bundle_file.read(path)
-    try:
-        return _recorded(path, found)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise UserError(f"{path}: its tables are not those of a bundle ({quoted(error)})") from None
-
-
-def _recorded(path: Path, found: bundle_file.BundleFile) -> Recorded:
-    samples = found.frame(SAMPLES).rename(columns={ours: theirs for theirs, ours in RENAMED.items()})
+def recorded_in(found: BundleFile) -> Recorded:
+    """Return what a bundle recorded; UserError if its samples, context or rate of copies are damaged."""
+    path = found.path
+    timings = as_gathered(found.table(SAMPLES)).to_pandas()
     graphs = {name: graph.content_sha256 for name, graph in found.manifest.graphs.items()}
-    rates = _rates(found.json(RATES)) if RATES in found.members else {}
-    samples = _checked(f"{path}: {SAMPLES}", samples)
-    return Recorded(path.stem, samples, expanded(found.json(CONTEXT)), graphs, rates)
+    with reading(path / CONTEXT, "JSON", advice=found.advice):
+        contexts = expanded(found.json(CONTEXT))
+    with reading(path / RATES, "JSON", advice=found.advice):
+        rates = _rates(found.json(RATES)) if RATES in found.members else {}
+    return Recorded(path.stem, _checked(f"{path}: {SAMPLES}", timings), contexts, graphs, rates)
 
 
 def _checked(where: str, timings: pd.DataFrame) -> pd.DataFrame:

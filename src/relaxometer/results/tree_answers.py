@@ -45,10 +45,11 @@ def places_of(graph: Graph, problem: str, source: int, columns: Columns) -> Plac
     if problem not in LENGTHS or sorted(columns) != sorted((LENGTHS[problem], PREDECESSOR)):
         return None
     predecessor = columns[PREDECESSOR]
+    reached = np.flatnonzero(predecessor != _largest(predecessor.dtype))
+    inner = reached[reached != source]
     places = np.zeros(graph.n_vertices, dtype=np.uint32)
-    if not _find_places(graph.offsets, graph.targets, predecessor, source, places):
-        return None
     try:
+        places[inner] = _first_arcs(graph, inner, predecessor[inner]) - graph.offsets[inner] + 1
         again = columns_of(graph, problem, source, places)
     except ValueError:
         return None
@@ -70,23 +71,24 @@ def columns_of(graph: Graph, problem: str, source: int, places: Places) -> dict[
     kinds = load_problem(problem).columns_on(graph)
     if problem not in LENGTHS or not 0 <= source < graph.n_vertices or places.shape != (graph.n_vertices,):
         raise ValueError("its tree is not one of this graph and problem")
-    predecessor = np.full(graph.n_vertices, _largest(kinds[PREDECESSOR]), dtype=kinds[PREDECESSOR])
-    predecessor[source] = source
-    if not _follow_places(graph.offsets, graph.targets, places, predecessor):
+    if places[source] or (places > graph.degrees).any():
         raise ValueError("a place in its tree is beyond the neighbours of the vertex")
+    inner = np.flatnonzero(places)
+    parents = graph.targets[graph.offsets[inner] + places[inner] - 1]
+    predecessor = np.full(graph.n_vertices, _largest(kinds[PREDECESSOR]), dtype=kinds[PREDECESSOR])
+    predecessor[source], predecessor[inner] = source, parents
     kind = kinds[LENGTHS[problem]]
-    weights = graph.weights if problem == "sssp" else np.ones(graph.n_arcs, dtype=np.uint8)
     # Integers are added in 64 bits, so that none wraps; floats as the answer's type rounds them.
-    sums = np.zeros(
-        graph.n_vertices, dtype=kind if kind.kind == "f" else {"u": np.uint64, "i": np.int64}[kind.kind]
-    )
-    reached = predecessor != _largest(kinds[PREDECESSOR])
-    if not _add_lengths(graph.offsets, graph.targets, weights, predecessor, reached, source, sums):
-        raise ValueError("its tree has a cycle, or an arc that the graph does not have")
-    lengths = np.full(graph.n_vertices, _largest(kind), dtype=kind)
-    if kind.kind != "f" and reached.any() and sums[reached].max() >= _largest(kind):
+    wide = kind if kind.kind == "f" else {"u": np.uint64, "i": np.int64}[kind.kind]
+    sums, added = np.zeros(graph.n_vertices, wide), np.zeros(graph.n_vertices, wide)
+    arcs = _first_arcs(graph, parents, inner)
+    added[inner] = graph.weights[arcs] if problem == "sssp" else 1
+    order = _from_the_source(inner, parents, source, graph.n_vertices)
+    _add_along(order, predecessor, added, sums)
+    if kind.kind != "f" and sums[order].max() >= _largest(kind):
         raise ValueError("a path of its tree is too long")
-    lengths[reached] = sums[reached]
+    lengths = np.full(graph.n_vertices, _largest(kind), dtype=kind)
+    lengths[order] = sums[order]
     return {LENGTHS[problem]: lengths, PREDECESSOR: predecessor}
 
 
@@ -95,73 +97,32 @@ def _largest(kind: np.dtype[Any]) -> Any:
     return np.inf if kind.kind == "f" else np.iinfo(kind).max
 
 
-@njit(cache=True)
-def _find_places(offsets: Any, targets: Any, predecessor: Any, source: int, places: Any) -> bool:
-    """Find predecessors among the neighbours; return False if one is not there."""
-    largest = np.iinfo(predecessor.dtype).max
-    if predecessor[source] != source:
-        return False
-    for v in range(len(predecessor)):
-        if v == source or predecessor[v] == largest:
-            continue
-        arc, end = offsets[v], offsets[v + 1]
-        while arc < end and targets[arc] != predecessor[v]:
-            arc += 1
-        if arc == end:
-            return False
-        places[v] = arc - offsets[v] + 1
-    return True
+def _first_arcs(graph: Graph, tails: npt.NDArray[Any], heads: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Return the first arc of each pair, which is the lightest; ValueError if a pair has none."""
+    n = graph.n_vertices
+    keys = graph.tails.astype(np.int64) * n + graph.targets  # ascend, as the arcs of a vertex do by head
+    wanted = tails.astype(np.int64) * n + heads
+    arcs = np.searchsorted(keys, wanted)
+    if len(wanted) and (not len(keys) or (keys.take(arcs, mode="clip") != wanted).any()):
+        raise ValueError("its tree has an arc that the graph does not have")
+    return arcs
+
+
+def _from_the_source(
+    inner: npt.NDArray[np.int64], parents: npt.NDArray[Any], source: int, n: int
+) -> npt.NDArray[Any]:
+    """Return the vertices of a tree, each after its parent; ValueError if it is none from this source."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import breadth_first_order
+
+    arcs = csr_array((np.ones(len(inner), dtype=np.int8), (parents, inner)), shape=(n, n))
+    order: npt.NDArray[Any] = breadth_first_order(arcs, source, return_predecessors=False)
+    if len(order) != len(inner) + 1:
+        raise ValueError("its tree has a cycle")
+    return order
 
 
 @njit(cache=True)
-def _follow_places(offsets: Any, targets: Any, places: Any, predecessor: Any) -> bool:
-    """Write the predecessors of all places other than 0; return False if a place exceeds a degree."""
-    for v in range(len(places)):
-        if places[v] == 0:
-            continue
-        if places[v] > offsets[v + 1] - offsets[v]:
-            return False
-        predecessor[v] = targets[offsets[v] + places[v] - 1]
-    return True
-
-
-@njit(cache=True)
-def _first_arc(offsets: Any, targets: Any, tail: int, head: int) -> int:
-    """Return the first arc between two vertices, which is the lightest, or -1; arcs are sorted by head."""
-    low, high = offsets[tail], offsets[tail + 1]
-    while low < high:
-        middle = (low + high) // 2
-        if targets[middle] < head:
-            low = middle + 1
-        else:
-            high = middle
-    return low if low < offsets[tail + 1] and targets[low] == head else -1
-
-
-@njit(cache=True)
-def _add_lengths(
-    offsets: Any, targets: Any, weights: Any, predecessor: Any, reached: Any, source: int, sums: Any
-) -> bool:
-    """Add the weights along the tree, from the source on; return whether all reached vertices are in it."""
-    n = len(predecessor)
-    known, path = np.zeros(n, dtype=np.bool_), np.empty(n, dtype=np.int64)
-    known[source] = True
-    for first in range(n):
-        v, count = first, 0
-        while reached[v] and not known[v]:
-            if count == n:
-                return False
-            path[count] = v
-            count += 1
-            v = predecessor[v]
-        if count and not reached[v]:
-            return False
-        while count:
-            count -= 1
-            v = path[count]
-            arc = _first_arc(offsets, targets, predecessor[v], v)
-            if arc < 0:
-                return False
-            sums[v] = sums[predecessor[v]] + weights[arc]
-            known[v] = True
-    return True
+def _add_along(order: Any, predecessor: Any, added: Any, sums: Any) -> None:
+    for v in order[1:]:
+        sums[v] = sums[predecessor[v]] + added[v]
