@@ -6,7 +6,6 @@ import json
 import re
 import shutil
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -106,33 +105,6 @@ def test_costs_are_those_of_all_rounds():
     table = table.assign(energy_j=1.0 + 2 * second, energy_low_j=0.9, peak_bytes=1000 + 24 * second)
     row = rows_of(board([Recorded("one", pd.concat([quiet(), table]))]), graph="town").iloc[0]
     assert (row["energy_j"], row["peak_bytes"]) == (2.0, 1024)
-
-
-def with_energy(name, gpu, energy_j, **columns):
-    made = machine(name, gpu, 1.0)
-    return replace(made, timings=made.timings.assign(energy_j=energy_j, peak_bytes=1024, **columns))
-
-
-def test_energies_by_the_former_method_are_not_mixed_with_others(tmp_path, capsys):
-    former = with_energy("former", "NVIDIA X", 7.0)
-    present = with_energy("present", "NVIDIA Y", 2.0, energy_low_j=1.9, energy_high_j=2.1)
-    merged = board([former, present])
-    tiled = rows_of(merged, variant="tiled", graph="town").set_index("bundle")
-    assert pd.isna(tiled.loc["former", "energy_j"])
-    assert tiled.loc["former", "peak_bytes"] == 1024
-    assert tiled.loc["present", "energy_j"] == 2.0
-    assert "An empty energy was not measured, or by a former method" in page(merged)
-    alone = page(board([former]))
-    assert "Energy" not in alone
-    assert "former method" not in alone
-
-    for one in (former, present):
-        (tmp_path / one.name).mkdir()
-        one.timings.to_parquet(tmp_path / one.name / "timings.parquet")
-    write([tmp_path / "former", tmp_path / "present"], tmp_path / "board")
-    assert capsys.readouterr().err == (
-        "former: its energies are by the former method and left out; see docs/cost.md\n"
-    )
 
 
 def routes(name, factor, hashes=()):

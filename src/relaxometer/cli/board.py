@@ -10,7 +10,7 @@ from pathlib import Path
 from relaxometer.core.errors import UserError, naming_lacks
 from relaxometer.core.files import write_csv, write_text
 from relaxometer.report.board import page, readme
-from relaxometer.results.board import board, has_former_energy
+from relaxometer.results.board import board
 from relaxometer.results.bundle_file import read
 from relaxometer.results.recorded import read_recorded
 
@@ -36,9 +36,6 @@ def write(bundles: list[Path], target: Path, *, keep: bool = False) -> list[Path
     bundles = sorted(bundles, key=lambda bundle: (bundle.name, bundle))
     runs = [read_recorded(bundle) for bundle in bundles]
     merged = board(runs)
-    for one in filter(has_former_energy, runs):
-        said = "its energies are by the former method and left out; see docs/cost.md"
-        print(f"{one.name}: {said}", file=sys.stderr)
     texts = {"index.html": page(merged)}
     copies = {}
     if keep:

@@ -8,12 +8,10 @@ warms up, which is as much as some searches add. Values are empty where a counte
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -30,13 +28,7 @@ MIN_STEPS = 5
 """Minimum number of steps of the counter in an interval; with fewer, its power is unknown."""
 
 SLOW_S = 0.05
-"""Minimum period of a slow counter, whose readings are corrected for their delay."""
-
-EVEN = 0.15
-"""Maximum distance of a reading from the median delay, as a fraction of the period; others are left out."""
-
-MIN_EVEN = 0.7
-"""Minimum fraction of readings within `EVEN`; with fewer, the steps are not even."""
+"""Minimum period of a slow counter, whose steps are even, though each is read a little late."""
 
 MAX_DRIFT_W = 0.3
 """An idle interval may exceed another by this much per repeat between them; others are left out."""
@@ -46,16 +38,6 @@ MAX_STRETCH = 4
 
 LEAK_BYTES = 1 << 10
 """Smaller growth over all searches is not reported as a leak."""
-
-
-class Energies(TypedDict):
-    """Energies of a search, and the idle power; see `Spent`."""
-
-    energy_j: float
-    energy_low_j: float
-    energy_high_j: float
-    gross_j: float
-    idle_w: float
 
 
 @dataclass(frozen=True)
@@ -85,8 +67,6 @@ class Spent:
         Why the clocks were held back, joined by ", "; empty if they were not.
     nvml_peak_bytes : int, optional
         Most device memory in use, by all processes.
-    even_steps : bool
-        Whether the times are those of the counter's steps, not of its readings; see :func:`even_steps`.
     """
 
     energy_j: float
@@ -103,7 +83,6 @@ class Spent:
     memory_mhz: tuple[int, int] | None = None
     throttled: str = ""
     nvml_peak_bytes: int | None = None
-    even_steps: bool = False
 
 
 @dataclass(frozen=True)
@@ -123,12 +102,14 @@ class Interval:
         """Return the readings in this interval."""
         return [one for one in readings if self.begin <= one.seconds <= self.end]
 
-    def watts(self, readings: Sequence[Reading]) -> float | None:
+    def watts(self, readings: Sequence[Reading], period: float | None) -> float | None:
         """Return the power, by least squares; None with fewer than `MIN_STEPS` steps of the counter."""
         steps = self.within(readings)
         if len(steps) < MIN_STEPS:
             return None
-        times = np.array([one.seconds for one in steps]) - self.begin
+        times = np.array([one.seconds for one in steps]) - steps[0].seconds
+        if period is not None:
+            times = period * np.round(times / period)
         return float(np.polyfit(times, [one.joules for one in steps], 1)[0])
 
 
@@ -158,46 +139,20 @@ def spend(meter: Meter, search: Callable[[], None], sources: int, cost: Cost) ->
             busy.append(_searches(search, sources, cost.energy_s))
             idle.append(_idle(cost.energy_s))
         readings = log.readings()
-    even = even_steps(readings)
-    found = spent(even or readings, busy, idle)
-    return found and dataclasses.replace(found, even_steps=even is not None)
+    return spent(readings, busy, idle)
 
 
-def even_steps(readings: Sequence[Reading]) -> list[Reading] | None:
-    """Return the readings of a slow counter with the times of its steps instead of those of the readings.
-
-    A step is read up to `READ_EVERY_S` late. Steps are evenly spaced, so their times are a line. Readings
-    that are much later, for example because searches use all cores, are left out. None for a counter that is
-    not slow, or whose steps are not even.
-    """
+def period_of(readings: Sequence[Reading]) -> float | None:
+    """Return the seconds between two steps of a slow counter, such as NVML's; None of a fast one."""
     times = np.array([one.seconds for one in readings[1:]])  # the first reading is between two steps
-    if len(times) < 2 * MIN_STEPS or np.median(np.diff(times)) < SLOW_S:
+    gaps = np.diff(times)
+    if not len(gaps) or np.median(gaps) < SLOW_S:
         return None
-    period, begin = _period(times)
-    for _ in range(2):
-        number = np.round((times - begin) / period)
-        late = times - begin - period * number
-        kept = np.abs(late - np.median(late)) <= EVEN * period
-        kept[:-1] &= number[1:] > number[:-1]  # the earlier of two is a whole step late
-        if np.mean(kept) < MIN_EVEN:
-            return None
-        period, begin = np.polyfit(number[kept], times[kept], 1)
-    return [
-        dataclasses.replace(one, seconds=float(begin + period * step))
-        for one, step, is_kept in zip(readings[1:], number, kept, strict=True)
-        if is_kept
-    ]
-
-
-def _period(times: npt.NDArray[np.float64]) -> tuple[float, float]:
-    """Return the period by which times are most even, and the time of a step."""
-    since, gaps = times - times[0], np.diff(times)
-    # Gaps are whole numbers of pauses between readings, so their median is not the period.
-    rough = since[-1] / np.round(gaps / np.median(gaps)).sum()
-    tried = np.arange(0.95 * rough, 1.05 * rough, rough**2 / since[-1] / 8)
-    sums = [np.exp(2j * np.pi * since / period).sum() for period in tried]
-    best = int(np.argmax(np.abs(sums)))
-    return float(tried[best]), float(times[0] + np.angle(sums[best]) / (2 * np.pi) * tried[best])
+    since = times - times[0]
+    # Gaps are longer where the log missed steps, and a late reading may look as one more.
+    steps = np.round(gaps / np.median(gaps)).sum()
+    tried = since[-1] / (steps + np.arange(-2, 2.25, 0.25))
+    return float(max(tried, key=lambda period: abs(np.exp(2j * np.pi * since / period).sum())))
 
 
 def spent(readings: Sequence[Reading], busy: Sequence[Interval], idle: Sequence[Interval]) -> Spent | None:
@@ -209,17 +164,25 @@ def spent(readings: Sequence[Reading], busy: Sequence[Interval], idle: Sequence[
     busy, idle : sequence of Interval
         ``busy[i]`` is between ``idle[i]`` and ``idle[i + 1]``.
     """
-    powers = [watts for one in busy if (watts := one.watts(readings)) is not None]
-    idle_w = [watts for one in idle if (watts := one.watts(readings)) is not None]
+    period = period_of(readings)
+    powers = [watts for one in busy if (watts := one.watts(readings, period)) is not None]
+    idle_w = [watts for one in idle if (watts := one.watts(readings, period)) is not None]
     if len(powers) < len(busy) or len(idle_w) < len(idle):
         return None
     searches_s = [one.search_s for one in busy]
+    at_repeats = undisturbed(idle_w)
+    gross = np.multiply(powers, searches_s)
+    net = gross - at_repeats * searches_s
     during = [reading for one in busy for reading in one.within(readings)]
     bits = 0
     for reading in during:
         bits |= reading.reasons
     return Spent(
-        **energies(powers, searches_s, idle_w),
+        energy_j=float(np.median(net)),
+        energy_low_j=float(net.min()),
+        energy_high_j=float(net.max()),
+        gross_j=float(np.median(gross)),
+        idle_w=float(at_repeats.mean()),
         searches=sum(one.searches for one in busy),
         seconds=sum(one.end - one.begin for one in busy),
         powers_w=tuple(powers),
@@ -230,22 +193,6 @@ def spent(readings: Sequence[Reading], busy: Sequence[Interval], idle: Sequence[
         throttled=in_words(bits),
         nvml_peak_bytes=max((one.used_bytes for one in during if one.used_bytes is not None), default=None),
     )
-
-
-def energies(
-    powers_w: Sequence[float], searches_s: Sequence[float], idle_powers_w: Sequence[float]
-) -> Energies:
-    """Return the energies of a search and the idle power; the arguments are those of `Spent`."""
-    idle = undisturbed(idle_powers_w)
-    gross = np.multiply(powers_w, searches_s)
-    net = gross - idle * searches_s
-    return {
-        "energy_j": float(np.median(net)),
-        "energy_low_j": float(net.min()),
-        "energy_high_j": float(net.max()),
-        "gross_j": float(np.median(gross)),
-        "idle_w": float(idle.mean()),
-    }
 
 
 def undisturbed(idle_powers_w: Sequence[float]) -> npt.NDArray[np.float64]:

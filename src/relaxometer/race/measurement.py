@@ -155,7 +155,6 @@ class Spent(Reply):
     memory_mhz: list[Count] | None
     throttled: str
     nvml_peak_bytes: Count | None
-    even_steps: bool
 
 
 class Costs(Reply):

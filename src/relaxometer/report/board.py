@@ -19,12 +19,9 @@ that share a rank are not told apart from the first of them. Medians over source
 preparation is made once per graph and stands next to every time. The cold time is from the graph's arrays
 to the first answer. Only proven answers have a rank; emulated kernels have neither rank nor time.
 Machines of different classes are not compared, nor are runs from different sources: where there are several
-races, ranks count within one.{energy}
+races, ranks count within one.
 
 Click a heading to sort; type words to filter."""
-
-ENERGY_NOTE = """
-An empty energy was not measured, or by a former method, with which the present one is not comparable."""
 
 TITLE = "Results of several machines"
 
@@ -99,7 +96,6 @@ def page(board: pd.DataFrame) -> str:
     note = NOTE.format(
         bundles="one bundle" if bundles == 1 else f"{bundles} bundles",
         graphs="one graph" if graphs == 1 else f"{graphs} graphs",
-        energy="" if "Energy [mJ]" in empty else ENERGY_NOTE,
     )
     return table_page(TITLE, from_caption(note), rows.drop(columns=empty), "board")
 

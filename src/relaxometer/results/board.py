@@ -42,11 +42,6 @@ BOARD = [
 COSTS = {"energy_j": "mean", "peak_bytes": "max"}
 """How the costs of the rounds of a run become one, as in ``summary.csv``."""
 
-ENERGY = "energy_j"
-
-ENERGY_LOW = "energy_low_j"
-"""Column that samples of the former method lack."""
-
 MARK = "\n"
 """Separates names that are joined for a race; no name has it."""
 
@@ -57,8 +52,7 @@ def board(runs: Sequence[Recorded]) -> pd.DataFrame:
     A class of machine is what a program runs on (GPU, one core, all cores) and the device's name. Bundles of
     a class that share sources are ranked together. Where some share none, ``race`` numbers the groups; it is
     missing where there is one race only. Emulated runs and those without a proven answer have no rank. A run
-    of query sets has a row per name of them (:func:`relaxometer.results.query_sets.by_set`). Energies by the
-    former method are left out.
+    of query sets has a row per name of them (:func:`relaxometer.results.query_sets.by_set`).
 
     Parameters
     ----------
@@ -135,7 +129,7 @@ def _lines(one: Recorded, timings: pd.DataFrame) -> list[dict[str, Any]]:
             "date": one.date[:10],
         }
         line |= {name: first.get(name) for name in ("class", "device", "rival")}
-        rounds = _comparable(rows.drop_duplicates("round"))
+        rounds = rows.drop_duplicates("round")
         line |= {name: rounds[name].agg(how) for name, how in COSTS.items() if name in rounds}
         line |= {"version": first.get("parameter_version"), "status": worst}
         line |= {
@@ -151,23 +145,6 @@ def _lines(one: Recorded, timings: pd.DataFrame) -> list[dict[str, Any]]:
             line |= {"median_ms": medians[key], "low_ms": low, "high_ms": high}
         lines.append(line)
     return lines
-
-
-def has_former_energy(one: Recorded) -> bool:
-    """Return whether a run has energies by the former method, which a board leaves out."""
-    return ENERGY in one.timings and bool((_is_former(one.timings) & one.timings[ENERGY].notna()).any())
-
-
-def _is_former(rows: pd.DataFrame) -> pd.Series:
-    """Return which rows have no energy by the present method."""
-    return rows[ENERGY_LOW].isna() if ENERGY_LOW in rows else pd.Series(True, index=rows.index)
-
-
-def _comparable(rounds: pd.DataFrame) -> pd.DataFrame:
-    """Return rounds without energies by the former method, whose processes differed by up to 65%."""
-    if ENERGY not in rounds:
-        return rounds
-    return rounds.assign(**{ENERGY: rounds[ENERGY].mask(_is_former(rounds))})
 
 
 Races = dict[tuple[str, str, str], int]
