@@ -436,27 +436,6 @@ def test_the_energy_of_a_search_is_in_all_rows(monkeypatch, virtual):
     assert {row["status"] for row in result.runs} == {"ok"}
 
 
-def test_energy_is_that_of_counters_which_another_process_logs(monkeypatch, tmp_path, short):
-    """Other tests load the machine, so the exact energy is left to the test above."""
-    with Processors(tmp_path) as processors:
-
-        class Solver(ORIGINAL):
-            def solve(self, source, phases=None):
-                time.sleep(0.005)
-                processors.search(0.25)
-                return super().solve(source, phases)
-
-        monkeypatch.setattr(dijkstra_cpu, "Solver", Solver)
-        monkeypatch.setattr(counters, "open_rapl", lambda open=counters.open_rapl: open(tmp_path))
-        result = measure(run_of(0.8), GRAPH, np.array([0, 1]), "host")
-    (row,) = {tuple(row[name] for name in ENERGIES) for row in result.runs}
-    found = result.context["cost"]
-    net = (np.array(found["powers_w"]) - cost.undisturbed(found["idle_powers_w"])) * found["searches_s"]
-    assert row[:3] == pytest.approx((np.median(net), min(net), max(net)))
-    assert np.mean(found["powers_w"]) > np.mean(found["idle_powers_w"]) > 0
-    assert {row["status"] for row in result.runs} == {"ok"}
-
-
 def test_a_variant_that_leaks_device_memory_is_seen(monkeypatch):
     """The pool of a GPU is the test's: each search of the variant keeps 4,096 bytes."""
     kept = []

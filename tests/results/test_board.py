@@ -1,7 +1,6 @@
 """Several machines on one board: ranks, the page and CSV."""
 
 import contextlib
-import io
 import json
 import re
 import shutil
@@ -11,7 +10,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-import bundles
 from relaxometer.cli import board as program
 from relaxometer.cli.board import write
 from relaxometer.cli.publish import MOST_BYTES
@@ -19,8 +17,6 @@ from relaxometer.core.errors import UserError
 from relaxometer.report.board import page, readme, texts
 from relaxometer.results import bundle_file
 from relaxometer.results.board import board
-from relaxometer.results.bundle import pack
-from relaxometer.results.published import SAMPLES
 from relaxometer.results.recorded import CONTEXT, Recorded
 from synthetic_runs import query_sets, quiet, rival, searches, spread
 
@@ -126,13 +122,6 @@ def test_other_query_sets_are_not_ranked_together():
     assert merged["rank"].isna().all(), "each has nothing to be compared with"
 
 
-def test_query_sets_of_earlier_versions_have_a_row_without_a_time():
-    old = searches("hierarchy", spread(1), problem="routes")
-    row = rows_of(board([Recorded("old", pd.concat([quiet(), old]))]), problem="routes").iloc[0]
-    assert (row["graph"], row["status"]) == ("town", "ok")
-    assert row[["rank", "median_ms"]].isna().all()
-
-
 def test_the_median_of_a_run_without_a_rank_is_that_of_the_summary():
     alone = Recorded("one", searches("tiled", [1.0, 1.1, 1.2, 4.0, 4.1, 4.2]))
     assert board([alone])["median_ms"].tolist() == pytest.approx([2.6])
@@ -187,74 +176,30 @@ DOCS = Path(__file__).parents[2] / "docs/board"
 
 
 @pytest.fixture(scope="module")
-def published(tmp_path_factory):
-    """A folder with the bundles of two machines and their board."""
+def again(tmp_path_factory):
+    """The board of the bundles in the documents, made again in a folder of the same name."""
     folder = tmp_path_factory.mktemp("board")
-    with bundles.finished_run(folder) as plan:
-        pack(plan, Path("results"), Path("one.zip"), "one")
-    first = bundle_file.read(folder / "one.zip")
-    content = io.BytesIO()
-    samples = first.table(SAMPLES).to_pandas().assign(device="another processor")
-    samples.to_parquet(content)
-    manifest = first.manifest.model_dump()
-    bundle_file.write(folder / "two.zip", manifest, {**first.members, SAMPLES: content.getvalue()})
     with contextlib.chdir(folder):
-        write([Path("two.zip"), Path("one.zip")], Path("docs/board"), keep=True)
+        write([*sorted(DOCS.glob("*.zip"), reverse=True)], Path("docs/board"), keep=True)
     return folder / "docs/board"
 
 
-def stale(folder, again):
-    """Return the names of files in the folder of a board that its bundles do not give."""
-    kept = sorted(folder.glob("*.zip"))
-    if folder.exists() and len(kept) < 2:
-        return ["fewer than two bundles"]
-    if kept:
-        # The README names its folder, so the board is made again in one of this name.
-        again.mkdir()
-        with contextlib.chdir(again):
-            write([path.resolve() for path in kept], Path("docs/board"), keep=True)
-        again /= "docs/board"
-    texts = {path.name: path.read_bytes() for path in folder.glob("*") if path.suffix != ".csv"}
-    wrong = [name for name, text in texts.items() if (again / name).read_bytes() != text]
-    if kept:
-        # Its numbers have all digits, whose last ones depend on the processor.
-        tables = [pd.read_csv(place / "board.csv") for place in (folder, again)]
-        try:
-            pd.testing.assert_frame_equal(*tables, rtol=1e-9)
-        except AssertionError:
-            wrong.append("board.csv")
-    wrong += [f"{path.name} is too large" for path in kept if path.stat().st_size > MOST_BYTES]
-    return sorted(wrong)
+def test_the_board_in_the_documents_is_what_its_bundles_give(again):
+    assert {path.name for path in again.iterdir()} == {path.name for path in DOCS.iterdir()}
+    for path in [path for path in DOCS.iterdir() if path.suffix != ".csv"]:
+        assert (again / path.name).read_bytes() == path.read_bytes(), path
+    # Its numbers have all digits, whose last ones depend on the processor.
+    tables = [pd.read_csv(place / "board.csv") for place in (DOCS, again)]
+    pd.testing.assert_frame_equal(*tables, rtol=1e-9)
+    assert all(path.stat().st_size <= MOST_BYTES for path in DOCS.glob("*.zip"))
 
 
-def test_a_folder_has_its_bundles_and_says_where_they_come_from(published):
-    names = {path.name for path in published.iterdir()}
-    assert names == {"index.html", "board.csv", "README.md", "one.zip", "two.zip"}
-    text = (published / "README.md").read_text(encoding="utf-8")
+def test_a_folder_has_its_bundles_and_says_where_they_come_from(again):
+    text = (again / "README.md").read_text(encoding="utf-8")
     assert text.startswith("# Results of 2 machines\n")
-    assert "all cores" in text
-    assert "another processor" in text
-    assert bundle_file.read(published / "two.zip").sha256 in text
-    assert 'BUNDLES="docs/board/one.zip docs/board/two.zip" TARGET=docs/board KEEP=1' in text
-
-
-def test_a_board_that_is_not_that_of_its_bundles_is_seen(published, tmp_path):
-    assert stale(published, tmp_path / "again") == []
-    shutil.copytree(published, tmp_path / "board")
-    rows = (tmp_path / "board/board.csv").read_text(encoding="utf-8")
-    (tmp_path / "board/board.csv").write_text(rows.replace(",1,", ",2,", 1), encoding="utf-8")
-    with (tmp_path / "board/index.html").open("a", encoding="utf-8") as file:
-        file.write(" ")
-    assert stale(tmp_path / "board", tmp_path / "other") == ["board.csv", "index.html"]
-    (tmp_path / "board/two.zip").unlink()
-    assert stale(tmp_path / "board", tmp_path / "third") == ["fewer than two bundles"]
-
-
-def test_a_bundle_that_is_too_large_and_another_readme_are_seen(published, tmp_path, monkeypatch):
-    shutil.copytree(published, tmp_path / "board")
-    (tmp_path / "board/README.md").write_text("# Results", encoding="utf-8")
-    monkeypatch.setattr(sys.modules[__name__], "MOST_BYTES", (published / "two.zip").stat().st_size - 1)
-    assert stale(tmp_path / "board", tmp_path / "again") == ["README.md", "two.zip is too large"]
+    assert "all cores: AMD EPYC" in text
+    assert bundle_file.read(again / "h200.zip").sha256 in text
+    assert 'BUNDLES="docs/board/epyc.zip docs/board/h200.zip" TARGET=docs/board KEEP=1' in text
 
 
 def test_a_folder_of_results_cannot_be_kept(tmp_path):
@@ -274,20 +219,21 @@ def test_a_folder_of_results_cannot_be_kept(tmp_path):
         ("reference_ms.before", "fast", "reference_ms.before is 'fast'; expected a time or null"),
     ],
 )
-def test_a_bundle_with_another_context_is_refused_in_one_line(published, tmp_path, key, value, line):
-    found = bundle_file.read(published / "one.zip")
+def test_a_bundle_with_another_context_is_refused_in_one_line(tmp_path, key, value, line):
+    found = bundle_file.read(DOCS / "h200.zip")
     context = found.json(CONTEXT)
     context["runs"][0][key] = value
     members = found.members | {CONTEXT: json.dumps(context).encode()}
-    bundle_file.write(tmp_path / "one.zip", found.manifest.model_dump(), members)
+    manifest = found.manifest.model_dump() | {"version": bundle_file.VERSION}
+    bundle_file.write(tmp_path / "one.zip", manifest, members)
     with pytest.raises(UserError, match=re.escape(line)):
         write([tmp_path / "one.zip"], tmp_path / "board", keep=True)
 
 
-def test_two_bundles_of_one_name_are_not_both_kept(published, tmp_path, monkeypatch):
-    for number, name in ((1, "one"), (2, "two")):
+def test_two_bundles_of_one_name_are_not_both_kept(tmp_path, monkeypatch):
+    for number, name in ((1, "epyc"), (2, "h200")):
         (tmp_path / f"m{number}").mkdir()
-        shutil.copy(published / f"{name}.zip", tmp_path / f"m{number}/default.zip")
+        shutil.copy(DOCS / f"{name}.zip", tmp_path / f"m{number}/default.zip")
     monkeypatch.chdir(tmp_path)
     line = "two bundles are called 'default'; rename one"
     monkeypatch.setattr(
@@ -309,7 +255,3 @@ def test_drift_that_was_not_measured_is_an_empty_cell():
     text = readme(runs, ["0", "1", "2"], "kept")
     cells = [line.split(" | ")[4] for line in text.splitlines() if line.startswith("| [`")]
     assert [cell.strip() for cell in cells] == ["", "", "10%"]
-
-
-def test_the_board_in_the_documents_is_what_its_bundles_give(tmp_path):
-    assert stale(DOCS, tmp_path / "again") == []

@@ -65,11 +65,10 @@ def test_graphs_of_one_name_with_other_content_are_lines_of_their_own():
     assert titles[2:4] == ["SSSP on town (bbbbbbbbbb)"] * 2
 
 
-def test_other_query_sets_are_lines_of_their_own_and_those_without_names_have_none():
+def test_other_query_sets_are_lines_of_their_own():
     times = {"pairs": [1.0, 2.0], "table": [9.0]}
     same, other = (query_sets("hierarchy", times, hashes) for hashes in ((), ("x", "y", "z")))
-    old = searches("hierarchy", [1.0, 9.0], problem="routes")
-    runs = [of_table(name, 2, table) for name, table in (("one", same), ("two", other), ("old", old))]
+    runs = [of_table(name, 2, table) for name, table in (("one", same), ("two", other))]
     lines = history([*runs, of_table("four", 9, same)])
     assert lines[["graph", "commit", "median_ms"]].to_numpy().tolist() == [
         [f"town: {name}", commit, ms]
@@ -86,12 +85,3 @@ def test_searches_from_sources_have_no_query_sets():
     table[["queries", "queries_hash"]] = pd.DataFrame(None, table.index, range(2), dtype="str")
     lines = history([of_table("first", 2, table, graphs={"town": "a" * 64})])
     assert lines["content"].tolist() == ["a" * 10]
-
-
-def test_query_sets_of_which_some_have_no_hash():
-    """Of an earlier version, among others."""
-    known = query_sets("hierarchy", {"pairs": [1.0, 2.0]})
-    unknown = query_sets("trees", {"pairs": [3.0, 4.0]}, hashes=["x", None])
-    lines = history([of_table("first", 2, pd.concat([known, unknown]))])
-    assert lines["variant"].tolist() == ["hierarchy", "trees"]
-    assert lines["content"].str.len().tolist() == [11, 0]

@@ -14,7 +14,7 @@ from relaxometer.results.processes import (
     typical_variance,
     with_processes,
 )
-from relaxometer.results.samples import compared, source_times
+from relaxometer.results.samples import source_times
 from relaxometer.results.statistics import SIGNIFICANCE, Estimate, Part, log_median
 from synthetic_runs import quiet, searches, spread
 
@@ -167,29 +167,3 @@ def test_the_test_of_sources_alone_would_fail():
         log, part = log_median(table.logs[1] - table.logs[0])
         told += Estimate(log, (part,), SOURCES).p_value() < SIGNIFICANCE
     assert told > 60
-
-
-def test_whole_tables_of_runs_behave_alike():
-    """The same from rows of timings: 12 tables of 20 runs, in pairs that do not differ."""
-    rng = np.random.default_rng(8)
-    told = found = pairs = 0
-    for _ in range(12):
-        sds = rng.uniform(0.005, 0.015, 20)
-        runs = [
-            searches(
-                f"run-{i}",
-                (rng.normal(1, 0.01, 12) * np.linspace(1, 9, 12)).tolist(),
-                repetitions=1,
-                rounds=np.exp(rng.normal(0, sd, 2)).tolist(),
-            )
-            for i, sd in enumerate(sds)
-        ]
-        times = dict(iter(source_times(pd.concat(runs)).groupby("variant")))
-        for i in range(0, 20, 2):
-            one, other = times[f"run-{i}"], times[f"run-{i + 1}"]
-            slow = other.assign(time_ms=1.08 * other["time_ms"])
-            told += compared([(one, other)])[0].side != 0
-            found += compared([(one, slow)])[0].side > 0
-            pairs += 1
-    assert told <= 0.03 * pairs
-    assert found >= 0.9 * pairs

@@ -249,8 +249,3 @@ def test_query_sets_of_other_names_are_races_of_their_own():
     theirs = of_sets("routingkit", 2, 3, rival=True)
     won = winners(pd.concat([*tables[:2], theirs])).query("problem == 'routes'")
     assert won[["graph", "winner"]].to_numpy().tolist() == [["town: pairs", "ours"], ["town: table", "rival"]]
-
-
-def test_query_sets_without_names_are_in_no_race():
-    old = searches("hierarchy", spread(1), problem="routes")
-    assert finishers(pd.concat([quiet(), old])).query("problem == 'routes'").empty

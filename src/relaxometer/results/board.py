@@ -12,7 +12,7 @@ import pandas as pd
 from relaxometer.core.errors import UserError
 from relaxometer.results.gather import SEVERITY, UNTIMED
 from relaxometer.results.processes import with_processes
-from relaxometer.results.query_sets import by_set, pooled
+from relaxometer.results.query_sets import by_set
 from relaxometer.results.races import RACE, enough, finishers, ranking
 from relaxometer.results.recorded import Recorded, paired
 from relaxometer.results.rows import KEY, PROVEN
@@ -115,7 +115,7 @@ def _check(runs: Sequence[Recorded]) -> None:
 
 
 def _lines(one: Recorded, timings: pd.DataFrame) -> list[dict[str, Any]]:
-    times = source_times(timings[~pooled(timings)])
+    times = source_times(timings)
     medians = times.groupby(KEY, sort=False)["time_ms"].median().to_dict()  # as in the summary
     estimates = {key: run_estimate(rows) for key, rows in times.groupby(KEY, sort=False)}
     lines = []

@@ -11,7 +11,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from relaxometer.core.errors import UserError
 from relaxometer.core.files import read_table
 from relaxometer.problems.records import PHASES, RUNS
 from relaxometer.problems.variants import uses_one_core
@@ -127,9 +126,6 @@ def _identified(
 ) -> pa.Table:
     """Put the columns that identify a run before its own."""
     run = context["run"]
-    if "solver" not in run:
-        folder = "/".join(run[key] for key in KEY)
-        raise UserError(f"results/runs/{folder}: made by an older version; delete it and run again")
     identity = {key: run[key] for key in KEY} | {"kernel": run["solver"]}
     identity |= {key: context[key] for key in ("device_kind", "device")}
     identity |= {"class": run.get("kind") or _class_of(context), "rival": "kind" in run}

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from relaxometer.core.errors import UserError
-from relaxometer.results.query_sets import by_set, pooled
+from relaxometer.results.query_sets import by_set
 from relaxometer.results.recorded import Recorded
 from relaxometer.results.rows import KEY
 from relaxometer.results.samples import run_estimate, source_times
@@ -36,7 +36,7 @@ def history(runs: Sequence[Recorded]) -> pd.DataFrame:
     lines = []
     for one in sorted(runs, key=lambda run: (run.date, run.name)):
         timings = one.timings.assign(content=_contents(one))
-        timings = by_set(timings[~pooled(by_set(timings))])
+        timings = by_set(timings)
         contents = dict(iter(timings.groupby(KEY)["content"].first().items()))
         for key, rows in source_times(timings).groupby(KEY, sort=False):
             low, high = run_estimate(rows).interval()
@@ -53,7 +53,6 @@ def _contents(one: Recorded) -> pd.Series:
     """Return what identifies the graph of each search, and the query sets of its run."""
     known = {name: sha256[:DIGITS] for name, sha256 in one.graphs.items()}
     graphs = one.timings["graph"].map(lambda name: known.get(name, ""))
-    # Without any text, pandas makes the column of the digests one of numbers.
     if "queries_hash" not in one.timings or one.timings["queries_hash"].isna().all():
         return graphs
     run = [one.timings[column] for column in (*KEY, "queries")]
@@ -61,9 +60,7 @@ def _contents(one: Recorded) -> pd.Series:
 
 
 def _digest_of_sets(hashes: pd.Series) -> str:
-    """Return a digest of the query sets of a run; empty if a set has no hash."""
-    if hashes.isna().any():
-        return ""
+    """Return a digest of the query sets of a run."""
     return "-" + hashlib.sha256(" ".join(sorted(set(hashes))).encode()).hexdigest()[:DIGITS]
 
 

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
-from typing import Any
+from collections.abc import Iterable
 
 import pandas as pd
 
 from relaxometer.core.errors import UserError
 from relaxometer.problems.problem import load_problem
 from relaxometer.results.rows import KEY
-
-
-def answer_sets(timings: pd.DataFrame) -> pd.Series:
-    """Return whether each search answers a query set: its row says so, or its problem does."""
-    problems = [name for name in timings["problem"].unique() if takes_queries(name)]
-    named = timings["queries"].notna() if "queries" in timings else False
-    return timings["problem"].isin(problems) | named
 
 
 def takes_queries(problem: str) -> bool:
@@ -42,36 +34,25 @@ def by_set(timings: pd.DataFrame) -> pd.DataFrame:
 
 
 def pooled(timings: pd.DataFrame) -> pd.Series:
-    """Return whether each search is of a run whose query sets may have several names.
-
-    Names are missing in samples of earlier versions.
-    """
+    """Return whether each search is of a run whose query sets have several names."""
     if "queries" not in timings:
-        return answer_sets(timings)
+        return pd.Series(False, index=timings.index)
     names = timings["queries"].groupby([timings[column] for column in KEY]).transform("nunique")
-    return (names > 1) | (answer_sets(timings) & timings["queries"].isna())
+    return names > 1
 
 
 def renumbered(tables: Iterable[pd.DataFrame]) -> list[pd.DataFrame]:
     """Return the searches of several runs, with equal sources only where two query sets are equal.
 
-    Sets are equal if name and hash are. A set without a hash, of an earlier version, equals none of another
-    run.
+    Sets are equal if name and hash are.
     """
-    numbers: dict[tuple[object, ...], int] = {}
+    numbers: dict[tuple[str, str], int] = {}
     found = []
-    for place, table in enumerate(tables):
-        sets = answer_sets(table)
-        if sets.any():
+    for table in tables:
+        if "queries" in table and (sets := table["queries"].notna()).any():
             sources = table["source"].copy()
-            keys = [_set_key(row, place) for row in table[sets].to_dict("records")]
+            keys = table.loc[sets, ["queries", "queries_hash"]].itertuples(index=False, name=None)
             sources[sets] = [numbers.setdefault(key, len(numbers)) for key in keys]
             table = table.assign(source=sources)
         found.append(table)
     return found
-
-
-def _set_key(row: dict[Hashable, Any], place: int) -> tuple[object, ...]:
-    """Return what identifies the query set of a search among all runs."""
-    digest = row.get("queries_hash")
-    return (place, row["source"]) if pd.isna(digest) else (row["queries"], digest)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from relaxometer.results.processes import with_processes
-from relaxometer.results.query_sets import by_set, pooled
+from relaxometer.results.query_sets import by_set
 from relaxometer.results.rows import KEY, PROVEN
 from relaxometer.results.samples import (
     IDENTITY,
@@ -46,13 +46,12 @@ def finishers(timings: pd.DataFrame) -> pd.DataFrame:
     """Return the :func:`source_times` of the runs in real time that proved an answer for every search.
 
     Other runs win nothing: their times are of the searches that they could finish. Query sets of different
-    names are races of their own (:func:`relaxometer.results.query_sets.by_set`); those without are in none.
+    names are races of their own (:func:`relaxometer.results.query_sets.by_set`).
     """
     timings = with_processes(timings)
     keys = [timings[column] for column in KEY]
     finished = timings["status"].isin(PROVEN).groupby(keys).transform("all")
-    taking_part = by_set(timings[finished & ~is_emulated(timings)])
-    return source_times(taking_part[~pooled(taking_part)])
+    return source_times(by_set(timings[finished & ~is_emulated(timings)]))
 
 
 def common(times: pd.DataFrame) -> pd.DataFrame:
