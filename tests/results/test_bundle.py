@@ -262,10 +262,6 @@ def test_answers_and_tables_that_contradict_the_searches_are_named(packed, tmp_p
             table("samples.parquet", of_bfs(variant="\x1b[2Kmine")),
             r"variant: '\\x1b\[2Kmine'; expected a name without control characters",
         ),
-        (
-            table("samples.parquet", lambda frame: frame.assign(process_variance=frame["time_ms"])),
-            "process_variance: .*; expected the same in all searches of a run",
-        ),
         (without("context.json"), r"no member context\.json"),
         (lambda members: members.update({"context.json": b"[1]"}), "context.json: not readable as JSON"),
         (

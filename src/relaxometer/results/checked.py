@@ -30,9 +30,6 @@ ONE_OF: dict[str, list[Any]] = {
 }
 """The values that columns may have."""
 
-OF_A_RUN = ["kernel", "class", "rival", "device_kind", *PROCESS]
-"""Columns that must be constant over the proven searches of a run."""
-
 INTEGERS = ["source", "repetition"]
 
 NEEDED = [*NAMES, *ONE_OF, *INTEGERS, "time_ms", "reason"]
@@ -99,17 +96,6 @@ def _rules(timings: pd.DataFrame) -> Iterator[tuple[str, pd.Series, str]]:
         if column in timings and not _holds_numbers(timings[column]):
             yield column, timings[column].isna(), "a number"
     yield "reason", timings["reason"].isna() | timings["reason"].map(_is_text), "a text"
-    proven = timings[timings["status"].isin(PROVEN)]
-    for column in OF_A_RUN:
-        if column in timings:
-            good = _is_one_per_run(proven, column).reindex(timings.index, fill_value=True)
-            yield column, good, "the same in all searches of a run"
-
-
-def _is_one_per_run(rows: pd.DataFrame, column: str) -> pd.Series:
-    """Return whether each value is that of the first row of its run."""
-    first = rows[column].groupby([rows[key] for key in KEY]).transform("first")
-    return (rows[column] == first) | (rows[column].isna() & first.isna())
 
 
 def _is_text(value: Any) -> bool:
