@@ -20,7 +20,7 @@ from relaxometer.cli import verify as program
 from relaxometer.core.errors import UserError
 from relaxometer.graphs.lengths import LENGTHS
 from relaxometer.results import bundle_file
-from relaxometer.results.bundle import Limits, pack
+from relaxometer.results.bundle import pack
 from relaxometer.results.recorded import read_recorded
 from relaxometer.results.verify import verify
 
@@ -39,7 +39,7 @@ def with_trees(packed):
     """The bundle of the same run with a limit on its bytes, in which answers of trees are packed as such."""
     target = packed.with_name("trees.zip")
     with chdir(packed.parent):
-        pack(bundles.plan(), Path("results"), target, "run", Limits(most_bytes=1e6))
+        pack(bundles.plan(), Path("results"), target, "run", most_bytes=1e6)
     return target
 
 
@@ -377,7 +377,7 @@ def test_files_of_graphs_are_downloads_or_fetched(packed, tmp_path, monkeypatch)
 
 def test_answers_on_large_graphs_are_left_out(packed, tmp_path, monkeypatch):
     monkeypatch.chdir(packed.parent)
-    pack(bundles.plan(), Path("results"), tmp_path / "b.zip", "b", Limits(most_vertices=50))
+    pack(bundles.plan(), Path("results"), tmp_path / "b.zip", "b", most_vertices=50)
     said = verify(tmp_path / "b.zip", Path("results"), "host")
     assert "the answer of sssp conventional on small-grid: more than 50 vertices" in said.unchecked
 
@@ -474,7 +474,7 @@ def test_a_damaged_folder_is_neither_packed_nor_compared(packed, tmp_path, monke
 def test_answers_that_would_make_the_file_too_large_are_left_out(packed, with_trees, tmp_path, monkeypatch):
     monkeypatch.chdir(packed.parent)
     limit, target = with_trees.stat().st_size, tmp_path / "b.zip"
-    pack(bundles.plan(), Path("results"), target, "run", Limits(most_bytes=limit))
+    pack(bundles.plan(), Path("results"), target, "run", most_bytes=limit)
     assert target.stat().st_size <= limit
     said = verify(target, Path("results"), "host")
     assert said.wrong == []

@@ -32,12 +32,6 @@ def test_a_source_that_one_round_lacks_does_not_count():
     assert np.ptp(levels(table)) == pytest.approx(np.log(1.1))
 
 
-def test_tables_without_rounds_are_of_one():
-    old = searches("tiled", spread(1)).drop(columns="round")
-    part = part_of(source_times(old))
-    assert part == (ASSUMED_SD**2, float("inf"))
-
-
 def test_few_repeated_runs_say_too_little():
     """Their spread is at least the assumed one, and halved by the second process."""
     table = with_processes(searches("tiled", spread(1), rounds=(1.001, 0.999)))

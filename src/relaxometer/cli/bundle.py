@@ -14,7 +14,7 @@ from pathlib import Path
 from relaxometer.core.environment import environment
 from relaxometer.core.errors import UserError, naming_lacks
 from relaxometer.plan.load import load_plan
-from relaxometer.results.bundle import MOST_VERTICES, Limits, pack
+from relaxometer.results.bundle import MOST_VERTICES, pack
 
 FOLDER = Path("bundles")
 
@@ -40,11 +40,11 @@ def main() -> None:
     )
     given = parser.parse_args()
     target = given.target or file_of(given.configfiles)
-    limits = Limits(given.most_vertices, given.most_bytes)
     try:
         with naming_lacks():
             plan = load_plan(given.configfiles)
-            sha256 = pack(plan, given.results, target, target.stem, limits)
+            limits = {"most_vertices": given.most_vertices, "most_bytes": given.most_bytes}
+            sha256 = pack(plan, given.results, target, target.stem, **limits)
     except UserError as error:
         sys.exit(f"error: {error}")
     print(f"{target}: {target.stat().st_size / 1e6:,.1f} MB, sha256 {sha256}")

@@ -17,7 +17,7 @@ from relaxometer.core.words import counted
 from relaxometer.plan.load import load_plan
 from relaxometer.plan.plan import Plan
 from relaxometer.report.catalogue import exhibits, targets
-from relaxometer.results.bundle import Limits, pack
+from relaxometer.results.bundle import pack
 from relaxometer.results.published import BUNDLE, RANK_SAMPLES, SAMPLES, check_suite, write_samples
 from relaxometer.results.recorded import read_context
 from relaxometer.results.verify import differences
@@ -162,7 +162,7 @@ def add_bundle(plan: Plan, results: Path, target: Path, made: Path | None = None
     if not len(read_table(target / SAMPLES)):
         return "no bundle: searches over several ranks are not in one"
     if made is None:
-        pack(plan, results, bundle, target.name, Limits(most_bytes=MOST_BYTES))
+        pack(plan, results, bundle, target.name, most_bytes=MOST_BYTES)
         if (size := bundle.stat().st_size) > MOST_BYTES:
             bundle.unlink()
             return f"no bundle: it would have {size:,} bytes, more than {MOST_BYTES:,}"

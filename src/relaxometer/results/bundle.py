@@ -45,24 +45,15 @@ ANSWER_BYTES, LINE_BYTES = 600, 100
 """Bytes of an answer besides its columns, and of a line that says why one is left out, at most."""
 
 
-@dataclass(frozen=True)
-class Limits:
-    """Which first answers a bundle leaves out.
-
-    Parameters
-    ----------
-    most_vertices : int
-        Those on larger graphs.
-    most_bytes : float
-        Those that would make the file larger than this; answers on small graphs come first, and trees are
-        packed as :mod:`relaxometer.results.tree_answers` has them.
-    """
-
-    most_vertices: int = MOST_VERTICES
-    most_bytes: float = math.inf
-
-
-def pack(plan: Plan, results: Path, target: Path, name: str, limits: Limits | None = None) -> str:
+def pack(
+    plan: Plan,
+    results: Path,
+    target: Path,
+    name: str,
+    *,
+    most_vertices: int = MOST_VERTICES,
+    most_bytes: float = math.inf,
+) -> str:
     """Write a bundle of a finished run, and return its SHA-256.
 
     Parameters
@@ -74,14 +65,17 @@ def pack(plan: Plan, results: Path, target: Path, name: str, limits: Limits | No
     target : Path
     name : str
         Of the bundle, in its manifest.
-    limits : Limits, optional
+    most_vertices : int
+        First answers on larger graphs are left out.
+    most_bytes : float
+        So are answers that would make the file larger than this; those on small graphs come first, and trees
+        are packed as :mod:`relaxometer.results.tree_answers` has them.
 
     Raises
     ------
     UserError
         If the run is not finished, of another configuration, or a table of it is damaged.
     """
-    limits = limits or Limits()
     described = Descriptions(plan, results)
     timings, members = _tables(plan, results, described)
     runs = [run_of(plan, tuple(key)) for key in timings.select(KEY).to_pandas().drop_duplicates().to_numpy()]
@@ -100,8 +94,8 @@ def pack(plan: Plan, results: Path, target: Path, name: str, limits: Limits | No
         "answers": [],
         "left_out": [],
     }
-    room = limits.most_bytes - LINE_BYTES * len(runs) - len(bundle_file.archive(manifest, members))
-    packer = _Packer(plan, results, described, limits, room, members)
+    room = most_bytes - LINE_BYTES * len(runs) - len(bundle_file.archive(manifest, members))
+    packer = _Packer(plan, results, described, most_vertices, most_bytes, room, members)
     for run in sorted(runs, key=lambda run: described[run.graph]["vertices"]):
         packer.add(run)
     manifest |= {"answers": packer.answers, "left_out": packer.left_out}
@@ -160,7 +154,8 @@ class _Packer:
     plan: Plan
     results: Path
     described: Descriptions
-    limits: Limits
+    most_vertices: int
+    most_bytes: float
     room: float
     members: dict[str, bytes]
     answers: list[dict[str, Any]] = field(default_factory=list)
@@ -183,13 +178,13 @@ class _Packer:
                 identity = {"problem": run.problem, "graph": run.graph, "variant": run.variant}
                 self.answers.append({**identity, "source": source, "columns": columns, "tree": tree})
                 return
-            reason = f"the bundle would have more than {self.limits.most_bytes:,.0f} bytes"
+            reason = f"the bundle would have more than {self.most_bytes:,.0f} bytes"
         self.left_out.append(f"{run.problem} {run.variant} on {run.graph}: {reason}")
 
     def _reason(self, run: Run, folder: Path, first: list[dict[str, Any]]) -> str:
         """Return why a run has no answer to pack; nothing if it has one."""
-        if self.described[run.graph]["vertices"] > self.limits.most_vertices:
-            return f"more than {self.limits.most_vertices:,} vertices"
+        if self.described[run.graph]["vertices"] > self.most_vertices:
+            return f"more than {self.most_vertices:,} vertices"
         if load_problem(run.problem).queries:
             return "a bundle holds no query sets"
         if not first or first[0]["status"] not in PROVEN:
@@ -204,7 +199,7 @@ class _Packer:
         """Return the member of each column or that of the tree, and the content of those that are new."""
         columns = {name: answer[name].to_numpy() for name in answer.column_names}
         tree = None
-        if source is not None and self.limits.most_bytes < math.inf:
+        if source is not None and self.most_bytes < math.inf:
             tree = places_of(self._graph(run.graph), run.problem, source, columns)
         packed = columns if tree is None else {TREE: tree}
         named = {name: _member(run, name, values) for name, values in packed.items()}

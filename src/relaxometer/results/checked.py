@@ -32,7 +32,7 @@ ONE_OF: dict[str, list[Any]] = {
 
 INTEGERS = ["source", "repetition"]
 
-NEEDED = [*NAMES, *ONE_OF, *INTEGERS, "time_ms", "reason"]
+NEEDED = [*NAMES, *ONE_OF, *INTEGERS, "round", "time_ms", "reason"]
 """Columns that no reader can do without."""
 
 NUMBERS = [

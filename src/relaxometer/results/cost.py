@@ -82,7 +82,7 @@ def costs(timings: pd.DataFrame, types: Mapping[str, str] | None = None) -> pd.D
     """
     if "peak_bytes" not in timings:
         return pd.DataFrame(columns=COSTS)
-    timings = with_processes(timings)  # numbers the rounds of old tables
+    timings = with_processes(timings)
     real = timings[timings["class"] != CLASSES[EMULATED]]
     times = source_times(real).groupby(KEY, sort=False)["time_ms"].median().to_dict()
     rows = []

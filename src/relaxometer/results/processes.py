@@ -49,7 +49,7 @@ MEDIAN_OF_CHI2 = 0.4549
 
 
 def with_processes(timings: pd.DataFrame) -> pd.DataFrame:
-    """Return searches with the columns `PROCESS`, and ``round``, which old tables lack.
+    """Return searches with the columns `PROCESS`.
 
     A table that has the columns keeps them. So call this on the searches of a whole run of the workflow, and
     select afterwards: the spread of a class is estimated over all runs in the table.
@@ -61,11 +61,9 @@ def with_processes(timings: pd.DataFrame) -> pd.DataFrame:
     """
     if set(PROCESS) <= set(timings.columns):
         return timings
-    numbers = timings["round"].fillna(1) if "round" in timings else 1
-    numbered = timings.assign(round=numbers)
-    parts = _parts(numbered)
+    parts = _parts(timings)
     found = pd.DataFrame(parts.tolist(), index=parts.index, columns=PROCESS, dtype=float)
-    return numbered.join(found, on=KEY)
+    return timings.join(found, on=KEY)
 
 
 def part_of(rows: pd.DataFrame) -> Part:

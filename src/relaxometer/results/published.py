@@ -45,9 +45,20 @@ COLUMNS = [
     ),
     *PROCESS,
 ]
-"""Columns of ``samples.parquet``, as far as the searches have them; ``round`` is 1 if they have none."""
+"""Columns of ``samples.parquet``, as far as the searches have them."""
 
-NEEDED = [*KEY, "class", "device_kind", "device", "source", "repetition", "time_ms", "status", "reason"]
+NEEDED = [
+    *KEY,
+    "class",
+    "device_kind",
+    "device",
+    "round",
+    "source",
+    "repetition",
+    "time_ms",
+    "status",
+    "reason",
+]
 """Columns without which searches have no statistics."""
 
 RENAMED = {"parameter_version": "version"}
@@ -57,8 +68,6 @@ RENAMED = {"parameter_version": "version"}
 def samples_of(timings: pa.Table) -> pa.Table:
     """Return the published columns of gathered searches (:func:`relaxometer.results.gather.gather`)."""
     named = timings.rename_columns([RENAMED.get(name, name) for name in timings.column_names])
-    if "round" not in named.column_names:
-        named = named.append_column("round", pa.array([1] * len(named), pa.int32()))
     if len(timings) and not set(PROCESS) <= set(named.column_names):
         spread = with_processes(timings.to_pandas())
         for name in PROCESS:
