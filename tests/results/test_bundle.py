@@ -341,8 +341,14 @@ def test_a_graph_that_cannot_be_had_is_not_checked(packed, tmp_path):
     def other_seed(manifest):
         manifest["graphs"]["small-grid"]["dataset"]["seed"] = 2
 
-    where = f"its file town.gr is not in {tmp_path / 'downloads'}; FETCH=1 downloads it"
-    for change, reason in ((from_a_file, where), (other_seed, "made here, its content differs; check with")):
+    def other_format(manifest):
+        manifest["graphs"]["small-grid"]["dataset"]["format"] = "of a later version"
+
+    for change, reason in (
+        (from_a_file, f"its file town.gr is not in {tmp_path / 'downloads'}; FETCH=1 downloads it"),
+        (other_seed, "made here, its content differs; check with"),
+        (other_format, "its entry is not valid here ("),
+    ):
         said = verify(rewritten(packed, tmp_path / "b.zip", change_manifest=change), tmp_path, "host")
         assert said.wrong == []
         assert len(said.unchecked) == 1

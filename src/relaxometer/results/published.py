@@ -48,16 +48,7 @@ COLUMNS = [
 """Columns of ``samples.parquet``, as far as the searches have them."""
 
 NEEDED = [
-    *KEY,
-    "class",
-    "device_kind",
-    "device",
-    "round",
-    "source",
-    "repetition",
-    "time_ms",
-    "status",
-    "reason",
+    *(*KEY, "class", "device_kind", "device", "round", "source", "repetition", "time_ms", "status", "reason"),
 ]
 """Columns without which searches have no statistics."""
 
