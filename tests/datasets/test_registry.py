@@ -182,7 +182,7 @@ def test_a_mistake_is_one_line_with_its_key(entry, message):
         ({"file": "é" * 101}, "is longer than 200 bytes"),
         (
             {"file": "a.gr.sha256"},
-            "ends like the downloader's own files (.part, .part.json, .part.lock, .sha256)",
+            "ends like the downloader's own files (.part, .part.json, .sha256)",
         ),
         ({"url": "http://x.org/..%2F..%2F..%2Fevil"}, "has a separator of folders"),
         ({"url": "http://x.org/data/%2E%2E"}, "begins with a dot"),

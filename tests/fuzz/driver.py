@@ -12,9 +12,9 @@ A mutant depends on the seed and its number only; ``--only NUMBER`` repeats one 
 from __future__ import annotations
 
 import argparse
+import collections
+import faulthandler
 import importlib
-import importlib.util
-import itertools
 import os
 import random
 import resource
@@ -25,8 +25,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections import Counter
-from dataclasses import dataclass, field
+from multiprocessing.pool import ThreadPool
 from pathlib import Path
 
 from fuzz.target import Target
@@ -37,9 +36,6 @@ MODULES = ("fuzz.readers", "fuzz.graph_files", "fuzz.settings", "fuzz.downloads"
 LIMIT_S = float(os.environ.get("FUZZ_LIMIT_S", "20"))
 """Time for one mutant; on a busy machine most of it is waiting."""
 
-START_S = 60.0
-"""Time until the first mutant: libraries are loaded."""
-
 MAX_FAULTS = 20
 """A worker with this many faults gives up: after each, a new process may have to start."""
 
@@ -49,12 +45,10 @@ LIMIT_BYTES = 1 << 30
 
 def schedule(modules: list[str]) -> list[Target]:
     """Return the targets in the order in which mutants are drawn, each as often as its share says."""
-    targets: list[Target] = []
+    order: list[Target] = []
     for module in modules:
-        if importlib.util.find_spec(module) is not None:
-            targets += getattr(importlib.import_module(module), "TARGETS", [])
-    rounds = itertools.chain.from_iterable([target] * target.share for target in targets)
-    order = list(rounds)
+        for target in importlib.import_module(module).TARGETS:
+            order += [target] * target.share
     random.Random(0).shuffle(order)
     return order
 
@@ -76,15 +70,15 @@ def work(targets: list[Target], seed: int, numbers: range, folder: Path) -> None
     os.dup2(null, 1)
     os.dup2(null, 2)  # notes for users
     signal.signal(signal.SIGALRM, _too_long)
-    place = folder / "mutant"
     for number in numbers:
         out.write(b"at %d\n" % number)
-        shutil.rmtree(place, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
         reserves = targets[number % len(targets)].reserves_memory
         resource.setrlimit(resource.RLIMIT_AS, (hard if reserves else in_use + LIMIT_BYTES, hard))
         signal.setitimer(signal.ITIMER_REAL, LIMIT_S)
+        faulthandler.dump_traceback_later(2 * LIMIT_S, exit=True)  # for a library that no signal interrupts
         try:
-            try_mutant(targets, seed, number, place)
+            try_mutant(targets, seed, number, folder)
             peak = peak_bytes()
             if peak > LIMIT_BYTES:
                 raise MemoryError(f"{peak / 2**20:.0f} MiB resident")
@@ -99,7 +93,6 @@ def work(targets: list[Target], seed: int, numbers: range, folder: Path) -> None
                 raise SystemExit(1) from None  # the peak of a process never falls
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
-    out.write(b"done\n")
 
 
 def peak_bytes() -> int:
@@ -116,74 +109,30 @@ def _too_long(*_: object) -> None:
     raise Hang(f"more than {LIMIT_S:.0f} s")
 
 
-@dataclass
-class Worker:
-    """A process that tries every `step`-th mutant. One that kills it is a fault; the next process goes on."""
-
-    arguments: list[str]
-    numbers: range
-    folder: Path
-    at: int = -1
-    started_at: int = -1
-    heard: float = 0.0
-    finished: bool = False
-    faults: dict[int, str] = field(default_factory=dict)
-    process: subprocess.Popen[bytes] | None = None
-    _rest: bytes = b""
-
-    def start(self) -> None:
-        """Start with the mutant after the last."""
-        shutil.rmtree(self.folder, ignore_errors=True)
-        first = self.numbers.start if self.at < 0 else self.at + self.numbers.step
-        if first not in self.numbers or len(self.faults) >= MAX_FAULTS:
-            self.finished = True
-            return
-        span = f"{first}:{self.numbers.stop}:{self.numbers.step}"
-        command = [sys.executable, "-m", "fuzz.driver", *self.arguments, "--work", span, str(self.folder)]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, env=environment())
-        assert self.process.stdout is not None
-        os.set_blocking(self.process.stdout.fileno(), False)
-        self.heard = time.monotonic()
-        self.started_at = self.at
-
-    def look(self) -> None:
-        """Read what the process says; note its death, or kill it if it hangs."""
-        assert self.process is not None
-        assert self.process.stdout is not None
-        code = self.process.poll()
-        if said := self.process.stdout.read() or b"":
-            self.heard = time.monotonic()
-            *lines, self._rest = (self._rest + said).split(b"\n")
-            for line in lines:
-                self._note(line)
-        silent = time.monotonic() - self.heard
-        if code is None and silent > 2 * LIMIT_S + (START_S if self.started_at == self.at else 0):
-            self.process.kill()
-            self.process.wait()
-            self._died(f"hangs for more than {silent:.0f} s")
-        elif code is not None and not self.finished:
-            name = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-            self._died(f"died of {name}")
-
-    def _died(self, reason: str) -> None:
-        """Note why, and start again after the mutant."""
-        if self.at == self.started_at and self.at not in self.faults:
-            self.faults[self.at] = f"does not start: {reason}"
-            self.finished = True
-            return
-        self.faults.setdefault(self.at, reason)
-        self._rest = b""
-        self.start()
-
-    def _note(self, line: bytes) -> None:
-        kind, _, rest = line.partition(b" ")
-        if kind == b"at":
-            self.at = int(rest)
-        elif kind == b"fault":
-            number, _, text = rest.partition(b" ")
-            self.faults[int(number)] = text.decode()
-        elif kind == b"done":
-            self.finished = True
+def faults_among(numbers: range, arguments: list[str], folder: Path) -> dict[int, str]:
+    """Try mutants in a process of their own. One that kills it is a fault; the next process goes on."""
+    faults: dict[int, str] = {}
+    while numbers and len(faults) < MAX_FAULTS:
+        span = f"{numbers.start}:{numbers.stop}:{numbers.step}"
+        command = [sys.executable, "-m", "fuzz.driver", *arguments, "--work", span, str(folder)]
+        at = -1
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment()) as process:
+            assert process.stdout is not None
+            for line in process.stdout:
+                kind, number, *text = line.rstrip("\n").split(" ", 2)
+                at = int(number)
+                faults |= {at: text[0]} if kind == "fault" else {}
+                if at % 10_000 == 0:
+                    print(f"mutant {at}", flush=True)
+        if process.returncode == 0:
+            break
+        code = process.returncode
+        died = f"died of {signal.Signals(-code).name if code < 0 else f'exit code {code}'}"
+        if at < 0:
+            return {**faults, numbers.start: f"does not start: {died}"}
+        faults.setdefault(at, died)
+        numbers = range(at + numbers.step, numbers.stop, numbers.step)
+    return faults
 
 
 def environment() -> dict[str, str]:
@@ -198,39 +147,14 @@ def environment() -> dict[str, str]:
     }
 
 
-def fuzz(
-    count: int, seed: int, processes: int, modules: list[str], first: int = 0
-) -> tuple[dict[int, str], float]:
-    """Try mutants `first` to ``first + count - 1``; return the faults by number, and the seconds it took."""
-    begin = shown = time.monotonic()
+def fuzz(count: int, seed: int, processes: int, modules: list[str]) -> dict[int, str]:
+    """Try `count` mutants; return the faults by number."""
     shared = Path("/dev/shm")
-    base = tempfile.mkdtemp(prefix="fuzz-", dir=shared if os.access(shared, os.W_OK) else None)
     arguments = ["--seed", str(seed), "--modules", *modules]
-    workers = [
-        Worker(arguments, range(first + k, first + count, processes), Path(base, str(k)))
-        for k in range(processes)
-    ]
-    try:
-        for worker in workers:
-            worker.start()
-        while running := [worker for worker in workers if not worker.finished]:
-            for worker in running:
-                worker.look()
-            if time.monotonic() - shown > 10:
-                shown = time.monotonic()
-                done = sum(max(worker.at - first, 0) for worker in workers) // processes
-                faults = sum(len(worker.faults) for worker in workers)
-                print(f"{done} of {count} mutants, {faults} faults, {shown - begin:.0f} s", flush=True)
-            time.sleep(0.02)
-    finally:
-        for worker in workers:
-            if worker.process and worker.process.poll() is None:
-                worker.process.kill()
-            if worker.process:
-                worker.process.wait()
-        shutil.rmtree(base, ignore_errors=True)
-    faults = {number: text for worker in workers for number, text in worker.faults.items()}
-    return dict(sorted(faults.items())), time.monotonic() - begin
+    place = shared if os.access(shared, os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="fuzz-", dir=place) as base, ThreadPool(processes) as threads:
+        shares = [(range(k, count, processes), arguments, Path(base, str(k))) for k in range(processes)]
+        return dict(sorted(collections.ChainMap(*threads.starmap(faults_among, shares)).items()))
 
 
 def repeat(targets: list[Target], seed: int, number: int) -> None:
@@ -263,13 +187,11 @@ def main() -> None:
     if options.only is not None:
         repeat(targets, options.seed, options.only)
         return
-    faults, seconds = fuzz(options.count, options.seed, options.processes, options.modules)
+    begin = time.monotonic()
+    faults = fuzz(options.count, options.seed, options.processes, options.modules)
     for number, text in faults.items():
         print(f"{targets[number % len(targets)].name} {number}: {text}")
-    for kind, times in Counter(text.partition(":")[0] for text in faults.values()).most_common():
-        print(f"{times} x {kind}")
-    rate = options.count / seconds
-    print(f"{options.count} mutants, {len(faults)} faults, {seconds:.0f} s, {rate:.0f} mutants per second")
+    print(f"{options.count} mutants, {len(faults)} faults, {time.monotonic() - begin:.0f} s")
     raise SystemExit(bool(faults))
 
 

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import quote
@@ -80,11 +81,12 @@ def fetch(
     wanted = _wanted(destination, sha256, expected_bytes)
     if terms:
         _say(f"{destination.name}: {terms}")
+    locations = [*(_in_mirror(mirror, wanted.name) for mirror in mirrors), *urls]
     with nullcontext(progress) if progress else shown(destination.name) as report:
-        location, digest = _first_success(urls, mirrors, destination, wanted, retries or Retries(), report)
+        origin, digest = _first_success(locations, destination, wanted, retries or Retries(), report)
     checked = "as expected" if wanted.sha256 else f"{digest}, expected from now on if the file can be read"
     size = megabytes(destination.stat().st_size)
-    _say(f"{destination.name}: {size} from {_shown(location)}, sha256 {checked}")
+    _say(f"{destination.name}: {size} from {origin}, sha256 {checked}")
 
 
 def _wanted(destination: Path, sha256: str | None, expected_bytes: int | None) -> Wanted:
@@ -93,19 +95,12 @@ def _wanted(destination: Path, sha256: str | None, expected_bytes: int | None) -
         name = checked_name(destination.name)
     except ValueError as error:
         raise UserError(f"{quoted(destination)} {error}") from None
-    if sha256 is not None:
-        return Wanted(name, sha256, expected_bytes)
-    pin = pinned(destination)
-    return Wanted(name, pin, expected_bytes, pin_of(destination) if pin else None)
+    pin = None if sha256 else pinned(destination)
+    return Wanted(name, sha256 or pin, expected_bytes, pin_of(destination) if pin else None)
 
 
 def _first_success(
-    urls: Sequence[str],
-    mirrors: Sequence[str],
-    destination: Path,
-    wanted: Wanted,
-    retries: Retries,
-    report: Report,
+    locations: Sequence[str], destination: Path, wanted: Wanted, retries: Retries, report: Report
 ) -> tuple[str, str]:
     """Fetch from the first location that has the right file; return the location and the hash."""
     part = Part(destination)
@@ -119,24 +114,25 @@ def _first_success(
                 with suppress(LocationError):
                     origin = "another process" if already_there else "an earlier run"
                     return origin, wanted.checked(destination)
-            for location in [*(_in_mirror(mirror, wanted.name) for mirror in mirrors), *urls]:
+            for location in locations:
+                shown_location = location if _is_plain(location) else quoted(location)
                 try:
-                    digest = _fetched(location, part, wanted, retries, report)
+                    if _is_url(location):
+                        digest = download(location, part, wanted, retries, report)
+                    else:
+                        digest = _copy(Path(location), part, wanted, report)
+                    part.finish()
+                    return shown_location, digest
                 except LocationError as error:
-                    tried.append(f"{_shown(location)}: {error}")
-                    continue
-                part.finish(destination)
-                return location, digest
+                    tried.append(f"{shown_location}: {error}")
     raise UserError(
         f"{wanted.name} could not be fetched; tried {'; '.join(tried) or 'nothing: no URL given'}"
     )
 
 
-def _fetched(location: str, part: Part, wanted: Wanted, retries: Retries, report: Report) -> str:
-    """Fetch from a URL or a path, and return the hash; LocationError if it does not have the right file."""
-    if _is_url(location):
-        return download(location, part, wanted, retries, report)
-    return _copy(Path(location), part, wanted, report)
+def _is_plain(location: str) -> bool:
+    """Return whether a message may show a location as it is."""
+    return location.isprintable() and len(location) <= 200
 
 
 @contextmanager
@@ -155,46 +151,37 @@ def _in_mirror(mirror: str, name: str) -> str:
     return str(Path(mirror) / name)
 
 
-def _shown(location: str) -> str:
-    """Return a location for messages, whole unless it is odd."""
-    return location if location.isprintable() and len(location) <= 200 else quoted(location)
-
-
 def _is_url(location: str) -> bool:
     return location.startswith(("http://", "https://"))
 
 
 def _copy(original: Path, part: Part, wanted: Wanted, report: Report) -> str:
     """Copy a file from a folder to `part`; return its hash."""
-    with _opened(original) as stream:
-        total = os.fstat(stream.fileno()).st_size
+    with _unreadable():
+        path = original.expanduser()
+        if not path.is_file():
+            raise LocationError("no such file")
+        stream = path.open("rb")
+    with stream:
+        total = path.stat().st_size
         wanted.check_size(total)
         part.discard()
         part.append(_chunks(stream), total, report)
     return part.checked(wanted)
 
 
-def _opened(original: Path) -> BinaryIO:
-    """Open a file of a mirror."""
-    try:
-        path = original.expanduser()
-        if path.is_file():
-            return path.open("rb")
-    except (OSError, ValueError, RuntimeError) as error:
-        raise LocationError(_reason(error)) from None
-    raise LocationError("no such file")
-
-
 def _chunks(stream: BinaryIO) -> Iterator[bytes]:
+    with _unreadable():
+        yield from iter(partial(stream.read, CHUNK), b"")
+
+
+@contextmanager
+def _unreadable() -> Iterator[None]:
+    """Let the next location be tried if this one cannot be read."""
     try:
-        while chunk := stream.read(CHUNK):
-            yield chunk
-    except OSError as error:
-        raise LocationError(_reason(error)) from None
-
-
-def _reason(error: Exception) -> str:
-    return getattr(error, "strerror", None) or str(error)
+        yield
+    except (OSError, ValueError, RuntimeError) as error:
+        raise LocationError(getattr(error, "strerror", None) or str(error)) from None
 
 
 @contextmanager
@@ -216,13 +203,7 @@ def shown(name: str) -> Iterator[Report]:
     from rich import progress
     from rich.console import Console
 
-    columns = (
-        progress.TextColumn("{task.description}"),
-        progress.BarColumn(),
-        progress.DownloadColumn(),
-        progress.TransferSpeedColumn(),
-        progress.TimeRemainingColumn(),
-    )
+    columns = (*progress.Progress.get_default_columns(), progress.DownloadColumn())
     # The terminal itself: `sys.stderr` may also write to a log file, where a bar would be noise.
     console = Console(file=sys.__stderr__)
     with progress.Progress(*columns, console=console, transient=True) as bar:

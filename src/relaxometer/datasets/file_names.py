@@ -13,7 +13,7 @@ URL = r"https?://[^/]+/.*[^/]"
 MAX_BYTES = 200
 """Longest name; file systems take 255 bytes, and the downloader appends an ending of its own."""
 
-OWN_ENDINGS = (".part", ".part.json", ".part.lock", ".sha256")
+OWN_ENDINGS = (".part", ".part.json", ".sha256")
 """Endings of the downloader's own files."""
 
 

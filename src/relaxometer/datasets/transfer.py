@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import hashlib
 import json
@@ -12,7 +11,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
@@ -24,7 +23,6 @@ import urllib3
 
 from relaxometer import __version__
 from relaxometer.core.errors import quoted
-from relaxometer.core.files import write_text
 
 CHUNK = 1 << 18
 """Bytes in memory at a time."""
@@ -40,15 +38,6 @@ TRANSIENT_STATUSES = {408, 425, 429, 500, 502, 503, 504}
 """HTTP statuses worth a retry."""
 
 MAX_REDIRECTS = 30
-
-PERMANENT_FAILURES = (
-    requests.exceptions.SSLError,
-    ValueError,  # URLs and headers that cannot be requested
-)
-"""Failures that a retry would repeat."""
-
-_NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP}
-"""Errors of file systems, such as some parallel ones, that have no locks."""
 
 _TAG = re.compile(r"[\x21-\x7e][\x20-\x7e]{0,999}")
 _HTML = re.compile(rb"(\xef\xbb\xbf)?\s*<(!doctype\s+html|html)\b", re.IGNORECASE)
@@ -66,22 +55,11 @@ class WrongContentError(LocationError):
 
 
 class TransientError(Exception):
-    """An attempt failed in a way that a retry may cure.
-
-    Parameters
-    ----------
-    reason : str
-    wait_s : float, optional
-        Pause that the server asked for.
-    """
+    """An attempt failed in a way that a retry may cure; `wait_s` is the pause that the server asked for."""
 
     def __init__(self, reason: str, wait_s: float | None = None) -> None:
         super().__init__(reason)
         self.wait_s = wait_s
-
-
-class TooSlowError(TransientError):
-    """An attempt made some progress, but too little to renew the attempts."""
 
 
 @dataclass(frozen=True)
@@ -92,8 +70,8 @@ class Retries:
     ----------
     attempts : int
         Consecutive failures without progress after which a location is given up.
-    attempts_in_all : int
-        Attempts after which a location is given up despite progress.
+    progress : int
+        Bytes that an attempt must add to count as progress.
     pause_s : float
         Pause before the second attempt; doubles with each further one.
     longest_pause_s : float
@@ -104,7 +82,7 @@ class Retries:
     """
 
     attempts: int = 5
-    attempts_in_all: int = 100
+    progress: int = CHUNK
     pause_s: float = 1.0
     longest_pause_s: float = 30.0
     connect_timeout_s: float = 10.0
@@ -140,36 +118,27 @@ class Wanted:
         if None not in (self.n_bytes, offered) and offered != self.n_bytes:
             raise LocationError(f"the file there has {offered} bytes, expected {self.n_bytes}")
 
-    def check_hash(self, digest: str) -> None:
-        """Refuse a file of another content."""
-        if self.sha256 in (None, digest):
-            return
-        advice = f" as first read; to accept the new file, delete {self.pin}" if self.pin else ""
-        raise WrongContentError(f"the file there has sha256 {digest}, expected {self.sha256}{advice}")
-
     def checked(self, file: Path) -> str:
         """Return the hash of a complete file in hexadecimal; refuse it if it is another one.
 
         The hash is that of the file, not of the bytes that have arrived: a disk may fail, and some file
-        systems have no locks that keep other processes from it.
+        systems have no locks that keep other processes from it. Where no checksum of the caller can, an
+        empty file and an HTML page are refused too.
         """
         self.check_size(file.stat().st_size)
-        self.check_kind(file)
-        with file.open("rb") as stream:
-            digest = hashlib.file_digest(stream, "sha256").hexdigest()
-        self.check_hash(digest)
-        return digest
-
-    def check_kind(self, file: Path) -> None:
-        """Refuse an empty file and an HTML page where no checksum of the caller can."""
-        if self.sha256 and not self.pin:
-            return
         with file.open("rb") as stream:
             beginning = stream.read(1000)
-        if not beginning:
+            stream.seek(0)
+            digest = hashlib.file_digest(stream, "sha256").hexdigest()
+        is_named = self.sha256 and not self.pin
+        if not (beginning or is_named):
             raise WrongContentError("the file there is empty")
-        if _HTML.match(beginning):
+        if _HTML.match(beginning) and not is_named:
             raise WrongContentError("there is an HTML page instead of the file, as for a login or an error")
+        if self.sha256 not in (None, digest):
+            advice = f" as first read; to accept the new file, delete {self.pin}" if self.pin else ""
+            raise WrongContentError(f"the file there has sha256 {digest}, expected {self.sha256}{advice}")
+        return digest
 
 
 class Part:
@@ -185,7 +154,6 @@ class Part:
         self.path = destination.with_name(destination.name + ".part")
         self._destination = destination
         self._tag = destination.with_name(destination.name + ".part.json")
-        self._lock = destination.with_name(destination.name + ".part.lock")
 
     @contextmanager
     def locked(self) -> Iterator[bool]:
@@ -198,20 +166,21 @@ class Part:
         """
         waited = False
         while True:
-            handle = os.open(self._lock, os.O_RDWR | os.O_CREAT)
-            try:
-                waited |= _lock(handle, self._destination.name)
-                # The last holder deletes the file, so the lock may be that of a file that is gone.
-                if not _is_at(handle, self._lock):
-                    waited = True
+            with self.path.open("ab") as file:
+                waited |= _lock(file.fileno(), self._destination.name)
+                # The last holder renames or deletes the file, so the lock may be that of one that is gone.
+                if not self._is(file.fileno()):
                     continue
                 try:
                     yield waited and self._destination.is_file()
                 finally:
-                    self._lock.unlink(missing_ok=True)
+                    if self._is(file.fileno()) and not self.size:
+                        self.path.unlink()
                 return
-            finally:
-                os.close(handle)
+
+    def _is(self, handle: int) -> bool:
+        """Return whether an open file is the one that has the part's name now."""
+        return self.path.exists() and os.path.samestat(self.path.stat(), os.fstat(handle))
 
     @property
     def size(self) -> int:
@@ -220,19 +189,17 @@ class Part:
 
     def validator(self, url: str) -> str | None:
         """Return the tag that `url` gave this version of the file; None if it gave none."""
-        try:
-            tag = json.loads(self._tag.read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError):
-            return None
-        if not isinstance(tag, dict) or tag.get("url") != url:
-            return None
-        return usable_tag(tag.get("validator"))
+        with suppress(OSError, ValueError, RecursionError):
+            match json.loads(self._tag.read_text(encoding="utf-8")):
+                case [origin, str(tag)] if origin == url and _TAG.fullmatch(tag):
+                    return tag
+        return None
 
     def begin(self, url: str, validator: str | None) -> None:
         """Start over with a file from `url`."""
         self.discard()
         if validator:
-            write_text(json.dumps({"url": url, "validator": validator}), self._tag)
+            self._tag.write_text(json.dumps([url, validator]), encoding="utf-8")
 
     def append(self, chunks: Iterator[bytes], total: int | None, report: Report) -> None:
         """Append `chunks` to the part.
@@ -259,7 +226,7 @@ class Part:
                 report(done, total)
 
     def checked(self, wanted: Wanted) -> str:
-        """Return the hash of the complete file; delete the file if it is the wrong one."""
+        """Return the hash of the complete file; delete the content if it is the wrong one."""
         try:
             return wanted.checked(self.path)
         except LocationError:
@@ -267,36 +234,28 @@ class Part:
             raise
 
     def discard(self) -> None:
-        """Delete the part."""
-        self.path.unlink(missing_ok=True)
+        """Empty the part; the file itself is the lock."""
+        with suppress(FileNotFoundError):
+            os.truncate(self.path, 0)
         self._tag.unlink(missing_ok=True)
 
-    def finish(self, destination: Path) -> None:
+    def finish(self) -> None:
         """Rename the complete file."""
-        self.path.replace(destination)
         self._tag.unlink(missing_ok=True)
+        self.path.replace(self._destination)
 
 
 def _lock(handle: int, name: str) -> bool:
-    """Lock an open file; return whether another process had to be waited for. Without locks, go on."""
+    """Lock an open file; return whether another process had to be waited for."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         print(f"{name}: another process is fetching it; waiting", file=sys.stderr, flush=True)
         fcntl.flock(handle, fcntl.LOCK_EX)
         return True
-    except OSError as error:
-        if error.errno not in _NO_LOCKS:
-            raise
+    except OSError:
+        return False  # some file systems have no locks
     return False
-
-
-def _is_at(handle: int, path: Path) -> bool:
-    """Return whether an open file is the one that is at `path` now."""
-    try:
-        return os.path.samestat(os.fstat(handle), path.stat())
-    except FileNotFoundError:
-        return False
 
 
 def _too_long(total: int | None) -> str:
@@ -319,7 +278,7 @@ def download(url: str, part: Part, wanted: Wanted, retries: Retries, report: Rep
     failures, furthest = 0, part.size
     with _Session() as session:
         session.headers.update(HEADERS)
-        for _ in range(retries.attempts_in_all):
+        while True:
             resumed = part.size > 0
             try:
                 return _attempt(session, url, part, wanted, retries, report)
@@ -328,22 +287,26 @@ def download(url: str, part: Part, wanted: Wanted, retries: Retries, report: Rep
                 if not resumed:
                     raise
             except TransientError as error:
-                renewed = part.size > furthest and not isinstance(error, TooSlowError)
-                failures = 0 if renewed else failures + 1
+                failures = 0 if part.size >= furthest + retries.progress else failures + 1
                 furthest = max(furthest, part.size)
                 if failures >= retries.attempts:
                     raise LocationError(f"{error} ({failures} attempts)") from None
                 pause = retries.pause(failures, error.wait_s)
                 print(f"{wanted.name}: {error}; next attempt in {pause:g} s", file=sys.stderr, flush=True)
                 time.sleep(pause)
-    raise LocationError(f"incomplete after {retries.attempts_in_all} attempts")
 
 
 def _attempt(
     session: requests.Session, url: str, part: Part, wanted: Wanted, retries: Retries, report: Report
 ) -> str:
     """Request the missing bytes of `part` once, and append them."""
-    with _request(session, url, _range_headers(url, part, wanted), retries) as response:
+    validator = part.validator(url)
+    if not (validator or wanted.sha256):
+        part.discard()  # a wrong rest would go unnoticed
+    headers = {"Range": f"bytes={part.size}-"} if part.size else {}
+    if headers and validator:
+        headers["If-Range"] = validator
+    with _request(session, url, headers, retries) as response:
         total = _begin(response, url, part, wanted)
         part.append(_body(response, retries), total, report)
     if total is not None and part.size < total:
@@ -383,7 +346,7 @@ def _body(response: requests.Response, retries: Retries) -> Iterator[bytes]:
             elapsed = time.monotonic() - start
             if elapsed > retries.read_timeout_s:
                 if received < retries.slowest * elapsed:
-                    raise TooSlowError(f"only {received} bytes in {elapsed:.0f} s")
+                    raise TransientError(f"only {received} bytes in {elapsed:.0f} s")
                 start, received = time.monotonic(), 0
 
 
@@ -392,23 +355,12 @@ def _plain_failures() -> Iterator[None]:
     """Turn failures of a connection into the two kinds that a download knows."""
     try:
         yield
-    except PERMANENT_FAILURES as error:
-        raise LocationError(_cause(error)) from None
-    except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
-        raise TransientError(_cause(error)) from None
-    except OSError as error:  # such as a bundle of certificates that is missing
-        raise LocationError(_cause(error)) from None
-
-
-def _range_headers(url: str, part: Part, wanted: Wanted) -> dict[str, str]:
-    """Return the headers that ask for the rest of `part`; drop it if a wrong rest would go unnoticed."""
-    validator = part.validator(url)
-    if part.size and not (validator or wanted.sha256):
-        part.discard()
-    if not part.size:
-        return {}
-    only_if = {"If-Range": validator} if validator else {}
-    return {"Range": f"bytes={part.size}-", **only_if}
+    except (requests.RequestException, urllib3.exceptions.HTTPError, OSError, ValueError) as error:
+        # A retry would repeat bad certificates, odd URLs, and a bundle of certificates that is missing.
+        is_lasting = isinstance(error, requests.exceptions.SSLError | ValueError) or not isinstance(
+            error, requests.RequestException | urllib3.exceptions.HTTPError
+        )
+        raise (LocationError if is_lasting else TransientError)(_cause(error)) from None
 
 
 def _begin(response: requests.Response, url: str, part: Part, wanted: Wanted) -> int | None:
@@ -416,41 +368,28 @@ def _begin(response: requests.Response, url: str, part: Part, wanted: Wanted) ->
 
     Afterwards the body of the response continues `part`.
     """
-    status = response.status_code
+    status, headers = response.status_code, response.headers
     if status in TRANSIENT_STATUSES:
-        raise TransientError(_refusal(status), _retry_after(response))
+        raise TransientError(_refusal(status), _number(headers.get("Retry-After", "")))
     if status == 416 and part.size:
         part.discard()
         raise TransientError("the server has less of the file than was there already")
     if status not in (200, 206):
         raise LocationError(_refusal(status))
-    if status == 206:
-        start, total = _content_range(response)
-        if start != part.size:
+    if status == 206:  # Content-Range: bytes 10-99/100
+        span, _, whole = headers.get("Content-Range", "").removeprefix("bytes ").partition("/")
+        total = _number(whole)
+        if _number(span.partition("-")[0]) != part.size:
             part.discard()
             raise TransientError("the server sends another range than requested")
     else:
-        total = _number(response.headers.get("Content-Length", ""))
-        part.begin(url, _validator(response))
+        total = _number(headers.get("Content-Length", ""))
+        # A weak ETag is not that of exactly this version of the file.
+        tag = headers.get("ETag", "W/")
+        tag = headers.get("Last-Modified", "") if tag.startswith("W/") else tag
+        part.begin(url, tag if _TAG.fullmatch(tag) else None)
     wanted.check_size(total)
     return wanted.n_bytes if total is None else total
-
-
-def _content_range(response: requests.Response) -> tuple[int | None, int | None]:
-    """Return the start of a partial response and the size of the whole: ``bytes 10-99/100``."""
-    span, _, whole = response.headers.get("Content-Range", "").removeprefix("bytes ").partition("/")
-    start = span.partition("-")[0]
-    return _number(start), _number(whole)
-
-
-def _validator(response: requests.Response) -> str | None:
-    """Return a tag of exactly this version of the file; a weak ETag is not one."""
-    tag = response.headers.get("ETag")
-    return usable_tag(tag if tag and not tag.startswith("W/") else response.headers.get("Last-Modified"))
-
-
-def _retry_after(response: requests.Response) -> float | None:
-    return _number(response.headers.get("Retry-After", ""))
 
 
 def _number(text: str) -> int | None:
@@ -466,21 +405,14 @@ def _refusal(status: int) -> str:
 
 def _cause(error: Exception) -> str:
     """Return the innermost cause of a failed connection, without the class names around it."""
-    reason: Any = error
-    while True:
-        nested = (getattr(reason, "reason", None), *reason.args)
-        inner = next((one for one in nested if isinstance(one, Exception)), None)
-        if inner is None:
-            break
-        reason = inner
     if isinstance(error, requests.Timeout | urllib3.exceptions.TimeoutError):
         return "no answer in time"
+    reason: Any = error
+    while inner := [
+        one for one in (getattr(reason, "reason", 0), *reason.args) if isinstance(one, Exception)
+    ]:
+        reason = inner[0]
     return quoted(str(reason).rpartition(": ")[2] or type(reason).__name__)[1:-1]
-
-
-def usable_tag(text: object) -> str | None:
-    """Return the tag of a version if it can be sent back in a header; else None."""
-    return text if isinstance(text, str) and _TAG.fullmatch(text) else None
 
 
 def megabytes(n_bytes: int) -> str:
