@@ -10,7 +10,7 @@ from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.graph import content_hash
 
 SMALL_PHASE = 10_000
-SOURCES = 5
+SOURCES = 2
 
 
 @pytest.fixture(scope="module")
@@ -53,29 +53,16 @@ def profiles(graph):
     return [updated[: phase_profile(*csr, source, updated)].copy() for source in sources]
 
 
-def test_counts_are_the_papers(kanto):
+def test_the_map_is_like_the_papers(kanto):
     assert kanto.n_vertices == 1_427_876
     assert kanto.n_arcs == pytest.approx(4_584_822, rel=0.005)
-
-
-def test_every_road_leads_both_ways_and_to_every_place(kanto):
-    matrix = kanto.to_scipy()
-    assert (matrix != matrix.T).nnz == 0
+    assert (kanto.to_scipy() != kanto.to_scipy().T).nnz == 0
     assert kanto.component_labels()[0] == 1
-
-
-def test_weights_have_the_papers_mean_and_deviation(kanto):
     assert kanto.weights.mean() == pytest.approx(83_666, rel=0.02)
     assert kanto.weights.std() == pytest.approx(184_384, rel=0.02)
-    assert kanto.weights.min() == WEIGHT_RANGE[0]
-    assert kanto.weights.max() < WEIGHT_RANGE[1]
-
-
-def test_places_lie_in_kanto(kanto):
-    assert kanto.lon.min() > 138.7
-    assert kanto.lon.max() < 141
-    assert kanto.lat.min() > 34.8
-    assert kanto.lat.max() < 37.2
+    assert WEIGHT_RANGE[0] == kanto.weights.min() < kanto.weights.max() < WEIGHT_RANGE[1]
+    assert 138.7 < kanto.lon.min() < kanto.lon.max() < 141
+    assert 34.8 < kanto.lat.min() < kanto.lat.max() < 37.2
 
 
 @pytest.mark.slow
@@ -97,10 +84,9 @@ def test_the_main_roads_are_like_the_papers_small_map(kanto):
     assert 2.4 < small.n_arcs / small.n_vertices < 3.2
 
 
-def test_the_same_seed_gives_the_same_bits(kanto):
+def test_the_bits_never_change(kanto):
     expected = "b630a54bfd0853a877400514ca8dcd1cc0e315c84d4fcc3866596eaa06913cdd"
     assert content_hash(kanto) == expected
-    assert content_hash(kanto_like(NoParameters(), 2)) != expected
 
 
 def test_log_uniform_integers():

@@ -22,11 +22,21 @@ LOCKED = ("usa", "kanto", "japan-railways", "cfg-c-sqlite")
 SMALL = {"format": "dimacs", "path": "small.gr"}
 
 
-def refusal(entry, name="mine"):
-    with pytest.raises(UserError) as caught:
-        load_registry(OWN, {name: entry})
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
+@pytest.fixture(scope="module")
+def refusal(tmp_path_factory):
+    """Return a function that returns the message about an entry; it knows a few of the project's own."""
+    few = tmp_path_factory.mktemp("registry") / "datasets.yaml"
+    own = yaml.safe_load(OWN.read_text(encoding="utf-8"))
+    names = ("usa-ny", "kanto-like", "cfg-python-stdlib")
+    few.write_text(yaml.safe_dump({name: own[name] for name in names}), encoding="utf-8")
+
+    def message_about(entry, name="mine"):
+        with pytest.raises(UserError) as caught:
+            load_registry(few, {name: entry})
+        assert "\n" not in str(caught.value)
+        return str(caught.value)
+
+    return message_about
 
 
 def test_own_entries_are_valid_and_complete():
@@ -90,6 +100,11 @@ def test_terms_say_when_nothing_is_stated():
 UNIT_IN_A_RANGE = {"distribution": "unit", "range": [3, 9]}
 
 
+def generated(weights, form="rmat", **parameters):
+    parameters = parameters or {"scale": 4}
+    return {"format": form, "seed": 1, "parameters": {**parameters, "weights": weights}}
+
+
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
@@ -105,7 +120,6 @@ UNIT_IN_A_RANGE = {"distribution": "unit", "range": [3, 9]}
         ),
         ({**SMALL, "licence": "MIT"}, "config: datasets.mine.licence: unknown key (its value is 'MIT'); did"),
         ({"path": "x"}, "config: datasets.mine.format: missing"),
-        ({**SMALL, "format": "dimac"}, "mine.format: 'dimac' is invalid: should be one of binary-tree,"),
         ({**SMALL, "format": "dimac"}, "did you mean 'dimacs'?"),
         ({**SMALL, "bytes": "many"}, "datasets.mine.bytes: 'many' is invalid: should be a valid integer"),
         ({**SMALL, "sha256": "abc"}, "datasets.mine.sha256: 'abc' is invalid: should be 64 hexadecimal"),
@@ -162,10 +176,20 @@ UNIT_IN_A_RANGE = {"distribution": "unit", "range": [3, 9]}
             {"format": "star", "seed": 1, "parameters": {"vertices": 3, "weights": {"range": [1, 10**400]}}},
             "mine.parameters: weights.range: [1, 100000000000000000...0000000000000000000] is invalid",
         ),
+        (generated({"type": "int32", "range": [-1, 4]}), "weights: an undirected edge of negative"),
+
+        (generated({"type": "int32", "range": [-1, 4]}, "star", vertices=9), "cycle; give a range from 0"),
+        (generated({"range": [-1, 4]}), "negative weights need `type: int32`"),
+        (generated({"range": [0.5, 4]}), "fractions need `type: float32` or `float64`"),
+        (generated({"type": "float32", "range": [-0.5, 4]}), "weights of type float32 are from 0 to 3.4"),
+        (generated({"type": "float32", "range": [0, float("nan")]}), "weights.range.1: nan is"),
+        ({**SMALL, "parameters": {"weights": {"type": "float32"}}}, "invalid: should be 'uint32' or 'int32'"),
+        ({"format": "python-cfgs", "distances": "uint64"}, "takes no `distances`: a batch has no weights"),
+        ({**SMALL, "distances": "uint128"}, "datasets.mine.distances: 'uint128' is invalid: should be"),
         ("small.gr", "config: datasets.mine: 'small.gr' is invalid: should be a section with keys"),
     ],
 )  # fmt: skip
-def test_a_mistake_is_one_line_with_its_key(entry, message):
+def test_a_mistake_is_one_line_with_its_key(entry, message, refusal):
     assert message in refusal(entry)
 
 
@@ -191,7 +215,7 @@ def test_a_mistake_is_one_line_with_its_key(entry, message):
         ({"url": "http://x.org/" + "a" * 300}, "is longer than 200 bytes"),
     ],
 )
-def test_a_download_has_one_plain_name(keys, fault):
+def test_a_download_has_one_plain_name(keys, fault, refusal):
     entry = {"format": "dimacs", "url": "http://x.org/a.gr", **keys}
     key = "datasets.mine.file: " if "file" in keys else "datasets.mine: `url` ends in "
     for where, given in ("", entry), (".coordinates", {**SMALL, "coordinates": {**entry}}):
@@ -205,7 +229,7 @@ def test_a_download_has_one_plain_name(keys, fault):
 
 
 @pytest.mark.parametrize("keys", [{"file": "a." + 20 * "g"}, {"url": f"http://x.org/{100 * 'ab'}"}])
-def test_a_download_whose_name_snakemake_takes_for_an_endless_recursion_is_refused(keys):
+def test_a_download_whose_name_snakemake_takes_for_an_endless_recursion_is_refused(keys, refusal):
     message = refusal({"format": "dimacs", "url": "http://x.org/a.gr", **keys})
     assert message.endswith("more than 19 times at its end")
     assert load_registry(OWN, {"mine": {"format": "dimacs", "url": f"http://x.org/{20 * 'ab'}.gr"}})
@@ -217,19 +241,19 @@ def test_a_name_of_its_own_makes_any_url_good():
 
 
 @pytest.mark.parametrize("url", ["http://[/b", "http://x.org:99999/b", "http://:80/b", "http://x.org/\x1bb"])
-def test_an_impossible_url_is_one_line(url):
+def test_an_impossible_url_is_one_line(url, refusal):
     message = refusal({"format": "dimacs", "url": url})
     assert "is invalid: should be a URL like https://host/name.gr.gz" in message
     assert message.isprintable()
 
 
-def test_a_name_must_serve_as_a_folder():
+def test_a_name_must_serve_as_a_folder(refusal):
     assert "datasets: key 'Mine!' is invalid: should be lower-case letters, digits" in refusal(SMALL, "Mine!")
     assert "should have at most 100 characters" in refusal(SMALL, "m" * 101)
 
 
 @pytest.mark.parametrize("part", ["a", "ab", "a1-"])
-def test_a_name_that_snakemake_takes_for_an_endless_recursion_is_refused(part):
+def test_a_name_that_snakemake_takes_for_an_endless_recursion_is_refused(part, refusal):
     most, detector = MAX_REPEATS * part, PeriodicityDetector()
     assert detector.is_periodic(f"x{most}") is None
     assert f"x{most}" in load_registry(OWN, {f"x{most}": SMALL})
@@ -239,7 +263,7 @@ def test_a_name_that_snakemake_takes_for_an_endless_recursion_is_refused(part):
     )
 
 
-def test_a_name_of_the_project_is_taken():
+def test_a_name_of_the_project_is_taken(refusal):
     assert refusal(SMALL, "usa-ny").startswith("config: datasets.usa-ny: the name is taken in ")
 
 
