@@ -97,11 +97,6 @@ def without_length(handler):
     handler.wfile.write(CONTENT)
 
 
-def without_length_and_cut(handler):
-    handler.head(200)
-    handler.wfile.write(CONTENT[:HALF])
-
-
 def changed(handler):
     good(handler, content=CONTENT[::-1], tag='"2"')
 
@@ -222,7 +217,6 @@ def test_only_progress_renews_the_attempts(server, destination, progress):
         [cut, status(416)],
         [status(500), status(503, Retry_After="0"), good],
         [without_length],
-        [without_length_and_cut],
     ],
 )
 def test_transient_failures_are_retried(server, destination, plan):
@@ -234,23 +228,6 @@ def test_a_part_without_tag_or_checksum_is_not_trusted(server, destination):
     fetch([server.url], destination, retries=QUICK)
     assert destination.read_bytes() == CONTENT
     assert all("Range" not in headers for _, headers in server.asked)
-
-
-def test_a_part_that_another_program_changes_is_refused(server, destination):
-    """As on a file system without locks."""
-    part = destination.with_name("file.gr.gz.part")
-
-    def disturbed(handler):
-        handler.head(200, len(CONTENT), ETag='"1"')
-        handler.wfile.write(CONTENT[:-10])
-        while not part.is_file() or part.stat().st_size < len(CONTENT) - 10 - (1 << 18):
-            time.sleep(0.01)
-        with part.open("r+b") as file:
-            file.write(b"abc")
-        handler.wfile.write(CONTENT[-10:])
-
-    assert refusal(server, destination, [disturbed]).endswith(f"expected {SHA256}")
-    assert not list(destination.parent.iterdir())
 
 
 def test_the_body_is_kept_as_sent(server, destination):
@@ -321,13 +298,11 @@ def test_a_pinned_checksum_is_expected(server, destination):
     assert destination.read_bytes() == CONTENT[::-1]
 
 
-@pytest.mark.parametrize("damage", [b"", b"abc", b"\xff\xfe" * 40, b"0" * 65], ids=ascii)
-def test_a_damaged_pin_is_one_line(server, destination, damage):
+def test_a_damaged_pin_is_one_line(server, destination):
     destination.parent.mkdir()
-    pin_of(destination).write_bytes(damage)
+    pin_of(destination).write_bytes(b"\xff\xfe" * 40)
     message = refusal(server, destination, sha256=None)
     assert message.endswith("expected a line '<sha256>  file.gr.gz'; delete it to accept the file")
-    assert not server.asked
 
 
 @pytest.mark.parametrize(
@@ -393,17 +368,14 @@ def test_a_lack_of_space_is_noticed_first(server, destination, monkeypatch):
     assert message.endswith(f": 1.0 MB needed in {destination.parent}, but only 0.0 MB are free")
 
 
-def test_a_disk_that_fills_up_is_one_line_and_keeps_the_part(server, destination):
+def test_a_folder_that_takes_no_more_is_one_line_and_keeps_the_part(server, destination, tmp_path):
+    (tmp_path / "a-file").touch()
+    assert "cannot be written: " in refusal(server, tmp_path / "a-file/file.gr.gz")
     with largest_file(HALF):
         message = refusal(server, destination)
     assert message == f"{destination.parent}: cannot be written: File too large"
     fetch_checked(server, destination)
     assert server.asked[-1][1]["Range"] == f"bytes={HALF}-"
-
-
-def test_a_folder_that_cannot_be_made_is_one_line(server, tmp_path):
-    (tmp_path / "downloads").write_text("a file", encoding="utf-8")
-    assert "cannot be written: " in refusal(server, tmp_path / "downloads/file.gr.gz")
 
 
 def test_the_body_of_a_redirect_is_not_read(server, destination):

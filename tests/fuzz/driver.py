@@ -1,4 +1,4 @@
-"""Feeds damaged input to readers, registry, configuration and downloader, and reports their faults.
+"""Feeds damaged input to readers, registry and configuration, and reports their faults.
 
 Every mutant must be accepted, or refused by a `UserError` of one line, within seconds and 1 GiB of memory.
 What is accepted must be what a simple, independent reader finds. Anything else is a fault: an exception, a
@@ -30,7 +30,7 @@ from pathlib import Path
 
 from fuzz.target import Target
 
-MODULES = ("fuzz.readers", "fuzz.graph_files", "fuzz.settings", "fuzz.downloads")
+MODULES = ("fuzz.readers", "fuzz.graph_files", "fuzz.settings")
 """Modules with a list `TARGETS`."""
 
 LIMIT_S = float(os.environ.get("FUZZ_LIMIT_S", "20"))

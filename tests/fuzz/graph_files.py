@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -48,53 +47,9 @@ def files_of(kind: str) -> dict[str, bytes]:
         return {file.name: file.read_bytes() for file in Path(folder).iterdir()}
 
 
-TYPES = (
-    pa.int64(),
-    pa.uint32(),
-    pa.float64(),
-    pa.string(),
-    pa.int8(),
-    pa.list_(pa.int64()),
-    pa.binary(),
-    pa.null(),
-)
-
-
-def table_damaged(rng: random.Random, content: bytes) -> bytes:
-    """Change a value, a type, a name or the rows of a Parquet file."""
-    table = pq.read_table(io.BytesIO(content))
-    index = rng.randrange(table.num_columns)
-    name, values = table.column_names[index], table.column(index).to_pylist()
-    kind = rng.randrange(5)
-    if kind == 0 and values:
-        values[rng.randrange(len(values))] = rng.choice([None, 0, 1, 3, 4, 100, 2**31])
-        table = with_column(table, index, name, values, table.schema.types[index])
-    elif kind == 1:
-        wrapped = rng.choice([values, [str(value) for value in values], [[1]] * len(values)])
-        table = with_column(table, index, name, wrapped, rng.choice(TYPES))
-    elif kind == 2:
-        table = table.rename_columns(["x" if i == index else one for i, one in enumerate(table.column_names)])
-    elif kind == 3:
-        table = table.slice(rng.randrange(3), rng.randrange(5))
-    else:
-        table = table.append_column(name, table.column(index))
-    stream = io.BytesIO()
-    pq.write_table(table, stream, compression=rng.choice(["none", "zstd", "snappy"]))
-    return stream.getvalue()
-
-
-def with_column(table: pa.Table, index: int, name: str, values: list[Any], kind: pa.DataType) -> pa.Table:
-    try:
-        return table.set_column(index, name, pa.array(values, kind))
-    except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        return table
-
-
 def mutant(rng: random.Random, name: str, content: bytes) -> bytes:
     if name.endswith(".json") and rng.random() < 0.6:
         return json.dumps(tree_damaged(rng, json.loads(content))).encode("utf-8", "surrogatepass")
-    if name.endswith(".parquet") and rng.random() < 0.5:
-        return table_damaged(rng, content)
     return damaged(rng, content)
 
 

@@ -51,7 +51,6 @@ def test_samples_are_accepted_undamaged(module, tmp_path, monkeypatch):
         ("outcome", accepted),
         ("damaged", lambda rng, content: content),
         ("tree_damaged", lambda rng, tree: tree),
-        ("table_damaged", lambda rng, content: content),
     ):
         monkeypatch.setattr(targets, name, unchanged, raising=False)
     monkeypatch.chdir(tmp_path)
