@@ -81,11 +81,6 @@ def test_distances_between_junctions_stay(lists):
     np.testing.assert_allclose(found, expected[np.ix_(kept, kept)])
 
 
-def test_nothing_known_is_nothing():
-    network = contract(ways([1, 2]), along_equator([]))
-    assert len(network.junctions.ids) == len(network.one) == 0
-
-
 def test_great_circles():
     assert great_circle_m(0.0, 0.0, np.pi / 2, 0.0) == pytest.approx(EARTH_RADIUS_M * np.pi / 2)
     assert great_circle_m(1.0, -np.pi / 2, 2.0, np.pi / 2) == pytest.approx(EARTH_RADIUS_M * np.pi)

@@ -2,17 +2,11 @@
 
 import numpy as np
 import pytest
-from pydantic import ValidationError
 
 from relaxometer.core.errors import UserError
-from relaxometer.datasets.formats.edge_files import TopologyParameters
-from relaxometer.datasets.parameters import LogNormal, LogUniform, Unit, Values
+from relaxometer.datasets.parameters import LogNormal, LogUniform, Values
 from relaxometer.datasets.readers.edge_weights import make_weights
 from relaxometer.graphs.graph import MAX_WEIGHT
-
-
-def test_unit_weights_are_ones():
-    assert make_weights(Unit(), 3).tolist() == [1, 1, 1]
 
 
 def test_log_uniform_weights_have_the_distributions_moments():
@@ -29,17 +23,13 @@ def test_lognormal_weights_have_the_distributions_moments():
     assert np.log(drawn).std() == pytest.approx(0.5, rel=0.01)
 
 
-@pytest.mark.parametrize(("mu", "sigma"), [(10, 1e6), (100, 1), (1e300, 1e300)])
+@pytest.mark.parametrize(("mu", "sigma"), [(100, 1), (1e300, 1e300)])
 def test_a_lognormal_distribution_beyond_the_type_is_refused(mu, sigma):
     with pytest.raises(
         UserError,
         match=rf"^lognormal weights with mu: [^\n]*; expected at most {MAX_WEIGHT}: give a smaller mu or",
     ):
         make_weights(LogNormal(distribution="lognormal", mu=mu, sigma=sigma), 1000)
-
-
-def test_small_lognormal_weights_are_ones():
-    assert set(make_weights(LogNormal(distribution="lognormal", mu=-1e6, sigma=1), 9).tolist()) == {1}
 
 
 def test_the_draws_never_change():
@@ -49,16 +39,10 @@ def test_the_draws_never_change():
     assert make_weights(drawn_from, 5).tolist() == [35537, 147083, 68635, 7100, 10038]
 
 
-def test_a_reversed_range_is_refused():
-    with pytest.raises(ValidationError, match="need 0 < lower bound < upper bound"):
-        TopologyParameters(weights={"distribution": "log-uniform", "range": [3, 2]})
-
-
 @pytest.mark.parametrize(
     ("kind", "scale", "said"),
     [
         (None, 1e-9, "give a larger one, or `type: float32`"),
-        ("int32", 0.005, "give a larger one, or `type: float32`"),
         ("float32", 1e-50, "give a larger one"),
     ],
 )

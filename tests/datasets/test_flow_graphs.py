@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from pydantic import ValidationError
 
 from dominator_samples import reference_by_removal
 from relaxometer.core.errors import UserError
@@ -33,11 +32,6 @@ def test_arcs_of_a_random_flow_graph_lead_where_they_should():
     )
 
 
-def test_a_reach_of_more_than_32_bits_is_refused():
-    with pytest.raises(ValidationError, match="reach: 18446744073709551616 is invalid"):
-        made("flow-random", 1, vertices=10, reach=2**64)
-
-
 def test_gotos_lead_anywhere():
     graph = made("flow-random", 1, vertices=5000, branches=0, loops=0, gotos=0.2)
     steps = graph.targets.astype(int) - graph.tails.astype(int)
@@ -61,23 +55,13 @@ def test_an_order_that_no_arc_spoils_is_one_line():
         made("flow-random", 1, vertices=3, loops=0, gotos=0, without_order=True)
 
 
-def test_another_seed_makes_another_graph():
-    one, same, other = (made("flow-random", seed, vertices=200) for seed in (1, 1, 2))
-    np.testing.assert_array_equal(one.targets, same.targets)
-    assert one.n_arcs != other.n_arcs or (one.targets != other.targets).any()
-
-
-def test_only_the_root_dominates_a_ladder():
-    graph = made("ladder", rungs=30)
-    assert (graph.n_vertices, graph.n_arcs) == (61, 120)
+@pytest.mark.parametrize("closed", [False, True])
+def test_only_the_root_dominates_a_ladder(closed):
+    graph = made("ladder", rungs=30, closed=closed)
+    assert graph.n_vertices == 61
     assert not reference_by_removal(graph, 0).any()
-
-
-def test_a_closed_ladder_is_a_ring():
-    graph = made("ladder", rungs=30, closed=True)
-    np.testing.assert_array_equal(graph.degrees, 2)
-    assert graph.component_labels()[0] == 1
-    assert not reference_by_removal(graph, 0).any()
+    if closed:
+        np.testing.assert_array_equal(graph.degrees, 2)
 
 
 def test_listed_arcs_are_taken_as_they_are():

@@ -124,6 +124,9 @@ def generated(weights, form="rmat", **parameters):
         ({**SMALL, "bytes": "many"}, "datasets.mine.bytes: 'many' is invalid: should be a valid integer"),
         ({**SMALL, "sha256": "abc"}, "datasets.mine.sha256: 'abc' is invalid: should be 64 hexadecimal"),
         ({"format": "dimacs", "url": "ftp://x.org/a"}, "'ftp://x.org/a' is invalid: should be a URL like"),
+        ({"format": "dimacs", "url": "http://[/b"}, "should be a URL like https://host/name.gr.gz (Invalid"),
+        ({"format": "dimacs", "url": "http://x.org/\x1bb"}, "like https://host/name.gr.gz, without control"),
+        ({"format": "dimacs", "url": f"http://x.org/{100 * 'ab'}"}, "more than 19 times at its end"),
         ({**SMALL, "weights": {}}, "datasets.mine: `weights` is a parameter of format 'dimacs'; write `para"),
         ({**SMALL, "urls": ["https://x.org/a.gr"]}, "datasets.mine: give `path` or `urls`, not both"),
         ({"format": "dimacs"}, "datasets.mine: format 'dimacs' needs `path` or `urls`"),
@@ -161,6 +164,10 @@ def generated(weights, form="rmat", **parameters):
             "config: datasets.mine.extracted_from: 'usa-ny' has format 'dimacs'; format 'kanto-like-main' is",
         ),
         (
+            {"format": "osm-pbf", "path": "x", "parameters": {"polygon": [[35, 139], [36, 139], [36, 140]]}},
+            "mine.parameters: polygon.0: [35, 139] is invalid: corners are [longitude, latitude], and lat",
+        ),
+        (
             {"format": "osm-pbf", "path": "x", "parameters": {"rail_km_per_hour": 50}},
             "mine.parameters: rail_km_per_hour is for railways; add `railways: true`, or leave it out",
         ),
@@ -179,6 +186,14 @@ def generated(weights, form="rmat", **parameters):
         (generated({"type": "int32", "range": [-1, 4]}), "weights: an undirected edge of negative"),
 
         (generated({"type": "int32", "range": [-1, 4]}, "star", vertices=9), "cycle; give a range from 0"),
+        (generated({}, scale=4, a=0.9), "parameters: a, b, c and d must add up to 1, not 1.33"),
+        (generated({}, scale=40), "scale: 40 is invalid"),
+        (generated({}, "chain", vertices=0), "vertices: 0 is invalid"),
+        (generated({}, "grid", rows=2**16, columns=2**16), "4294967296 vertices; vertex ids have 32 bits"),
+        (generated({}, "road-like", rows=2**15, columns=2**15, pieces=3), "vertex ids have 32 bits"),
+        (generated({"range": [5, 4]}), "weights.range: [5, 4] is invalid: the first must not be above the"),
+        (generated({"distribution": "log-uniform", "range": [0, 4]}), "log-uniform weights need 0 < lower"),
+        ({"format": "flow-random", "seed": 1, "parameters": {"vertices": 9, "reach": 2**64}}, "reach: 18446"),
         (generated({"range": [-1, 4]}), "negative weights need `type: int32`"),
         (generated({"range": [0.5, 4]}), "fractions need `type: float32` or `float64`"),
         (generated({"type": "float32", "range": [-0.5, 4]}), "weights of type float32 are from 0 to 3.4"),
@@ -199,7 +214,6 @@ def test_a_mistake_is_one_line_with_its_key(entry, message, refusal):
         ({"file": ".."}, "begins with a dot"),
         ({"file": ""}, "is empty"),
         ({"file": "a/b.gr"}, "has a separator of folders"),
-        ({"file": "a\\b.gr"}, "has a separator of folders"),
         ({"file": "\x1b]0;title\x07"}, "has control characters"),
         ({"file": "{graph}.gr"}, "has a brace"),
         ({"file": "a.gr "}, "begins or ends with a space"),
@@ -209,42 +223,23 @@ def test_a_mistake_is_one_line_with_its_key(entry, message, refusal):
             "ends like the downloader's own files (.part, .part.json, .sha256)",
         ),
         ({"url": "http://x.org/..%2F..%2F..%2Fevil"}, "has a separator of folders"),
-        ({"url": "http://x.org/data/%2E%2E"}, "begins with a dot"),
         ({"url": "http://x.org/?x"}, "is empty"),
         ({"url": "http://x.org/%00"}, "has control characters"),
-        ({"url": "http://x.org/" + "a" * 300}, "is longer than 200 bytes"),
     ],
 )
 def test_a_download_has_one_plain_name(keys, fault, refusal):
     entry = {"format": "dimacs", "url": "http://x.org/a.gr", **keys}
     key = "datasets.mine.file: " if "file" in keys else "datasets.mine: `url` ends in "
-    for where, given in ("", entry), (".coordinates", {**SMALL, "coordinates": {**entry}}):
-        if where:
-            del given["coordinates"]["format"]
-        message = refusal(given)
-        assert message.startswith("config: " + key.replace("mine", f"mine{where}"))
-        assert "should be one plain file name, as in `file: name.gr.gz`; this one " + fault in message
-        assert message.isprintable()
-        assert len(message) < 300
-
-
-@pytest.mark.parametrize("keys", [{"file": "a." + 20 * "g"}, {"url": f"http://x.org/{100 * 'ab'}"}])
-def test_a_download_whose_name_snakemake_takes_for_an_endless_recursion_is_refused(keys, refusal):
-    message = refusal({"format": "dimacs", "url": "http://x.org/a.gr", **keys})
-    assert message.endswith("more than 19 times at its end")
-    assert load_registry(OWN, {"mine": {"format": "dimacs", "url": f"http://x.org/{20 * 'ab'}.gr"}})
+    message = refusal(entry)
+    assert message.startswith(f"config: {key}")
+    assert "should be one plain file name, as in `file: name.gr.gz`; this one " + fault in message
+    assert message.isprintable()
+    assert len(message) < 300
 
 
 def test_a_name_of_its_own_makes_any_url_good():
     entry = {"format": "dimacs", "url": "http://x.org/?download=7", "file": "seven.gr.gz"}
     assert load_registry(OWN, {"mine": entry})["mine"].file_name == "seven.gr.gz"
-
-
-@pytest.mark.parametrize("url", ["http://[/b", "http://x.org:99999/b", "http://:80/b", "http://x.org/\x1bb"])
-def test_an_impossible_url_is_one_line(url, refusal):
-    message = refusal({"format": "dimacs", "url": url})
-    assert "is invalid: should be a URL like https://host/name.gr.gz" in message
-    assert message.isprintable()
 
 
 def test_a_name_must_serve_as_a_folder(refusal):
@@ -267,23 +262,16 @@ def test_a_name_of_the_project_is_taken(refusal):
     assert refusal(SMALL, "usa-ny").startswith("config: datasets.usa-ny: the name is taken in ")
 
 
-def test_extracts_that_lead_in_a_circle_are_refused():
+def test_extracts_that_lead_in_a_circle_are_refused(tmp_path):
     entries = {
         name: {"format": "kanto-like-main", "extracted_from": base} for name, base in ("ab", "bc", "cb")
     }
-    with pytest.raises(
-        UserError, match=r"datasets\.c\.extracted_from: a from b from c from b leads in a circle"
-    ):
-        load_registry(OWN, entries)
-
-
-def test_a_mistake_in_the_file_names_the_file(tmp_path):
     path = tmp_path / "datasets.yaml"
-    path.write_text(yaml.safe_dump({"mine": {**SMALL, "vertexes": 3}}), encoding="utf-8")
+    path.write_text(yaml.safe_dump(entries), encoding="utf-8")
     with pytest.raises(UserError) as caught:
         load_registry(path, {})
-    assert (
-        str(caught.value) == f"{path}: mine.vertexes: unknown key (its value is 3); did you mean 'vertices'?"
+    assert str(caught.value) == (
+        f"{path}: c.extracted_from: a from b from c from b leads in a circle; expected another graph"
     )
 
 
@@ -303,13 +291,7 @@ def test_a_value_that_fits_no_branch_of_a_union_lists_them_all():
 
 
 @pytest.mark.parametrize(
-    ("name", "parameters"),
-    [
-        ("grid", {"rows": 3, "columns": 3}),
-        ("road-like", {"rows": 9, "columns": 9}),
-        ("rmat", {"scale": 4}),
-        ("listed-arcs", {"vertices": 3, "arcs": [[0, 1]]}),
-    ],
+    ("name", "parameters"), [("road-like", {"rows": 9, "columns": 9}), ("rmat", {"scale": 4})]
 )
 def test_a_format_says_whether_its_vertices_have_coordinates(name, parameters):
     seed = {"seed": 1} if all_formats()[name].needs == "seed" else {}

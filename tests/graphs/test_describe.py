@@ -48,7 +48,10 @@ def test_a_path():
     assert facts["hop_diameter"] == {"low": 6, "high": 6, "ends": facts["hop_diameter"]["ends"]}
     assert sorted(facts["hop_diameter"]["ends"]) == [0, 6]
     assert facts["median_weight"] == 3.5
+    bounds = described(from_edges(8, edges_of_a_path(8)))["hop_diameter"]
+    assert (bounds["low"], bounds["high"]) == (7, 8), "they differ if the length is odd"
     assert (facts["components"], facts["largest_component"], facts["isolated"]) == (1, 7, 0)
+    assert "in_degrees" not in facts
 
 
 @pytest.mark.parametrize("kind", ["uint32", "float32", "float64", "int32"])
@@ -58,11 +61,6 @@ def test_the_median_of_the_largest_weights_is_one_of_them(kind):
     assert described(graph)["median_weight"] == largest
 
 
-def test_the_bounds_differ_for_a_path_of_odd_length():
-    bounds = described(from_edges(8, edges_of_a_path(8)))["hop_diameter"]
-    assert (bounds["low"], bounds["high"]) == (7, 8)
-
-
 def test_a_star():
     rim = np.arange(1, 41)
     facts = described(from_edges(41, np.stack([np.zeros(40, dtype=int), rim], axis=1)))
@@ -70,11 +68,6 @@ def test_a_star():
     assert (facts["hop_diameter"]["low"], facts["hop_diameter"]["high"]) == (2, 2)
     assert facts["share_above"] == {"32": 1 / 41, "512": 0}
     assert facts["arc_share_above"] == {"32": 0.5, "512": 0}
-
-
-def test_a_degree_of_32_is_not_above_32():
-    facts = described(from_edges(33, [(0, v) for v in range(1, 33)]))
-    assert facts["share_above"]["32"] == 0
 
 
 def test_a_grid():
@@ -113,10 +106,6 @@ def test_the_diameter_ignores_directions():
     assert (facts["components"], facts["isolated"]) == (1, 0)
 
 
-def test_an_undirected_graph_has_no_in_degrees():
-    assert "in_degrees" not in described(from_edges(2, [(0, 1)]))
-
-
 @pytest.mark.parametrize("n", [0, 1])
 def test_no_arcs(n):
     facts = described(Graph.from_arcs("bare", n, [], [], []))
@@ -139,9 +128,10 @@ def arc_lists(max_vertices=12, max_arcs=24):
 
 def drawn_graph(drawn):
     n, arcs = drawn
-    tails, heads = [u for u, _ in arcs], [v for _, v in arcs]
-    weights = np.ones(len(arcs), dtype=int)
-    return Graph.from_arcs("drawn", n, tails, heads, weights, keep_self_loops=True, keep_parallel=True)
+    ends = np.array(arcs, dtype=int).reshape(-1, 2).T
+    return Graph.from_arcs(
+        "drawn", n, *ends, np.ones(len(arcs), int), keep_self_loops=True, keep_parallel=True
+    )
 
 
 @given(arc_lists())
@@ -168,7 +158,7 @@ def test_the_hop_diameter_is_within_its_bounds(drawn):
     assert hops_from(graph, start)[end] == bounds["low"]
 
 
-@pytest.mark.parametrize("name", sample_graphs())
+@pytest.mark.parametrize("name", ["two-islands", "random-directed", "grid"])
 def test_hops_equal_those_of_scipy(name):
     graph = sample_graphs()[name]
     theirs = sp.csgraph.shortest_path(graph.to_scipy(), directed=False, unweighted=True, indices=0)

@@ -13,6 +13,7 @@ from relaxometer.graphs.files import read_sources
 from relaxometer.graphs.graph import Graph, content_hash, read_degrees, read_graph, write_graph
 
 DEEP = "[" * 100_000
+CHANGED = "the graph is not the one that was written (content_sha256 differs); delete the folder and"
 
 
 @pytest.fixture
@@ -42,20 +43,16 @@ def change(path, **columns):
     ("text", "message"),
     [
         ("null", "expected keys and values, found 'None'"),
-        ("5", "expected keys and values, found '5'"),
         (DEEP, "not readable as JSON (maximum recursion depth"),
-        ('{"a":' * 100_000, "not readable as JSON (maximum recursion depth"),
         ("9" * 5000, "not readable as JSON (Exceeds the limit"),
         ("\xff", "not readable as JSON ('utf-8' codec"),
         ({"vertices": "4"}, "vertices is '4', expected a count"),
         ({"vertices": True}, "vertices is 'True', expected a count"),
         ({"arcs": -1}, "arcs is '-1', expected a count"),
-        ({"arcs": 10**30}, "expected a count"),
         ({"name": ["n" * 500]}, "name is \"['nnn"),
         ({"content_sha256": None}, "content_sha256 is 'None', expected text"),
         ({"parameters": [4]}, "parameters is '[4]', expected keys and values"),
         ({"search_keys": 5}, "search_keys is not a list of vertices"),
-        ({"search_keys": [4]}, "search_keys is not a list of vertices"),
         ({"search_keys": ["\x1b]0;owned\x07"]}, "search_keys is not a list of vertices"),
     ],
 )
@@ -74,17 +71,39 @@ def test_a_wrong_description_is_one_line(folder, text, message):
     ("file", "column", "values", "message"),
     [
         ("arcs", "target", pa.array(["a", "b", "c", "d"]), "'target' is of type 'string', expected uint32"),
-        ("arcs", "weight", pa.array([1.5] * 4), "'weight' is of type 'double', expected uint32"),
         ("arcs", "weight", pa.array([[1]] * 4), "'weight' is of type 'list<element: int64>', expected"),
         ("arcs", "weight", pa.array([1, 2, None, 4], pa.uint32()), "column 'weight' lacks values"),
         ("vertices", "offset", pa.array(["0"] * 4), "'offset' is of type 'string', expected int64"),
+        ("arcs", "weight", pa.array([5, 5, 6, 7], pa.uint32()), CHANGED),
+        ("arcs", "target", pa.array([1, 0, 3, 1], pa.uint32()), CHANGED),
+        ("vertices", "offset", pa.array([0, 2, 3, 4]), CHANGED),
     ],
 )
-def test_a_column_of_another_type_is_one_line(folder, file, column, values, message):
+def test_another_type_or_value_is_one_line(folder, file, column, values, message):
     path = folder / f"{file}.parquet"
     change(path, **{column: values})
-    assert f"{path}: column " in refusal(read_graph, folder)
-    assert message in refusal(read_graph, folder)
+    refused = refusal(read_graph, folder)
+    assert refused.startswith(f"{folder}: " if message == CHANGED else f"{path}: column ")
+    assert message in refused
+
+
+@pytest.mark.parametrize("file", ["vertices.parquet", "arcs.parquet", "graph.json"])
+@pytest.mark.parametrize(
+    "damage", [lambda data: data[:-20], lambda data: b"", None], ids=["cut", "empty", "no"]
+)
+def test_a_damaged_or_missing_file_is_one_line(folder, file, damage):
+    path = folder / file
+    if damage:
+        path.write_bytes(damage(path.read_bytes()))
+    else:
+        path.unlink()
+    assert f"{file}: " in refusal(read_graph, folder)
+
+
+def test_a_missing_row_is_one_line(folder):
+    path = folder / "arcs.parquet"
+    pq.write_table(pq.read_table(path).slice(0, 3), path)
+    assert "arcs.parquet: 3 rows, but graph.json says 4; delete" in refusal(read_graph, folder)
 
 
 def test_column_names_that_are_not_utf_8_are_one_line(folder):
@@ -131,8 +150,8 @@ def test_rows_that_are_announced_but_not_there_are_missed(folder, monkeypatch):
     assert "3 rows, but graph.json says 4" in refusal(read_degrees, folder)
 
 
-@pytest.mark.parametrize("name", [b"\xff\xfe", b"\x80"])
-def test_names_of_a_batch_that_are_not_utf_8_are_one_line(tmp_path, name):
+def test_names_of_a_batch_that_are_not_utf_8_are_one_line(tmp_path):
+    name = b"\x80"
     write_batch(Batch.from_graphs("b", [("gg", 2, [0], [1], 0)]), tmp_path)
     text = pa.Array.from_buffers(
         pa.string(), 1, [None, pa.array([0, len(name)], pa.int32()).buffers()[1], pa.py_buffer(name)]

@@ -54,13 +54,6 @@ def graphs(draw):
     )
 
 
-def lightest(n_vertices, tails, heads, weights):
-    """Return the dense matrix of the lightest arcs; infinity if there is none."""
-    dense = np.full((n_vertices, n_vertices), np.inf)
-    np.minimum.at(dense, (tails, heads), weights.astype(np.float64))
-    return dense
-
-
 def arcs_of(graph):
     return list(zip(graph.tails.tolist(), graph.targets.tolist(), graph.weights.tolist(), strict=True))
 
@@ -70,26 +63,17 @@ def small_graph():
 
 
 @given(arc_lists())
-def test_arcs_are_the_lightest_of_each_pair(drawn):
+def test_arcs_are_the_lightest_of_each_pair_sorted_and_typed(drawn):
     n_vertices, tails, heads, weights = drawn
     graph = Graph.from_arcs("drawn", n_vertices, tails, heads, weights)
-    expected = lightest(n_vertices, tails, heads, weights)
-    np.fill_diagonal(expected, np.inf)
-    found = np.full_like(expected, np.inf)
-    found[graph.tails, graph.targets] = graph.weights
-    np.testing.assert_array_equal(found, expected)
-    assert graph.n_arcs == np.isfinite(expected).sum()
-
-
-@given(arc_lists())
-def test_arcs_are_sorted_and_typed(drawn):
-    graph = Graph.from_arcs("drawn", *drawn)
-    assert arcs_of(graph) == sorted(arcs_of(graph))
+    lightest = {}
+    for u, v, w in zip(tails.tolist(), heads.tolist(), weights.tolist(), strict=True):
+        if u != v:
+            lightest[u, v] = min(w, lightest.get((u, v), w))
+    assert arcs_of(graph) == sorted((u, v, w) for (u, v), w in lightest.items())
     assert (graph.offsets.dtype, graph.targets.dtype, graph.weights.dtype) == (np.int64, np.uint32, np.uint32)
-    assert graph.offsets[0] == 0
-    assert graph.offsets[-1] == graph.n_arcs
-    assert graph.degrees.sum() == graph.n_arcs
-    assert graph.n_vertices == drawn[0]
+    assert (graph.offsets[0], graph.offsets[-1]) == (0, graph.n_arcs)
+    assert graph.n_vertices == n_vertices
 
 
 @given(arc_lists())
@@ -126,15 +110,6 @@ def test_high_ids_give_the_same_arcs(drawn, loops, parallel):
         "high", n_vertices + shift, tails + shift, heads + shift, weights, undirected=True, **keep
     )
     assert [(u - shift, v - shift, w) for u, v, w in arcs_of(high)] == arcs_of(low)
-
-
-@given(arc_lists())
-def test_an_undirected_list_makes_arcs_both_ways(drawn):
-    n_vertices, tails, heads, weights = drawn
-    graph = Graph.from_arcs("drawn", n_vertices, tails, heads, weights, undirected=True)
-    ends = np.concatenate([tails, heads]), np.concatenate([heads, tails])
-    doubled = Graph.from_arcs("drawn", n_vertices, *ends, np.concatenate([weights, weights]))
-    assert content_hash(graph) == content_hash(doubled)
 
 
 @given(arc_lists(), st.randoms())
@@ -231,18 +206,26 @@ def test_a_graph_comes_back_from_parquet(tmp_path, graph):
     assert not list(tmp_path.glob("*.part"))
 
 
-@pytest.mark.parametrize("wrong", ["float16", 7, [1], None, "uint32"])
-def test_a_wrong_type_of_weights_in_the_description_is_one_line(tmp_path, wrong):
-    write_graph(Graph.from_arcs("floats", 2, [0], [1], [0.5], weight_type="float32"), tmp_path)
+@pytest.mark.parametrize(
+    ("graph", "key", "wrong", "message"),
+    [
+        ("floats", "weight_type", "float16", "graph.json: weight_type is 'float16'; expected"),
+        ("floats", "weight_type", [1], "graph.json: weight_type is '[1]'; expected"),
+        ("floats", "weight_type", "uint32", "distance_type is 'float32'; expected uint32 or uint64"),
+        ("wide", "distance_type", None, "graph.json: distance_type is 'None'; expected uint32 or uint64"),
+        ("wide", "distance_type", "float32", "graph.json: distance_type is 'float32'; expected uint32 or"),
+        ("wide", "distance_type", "uint32", "the type of distances is 'uint64', expected that of"),
+    ],
+)
+def test_a_wrong_type_in_the_description_is_one_line(tmp_path, graph, key, wrong, message):
+    floats = Graph.from_arcs("floats", 2, [0], [1], [0.5], weight_type="float32")
+    write_graph(floats if graph == "floats" else wide_graph(), tmp_path)
     path = tmp_path / "graph.json"
     description = json.loads(path.read_text(encoding="utf-8"))
-    path.write_text(json.dumps({**description, "weight_type": wrong}), encoding="utf-8")
+    path.write_text(json.dumps({**description, key: wrong}), encoding="utf-8")
     with pytest.raises(UserError) as caught:
         read_graph(tmp_path)
-    of_weights = f"graph.json: weight_type is '{wrong}'; expected"
-    of_distances = "graph.json: distance_type is 'float32'; expected uint32 or uint64"
-    expected = of_distances if wrong == "uint32" else of_weights
-    assert expected in str(caught.value)
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
@@ -261,20 +244,6 @@ class TestDistanceType:
         assert pq.read_schema(tmp_path / "arcs.parquet").metadata[b"distances"] == b"uint64"
         assert graph.largest_component().lengths is graph.lengths
         assert content_hash(graph) != content_hash(replace(graph, distance_type=None))
-
-    @pytest.mark.parametrize("wrong", ["uint32", "float32", 7, [1], None])
-    def test_another_one_in_the_description_is_one_line(self, tmp_path, wrong):
-        write_graph(wide_graph(), tmp_path)
-        path = tmp_path / "graph.json"
-        description = json.loads(path.read_text(encoding="utf-8"))
-        path.write_text(json.dumps({**description, "distance_type": wrong}), encoding="utf-8")
-        with pytest.raises(UserError) as caught:
-            read_graph(tmp_path)
-        if wrong == "uint32":
-            assert "arcs.parquet: the type of distances is 'uint64', expected that of" in str(caught.value)
-        else:
-            assert f"graph.json: distance_type is '{wrong}'; expected uint32 or uint64" in str(caught.value)
-        assert "\n" not in str(caught.value)
 
     def test_another_one_in_the_arcs_is_one_line(self, tmp_path):
         write_graph(wide_graph(), tmp_path)
@@ -316,80 +285,18 @@ def test_the_description_counts():
     assert description["license"] == "MIT"
 
 
-def test_an_empty_graph_is_described_and_read_back(tmp_path):
+def test_an_empty_graph_is_read_back(tmp_path):
     write_graph(Graph.from_arcs("empty", 0, [], [], []), tmp_path)
     assert (read_graph(tmp_path).n_vertices, read_graph(tmp_path).n_arcs) == (0, 0)
-
-
-def change_column(path, column, row, value):
-    """Rewrite one value of a Parquet file."""
-    table = pq.read_table(path)
-    values = table.column(column).to_numpy().copy()
-    values[row] = value
-    index = table.column_names.index(column)
-    pq.write_table(table.set_column(index, column, pa.array(values)), path)
-
-
-@pytest.mark.parametrize(
-    ("file", "column", "row", "value"),
-    [
-        ("arcs", "weight", 2, 6),
-        ("arcs", "target", 2, 3),
-        ("vertices", "offset", 1, 2),
-    ],
-)
-def test_a_changed_row_is_refused(tmp_path, file, column, row, value):
-    write_graph(small_graph(), tmp_path)
-    change_column(tmp_path / f"{file}.parquet", column, row, value)
-    with pytest.raises(UserError) as caught:
-        read_graph(tmp_path)
-    assert str(caught.value) == (
-        f"{tmp_path}: the graph is not the one that was written (content_sha256 differs); "
-        "delete the folder and build it again"
-    )
 
 
 def test_a_changed_coordinate_is_refused(tmp_path):
     places = np.array([1.0, 2.0])
     write_graph(Graph.from_arcs("pair", 2, [0], [1], [5], lon=places, lat=places), tmp_path)
-    change_column(tmp_path / "vertices.parquet", "lat", 0, 1.5)
+    path = tmp_path / "vertices.parquet"
+    table = pq.read_table(path)
+    pq.write_table(table.set_column(table.column_names.index("lat"), "lat", pa.array([1.5, 2.0])), path)
     with pytest.raises(UserError, match="content_sha256 differs"):
-        read_graph(tmp_path)
-
-
-def test_a_missing_row_is_refused(tmp_path):
-    write_graph(small_graph(), tmp_path)
-    path = tmp_path / "arcs.parquet"
-    pq.write_table(pq.read_table(path).slice(0, 3), path)
-    with pytest.raises(
-        UserError, match=r"^[^\n]*arcs\.parquet: 3 rows, but graph\.json says 4; delete[^\n]*$"
-    ):
-        read_graph(tmp_path)
-
-
-@pytest.mark.parametrize("damage", [lambda data: data[:-20], lambda data: b""], ids=["cut", "empty"])
-def test_a_damaged_file_is_refused(tmp_path, damage):
-    write_graph(small_graph(), tmp_path)
-    path = tmp_path / "arcs.parquet"
-    path.write_bytes(damage(path.read_bytes()))
-    with pytest.raises(UserError, match=r"^[^\n]*arcs\.parquet: not readable as Parquet \([^\n]*$"):
-        read_graph(tmp_path)
-
-
-def test_names_keep_their_letters(tmp_path):
-    graph = small_graph()
-    graph.metadata["attribution"] = "© 国土数値情報"
-    write_graph(graph, tmp_path)
-    text = (tmp_path / "graph.json").read_text(encoding="utf-8")
-    assert "© 国土数値情報" in text
-    assert json.loads(text)["attribution"] == read_graph(tmp_path).metadata["attribution"]
-
-
-@pytest.mark.parametrize("file", ["vertices.parquet", "arcs.parquet", "graph.json"])
-def test_a_missing_file_is_refused(tmp_path, file):
-    write_graph(small_graph(), tmp_path)
-    (tmp_path / file).unlink()
-    with pytest.raises(UserError, match=rf"^[^\n]*{file}: [^\n]*$"):
         read_graph(tmp_path)
 
 
