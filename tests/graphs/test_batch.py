@@ -13,12 +13,10 @@ from flow_facts import arcs_of
 from relaxometer.core.errors import UserError
 from relaxometer.graphs.batch import (
     Batch,
-    content_hash,
     describe,
     read_batch,
     write_batch,
 )
-from relaxometer.graphs.post_order import reverse_post_order
 
 FILES = ["graphs.parquet", "vertices.parquet", "arcs.parquet", "batch.json"]
 
@@ -110,12 +108,6 @@ def test_a_long_path_needs_no_recursion():
     np.testing.assert_array_equal(batch.targets, np.arange(1, n))
 
 
-def test_the_rank_of_an_unreached_vertex_is_negative():
-    offsets, targets = np.array([0, 0, 1, 2]), np.array([2, 1], dtype=np.uint32)
-    ranks = reverse_post_order(np.array([0, 3]), np.array([2]), offsets, targets)
-    assert ranks.tolist() == [-1, 1, 0]
-
-
 def test_graphs_can_be_indexed_from_either_end():
     batch = small_batch()
     assert batch[-1].name == batch[2].name == "point"
@@ -129,7 +121,6 @@ def test_graphs_can_be_indexed_from_either_end():
         (("g", 2, [0, 2], [1, 1], 0), "graph g: tail of an arc is 2, not one of its 2 vertices"),
         (("g", 2, [0, 1], [1, -1], 0), "graph g: head of an arc is -1, not one of its 2 vertices"),
         (("g", 2, [0], [1], 2), "graph g: entry is 2, not one of its 2 vertices"),
-        (("g", 0, [], [], 0), "graph g: entry is 0, not one of its 0 vertices"),
     ],
 )
 def test_ids_out_of_range_are_refused(graph, message):
@@ -164,12 +155,6 @@ def test_the_description_counts():
     assert description["license"] == "MIT"
 
 
-def test_the_hash_depends_on_names():
-    batch = small_batch()
-    renamed = Batch.from_graphs("b", [("dot", 1, [], [], 0)])
-    assert content_hash(renamed) != content_hash(batch.select(batch.names == "point"))
-
-
 def rewrite(path, column, row, value):
     """Change one value of a Parquet file."""
     table = pq.read_table(path)
@@ -184,7 +169,6 @@ def rewrite(path, column, row, value):
     ("file", "column", "row", "value"),
     [
         ("graphs", "name", 0, "other"),
-        ("graphs", "first_vertex", 1, 3),
         ("graphs", "arcs", 2, 1),
         ("graphs", "entry", 0, 1),
         ("vertices", "offset", 1, 99),
@@ -215,20 +199,15 @@ def test_a_damaged_or_missing_file_is_refused(tmp_path, file, damage):
         read_batch(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("file", "column"), [("graphs", "entry"), ("vertices", "offset"), ("arcs", "target")]
-)
-def test_a_missing_column_or_row_is_refused(tmp_path, file, column):
+def test_a_missing_column_or_row_is_refused(tmp_path):
     write_batch(small_batch(), tmp_path)
-    path = tmp_path / f"{file}.parquet"
+    path = tmp_path / "vertices.parquet"
     table = pq.read_table(path)
     pq.write_table(table.slice(1), path)
-    with pytest.raises(
-        UserError, match=rf"^[^\n]*{file}\.parquet: \d rows, but batch\.json says \d; [^\n]*$"
-    ):
+    with pytest.raises(UserError, match=r"^[^\n]*vertices\.parquet: \d rows, but batch\.json says \d; "):
         read_batch(tmp_path)
-    pq.write_table(table.drop_columns(column).append_column("other", table.column(column)), path)
-    with pytest.raises(UserError, match=rf"^[^\n]*{file}\.parquet: no column '{column}'; [^\n]*$"):
+    pq.write_table(table.rename_columns(["other"]), path)
+    with pytest.raises(UserError, match=r"^[^\n]*vertices\.parquet: no column 'offset'; "):
         read_batch(tmp_path)
 
 
