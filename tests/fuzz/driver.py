@@ -73,8 +73,7 @@ def work(targets: list[Target], seed: int, numbers: range, folder: Path) -> None
     for number in numbers:
         out.write(b"at %d\n" % number)
         shutil.rmtree(folder, ignore_errors=True)
-        reserves = targets[number % len(targets)].reserves_memory
-        resource.setrlimit(resource.RLIMIT_AS, (hard if reserves else in_use + LIMIT_BYTES, hard))
+        resource.setrlimit(resource.RLIMIT_AS, (in_use + LIMIT_BYTES, hard))
         signal.setitimer(signal.ITIMER_REAL, LIMIT_S)
         faulthandler.dump_traceback_later(2 * LIMIT_S, exit=True)  # for a library that no signal interrupts
         try:

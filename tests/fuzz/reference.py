@@ -130,16 +130,6 @@ def edge_list(content: bytes, scale: float, *, directed: bool) -> tuple[int, Arc
     return len(number), arcs if directed else both_ways(arcs)
 
 
-def graph500_edges(content: bytes, values: list[float], scale: int) -> tuple[int, Arcs]:
-    """Return pairs of 64-bit numbers with the weights in `values`, rounded."""
-    expect(len(content) == 16 * len(values))
-    ends = [int.from_bytes(content[at : at + 8], "little", signed=True) for at in range(0, len(content), 8)]
-    expect(all(0 <= end < 1 << scale for end in ends))
-    expect(all(0 <= value <= MAX_WEIGHT for value in values))
-    announced(1 << scale, len(values), len(values))
-    return 1 << scale, both_ways([(*ends[2 * i : 2 * i + 2], round(value)) for i, value in enumerate(values)])
-
-
 def both_ways(edges: Arcs) -> Arcs:
     return [*edges, *((head, tail, weight) for tail, head, weight in edges)]
 

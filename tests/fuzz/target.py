@@ -27,14 +27,11 @@ class Target:
         Takes a random generator and an empty folder, and tries one mutant. Any exception is a fault.
     share : int
         Mutants of this target per round of all targets.
-    reserves_memory : bool
-        True if a library maps far more memory than it uses; then only resident pages count.
     """
 
     name: str
     try_one: Callable[[random.Random, Path], None]
     share: int = 1
-    reserves_memory: bool = False
 
 
 def outcome(function: Callable[..., T], *arguments: Any, **options: Any) -> T | None:
