@@ -11,10 +11,10 @@ from relaxometer.core.errors import UserError
 from relaxometer.datasets.build import build_graph
 from relaxometer.datasets.formats.maps import OsmParameters
 from relaxometer.datasets.readers import osm_pbf
-from relaxometer.datasets.readers.completeness import UNKNOWN
 from relaxometer.datasets.readers.contraction import EARTH_RADIUS_M, Nodes, Ways, inside_polygon
 from relaxometer.datasets.readers.osm_blocks import ends_with_relations
 from relaxometer.datasets.readers.osm_pbf import Extract, road_graph, with_railways
+from relaxometer.datasets.readers.text import UNKNOWN
 from relaxometer.datasets.registry import Dataset, load_registry
 from sample_osm import (
     HEADER,

@@ -126,14 +126,14 @@ class DataFile(Section):
         return self.model_dump(include=set(DataFile.model_fields))
 
 
-class CompanionFile(DataFile):
-    """A second file of a dataset."""
+def _is_somewhere(file: DataFile) -> DataFile:
+    if not (file.path or file.urls):
+        raise ValueError("needs `path` or `urls`")
+    return file
 
-    @model_validator(mode="after")
-    def _is_somewhere(self) -> CompanionFile:
-        if not (self.path or self.urls):
-            raise ValueError("needs `path` or `urls`")
-        return self
+
+CompanionFile = Annotated[DataFile, AfterValidator(_is_somewhere)]
+"""A second file of a dataset."""
 
 
 class Dataset(DataFile, Generic[Parameters]):
@@ -384,18 +384,12 @@ def _check_bases(datasets: Mapping[str, Dataset[Any]], where: Mapping[str, str])
                 )
             chain.append(base)
             base = datasets[base].extracted_from
-        _check_format_of_base(dataset, datasets, where[name])
-
-
-def _check_format_of_base(dataset: Dataset[Any], datasets: Mapping[str, Dataset[Any]], where: str) -> None:
-    """Refuse a graph of another format than the dataset's own format is made for."""
-    base, expected = dataset.extracted_from, dataset.kind.base
-    if base is None or expected in (None, datasets[base].format):
-        return
-    raise UserError(
-        f"{where}.extracted_from: {base!r} has format {datasets[base].format!r}; format {dataset.format!r} "
-        f"is made from a graph of format {expected!r}"
-    )
+        base, expected = dataset.extracted_from, dataset.kind.base
+        if base is not None and expected not in (None, datasets[base].format):
+            raise UserError(
+                f"{where[name]}.extracted_from: {base!r} has format {datasets[base].format!r}; format "
+                f"{dataset.format!r} is made from a graph of format {expected!r}"
+            )
 
 
 def _check_file_names(datasets: Mapping[str, Dataset[Any]], where: Mapping[str, str]) -> None:

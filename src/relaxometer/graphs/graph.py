@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from relaxometer.core.errors import UserError, quoted
 from relaxometer.core.files import write_json, write_table
-from relaxometer.graphs.files import REBUILD, parquet, read_columns, read_metadata
+from relaxometer.graphs.files import REBUILD, read_columns, read_metadata
 from relaxometer.graphs.lengths import LENGTHS, Lengths, deviation_of, lengths_for, mean_weight
 
 if TYPE_CHECKING:
@@ -254,10 +254,8 @@ def write_graph(graph: Graph, folder: Path) -> None:
     if graph.input_degrees is not None:
         columns["input_degree"] = graph.input_degrees
     write_table(pa.table(columns), folder / "vertices.parquet")
-    arcs = pa.table({"target": graph.targets, "weight": graph.weights})
-    if graph.distance_type is not None:
-        arcs = arcs.replace_schema_metadata({"distances": graph.distance_type})
-    write_table(arcs, folder / "arcs.parquet", dictionaries=["weight"])
+    arcs = {"target": graph.targets, "weight": graph.weights}
+    write_table(pa.table(arcs), folder / "arcs.parquet", dictionaries=["weight"])
     write_json(describe(graph), folder / "graph.json")
 
 
@@ -276,7 +274,6 @@ def read_graph(folder: Path) -> Graph:
     lengths = lengths_in(metadata, description)
     of_arcs = {**ARCS, "weight": pa.from_numpy_dtype(lengths.dtype)}
     arcs = read_columns(folder / "arcs.parquet", of_arcs, description, n_arcs)
-    distance_type = _distance_type(folder / "arcs.parquet", lengths)
     graph = Graph(
         metadata["name"],
         np.append(vertices["offset"], np.int64(len(arcs["target"]))),
@@ -286,7 +283,7 @@ def read_graph(folder: Path) -> Graph:
         vertices.get("lat"),
         metadata,
         vertices.get("input_degree"),
-        distance_type,
+        lengths.distances.name if lengths.has_own_distances else None,
     )
     if content_hash(graph) != metadata["content_sha256"] or not graph.is_sound:
         raise UserError(
@@ -325,17 +322,6 @@ def lengths_in(metadata: Mapping[str, Any], description: Path) -> Lengths:
 def weight_column(metadata: Mapping[str, Any], description: Path) -> dict[str, pa.DataType]:
     """Return name and type of the column of weights in ``arcs.parquet``; parameters as :func:`lengths_in`."""
     return {"weight": pa.from_numpy_dtype(lengths_in(metadata, description).dtype)}
-
-
-def _distance_type(path: Path, lengths: Lengths) -> str | None:
-    """Return the type of distances that ``arcs.parquet`` names; refuse another one than ``graph.json``'s."""
-    with parquet(path) as file:
-        found = (file.schema_arrow.metadata or {}).get(b"distances", b"").decode("utf-8", "replace")
-    expected = lengths.distances.name if lengths.has_own_distances else ""
-    if found != expected:
-        named, wanted = (one or "that of the weights" for one in (found, expected))
-        raise UserError(f"{path}: the type of distances is {quoted(named)}, expected {wanted}; {REBUILD}")
-    return found or None
 
 
 def read_degrees(folder: Path) -> npt.NDArray[np.int64]:

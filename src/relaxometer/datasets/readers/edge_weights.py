@@ -31,7 +31,7 @@ def make_weights(
     distribution : Unit, LogUniform, LogNormal or Values
     count : int
     values : ndarray of shape (count,), float64, optional
-        Values in the file, for `Values`; within :func:`value_bounds`.
+        Values in the file, for `Values`; within the bounds of :func:`value_column`.
     brought : {"uint32", "float32"}
         Type of the values in the file, for `Values`.
 
@@ -57,36 +57,26 @@ def make_weights(
     return log_uniform(rng, count, int(low), int(high)).astype(distribution.type)
 
 
-def value_bounds(distribution: Distribution, brought: WeightType, *, directed: bool) -> tuple[float, float]:
-    """Return the smallest and largest value in a file that `distribution` can turn into a weight.
+def value_column(distribution: Distribution, brought: WeightType, *, directed: bool) -> Column:
+    """Return the column of the values in a text file, with the bounds of what can become a weight.
 
     A negative value of an undirected edge would be a negative cycle.
     """
-    if not isinstance(distribution, Values):
-        return -sys.float_info.max, sys.float_info.max
-    low, high = BOUNDS[distribution.type_of(brought)]
-    if distribution.scale is not None:
-        low, high = low / distribution.scale, min(high / distribution.scale, sys.float_info.max)
-    return low if low and directed else 0, high
-
-
-def value_column(distribution: Distribution, brought: WeightType, *, directed: bool) -> Column:
-    """Return the column of the values in a text file; see :func:`value_bounds`."""
-    low, high = value_bounds(distribution, brought, directed=directed)
-    below = (
-        ""
-        if low
-        else "negative weights need `parameters: { weights: { distribution: values, type: int32 } }`"
-    )
+    low, high = -sys.float_info.max, sys.float_info.max
+    whole = ""
+    if isinstance(distribution, Values):
+        kind, scale = distribution.type_of(brought), distribution.scale
+        low, high = BOUNDS[kind]
+        if scale is not None:
+            low, high = low / scale, min(high / scale, sys.float_info.max)
+        low = low if low and directed else 0
+        # Rounding is something to ask for: 0.4 would become 0.
+        if scale is None and kind not in FLOATS:
+            whole = f"weights of type {kind} are integers: give `type: float32`, or `scale: 1` to round them"
+    below = "negative weights need `parameters: { weights: { distribution: values, type: int32 } }`"
     if not directed:
         below = "an undirected edge of negative weight is a negative cycle"
-    whole = ""
-    if isinstance(distribution, Values) and distribution.scale is None:
-        kind = distribution.type_of(brought)
-        # Rounding is something to ask for: 0.4 would become 0.
-        if kind not in FLOATS:
-            whole = f"weights of type {kind} are integers: give `type: float32`, or `scale: 1` to round them"
-    return Column("value", low, high, real=True, below=below, whole=whole)
+    return Column("value", low, high, real=True, below="" if directed and low else below, whole=whole)
 
 
 def type_of_values(path: Path, values: Floats | None, distribution: Distribution) -> WeightType:

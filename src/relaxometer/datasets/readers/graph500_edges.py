@@ -16,14 +16,13 @@ import numpy.typing as npt
 from relaxometer.core.errors import UserError
 from relaxometer.datasets.formats.edge_files import Graph500EdgesParameters
 from relaxometer.datasets.parameters import Values
-from relaxometer.datasets.readers.completeness import note_on_completeness
 from relaxometer.datasets.readers.edge_weights import (
     graph_of_edges,
     make_weights,
     note_on_values,
     value_column,
 )
-from relaxometer.datasets.readers.text import Column, check_vertices, read_bytes
+from relaxometer.datasets.readers.text import Column, check_vertices, note_on_completeness, read_bytes
 from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.graph import Graph
 

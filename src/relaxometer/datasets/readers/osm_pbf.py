@@ -13,7 +13,6 @@ from scipy.spatial import cKDTree
 
 from relaxometer.core.errors import UserError, quoted
 from relaxometer.datasets.formats.maps import OsmParameters
-from relaxometer.datasets.readers.completeness import note_on_completeness
 from relaxometer.datasets.readers.contraction import (
     EARTH_RADIUS_M,
     Flags,
@@ -28,6 +27,7 @@ from relaxometer.datasets.readers.contraction import (
     unit_of_times,
 )
 from relaxometer.datasets.readers.osm_blocks import ends_with_relations
+from relaxometer.datasets.readers.text import note_on_completeness
 from relaxometer.datasets.registry import DataFile, Dataset
 from relaxometer.graphs.graph import Graph
 

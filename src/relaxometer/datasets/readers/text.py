@@ -6,6 +6,7 @@ import gzip
 import lzma
 import math
 import re
+import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -20,11 +21,12 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from relaxometer.core.errors import UserError, quoted
+from relaxometer.datasets.registry import DataFile
 
 _OPEN: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
 _BLANK = b" \t\r\n"
 _INTEGER = re.compile(r"(-?)0*([0-9]{1,30})")
-_COUNT = re.compile(r"[0-9]{1,18}")
+_COUNT = "([0-9]{1,18})"
 _REAL = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 _PLAIN = re.compile(r"[\w.+-]{1,30}", re.ASCII)
@@ -63,6 +65,8 @@ MAX_LINE = 1 << 20
 
 FREE_VERTICES, VERTICES_PER_ITEM = 1 << 20, 16
 """A header may announce this many vertices, and this many more per arc, edge or entry of the file."""
+
+UNKNOWN = "unknown: the file's format does not show its end, and its entry has no sha256"
 
 
 @dataclass(frozen=True)
@@ -295,9 +299,15 @@ def _refuse_misnamed(path: Path) -> None:
         )
 
 
-def is_compressed(path: Path) -> bool:
-    """Return whether a file is decompressed when it is opened; such a file shows where it ends."""
-    return path.suffix in _OPEN
+def note_on_completeness(file: Path, entry: DataFile) -> dict[str, str]:
+    """Return what the metadata say about a file whose format does not show whether its end is missing.
+
+    Nothing if the entry has a checksum, or if a compressed file shows its end. Otherwise stderr says so too.
+    """
+    if entry.sha256 or file.suffix in _OPEN:
+        return {}
+    print(f"{file}: its completeness is {UNKNOWN}", file=sys.stderr)
+    return {"completeness": UNKNOWN}
 
 
 def read_bytes(path: Path) -> bytes:
@@ -495,18 +505,14 @@ def read_problem_line(path: Path, expected: str, item: str) -> Header:
 
 
 def _parse_problem(path: Path, number: int, text: str, expected: str) -> tuple[int, ...]:
-    fields, forms = fields_of(text), expected.split()
-    if len(fields) != len(forms):
+    form = re.sub("<[a-z]+>", _COUNT, expected).replace(" ", "[ \t]+")
+    found = re.fullmatch(form, text)
+    if not found:
         refuse(path, number, text, f"expected {expected!r}")
-    numbers = []
-    for field, form in zip(fields, forms, strict=True):
-        is_number = form.startswith("<")
-        if not (_COUNT.fullmatch(field) if is_number else field == form):
-            refuse(path, number, text, f"expected {expected!r}")
-        numbers += [int(field)] if is_number else []
+    numbers = tuple(map(int, found.groups()))
     if numbers[0] >= 2**32:
         refuse(path, number, text, f"at most {2**32 - 1} vertices are possible")
-    return tuple(numbers)
+    return numbers
 
 
 def refuse(path: Path, number: int, text: str, reason: str) -> NoReturn:

@@ -10,7 +10,6 @@ import numpy.typing as npt
 from relaxometer.core.errors import UserError
 from relaxometer.datasets.formats.edge_files import EdgeListParameters
 from relaxometer.datasets.parameters import Values
-from relaxometer.datasets.readers.completeness import note_on_completeness
 from relaxometer.datasets.readers.edge_weights import (
     make_weights,
     note_on_values,
@@ -22,6 +21,7 @@ from relaxometer.datasets.readers.text import (
     LineFormat,
     fields_of,
     lines,
+    note_on_completeness,
     refuse,
     refuse_negative_loops,
     separator_advice,
