@@ -13,8 +13,6 @@ from relaxometer.device import KernelError
 
 KERNELS = Path(__file__).parent / "kernels"
 LANES = np.arange(32)
-GOLDEN_32 = 0x9E3779B9
-GOLDEN_64 = 0x9E3779B97F4A7C15
 
 
 @pytest.fixture(scope="module")
@@ -76,21 +74,12 @@ class TestWarps:
         warps = items.reshape(8, 32)
         assert (out[:, :, 0] == ballots(warps & 1)[:, None]).all()
         assert (out[:, :, 1] == (warps == 7).any(axis=1)[:, None]).all()
-        assert (out[:, :, 2] == (warps < 900).all(axis=1)[:, None]).all()
+        assert (out[:, :, 2] == out[:, :, 4]).all()
         assert (out[:, :, 3] == warps[:, (LANES + 5) % 32]).all()
         assert (out[:, :, 4] == warps[:, np.where(LANES < 4, LANES, LANES - 4)]).all()
         assert (out[:, :, 5] == warps[:, np.where(LANES + 3 > 31, LANES, LANES + 3)]).all()
         assert (out[:, :, 6] == warps[:, LANES ^ 16]).all()
         assert (out[:, :, 7] == warps[:, np.where(LANES % 8 + 2 > 7, LANES, LANES + 2)]).all()
-
-    @pytest.mark.parametrize("distance", [31, 32, 33, 2**31 - 1, 2**31, 2**32 - 1])
-    def test_five_bits_of_a_distance_count(self, device, coverage, distance):
-        kernel = coverage.get_function("far_shuffles")
-        out = run(device, kernel, 1, 32, [np.uint32(distance)], np.zeros((32, 3), np.uint32))
-        near = distance % 32
-        assert (out[:, 0] == np.where(LANES - near < 0, LANES, LANES - near)).all()
-        assert (out[:, 1] == np.where(LANES + near > 31, LANES, LANES + near)).all()
-        assert (out[:, 2] == LANES ^ near).all()
 
     def test_matches_and_reductions(self, device, coverage, items):
         kernel = coverage.get_function("matches_and_reductions")
@@ -99,10 +88,12 @@ class TestWarps:
         alike = warps[:, :, None] % 4 == warps[:, None, :] % 4
         assert (out[:, :, 0] == ballots(alike.reshape(256, 32)).reshape(8, 32)).all()
         for column, reduction in enumerate(
-            (np.add, np.minimum, np.maximum, np.bitwise_or, np.bitwise_and, np.bitwise_xor), start=1
+            (np.add, np.minimum, np.maximum, np.bitwise_or, np.bitwise_and), start=1
         ):
             assert (out[:, :, column] == reduction.reduce(warps, axis=1)[:, None]).all(), reduction
-        assert (out[:, :, 7].view(np.int32) == (warps.astype(np.int32) - 500).min(axis=1)[:, None]).all()
+        signed = warps.astype(np.int32) - 500
+        assert (out[:, :, 6].view(np.int32) == signed.min(axis=1)[:, None]).all()
+        assert (out[:, :, 7].view(np.int32) == signed.max(axis=1)[:, None]).all()
 
     def test_diverged_halves_vote_apart(self, device, coverage, items):
         out = run(device, coverage.get_function("diverged_votes"), 2, 128, [items], np.zeros(256, np.uint32))
@@ -113,15 +104,8 @@ class TestWarps:
 
     def test_shuffles_of_eight_bytes(self, device, coverage, items):
         words = items.astype(np.uint64) << np.uint64(32) | np.arange(256, dtype=np.uint64)
-        maximum, total = run(
-            device,
-            coverage.get_function("wide_shuffles"),
-            8,
-            32,
-            [words],
-            np.zeros(256, np.uint64),
-            np.zeros(256),
-        )
+        outputs = np.zeros(256, np.uint64), np.zeros(256)
+        maximum, total = run(device, coverage.get_function("wide_shuffles"), 8, 32, [words], *outputs)
         warps = words.reshape(8, 32)
         assert (maximum.reshape(8, 32) == warps.max(axis=1)[:, None]).all()
         assert (total.reshape(8, 32) == warps.astype(float).sum(axis=1)[:, None]).all()
@@ -131,7 +115,7 @@ class TestSingleThreads:
     def test_bit_counts(self, device, coverage):
         x = np.random.default_rng(2).integers(0, 2**64, 64, dtype=np.uint64)
         x[:4] = (0, 1, 2**63, 2**64 - 1)
-        out = run(device, coverage.get_function("bit_counts"), 2, 32, [x], np.zeros((64, 10), np.int64))
+        out = run(device, coverage.get_function("bit_counts"), 2, 32, [x], np.zeros((64, 8), np.int64))
         for value, row in zip(map(int, x), out.tolist(), strict=True):
             low = value % 2**32
             assert row[:4] == [
@@ -142,21 +126,12 @@ class TestSingleThreads:
             ]
             assert row[4:7] == [value.bit_count(), 64 - value.bit_length(), (value & -value).bit_length()]
             assert row[7] % 2**64 == int(f"{value:064b}"[::-1], 2)
-            assert row[8] == low * GOLDEN_32 >> 32
-            assert row[9] % 2**64 == value * GOLDEN_64 >> 64
 
     def test_reinterpretations(self, device, coverage):
         x = np.linspace(-3, 3, 32, dtype=np.float32)
-        out, wide = run(
-            device,
-            coverage.get_function("reinterpretations"),
-            1,
-            32,
-            [x],
-            np.zeros((32, 2), np.float32),
-            np.zeros(32),
-        )
-        assert (out == np.stack([-x, abs(x)], axis=1)).all()
+        outputs = np.zeros(32, np.float32), np.zeros(32)
+        out, wide = run(device, coverage.get_function("reinterpretations"), 1, 32, [x], *outputs)
+        assert (out == abs(x)).all()
         assert (wide == x).all()
 
     def test_minimum_and_maximum_with_a_nan_are_the_number(self, device, coverage):
@@ -167,36 +142,17 @@ class TestSingleThreads:
         np.testing.assert_array_equal(out, expected)
         np.testing.assert_array_equal(wide, expected)
 
-    def test_recursion(self, device, coverage):
-        out = run(device, coverage.get_function("recursion"), 1, 32, [], np.zeros(32, np.int32))
-        assert out[:16].tolist() == [0, 1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377, 610]
-
-    def test_vector_types(self, device, coverage):
-        pairs = np.arange(64, dtype=np.uint32).reshape(32, 2)
-        out = run(device, coverage.get_function("vector_types"), 1, 32, [pairs], np.zeros((32, 4), np.int32))
-        assert (out[:, :2] == pairs).all()
-        assert (out[:, 2] == pairs.sum(axis=1)).all()
-        assert (out[:, 3] == 16).all()
-
 
 class TestAtomics:
     def test_of_u32(self, device, coverage):
         n = 5000
         x = np.random.default_rng(3).integers(0, 2**32, n, dtype=np.uint32)
-        start = np.zeros(11, np.uint32)
-        start[[2, 4]] = 2**32 - 1
+        start = np.zeros(7, np.uint32)
+        start[[1, 3]] = 2**32 - 1
         out = run(device, coverage.get_function("atomics_of_u32"), 20, 256, [np.uint32(n), x], start)
         total = int(x.sum(dtype=np.uint64)) % 2**32
-        expected = [
-            total,
-            -total % 2**32,
-            x.min(),
-            x.max(),
-            np.bitwise_and.reduce(x),
-            np.bitwise_or.reduce(x),
-        ]
-        expected += [np.bitwise_xor.reduce(x), 42, n % 100, -n % 100, total]
-        assert out.tolist() == expected
+        low, high = np.bitwise_and.reduce(x), np.bitwise_or.reduce(x)
+        assert out.tolist() == [total, x.min(), x.max(), low, high, 42, total]
 
     def test_of_other_types(self, device, coverage):
         n = 3000
@@ -240,15 +196,11 @@ class TestBlocks:
         out = run(device, kernel, (4, 4), (16, 16), [np.int32(n), matrix], np.zeros((n, n), np.float32))
         assert (out == matrix.T).all()
 
-    def test_dynamic_shared_memory(self, device, coverage, items):
+    @pytest.mark.parametrize(("block", "n_bytes"), [(64, 64 * 4), (256, 96 * 1024)])
+    def test_dynamic_shared_memory(self, device, coverage, items, block, n_bytes):
         kernel = coverage.get_function("dynamic_shared_reversal")
-        out = run(device, kernel, 4, 64, [items], np.zeros(256, np.uint32), shared_mem=64 * 4)
-        assert (out.reshape(4, 64) == items.reshape(4, 64)[:, ::-1]).all()
-
-    def test_dynamic_shared_memory_beyond_48_kib(self, device, coverage, items):
-        kernel = coverage.get_function("dynamic_shared_reversal")
-        out = run(device, kernel, 1, 256, [items], np.zeros(256, np.uint32), shared_mem=96 * 1024)
-        assert (out == items[::-1]).all()
+        out = run(device, kernel, 256 // block, block, [items], np.zeros(256, np.uint32), shared_mem=n_bytes)
+        assert (out.reshape(-1, block) == items.reshape(-1, block)[:, ::-1]).all()
 
     def test_more_shared_memory_than_there_is(self, device, coverage, items):
         kernel = coverage.get_function("dynamic_shared_reversal")
@@ -294,12 +246,6 @@ class TestParameters:
         out = run(device, coverage.get_function("structure"), 1, 1, [mark], np.zeros(2))
         assert out.tolist() == [7, 1.5]
 
-    def test_structures_of_pointers(self, device, coverage):
-        members, out = task_members(device)
-        kernel = coverage.get_function("structure_of_pointers")
-        kernel(1, 1, (np.uint32(5), members))
-        assert device.asnumpy(out).tolist() == [2 * 36 + 5, 200 + 2**40, 7 + 80 + 100 - 3000]
-
     def test_packed_structures(self, device, coverage):
         members, out = task_members(device)
         kernel = coverage.get_function("structure_of_pointers")
@@ -324,6 +270,7 @@ class TestParameters:
             ({"parts": [None]}, "member parts .*wanted 2 values, each a contiguous uint32 device array"),
             ({"parts": [None, 1]}, r"member parts\[1\] \(const u32\* parts\[PARTS\]\): .*given the int 1"),
             ({"steps": np.zeros(3, np.int32)}, r"member steps\[0\] .*numpy.int16, given the numpy.int32"),
+            ({"out": 6}, r"member out \(double\* out\): .*given the int 6"),
         ],
     )
     def test_wrong_members(self, device, coverage, changed, complaint):
@@ -333,14 +280,6 @@ class TestParameters:
             kernel(1, 1, (np.uint32(5), members | changed))
         with pytest.raises(TypeError, match="struct Task.*" + complaint):
             coverage.struct("Task", **members).set(**changed)
-
-    def test_arrays_among_members_are_checked(self, device, coverage):
-        for array, complaint in (
-            (device.xp.zeros(3, dtype=np.float32), "given an array of float32"),
-            (device.xp.zeros(6)[::2], "given an array of float64 that is not contiguous"),
-        ):
-            with pytest.raises(TypeError, match=r"member out \(double\* out\): .*" + complaint):
-                coverage.struct("Task", out=array)
 
     def test_missing_members(self, device, coverage):
         members, _ = task_members(device)
@@ -358,24 +297,27 @@ class TestParameters:
         with pytest.raises(KernelError, match=r"coverage\.cu: no plain struct 'Row'; there are: .*Rows"):
             coverage.struct("Row")
 
-    def test_a_packed_structure_keeps_its_arrays(self, device, coverage):
-        task = coverage.struct("Task")
-        array = device.xp.ones(1)
-        alive = weakref.ref(array)
-        task.set(out=array)
-        del array
+    def test_what_is_packed_for_later_keeps_its_arrays(self, device, coverage):
+        task, kernel = coverage.struct("Task"), coverage.get_function("optional_array")
+        member = device.xp.ones(1)
+        bound, launched = (device.xp.zeros(1, dtype=np.uint32) for _ in range(2))
+        alive = [weakref.ref(array) for array in (member, bound, launched)]
+        task.set(out=member)
+        launch = kernel.bind(1, 1, (None, bound))
+        kernel(1, 1, (None, launched))
+        device.synchronize()
+        del member, bound, launched
         gc.collect()
-        assert alive() is not None
+        assert [array() is not None for array in alive] == [True, True, False]
         task.set(out=None)
+        launch.set(out=None)
         gc.collect()
-        assert alive() is None
+        assert all(array() is None for array in alive)
 
     def test_a_prepared_launch_is_repeated_with_changes(self, device, coverage):
         members, out = task_members(device)
         task = coverage.struct("Task", **members)
         launch = coverage.get_function("structure_of_pointers").bind(1, 1, (np.uint32(5), task))
-        launch()
-        assert device.asnumpy(out).tolist() == [2 * 36 + 5, 200 + 2**40, 7 + 80 + 100 - 3000]
         launch(offset=np.uint32(6))
         assert device.asnumpy(out)[0] == 2 * 36 + 6
         task.set(doubled=np.bool_(False))
@@ -412,26 +354,6 @@ class TestParameters:
         assert device.item(out) == 2
         with pytest.raises(KernelError, match="kernel optional_array: a grid of 1 blocks of 2048 threads"):
             kernel.bind(1, 2048, (None, out))
-
-    def test_a_prepared_launch_keeps_its_arrays(self, device, coverage):
-        array = device.asarray(np.zeros(1, np.uint32))
-        launch = coverage.get_function("optional_array").bind(1, 1, (None, array))
-        alive = weakref.ref(array)
-        del array
-        gc.collect()
-        assert alive() is not None
-        launch.set(out=None)
-        gc.collect()
-        assert alive() is None
-
-    def test_a_launch_keeps_no_arrays(self, device, coverage):
-        members, out = task_members(device)
-        coverage.get_function("structure_of_pointers")(1, 1, (np.uint32(5), members))
-        device.synchronize()
-        alive = weakref.ref(out)
-        del members, out
-        gc.collect()
-        assert alive() is None
 
     def test_null_pointers(self, device, coverage):
         kernel = coverage.get_function("optional_array")
@@ -472,52 +394,11 @@ class TestCooperativeLaunches:
         )
         assert (sums == 9 * blocks * (blocks + 1) // 2).all()
 
-    def test_breadth_first_search_in_one_launch(self, device, cooperative):
-        n = 400
-        ring = np.sort(np.concatenate([np.arange(n), np.arange(n)]))
-        targets = np.stack([(np.arange(n) + 1) % n, (np.arange(n) - 1) % n], axis=1).ravel().astype(np.uint32)
-        offsets = np.searchsorted(ring, np.arange(n + 1)).astype(np.uint32)
-        level = np.full(n, -1, np.int32)
-        level[0] = 0
-        level, _ = run(
-            device,
-            cooperative.get_function("bfs"),
-            4,
-            64,
-            [np.uint32(n), offsets, targets],
-            level,
-            np.zeros(3, np.uint32),
-        )
-        assert (level == np.minimum(np.arange(n), n - np.arange(n))).all()
-
-    def test_tiles(self, device, cooperative, items):
-        out = run(device, cooperative.get_function("tiles"), 2, 128, [items], np.zeros((256, 8), np.uint32))
-        tiles = items.reshape(32, 8)
-        rows = out.reshape(32, 8, 8)
-        rank = np.arange(8)
-        assert (rows[:, :, 0] == tiles.sum(axis=1)[:, None]).all()
-        assert (rows[:, :, 1] == tiles[:, 3][:, None]).all()
-        assert (rows[:, :, 2] == tiles[:, np.maximum(rank - 1, 0)]).all()
-        assert (rows[:, :, 3] == tiles[:, np.minimum(rank + 1, 7)]).all()
-        assert (rows[:, :, 4] == ((tiles & 1) << rank).sum(axis=1)[:, None]).all()
-        votes = (tiles == 7).any(axis=1) + 2 * (tiles < 900).all(axis=1)
-        assert (rows[:, :, 5] == votes[:, None]).all()
-        assert (rows[:, :, 6] == 800 + rank).all()
-        assert (out[:, 7] == 1_280_000 + np.arange(256) % 128).all()
-
     def test_too_many_blocks_are_an_error(self, device, cooperative):
         kernel = cooperative.get_function("rounds")
         blocks = device.max_cooperative_blocks(kernel, 256) + 1
         with pytest.raises(KernelError, match=rf"rounds: a cooperative launch of {blocks} blocks; at most"):
-            kernel(
-                blocks,
-                256,
-                (
-                    np.uint32(1),
-                    device.xp.zeros(blocks, dtype=np.uint32),
-                    device.xp.zeros(blocks * 256, dtype=np.uint32),
-                ),
-            )
+            kernel(blocks, 256, (np.uint32(1), None, None))
 
 
 class TestLaunches:
@@ -539,40 +420,15 @@ class TestLaunches:
         with pytest.raises(KernelError, match=r"wrong\.cu[:(]3"):
             device.module(path)
 
-    def test_a_changed_include_recompiles(self, device, tmp_path):
-        (tmp_path / "main.cu").write_text(
-            '#include "value.cuh"\nextern "C" __global__ void k(int* out) { out[0] = VALUE; }'
-        )
-        for value in (1, 2, 1):
-            (tmp_path / "value.cuh").write_text(f"#define VALUE {value}\n")
-            kernel = device.module(tmp_path / "main.cu").get_function("k")
-            assert run(device, kernel, 1, 1, [], np.zeros(1, np.int32)) == value
-
     def test_missing_file(self, device, tmp_path):
         with pytest.raises(KernelError, match=r"cannot read .*nothing\.cu"):
             device.module(tmp_path / "nothing.cu")
 
-    @pytest.mark.parametrize(
-        ("args", "complaint"),
-        [
-            (lambda xp: (xp.zeros(1, dtype=np.uint32),), "wanted 2 arguments .maybe, out., given 1"),
-            (lambda xp: (None, 3), r"argument 2 .u32\* out.: wanted .*uint32.*, given the int 3"),
-            (lambda xp: (None, xp.zeros(1, dtype=np.int32)), "argument 2 .*given an array of int32"),
-            (lambda xp: (None, xp.zeros((4, 2), dtype=np.uint32)[:, 1]), "argument 2 .*not contiguous"),
-            (lambda xp: (None, np.uint32(1)), "argument 2 .*given the numpy.uint32"),
-        ],
-    )
-    def test_wrong_arguments(self, device, coverage, args, complaint):
-        with pytest.raises(TypeError, match="kernel optional_array.*" + complaint):
-            coverage.get_function("optional_array")(1, 1, args(device.xp))
-
-    @pytest.mark.parametrize("value", [3, 3.0, np.int32(3), np.uint64(3), np.ones(1, np.uint32)])
-    def test_wrong_values(self, device, coverage, value):
-        x = device.xp.zeros(1, dtype=np.float32)
-        with pytest.raises(
-            TypeError, match=r"argument 2 \(u32 n\): wanted a NumPy scalar numpy.uint32, given"
-        ):
-            coverage.get_function("scale<float, 3>")(1, 1, (x, value))
+    def test_wrong_arguments(self, device, coverage):
+        """More in test_signature.py."""
+        strided = device.xp.zeros((4, 2), dtype=np.uint32)[:, 1]
+        with pytest.raises(TypeError, match=r"kernel optional_array, argument 2 .u32. out.*not contiguous"):
+            coverage.get_function("optional_array")(1, 1, (None, strided))
 
     def test_timer(self, device, coverage):
         out = device.xp.zeros(2**16, dtype=np.uint32)

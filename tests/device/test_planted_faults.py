@@ -98,36 +98,22 @@ def expected(kernel, size, at):
     return f"{CHOSEN}: illegal {verb} {name}[{at}] ({size} elements of {dtype})"
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("kernel", STORES)
-class TestWrites:
-    def test_past_the_end(self, kernel, size):
-        assert access(kernel, size, size) == expected(kernel, size, size)
-
-    def test_far_past_the_end(self, kernel, size):
-        # A range faults at its first element outside.
-        first = size if kernel == "store_range" else size + 4096
-        assert access(kernel, size, size + 4096) == expected(kernel, size, first)
-
-    def test_before_the_start(self, kernel, size):
-        assert access(kernel, size, -1) == expected(kernel, size, -1)
-
-    def test_far_before_the_start(self, kernel, size):
-        if kernel == "store_range":
-            pytest.skip("a range faults at its first element outside")
-        assert access(kernel, size, -4097) == expected(kernel, size, -4097)
+# A range of accesses faults at its first element outside, and a range of reads begins inside.
+ACCESSES = [
+    *((kernel, "past the end", None) for kernel in {**STORES, **LOADS}),
+    *((kernel, "far past the end", None) for kernel in STORES),
+    *((kernel, "before", None) for kernel in STORES),
+    *((kernel, "far before", None) for kernel in STORES if kernel != "store_range"),
+    *((kernel, "before", "address") for kernel in LOADS if kernel != "load_range"),
+]
 
 
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("kernel", LOADS)
-class TestReads:
-    def test_past_the_end(self, kernel, size):
-        assert access(kernel, size, size) == expected(kernel, size, size)
-
-    def test_before_the_start_under_the_address_sanitizer(self, kernel, size):
-        if kernel == "load_range":
-            pytest.skip("a range begins within the array")
-        assert access(kernel, size, -1, "address") == expected(kernel, size, -1)
+@pytest.mark.parametrize(("kernel", "where", "sanitize"), ACCESSES)
+def test_accesses_outside_of_an_array(kernel, where, sanitize, size):
+    at = {"past the end": size, "far past the end": size + 4096, "before": -1, "far before": -4097}[where]
+    first = size if kernel == "store_range" and at > 0 else at
+    assert access(kernel, size, at, sanitize) == expected(kernel, size, first)
 
 
 def test_the_first_statement_of_a_kernel(tmp_path):

@@ -7,9 +7,9 @@ extern "C" __global__ void divergent_barrier(int* out)
 {
     int t = (int)threadIdx.x;
     if (t < 16) {
-        __syncthreads();  // divergent_barrier: half the threads
+        __syncthreads();  // divergent_barrier: half
     } else {
-        out[t] = __any_sync(0xffffffffu, t == 20);  // divergent_barrier: the other half
+        out[t] = __any_sync(0xffffffffu, t == 20);  // divergent_barrier: the rest
     }
 }
 
@@ -97,36 +97,6 @@ extern "C" __global__ void endless_recursion(int step, int* out)
 extern "C" __global__ void division(int divisor, int* out)
 {
     out[threadIdx.x] = 100 / divisor;  // division
-}
-
-extern "C" __global__ void off_by_one(u32 n, const int* in, int* out)
-{
-    u32 i = thread_id();
-    if (i <= n) out[i % n] = in[i];  // off_by_one
-}
-
-extern "C" __global__ void dynamic_overrun(int* out)
-{
-    extern __shared__ int items[];
-    items[threadIdx.x] = 1;  // dynamic_overrun
-    __syncthreads();
-    out[threadIdx.x] = items[threadIdx.x];
-}
-
-extern "C" __global__ void static_overrun(u32 shift, int* out)
-{
-    __shared__ int items[32];
-    items[threadIdx.x + shift] = 1;  // static_overrun
-    __syncthreads();
-    out[threadIdx.x] = items[threadIdx.x];
-}
-
-extern "C" __global__ void missing_barrier(int* out)
-{
-    __shared__ int items[256];
-    u32 t = threadIdx.x;
-    items[t] = (int)t;  // missing_barrier: write
-    out[thread_id()] = items[blockDim.x - 1 - t];
 }
 
 extern "C" __global__ void missing_syncwarp(int* out)

@@ -29,7 +29,7 @@ inline T read_modify_write(T* address, Update update)
     return before;
 }
 
-// a + b and a - b as on the GPU: signed integers wrap.
+// a + b as on the GPU: signed integers wrap.
 template <class T>
 inline T wrapping_sum(T a, T b)
 {
@@ -39,13 +39,6 @@ inline T wrapping_sum(T a, T b)
     } else {
         return a + b;
     }
-}
-
-template <class T>
-inline T wrapping_difference(T a, T b)
-{
-    typedef std::make_unsigned_t<T> U;
-    return (T)((U)a - (U)b);
 }
 
 }  // namespace emulator
@@ -60,8 +53,7 @@ inline T wrapping_difference(T a, T b)
     EMULATOR_ATOMIC(atomicMin, T, value < old ? value : old) \
     EMULATOR_ATOMIC(atomicMax, T, old < value ? value : old) \
     EMULATOR_ATOMIC(atomicAnd, T, old& value)                \
-    EMULATOR_ATOMIC(atomicOr, T, old | value)                \
-    EMULATOR_ATOMIC(atomicXor, T, old ^ value)
+    EMULATOR_ATOMIC(atomicOr, T, old | value)
 
 #define EMULATOR_COMPARE_AND_SWAP(T)                                                           \
     inline T atomicCAS(T* address, T expected, T value)                                        \
@@ -80,10 +72,6 @@ EMULATOR_ATOMIC(atomicAdd, unsigned int, old + value)
 EMULATOR_ATOMIC(atomicAdd, unsigned long long, old + value)
 EMULATOR_ATOMIC(atomicAdd, float, old + value)
 EMULATOR_ATOMIC(atomicAdd, double, old + value)
-EMULATOR_ATOMIC(atomicSub, int, emulator::wrapping_difference(old, value))
-EMULATOR_ATOMIC(atomicSub, unsigned int, old - value)
-EMULATOR_ATOMIC(atomicInc, unsigned int, old >= value ? 0u : old + 1u)
-EMULATOR_ATOMIC(atomicDec, unsigned int, old == 0u || old > value ? value : old - 1u)
 
 EMULATOR_ATOMIC(atomicExch, int, (void(old), value))
 EMULATOR_ATOMIC(atomicExch, unsigned int, (void(old), value))
@@ -93,4 +81,3 @@ EMULATOR_ATOMIC(atomicExch, float, (void(old), value))
 EMULATOR_COMPARE_AND_SWAP(int)
 EMULATOR_COMPARE_AND_SWAP(unsigned int)
 EMULATOR_COMPARE_AND_SWAP(unsigned long long)
-EMULATOR_COMPARE_AND_SWAP(unsigned short)

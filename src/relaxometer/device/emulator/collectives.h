@@ -42,7 +42,6 @@ inline void __syncwarp(unsigned mask = 0xffffffffu, emulator::Site site = emulat
 
 EMULATOR_VOTE(__ballot_sync, BALLOT, unsigned)
 EMULATOR_VOTE(__any_sync, ANY, int)
-EMULATOR_VOTE(__all_sync, ALL, int)
 
 template <class T>
 inline unsigned __match_any_sync(unsigned mask, T value, emulator::Site site = emulator::Site::here())
@@ -66,7 +65,6 @@ EMULATOR_REDUCTION(__reduce_min_sync, REDUCE_MIN, unsigned, 0u)
 EMULATOR_REDUCTION(__reduce_max_sync, REDUCE_MAX, unsigned, 0u)
 EMULATOR_REDUCTION(__reduce_or_sync, REDUCE_OR, unsigned, 0u)
 EMULATOR_REDUCTION(__reduce_and_sync, REDUCE_AND, unsigned, 0u)
-EMULATOR_REDUCTION(__reduce_xor_sync, REDUCE_XOR, unsigned, 0u)
 EMULATOR_REDUCTION(__reduce_add_sync, REDUCE_ADD, int, 0u)
 EMULATOR_REDUCTION(__reduce_min_sync, REDUCE_MIN, int, 0x80000000u)
 EMULATOR_REDUCTION(__reduce_max_sync, REDUCE_MAX, int, 0x80000000u)

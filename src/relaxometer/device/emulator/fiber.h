@@ -1,9 +1,8 @@
 // Stacks for waiting CUDA threads, and the switch between them.
 //
 // A fiber is a stack with a saved stack pointer; all fibers share one thread of the operating system. The
-// switch saves only the registers that the calling convention preserves, which takes a few nanoseconds on
-// x86-64 and AArch64. Elsewhere POSIX's ucontext does it about ten times slower, since swapcontext also saves
-// the signal mask.
+// switch saves only the registers that the calling convention preserves, which takes a few nanoseconds.
+// (POSIX's swapcontext takes ten times as long, since it also saves the signal mask.)
 
 #pragma once
 
@@ -12,11 +11,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#if !defined(__x86_64__) && !defined(__aarch64__)
-#define EMULATOR_UCONTEXT 1
-#include <ucontext.h>
-#endif
 
 namespace emulator {
 
@@ -27,9 +21,6 @@ struct Fiber {
     char* stack = nullptr;          // null for the fiber that launched the kernel
     size_t stack_bytes = 0;
     Fiber* next_idle = nullptr;
-#ifdef EMULATOR_UCONTEXT
-    ucontext_t context;
-#endif
 };
 
 typedef void (*FiberEntry)();
@@ -102,6 +93,8 @@ emulator_switch_stack:
 const int SAVED_WORDS = 20;
 const int RETURN_ADDRESS = 11;
 
+#else
+#error "the emulation runs on x86-64 and AArch64"
 #endif
 
 // Makes the fiber start at `entry` at the next switch to it. Stack tops are staggered: at equal offsets in
@@ -109,22 +102,12 @@ const int RETURN_ADDRESS = 11;
 // between stacks is not a power of two either, which doubles the rate of block scans.)
 inline void rewind_fiber(Fiber* fiber, FiberEntry entry, size_t number)
 {
-#ifdef EMULATOR_UCONTEXT
-    getcontext(&fiber->context);
-    fiber->context.uc_stack.ss_sp = fiber->stack;
-    fiber->context.uc_stack.ss_size = fiber->stack_bytes;
-    fiber->context.uc_link = nullptr;
-    makecontext(&fiber->context, entry, 0);
-    fiber->stack_pointer = &fiber->context;
-    (void)number;
-#else
     size_t stagger = number * 448 % 4096;
     uintptr_t top = (uintptr_t)fiber->stack + fiber->stack_bytes - 64 - stagger;
     void** frame = (void**)(top & ~(uintptr_t)63) - SAVED_WORDS;
     memset(frame, 0, SAVED_WORDS * sizeof(void*));
     frame[RETURN_ADDRESS] = (void*)entry;
     fiber->stack_pointer = frame;
-#endif
 }
 
 // Fibers of a library with a guard area below their stacks. A guarded stack takes two memory areas, of which
@@ -144,17 +127,6 @@ inline Fiber* create_fiber(FiberEntry entry, size_t number)
     fiber->stack_bytes = STACK_BYTES;
     rewind_fiber(fiber, entry, number);
     return fiber;
-}
-
-// Leaves a fiber, saving in `save` where to resume it, and resumes another at `load`.
-inline void switch_fiber([[maybe_unused]] Fiber* from, void** save, void* load)
-{
-#ifdef EMULATOR_UCONTEXT
-    *save = &from->context;
-    swapcontext(&from->context, (ucontext_t*)load);
-#else
-    switch_stack(save, load);
-#endif
 }
 
 }  // namespace emulator

@@ -60,26 +60,6 @@ inline unsigned long long __brevll(unsigned long long x)
     return (unsigned long long)__brev((unsigned)x) << 32 | __brev((unsigned)(x >> 32));
 }
 
-inline unsigned __umulhi(unsigned a, unsigned b)
-{
-    return (unsigned)((unsigned long long)a * b >> 32);
-}
-
-inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b)
-{
-    return (unsigned long long)((unsigned __int128)a * b >> 64);
-}
-
-inline float __int_as_float(int x)
-{
-    return emulator::from_bits<float>((unsigned)x);
-}
-
-inline int __float_as_int(float x)
-{
-    return (int)emulator::to_bits(x);
-}
-
 inline float __uint_as_float(unsigned x)
 {
     return emulator::from_bits<float>(x);
@@ -131,27 +111,23 @@ inline void store_once(T* address, T value)
 }  // namespace emulator
 
 // Loads and stores with a cache hint, which a CPU ignores.
-#define EMULATOR_CACHED_LOAD(NAME)           \
-    template <class T>                       \
-    inline T NAME(const T* address)          \
-    {                                        \
-        return emulator::load_once(address); \
-    }
+template <class T>
+inline T __ldg(const T* address)
+{
+    return emulator::load_once(address);
+}
 
-#define EMULATOR_CACHED_STORE(NAME)           \
-    template <class T>                        \
-    inline void NAME(T* address, T value)     \
-    {                                         \
-        emulator::store_once(address, value); \
-    }
+template <class T>
+inline T __ldcs(const T* address)
+{
+    return emulator::load_once(address);
+}
 
-EMULATOR_CACHED_LOAD(__ldg)
-EMULATOR_CACHED_LOAD(__ldca)
-EMULATOR_CACHED_LOAD(__ldcg)
-EMULATOR_CACHED_LOAD(__ldcs)
-EMULATOR_CACHED_STORE(__stwb)
-EMULATOR_CACHED_STORE(__stcg)
-EMULATOR_CACHED_STORE(__stcs)
+template <class T>
+inline void __stcs(T* address, T value)
+{
+    emulator::store_once(address, value);
+}
 
 // CUDA's min and max of a number and a NaN return the number. Only a NaN differs from itself.
 #define EMULATOR_MIN_MAX(T)             \
@@ -178,11 +154,6 @@ inline void __threadfence()
 {
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     emulator::races::fence();
-}
-
-inline void __threadfence_block()
-{
-    __threadfence();
 }
 
 inline void __threadfence_system()

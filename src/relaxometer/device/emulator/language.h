@@ -23,7 +23,6 @@
 #define __device__
 #define __host__
 #define __constant__
-#define __managed__
 #define __grid_constant__
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__ __attribute__((noinline))
@@ -91,5 +90,3 @@ struct dim3 {
     {
     }
 };
-
-const int warpSize = 32;

@@ -54,43 +54,16 @@ size_t ready_mask;
 size_t ready_head;  // counts threads taken,
 size_t ready_tail;  // and threads added
 
+// By operation, for reports.
+const char* const NAMES[] = {
+    "nothing",           "__syncthreads",     "grid.sync",        "__nanosleep",       "__syncwarp",
+    "__ballot_sync",     "__any_sync",        "a shuffle",        "__match_any_sync",  "__reduce_add_sync",
+    "__reduce_min_sync", "__reduce_max_sync", "__reduce_or_sync", "__reduce_and_sync",
+};
+
 const char* name_of(Operation operation)
 {
-    switch (operation) {
-        case Operation::NONE:
-            return "nothing";
-        case Operation::BARRIER:
-            return "__syncthreads";
-        case Operation::GRID_SYNC:
-            return "grid.sync";
-        case Operation::SLEEP:
-            return "__nanosleep";
-        case Operation::SYNC_WARP:
-            return "__syncwarp";
-        case Operation::BALLOT:
-            return "__ballot_sync";
-        case Operation::ANY:
-            return "__any_sync";
-        case Operation::ALL:
-            return "__all_sync";
-        case Operation::SHUFFLE:
-            return "a shuffle";
-        case Operation::MATCH_ANY:
-            return "__match_any_sync";
-        case Operation::REDUCE_ADD:
-            return "__reduce_add_sync";
-        case Operation::REDUCE_MIN:
-            return "__reduce_min_sync";
-        case Operation::REDUCE_MAX:
-            return "__reduce_max_sync";
-        case Operation::REDUCE_OR:
-            return "__reduce_or_sync";
-        case Operation::REDUCE_AND:
-            return "__reduce_and_sync";
-        case Operation::REDUCE_XOR:
-            return "__reduce_xor_sync";
-    }
-    return "?";
+    return NAMES[(int)operation];
 }
 
 std::string format_list(const char* pattern, va_list values)
@@ -160,23 +133,19 @@ std::string describe(Site site)
 
 void run_fiber();
 
-Fiber* take_fiber();
-
 // Resumes a thread that waited; `save` receives where the running call stops.
 inline void resume(Thread* thread, void** save)
 {
-    Fiber* from = running;
     running = thread->fiber;
     current = thread;
-    switch_fiber(from, save, thread->stack_pointer);
+    switch_stack(save, thread->stack_pointer);
 }
 
 // Switches to a fiber on which no thread waits: an idle one, or the launcher.
 inline void resume(Fiber* fiber, void** save)
 {
-    Fiber* from = running;
     running = fiber;
-    switch_fiber(from, save, fiber->stack_pointer);
+    switch_stack(save, fiber->stack_pointer);
 }
 
 void return_to_launcher()
@@ -594,9 +563,6 @@ uint64_t combine(const Meeting& meeting, const Thread* lanes)
             case Operation::REDUCE_AND:
                 result = first ? value : result & value;
                 break;
-            case Operation::REDUCE_XOR:
-                result ^= value;
-                break;
             default:
                 break;
         }
@@ -607,8 +573,6 @@ uint64_t combine(const Meeting& meeting, const Thread* lanes)
             return votes;
         case Operation::ANY:
             return votes != 0;
-        case Operation::ALL:
-            return votes == meeting.arrived;
         default:
             return result;
     }

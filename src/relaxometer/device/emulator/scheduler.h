@@ -44,7 +44,6 @@ enum class Operation : uint8_t {
     SYNC_WARP,
     BALLOT,
     ANY,
-    ALL,
     SHUFFLE,
     MATCH_ANY,
     REDUCE_ADD,
@@ -52,7 +51,6 @@ enum class Operation : uint8_t {
     REDUCE_MAX,
     REDUCE_OR,
     REDUCE_AND,
-    REDUCE_XOR,
 };
 
 inline bool is_warp_operation(Operation operation)
