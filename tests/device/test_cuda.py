@@ -139,13 +139,6 @@ def test_memory_that_runs_out(cuda_device):
     assert cuda_device.item(cuda_device.xp.ones(1)) == 1
 
 
-@pytest.mark.gpu
-def test_the_context_names_the_hardware(cuda_device):
-    context = cuda_device.context()
-    assert context["compute_capability"].count(".") == 1
-    assert context["memory_bytes"] > 2**30
-
-
 def test_with_a_driver_the_advice_is_the_script_that_installs_cupy(monkeypatch):
     monkeypatch.setattr(cuda, "may_be_there", lambda: True)
     monkeypatch.setattr(cuda.importlib.util, "find_spec", lambda name: None)
@@ -192,17 +185,11 @@ def test_static_and_dynamic_shared_memory_share_the_default(fake, static, dynami
     ("messages", "first"),
     [
         (
-            '/own/k.cu(7): error: "x" is undefined\n    y = x;\n\n1 error detected',
-            'k.cu(7): error: "x" is undefined',
-        ),
-        (
-            "/own/k.cu(1): warning #177-D: no error: 1\n\n/own/k.cu(7): error #20: gone",
+            "/own/k.cu(1): warning #177-D: no error: 1\n\n/own/k.cu(7): error #20: gone\n    y = x;",
             "k.cu(7): error #20: gone",
         ),
         ("/own/k.cu(1): catastrophic error: no lost.cuh", "k.cu(1): catastrophic error: no lost.cuh"),
-        ("/own/k.cu:7:3: fatal error: no lost.cuh", "k.cu:7:3: fatal error: no lost.cuh"),
-        ("/other/k.cuh:7:3: error: gone", "/other/k.cuh:7:3: error: gone"),
-        ("   1 | // k.cu:1:1: error: quoted\nk.cu:7: error: gone", "k.cu:7: error: gone"),
+        ("/other/k.cuh:7:3: fatal error: gone", "/other/k.cuh:7:3: fatal error: gone"),
         ("\nlinker: no such symbol\x1b[2J\nlinker: the end", "linker: no such symbol\\x1b[2J"),
         ("", "no message"),
     ],

@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import functools
 import hashlib
+import json
 import os
 import re
 import shlex
@@ -73,10 +74,11 @@ _REMEDY = f"install one ({_HOW_TO_INSTALL}), or let CXX name one"
 
 @dataclass(frozen=True)
 class Compiler:
-    """A C++ compiler: the command with its leading arguments, and its version message."""
+    """A C++ compiler: the command with its leading arguments, its version message, and its optional flags."""
 
     command: tuple[str, ...]
     version: str
+    takes: tuple[str, ...] = ()
 
     @property
     def is_clang(self) -> bool:
@@ -89,7 +91,7 @@ class Compiler:
         flags = [*_LANGUAGE_FLAGS, *(_CLANG_FLAGS if self.is_clang else _GCC_FLAGS)]
         if os.uname().machine == "x86_64":
             flags.append("-fcf-protection=none")  # switching stacks breaks shadow stacks
-        if _takes(self.command, _UNALIGNED):
+        if _UNALIGNED in self.takes:
             flags.append(_UNALIGNED)
         return flags
 
@@ -99,7 +101,7 @@ class Compiler:
         parameters: tuple[str, ...] = ()
         if sanitize == "address":
             parameters = _ADDRESS_PARAMETERS
-        elif sanitize == "thread" and (self.is_clang or _takes(self.command, f"--param={_VOLATILE_APART}")):
+        elif sanitize == "thread" and (self.is_clang or f"--param={_VOLATILE_APART}" in self.takes):
             parameters = (_VOLATILE_APART,)
         for parameter in parameters:
             flags += ["-mllvm", f"-{parameter}"] if self.is_clang else ["--param", parameter]
@@ -146,29 +148,31 @@ def find_compiler() -> Compiler:
     return _identify(tuple(command))
 
 
-@functools.cache
-def _takes(command: tuple[str, ...], flag: str) -> bool:
-    """Return whether a compiler and its assembler know the flag."""
-    try:
-        with tempfile.TemporaryDirectory() as scratch:
-            arguments = [flag, "-x", "c++", "-c", os.devnull, "-o", f"{scratch}/empty.o"]
-            return _run([*command, *arguments]).returncode == 0
-    except OSError as error:
-        raise UserError(f"cannot write temporary files: {error.strerror}; set TMPDIR") from None
-
-
 def can_load_unaligned() -> bool:
     """Return whether kernels may load vectors of 16 bytes from any address."""
-    return os.uname().machine != "x86_64" or _takes(find_compiler().command, _UNALIGNED)
+    return os.uname().machine != "x86_64" or _UNALIGNED in find_compiler().takes
 
 
 @functools.cache
 def _identify(command: tuple[str, ...]) -> Compiler:
-    result = _run([*command, "--version"])
-    if result.returncode != 0:
-        complaint = quoted(result.stderr.strip().partition("\n")[0])
-        raise UserError(f"{_named(command)} fails with --version: {complaint}; {_REMEDY}")
-    return Compiler(command, result.stdout.strip())
+    """Ask a compiler what it is and which optional flags it takes, once until one of its programs changes."""
+    programs = [Path(found).resolve() for word in (*command, "as") if (found := shutil.which(word))]
+    stamps = [f"{program} {program.stat().st_size} {program.stat().st_mtime_ns}" for program in programs]
+
+    def ask(scratch: Path) -> Path:
+        said = _run([*command, "--version"])
+        if said.returncode != 0:
+            complaint = quoted(said.stderr.strip().partition("\n")[0])
+            raise UserError(f"{_named(command)} fails with --version: {complaint}; {_REMEDY}")
+        empty = ["-x", "c++", "-c", os.devnull, "-o", f"{scratch}/empty.o"]
+        flags = (_UNALIGNED, f"--param={_VOLATILE_APART}")
+        takes = [flag for flag in flags if _run([*command, flag, *empty]).returncode == 0]
+        answer = scratch / "answer"
+        answer.write_text(json.dumps({"version": said.stdout.strip(), "takes": takes}), encoding="utf-8")
+        return answer
+
+    answer = json.loads(built_once(f"compiler-{_digest([*command, *stamps])}.json", ask).read_text("utf-8"))
+    return Compiler(command, answer["version"], tuple(answer["takes"]))
 
 
 def cache_folder() -> Path:
@@ -215,9 +219,9 @@ def build_library(
         expanded = compiler.run([*flags, "-E", str(scratch / "main.cpp")], subject)
         (scratch / "kernels.ii").write_text(rewrite_shared(expanded), encoding="utf-8")
         defines = [flag for flag in _SANITIZER_FLAGS[sanitize] if flag.startswith("-D")]
-        objects = [str(_emulator_object(compiler, "scheduler.cpp", defines))]
+        objects = [str(_emulator_file("scheduler.cpp", "o", "-c", *defines))]
         if sanitize is not None:
-            objects.append(str(_emulator_object(compiler, _CALLBACKS[sanitize], defines)))
+            objects.append(str(_emulator_file(_CALLBACKS[sanitize], "o", "-c", *defines)))
         kernels = ["-x", "c++-cpp-output", str(scratch / "kernels.ii"), "-x", "none"]
         compiler.run([*flags, "-c", *kernels, "-o", str(scratch / "kernels.o")], subject)
         target = scratch / "library.so"
@@ -229,17 +233,7 @@ def build_library(
 
 def build_guards() -> Path:
     """Return the shared library of the arrays' red zones."""
-    compiler = find_compiler()
-    path = EMULATOR / "guards.cpp"
-    flags = [flag for flag in compiler.flags if flag != "-U_GNU_SOURCE"]
-    key = _digest([compiler.version, *compiler.command, *flags, *_emulator_texts()])
-
-    def build(scratch: Path) -> Path:
-        target = scratch / "library.so"
-        compiler.run([*flags, "-shared", str(path), "-o", str(target)], path)
-        return target
-
-    return built_once(f"{path.stem}-{key}.so", build)
+    return _emulator_file("guards.cpp", "so", "-shared")
 
 
 def _main_file(source: Source, expressions: Sequence[str]) -> str:
@@ -257,21 +251,21 @@ def _emulator_texts() -> tuple[str, ...]:
     return tuple(file.read_text(encoding="utf-8") for file in sorted(EMULATOR.iterdir()) if file.is_file())
 
 
-def _emulator_object(compiler: Compiler, name: str, defines: Sequence[str]) -> Path:
-    """Return a compiled source file of the emulator."""
+def _emulator_file(name: str, suffix: str, *more: str) -> Path:
+    """Return a compiled source file of the emulator; `more` are flags."""
+    compiler = find_compiler()
     # Host code may use all of the host's API.
-    flags = [flag for flag in compiler.flags if flag != "-U_GNU_SOURCE"] + list(defines)
+    flags = [flag for flag in compiler.flags if flag != "-U_GNU_SOURCE"] + list(more)
     if os.uname().machine == "x86_64":
         flags.append("-mno-red-zone")  # switching stacks pushes registers that the compiler does not know of
     key = _digest([compiler.version, *compiler.command, *flags, *_emulator_texts()])
     path = EMULATOR / name
 
     def build(scratch: Path) -> Path:
-        target = scratch / "object.o"
-        compiler.run([*flags, "-c", str(path), "-o", str(target)], path)
-        return target
+        compiler.run([*flags, str(path), "-o", f"{scratch}/{name}.{suffix}"], path)
+        return scratch / f"{name}.{suffix}"
 
-    return built_once(f"{path.stem}-{key}.o", build)
+    return built_once(f"{path.stem}-{key}.{suffix}", build)
 
 
 def built_once(name: str, build: Callable[[Path], Path]) -> Path:

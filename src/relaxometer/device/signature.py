@@ -8,11 +8,9 @@ The host build compares the size of every parameter list with the compiler's.
 
 from __future__ import annotations
 
-import ast
 import functools
-import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -386,44 +384,21 @@ def _read_constants(code: str, aliases: Mapping[str, str], constants: dict[str, 
                 constants[name.strip()] = value
 
 
-_OPERATORS: Mapping[type[ast.operator], Callable[[int, int], int]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.floordiv,
-    ast.LShift: operator.lshift,
-    ast.RShift: operator.rshift,
-    ast.BitOr: operator.or_,
-    ast.BitAnd: operator.and_,
-}
+_LITERAL = re.compile(r"\b(0[xX][0-9a-fA-F]+|[0-9]+)[uUlL]+\b")
+_EXPRESSION = re.compile(r"(?:[-+*/|&~()\s\w]|<<|>>)+")
 
 
 def _evaluate(text: str, dtype: np.dtype[Any] | None, constants: Mapping[str, int]) -> int | None:
     """Evaluate an integer expression of literals and earlier constants; None if it is anything else.
 
-    Numbers have no types: negative ones may be unsigned, so their quotients and shifts are unknown.
+    Numbers have no types: negative ones may be unsigned, so a quotient or shift beside a minus is unknown.
     """
-    literal = re.compile(r"\b(0[xX][0-9a-fA-F]+|[0-9]+)[uUlL]+\b")
-    expression = literal.sub(r"\1", text.replace("'", "").strip())
+    expression = _LITERAL.sub(r"\1", text.replace("'", "").strip())
+    depends_on_types = re.search(r"[-~]", expression) and re.search("/|>>", expression)
+    if depends_on_types or not _EXPRESSION.fullmatch(expression):
+        return None
     try:
-        value = _value(ast.parse(expression, mode="eval").body, constants)
-    except (SyntaxError, KeyError, TypeError, ValueError, ArithmeticError, MemoryError):
+        value = eval(expression.replace("/", "//"), {"__builtins__": {}}, dict(constants))  # only integers
+    except (SyntaxError, NameError, TypeError, ValueError, ArithmeticError, MemoryError):
         return None
     return value % 2 ** (8 * dtype.itemsize) if dtype is not None and dtype.kind == "u" else value
-
-
-def _value(node: ast.expr, constants: Mapping[str, int]) -> int:
-    """Evaluate a node of an integer expression; KeyError, TypeError or ValueError if it is anything else."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, int):
-        return node.value
-    if isinstance(node, ast.Name):
-        return constants[node.id]
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.Invert):
-        value = _value(node.operand, constants)
-        return -value if isinstance(node.op, ast.USub) else ~value
-    if isinstance(node, ast.BinOp):
-        left, right = _value(node.left, constants), _value(node.right, constants)
-        if isinstance(node.op, ast.Div | ast.RShift) and min(left, right) < 0:
-            raise ValueError("depends on types: ~0u is 4294967295, and C++ rounds quotients towards 0")
-        return _OPERATORS[type(node.op)](left, right)
-    raise TypeError(f"{ast.dump(node)} is not an integer")
