@@ -4,7 +4,7 @@ import pytest
 
 from relaxometer.core.errors import UserError
 from relaxometer.distributed.engines import ENGINES
-from relaxometer.distributed.run import _parameters, parser
+from relaxometer.distributed.run import _parameters, execute, parser
 
 COMMON = ["--problem", "sssp", "--graph", "kron:8", "--out", "out"]
 
@@ -35,14 +35,42 @@ def test_numbers_in_range_are_taken():
     assert (options.roots, options.repetitions, options.warmup, options.patience_s) == (100_000, 1, 0, 0.5)
 
 
-@pytest.mark.parametrize("engine", ["sssp-1d", "sssp-peers"])
-@pytest.mark.parametrize("value", ["0", "inf", "nan"])
-def test_a_delta_that_is_no_distance_is_refused(engine, value):
-    with pytest.raises(UserError, match=f"--set delta={value}: "):
-        _parameters(ENGINES["sssp"][engine], [f"delta={value}"])
+@pytest.mark.parametrize(
+    ("engine", "setting"),
+    [
+        *(("sssp-1d", f"delta={value}") for value in ("0", "inf", 2**70)),
+        *(("sssp-peers", f"delta={value}") for value in ("0", "inf", "nan")),
+        ("sssp-1d", f"local_phases={2**70}"),
+    ],
+)
+def test_parameters_out_of_range_are_refused(engine, setting):
+    with pytest.raises(UserError, match=f"^--set {setting}: Input should be "):
+        _parameters(ENGINES["sssp"][engine], [setting])
 
 
-@pytest.mark.parametrize("name", ["delta", "local_phases"])
-def test_parameters_of_more_than_32_bits_are_refused(name):
-    with pytest.raises(UserError, match=f"--set {name}={2**70}: Input should be less than 4294967296"):
-        _parameters(ENGINES["sssp"]["sssp-1d"], [f"{name}={2**70}"])
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["--graph", "nowhere"], "graph nowhere: expected kron:SCALE, kron:SCALE:SEED or a folder"),
+        (["--graph", "kron:99"], "graph kron:99: scale: Input should be less than or equal to"),
+        (["--engine", "hybrid-2d"], "engine hybrid-2d does not solve sssp"),
+    ],
+)
+def test_a_run_that_cannot_be_is_refused_before_it_has_ranks(given, message):
+    with pytest.raises(UserError) as refused:
+        execute(parser().parse_args([*COMMON, *given]), NotImplemented)
+    assert str(refused.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("engine", "scheme", "message"),
+    [
+        ("hybrid-2d", "diagonal", "scheme 'diagonal': expected paired or rows x columns"),
+        ("hybrid-2d", "2x1-dealt", "its engine does not work on the dealt scheme 2x1-dealt"),
+        ("hybrid-peers", "1x2", "its engine works on scheme 2x1 only, given 1x2"),
+    ],
+)
+def test_a_scheme_that_does_not_fit_is_refused(engine, scheme, message):
+    with pytest.raises(UserError) as refused:
+        ENGINES["bfs"][engine].scheme(scheme, 2)
+    assert str(refused.value).startswith(message)

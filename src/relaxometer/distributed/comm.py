@@ -13,7 +13,7 @@ import numpy as np
 from relaxometer.core.errors import UserError
 from relaxometer.device import Device, Module, get_device
 from relaxometer.distributed.process import load_mpi, take_gpu
-from relaxometer.distributed.transport import Message, MpiTransport, NcclTransport, Pending, Transport
+from relaxometer.distributed.transport import Message, MpiTransport, NcclTransport, Transport
 from relaxometer.distributed.watch import Watch
 
 TransportKind = Literal["auto", "nccl", "mpi"]
@@ -165,19 +165,6 @@ class Ranks:
                 more = self._to_others([(k, own) for k in range(self.size)], list(enumerate(parts)))
                 outgoing, incoming = outgoing + more[0], incoming + more[1]
             self._transport.exchange(outgoing, incoming)
-
-    def start(self, sends: Sequence[Message], receives: Sequence[Message]) -> Pending:
-        """Begin an exchange; see :meth:`exchange`.
-
-        Until `finish` of the result returns, the arrays sent may not be written and those received may not
-        be read. Timed traffic is complete when this method returns.
-        """
-        if self.traffic.timed:
-            self.exchange(sends, receives)
-            return Pending(lambda: None)
-        outgoing, incoming = self._to_others(sends, receives)
-        self.traffic.count(outgoing)
-        return self._transport.start(outgoing, incoming)
 
     def exchange_sized(self, outgoing: Sequence[Any], dtype: Any) -> list[Any]:
         """Send one array of any length to each rank; return the arrays received, by rank."""

@@ -47,17 +47,17 @@ class Parameters(SwitchingParameters):
         searches the rest. The paper's ratios 0:1, 1:3 and 1:1 of CPU to GPU are 0, 0.25 and 0.5.
     threshold : int
         A warp searches the rows of at least this many incoming arcs of a block, a thread the others.
-    parents : {"dense", "end", "level", "overlapped"}
-        When owners receive the parents of their vertices: after the search, after every level as in the
-        paper, or during the next level. "dense" is also after the search: ranks send whole arrays instead of
-        the chosen parents, which needs no lengths and hence no host, but more bytes.
+    parents : {"dense", "end", "level"}
+        When owners receive the parents of their vertices: after the search, or after every level as in the
+        paper. "dense" is also after the search: ranks send whole arrays instead of the chosen parents, which
+        needs no lengths and hence no host, but more bytes.
     messages : {"bitmap", "compressed"}
         How the sets of vertices found are sent: as bitmaps, or compressed where that is shorter.
     """
 
     cpu_share: float = Field(0.0, ge=0, le=1)
     threshold: NonNegativeInt = Field(32, lt=2**32)
-    parents: Literal["dense", "end", "level", "overlapped"] = "dense"
+    parents: Literal["dense", "end", "level"] = "dense"
     messages: Literal["bitmap", "compressed"] = "bitmap"
 
 
@@ -118,8 +118,7 @@ class Solver:
         elif self._at_end:
             routes.fold(search.candidates)
             routes.merge()
-            routes.send_parents(search, search.candidates)
-        routes.write_parents(search.predecessor)
+            routes.share_parents(search, search.candidates)
         clock.end("parents", 0, 0)
         clock.close()
         return Answer(search.level, search.predecessor, depth)
@@ -141,7 +140,7 @@ class Solver:
 
     def _run_levels(self, clock: LevelClock) -> int:
         """Run levels one by one; return their number."""
-        search, routes, parents = self._search, self._routes, self._parameters.parents
+        search = self._search
         search.examined()
         number = 0
         while True:
@@ -151,10 +150,7 @@ class Solver:
                 return number - 1
             direction = search.direction()
             search.run(direction)  # 1 to 4
-            routes.write_parents(search.predecessor)  # 11, 12 of the level before, if overlapped
-            self._share_found()  # 5 to 7
-            if parents == "level":
-                routes.write_parents(search.predecessor)  # 12
+            self._share_found()  # 5 to 12
             if clock.wanted:
                 clock.end(direction, search.found_by_all(), search.examined())
 
@@ -166,7 +162,7 @@ class Solver:
         search.settle(routes.merged)
         routes.expand((search.counts, search.counts_of))  # 7
         if not self._at_end:
-            routes.send_parents(search, search.found)  # 8 to 11
+            routes.share_parents(search, search.found)  # 8 to 12
         search.close_found(routes.arrived, routes.head_slots)
 
 
@@ -380,7 +376,6 @@ class _Routes:
         self._merge = module.get_function("merge")
         self._count_bits = module.get_function("count_bits")
         self._write_parents = module.get_function("write_parents")
-        self._in_flight: tuple[Any, list[Any], list[Any]] | None = None
 
     def _launch(self, kernel: Any, n_words: int, arguments: tuple[Any, ...]) -> None:
         kernel(*over(self._ranks.device, n_words), (np.uint32(n_words), *arguments))
@@ -423,11 +418,8 @@ class _Routes:
         ]
         self._exchange(sends, list(zip(self._read_from, self._pieces(self.arrived), strict=True)), counts)
 
-    def send_parents(self, search: _DeviceSearch, found: Any) -> None:
-        """Begin to send the parents of the vertices merged last to their owners (steps 8 to 11).
-
-        Until `write_parents`, the messages in flight and the merged bitmaps must not change.
-        """
+    def share_parents(self, search: _DeviceSearch, found: Any) -> None:
+        """Send the parents of the vertices merged last to their owners, who write them (steps 8 to 12)."""
         winners = found
         if max(len(group) for group in self._seekers) > 1:
             winners = self._winners
@@ -442,18 +434,10 @@ class _Routes:
             bounds = zip([0, *ends], ends, strict=False)
             receives += [(rank, values[a:b]) for rank, (a, b) in zip(group, bounds, strict=True)]
         sends = list(zip(self._owners, parts, strict=True))
-        self._in_flight = self._ranks.start(sends, receives), counted, arrived  # 11
-
-    def write_parents(self, predecessor: DeviceArray) -> None:
-        """Wait for the parents in flight, if any, and write them (step 12)."""
-        if self._in_flight is None:
-            return
-        pending, counted, arrived = self._in_flight
-        self._in_flight = None
-        pending.finish()
+        self._ranks.exchange(sends, receives)  # 11
         piece = self._block.layout.piece
         for k, (folded, (through, _), values) in enumerate(zip(self._folded, counted, arrived, strict=True)):
-            own = predecessor[k * piece : (k + 1) * piece]
+            own = search.predecessor[k * piece : (k + 1) * piece]
             arguments = np.uint32(self._words), folded, through, values, own
             self._launch(self._write_parents, len(folded), arguments)
 

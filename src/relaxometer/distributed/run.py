@@ -10,6 +10,7 @@ row per level of each instrumented search), and last ``run.json`` (machine, grap
 from __future__ import annotations
 
 import argparse
+import math
 import re
 import time
 from collections.abc import Callable, Sequence
@@ -68,7 +69,7 @@ LEVELS = pa.schema([*PHASES, *TRAFFIC])
 MAX_SEARCHES = 100_000
 """Limit of roots, repetitions and warm-ups each; the samples of all searches are in memory at the end."""
 
-MAX_SECONDS = 1e9
+MIN_SECONDS, MAX_SECONDS = 1e-9, 1e9
 
 
 class _Parser(argparse.ArgumentParser):
@@ -78,26 +79,19 @@ class _Parser(argparse.ArgumentParser):
         raise UserError(f"{message}; see --help")
 
 
-def _whole(least: int) -> Callable[[str], int]:
-    """Return the type of an argument that is a whole number from `least` to `MAX_SEARCHES`."""
+def _between(kind: type[int | float], least: float, most: float, range_: str) -> Callable[[str], float]:
+    """Return the type of an argument that is a number from `least` to `most`; `range_` says so."""
 
-    def read(text: str) -> int:
-        if not re.fullmatch(r"\d{1,9}", text) or not least <= int(text) <= MAX_SEARCHES:
-            raise argparse.ArgumentTypeError(f"{text}: expected {least} to {MAX_SEARCHES:,}")
-        return int(text)
+    def read(text: str) -> float:
+        try:
+            number = kind(text)
+        except ValueError:
+            number = math.nan
+        if not least <= number <= most:
+            raise argparse.ArgumentTypeError(f"{text}: expected {range_}")
+        return number
 
     return read
-
-
-def _seconds(text: str) -> float:
-    """Read an argument that is a positive number of seconds."""
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds <= MAX_SECONDS:
-        raise argparse.ArgumentTypeError(f"{text}: expected a positive number up to {MAX_SECONDS:g}")
-    return seconds
 
 
 def parser() -> argparse.ArgumentParser:
@@ -122,7 +116,8 @@ def parser() -> argparse.ArgumentParser:
         help="RxC, paired or auto (default): paired where it fits, else the squarest RxC; on P ranks always "
         "Px1 for hybrid-peers, 1xP for sssp-1d and Px1-dealt for sssp-peers",
     )
-    positive, count = _whole(1), _whole(0)
+    positive, count = (_between(int, least, MAX_SEARCHES, f"{least} to {MAX_SEARCHES:,}") for least in (1, 0))
+    seconds = _between(float, MIN_SECONDS, MAX_SECONDS, f"a positive number up to {MAX_SECONDS:g}")
     result.add_argument(
         "--roots",
         type=positive,
@@ -136,7 +131,7 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument("--transport", choices=("auto", "nccl", "mpi"), default="auto")
     result.add_argument(
         "--patience-s",
-        type=_seconds,
+        type=seconds,
         help="end the job if a rank has kept others waiting for so long in a search (default 20, or 300 "
         "without a GPU)",
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,26 +15,6 @@ Message = tuple[int, Any]
 """A rank and a contiguous device array to send to it or receive from it."""
 
 
-class Pending:
-    """An exchange in progress.
-
-    Parameters
-    ----------
-    finish : callable
-        Waits for the end.
-    keep : object
-        Buffers that must live until then.
-    """
-
-    def __init__(self, finish: Callable[[], None], keep: Any = None) -> None:
-        self._finish, self._keep = finish, keep
-
-    def finish(self) -> None:
-        """Wait until all arrays have been sent and received."""
-        self._finish()
-        self._keep = None
-
-
 class Transport(Protocol):
     """Sends arrays to other ranks and receives arrays from them."""
 
@@ -42,9 +22,6 @@ class Transport(Protocol):
 
     def exchange(self, outgoing: Sequence[Message], incoming: Sequence[Message]) -> None:
         """Exchange arrays; kernels launched afterwards may use them."""
-
-    def start(self, outgoing: Sequence[Message], incoming: Sequence[Message]) -> Pending:
-        """Begin an exchange that overlaps with the next launches."""
 
 
 class MpiTransport:
@@ -57,10 +34,6 @@ class MpiTransport:
 
     def exchange(self, outgoing: Sequence[Message], incoming: Sequence[Message]) -> None:
         """Exchange arrays."""
-        self.start(outgoing, incoming).finish()
-
-    def start(self, outgoing: Sequence[Message], incoming: Sequence[Message]) -> Pending:
-        """Begin an exchange."""
         staged = self._device.kind == "cuda"
         landing = [np.empty(array.shape, array.dtype) if staged else array for _, array in incoming]
         requests = [
@@ -69,14 +42,10 @@ class MpiTransport:
         ]
         for peer, array in outgoing:
             requests.append(self._world.Isend(_bytes(self._device.asnumpy(array)), peer))
-
-        def finish() -> None:
-            self._mpi.Request.Waitall(requests)
-            if staged:
-                for (_, array), landed in zip(incoming, landing, strict=True):
-                    array.set(landed)
-
-        return Pending(finish, (outgoing, incoming))
+        self._mpi.Request.Waitall(requests)
+        if staged:
+            for (_, array), landed in zip(incoming, landing, strict=True):
+                array.set(landed)
 
 
 class NcclTransport:
@@ -85,29 +54,12 @@ class NcclTransport:
     name = "nccl"
 
     def __init__(self, world: Any, device: Device) -> None:
-        self._world, self._cuda = world, device.xp.cuda
+        self._cuda = device.xp.cuda
         self._nccl, self._communicator = connect(world)
-        self._second: Any = None
 
     def exchange(self, outgoing: Sequence[Message], incoming: Sequence[Message]) -> None:
         """Exchange arrays."""
-        stream = int(self._cuda.get_current_stream().ptr)
-        self._send(self._communicator, stream, outgoing, incoming)
-
-    def start(self, outgoing: Sequence[Message], incoming: Sequence[Message]) -> Pending:
-        """Begin an exchange, on a second stream and communicator, after all work of the current stream."""
-        if self._second is None:
-            self._second = connect(self._world)[1], self._cuda.Stream(non_blocking=True)
-        communicator, stream = self._second
-        current = self._cuda.get_current_stream()
-        stream.wait_event(current.record())
-        self._send(communicator, stream.ptr, outgoing, incoming)
-        done = stream.record()
-        return Pending(lambda: current.wait_event(done), (outgoing, incoming))
-
-    def _send(
-        self, communicator: Any, stream: int, outgoing: Sequence[Message], incoming: Sequence[Message]
-    ) -> None:
+        stream, communicator = int(self._cuda.get_current_stream().ptr), self._communicator
         self._nccl.groupStart()
         for peer, array in outgoing:
             communicator.send(array.data.ptr, array.nbytes, self._nccl.NCCL_UINT8, peer, stream)
