@@ -34,14 +34,11 @@ def test_numba_compiles_where_only_the_cache_can_be_written(tmp_path):
     assert list((kept / "numba").rglob("describe._meet*.nbi"))
 
 
-def test_where_numba_can_write_nothing_is_said(monkeypatch, tmp_path):
+def test_a_folder_that_is_set_or_can_be_written_stays(monkeypatch, tmp_path):
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.setattr(cache, "PACKAGE", tmp_path)
     cache.let_numba_write()
     assert "NUMBA_CACHE_DIR" not in os.environ
-
-
-def test_a_folder_that_is_set_stays(monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", "/mine")
     monkeypatch.setattr(os, "access", lambda *_: False)
     cache.let_numba_write()
