@@ -17,18 +17,13 @@ ROOT = Path(__file__).parents[2]
     ("raw", "message"),
     [
         (b"a: b\nc: \xff\n", "2:4: byte 0xff is not UTF-8"),
-        ("a: é\nあ: b".encode("shift-jis", "replace"), "2:1: byte 0x82 is not UTF-8"),
         (b"a: 1\nb: [1,\n", "3:1: invalid YAML: while parsing a flow"),
-        (b"a: 1\n\tb: 2\n", "2:1: invalid YAML: "),
         (b"a: 1\nb: 2\na: 3\n", "3:1: invalid YAML: key 'a' is given twice, first in line 1"),
-        (b"x: {b: 1, b: 2}", "1:11: invalid YAML: key 'b' is given twice"),
         (b'{"a": 1,\n\t"b": 1,\n "a": 2}', "invalid YAML: "),
         (b"a: \x1b]0;title\x07", r"1:4: invalid YAML: '\x1b' is not allowed"),
         (b"\xe3\x81\x82: 2020-13-45", "1:4: invalid YAML: '2020-13-45' is not a valid timestamp"),
         (b"a: " + b"9" * 5000, "1:4: invalid YAML: '999"),
-        (b"a: !!bool perhaps", "1:4: invalid YAML: 'perhaps' is not a valid bool"),
         (b"a: !!python/object/apply:os.system [ls]", "1:4: invalid YAML: could not determine a constructor"),
-        (b"a: !" + b"x" * 500, "1:4: invalid YAML: could not determine a constructor"),
         (b"[" * 5000, "invalid YAML: lists and sections are nested too deeply"),
         (b"? [1]\n: 2", "1:3: invalid YAML: while constructing a mapping, found unhashable key"),
         (b"a: 1\n---\nb: 1", "2:1: invalid YAML: expected a single document"),
@@ -73,36 +68,27 @@ def test_right_files(tmp_path, raw, contents):
     assert read_yaml(path) == contents
 
 
-def test_a_file_that_cannot_be_read(tmp_path):
-    with pytest.raises(UserError, match=r"gone\.yaml: not readable \(No such file or directory\)$"):
-        read_sections(tmp_path / "gone.yaml")
-    with pytest.raises(UserError, match=r": not readable \(Is a directory\)$"):
-        read_sections(tmp_path)
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [("gone", "No such file or directory"), ("", "Is a directory"), ("a" * 300, "File name too long")],
+)
+def test_a_file_that_cannot_be_read(tmp_path, name, reason):
+    with pytest.raises(UserError, match=rf": not readable \({reason}\)$"):
+        read_sections(tmp_path / f"{name}.yaml" if name else tmp_path)
 
 
-def dry_run(*arguments):
-    """Return the exit code of Snakemake and what it says beyond its profile."""
-    return run_program("snakemake", "--dry-run", *arguments)
-
-
-def check(*arguments, **environment):
-    """Return the exit code of the check that the profile runs first, and what it says."""
-    return run_program("relaxometer.cli.check_configfiles", *arguments, **environment)
-
-
-def run_program(module, *arguments, **environment):
+def check(*arguments, module="relaxometer.cli.check_configfiles", **environment):
+    """Return what the check that the profile runs first, or another program, says when it fails."""
     command = [sys.executable, "-m", module, *map(str, arguments)]
-    run = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, check=False, env={**os.environ, **environment}
-    )
-    return run.returncode, [line for line in run.stderr.splitlines() if "profile" not in line]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env={**os.environ, **environment})
+    assert run.returncode != 0
+    return [line for line in run.stderr.splitlines() if "profile" not in line]
 
 
 def test_snakemake_ends_in_one_line_where_an_overlay_is_not_utf_8(tmp_path):
     overlay = tmp_path / "my.yaml"
     overlay.write_bytes("sssp: # 最短経路".encode("shift-jis"))
-    code, lines = dry_run("--configfile", overlay, "--", "all")
-    assert code != 0
+    lines = check("--dry-run", "--configfile", overlay, "--", "all", module="snakemake")
     assert lines == [f"error: {overlay}:1:9: byte 0x8d is not UTF-8; save it as UTF-8"]
 
 
@@ -124,16 +110,14 @@ def test_snakemake_ends_in_one_line_where_an_overlay_is_not_utf_8(tmp_path):
 def test_a_mistake_on_the_command_line_is_one_line(tmp_path, arguments, message):
     (tmp_path / "empty.yaml").write_text("# nothing\n", encoding="utf-8")
     empty = str(tmp_path / "empty.yaml")
-    code, lines = check(*(word.replace("EMPTY", empty) for word in arguments))
-    assert code != 0
+    lines = check(*(word.replace("EMPTY", empty) for word in arguments))
     assert lines == [f"error: {message}".replace("EMPTY", empty)]
 
 
 def test_a_home_folder_that_cannot_be_written_is_one_line(tmp_path):
     (tmp_path / "file").touch()
     cache = tmp_path / "file/cache"
-    code, lines = check("--", "all", XDG_CACHE_HOME=str(cache))
-    assert code != 0
+    lines = check("--", "all", XDG_CACHE_HOME=str(cache))
     assert lines == [f"error: {cache}/snakemake: cannot be written; set XDG_CACHE_HOME to a folder that can"]
 
 
@@ -152,13 +136,3 @@ def test_a_missing_suite_is_refused_with_the_names_of_others(tmp_path, name, end
     with pytest.raises(UserError, match=r"not readable \(No such file or directory\); ") as caught:
         read_sections(folder / f"{name}.yaml")
     assert str(caught.value).endswith(end)
-
-
-def test_a_missing_file_among_none_is_refused_without_advice(tmp_path):
-    with pytest.raises(UserError, match=r"my\.yaml: not readable \(No such file or directory\)$"):
-        read_sections(tmp_path / "my.yaml")
-
-
-def test_a_name_that_no_file_can_have_is_refused_in_one_line(tmp_path):
-    with pytest.raises(UserError, match=r"\.yaml: not readable \(File name too long\)$"):
-        read_sections(tmp_path / f"{'a' * 300}.yaml")

@@ -94,7 +94,7 @@ def test_a_message_is_compressed_only_if_shorter(device, compressions):
     check(device, compressions[200], bitmaps)
 
 
-@pytest.mark.parametrize("digits", [1, 2, 3, 4])
+@pytest.mark.parametrize("digits", [1, 2, 3])
 def test_gaps_that_need_another_byte_arrive(device, digits):
     gap = 1 << 7 * digits
     n_words = gap // 32 + 64
@@ -107,19 +107,7 @@ def test_gaps_that_need_another_byte_arrive(device, digits):
 def test_more_bitmaps_than_a_launch_takes_arrive(device, compressions):
     bitmaps = [random_bitmap(k, DENSITIES[k % 7], 31) for k in range(2 * MAX_BITMAPS + 3)]
     check(device, compressions[31], bitmaps)
-
-
-def test_a_few_vertices_of_many_take_a_few_bytes(device):
-    bitmap = np.zeros(1 << 17, dtype=np.uint32)
-    bitmap[[0, 5, 1 << 16]] = 1, 6, 1 << 31
-    (message,) = sent(device, Compression(device, 1 << 17), [bitmap])
-    assert len(message) == 1 + 2 + 1 + 3
-
-
-def test_no_bitmaps_give_no_messages(compressions):
-    compression = compressions[1]
-    assert compression.encode([]) == compression.landing([], []) == []
-    compression.decode([], [])
+    check(device, compressions[31], [])
 
 
 def test_blocks_may_start_in_any_order():

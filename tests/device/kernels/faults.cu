@@ -21,11 +21,6 @@ __device__ __forceinline__ void push(const Queue& queue, i64 at, u32 item)
     queue.items[at] = item;  // store_member
 }
 
-extern "C" __global__ void store_byte(u8* array, i64 at)
-{
-    if (is_chosen()) array[at] = 7;  // store_byte
-}
-
 extern "C" __global__ void store_word(u32* array, i64 at)
 {
     if (is_chosen()) array[at] = 7;  // store_word
@@ -59,16 +54,6 @@ extern "C" __global__ void load_byte(const u8* array, i64 at, u32* out)
     if (is_chosen()) out[0] = array[at];  // load_byte
 }
 
-extern "C" __global__ void load_word(const u32* array, i64 at, u32* out)
-{
-    if (is_chosen()) out[0] = array[at];  // load_word
-}
-
-extern "C" __global__ void load_offset(const i64* array, i64 at, u32* out)
-{
-    if (is_chosen()) out[0] = static_cast<u32>(array[at]);  // load_offset
-}
-
 extern "C" __global__ void load_read_only(const u32* array, i64 at, u32* out)
 {
     if (is_chosen()) out[0] = read_only(&array[at]);  // load_read_only
@@ -90,11 +75,6 @@ extern "C" __global__ void load_range(const u32* array, i64 at, u32* out)
 
 // ---------------------------------------------------------------------------------------------- shared
 // memory
-
-struct Entry {
-    u32 vertex;
-    u32 distance;
-};
 
 extern "C" __global__ void store_tile(i64 at, u32* out)
 {
@@ -118,14 +98,6 @@ extern "C" __global__ void store_square(i64 at, u32* out)
     if (is_chosen()) square[3][at] = 7;  // store_square
     __syncthreads();
     out[threadIdx.x] = static_cast<u32>(square[0][threadIdx.x % 9]);
-}
-
-extern "C" __global__ void store_entry(i64 at, u32* out)
-{
-    __shared__ Entry entries[37];
-    if (is_chosen()) entries[at].vertex = 7;  // store_entry
-    __syncthreads();
-    out[threadIdx.x] = entries[threadIdx.x].vertex;
 }
 
 extern "C" __global__ void store_dynamic(i64 at, u32* out)
@@ -159,13 +131,6 @@ __global__ void counter(u32* out)
 {
     if (!FAULTY) atomicAdd(&out[5], 1u);
     if (FAULTY) ++out[5];  // counter
-}
-
-template <bool FAULTY>
-__global__ void bits(u32* out)
-{
-    if (!FAULTY) atomicOr(&out[thread_id() / 32], 1u << thread_id() % 32);
-    if (FAULTY) out[thread_id() / 32] |= 1u << thread_id() % 32;  // bits
 }
 
 template <bool FAULTY>
@@ -214,15 +179,6 @@ __global__ void reversal(u32* out)
 }
 
 template <bool FAULTY>
-__global__ void broadcast(u32* out)
-{
-    __shared__ u32 value;
-    if (threadIdx.x == 40) value = 7;  // broadcast
-    barrier<FAULTY>();
-    out[thread_id()] = value;  // broadcast
-}
-
-template <bool FAULTY>
 __global__ void tree_sum(u32* out)
 {
     __shared__ u32 sums[256];
@@ -260,14 +216,4 @@ __global__ void reused_tile(u32* out)
         out[thread_id()] += tile[(threadIdx.x + 33) % blockDim.x];  // reused_tile
         barrier<FAULTY>();
     }
-}
-
-template <bool FAULTY>
-__global__ void transposed(u32* out)
-{
-    __shared__ u32 square[16][17];
-    u32 row = threadIdx.x / 16, column = threadIdx.x % 16;
-    square[row][column] = thread_id();  // transposed
-    barrier<FAULTY>();
-    if (row < blockDim.x / 16) out[thread_id()] = square[column % (blockDim.x / 16)][row];  // transposed
 }
