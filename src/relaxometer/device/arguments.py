@@ -14,12 +14,14 @@ import ctypes
 import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 
+from relaxometer.core.checkout import PACKAGE
 from relaxometer.device import Dimensions, KernelError
-from relaxometer.device.signature import Layout, Parameter, Place
+from relaxometer.device.signature import Layout, Parameter, Place, read_source
 
 MAX_BLOCK = (1024, 1024, 64)
 MAX_GRID = (2**31 - 1, 65535, 65535)
@@ -301,6 +303,73 @@ class Launch:
         if changed:
             self._change(changed)
         self._start(self._given)
+
+
+class CheckedKernel:
+    """What the kernels of both devices have in common; see `relaxometer.device.Kernel`."""
+
+    def __init__(self, name: str, arguments: Arguments) -> None:
+        self.name = name
+        self._arguments = arguments
+
+    def __call__(
+        self, grid: Dimensions, block: Dimensions, args: Sequence[Any], *, shared_mem: int = 0
+    ) -> None:
+        """Launch the kernel."""
+        shape = launch_shape(self.name, grid, block)
+        self._arguments.pack(args)
+        self._start(self._checked(shape, shared_mem), self._arguments, args)
+
+    def bind(
+        self, grid: Dimensions, block: Dimensions, args: Sequence[Any], *, shared_mem: int = 0
+    ) -> Launch:
+        """Prepare a launch."""
+        shape = launch_shape(self.name, grid, block)
+        arguments = self._arguments.another()
+        start = functools.partial(self._start, self._checked(shape, shared_mem), arguments)
+        return Launch(arguments, args, start)
+
+    def _checked(self, shape: Shape, shared_mem: int) -> tuple[int, ...]:
+        """Return grid, block and shared memory, seven numbers; KernelError if they do not fit the device."""
+        raise NotImplementedError
+
+    def _start(self, shape: tuple[int, ...], arguments: Arguments, args: Sequence[Any]) -> None:
+        """Run the kernel with what is packed of `args`."""
+        raise NotImplementedError
+
+    def _refuse_blocks(self, blocks: int, most: int) -> None:
+        """Raise KernelError if a cooperative launch has too many blocks."""
+        if blocks > most:
+            raise KernelError(
+                f"kernel {self.name}: a cooperative launch of {blocks} blocks; at most {most} run at once"
+            )
+
+
+class SourceModule:
+    """What the modules of both devices have in common; see `relaxometer.device.Module`."""
+
+    def __init__(self, path: Path, options: tuple[str, ...], array_type: type) -> None:
+        include_folders = [Path(option[2:]) for option in options if option.startswith("-I")] + [PACKAGE]
+        self._source = read_source(path, include_folders, options)
+        self.files = tuple(self._source.files)
+        self._array_type = array_type
+        self._kernels: dict[str, CheckedKernel] = {}
+
+    def struct(self, name: str, /, **members: Any) -> Struct:
+        """Pack a struct."""
+        struct = Struct(self._source.layout(name), self._array_type, f"struct {name}")
+        struct.set(**members)
+        return struct
+
+    def get_function(self, name: str) -> CheckedKernel:
+        """Return the kernel of this name or name expression."""
+        if name not in self._kernels:
+            arguments = Arguments(name, self._source.parameters(name), self._array_type)
+            self._kernels[name] = self._new_kernel(name, arguments)
+        return self._kernels[name]
+
+    def _new_kernel(self, name: str, arguments: Arguments) -> CheckedKernel:
+        raise NotImplementedError
 
 
 def _places(parameters: Sequence[Parameter]) -> list[Place | None]:

@@ -29,9 +29,9 @@ import numpy as np
 from relaxometer.core.checkout import PACKAGE
 from relaxometer.core.errors import UserError
 from relaxometer.device import DeviceOutOfMemory, Dimensions, Kernel, KernelError, Timer, compile_error
-from relaxometer.device.arguments import Arguments, Launch, Shape, Struct, launch_shape
+from relaxometer.device.arguments import Arguments, CheckedKernel, Shape, SourceModule, launch_shape
 from relaxometer.device.loaded import LoadedModules
-from relaxometer.device.signature import Source, read_source
+from relaxometer.device.signature import Source
 
 # Shared memory that a block has by default, static and dynamic together.
 DEFAULT_SHARED_BYTES = 48 * 1024
@@ -107,16 +107,15 @@ def obstacle() -> str | None:
     return None if count > 0 else "CuPy sees no GPU"
 
 
-class CudaKernel:
+class CudaKernel(CheckedKernel):
     """A kernel of a `CudaModule`."""
 
     def __init__(
         self, name: str, raw_kernel: Any, arguments: Arguments, device: CudaDevice, *, cooperative: bool
     ) -> None:
-        self.name = name
+        super().__init__(name, arguments)
         self._raw = raw_kernel
         self._address = raw_kernel.kernel.ptr
-        self._arguments = arguments
         self._device = device
         self._cooperative = cooperative
         driver = device.xp.cuda.driver
@@ -125,30 +124,13 @@ class CudaKernel:
         self._shared_bytes_granted: int | None = None
         self.resident_blocks = functools.cache(self._resident_blocks)
 
-    def __call__(
-        self, grid: Dimensions, block: Dimensions, args: Sequence[Any], *, shared_mem: int = 0
-    ) -> None:
-        """Launch the kernel; see `relaxometer.device.Kernel`."""
-        shape = launch_shape(self.name, grid, block)
-        self._arguments.pack(args)
-        self._start(self._checked(shape, shared_mem), self._arguments, args)
-
-    def bind(
-        self, grid: Dimensions, block: Dimensions, args: Sequence[Any], *, shared_mem: int = 0
-    ) -> Launch:
-        """Prepare a launch; see `relaxometer.device.Kernel`."""
-        shape = launch_shape(self.name, grid, block)
-        arguments = self._arguments.another()
-        start = functools.partial(self._start, self._checked(shape, shared_mem), arguments)
-        return Launch(arguments, args, start)
-
     def _checked(self, shape: Shape, shared_mem: int) -> tuple[int, ...]:
-        """Return grid, block and shared memory as the driver takes them; KernelError if they do not fit."""
         grid, block = shape
         try:
             self._grant(shared_mem)
             if self._cooperative:
-                self._check_residence(grid, block, shared_mem)
+                most = self.resident_blocks(math.prod(block), shared_mem)
+                self._refuse_blocks(math.prod(grid), most)
         except self._device.errors as error:
             raise self._failed(error, (*grid, *block)) from error
         return (*grid, *block, shared_mem)
@@ -176,14 +158,6 @@ class CudaKernel:
             self._raw.max_dynamic_shared_size_bytes = shared_mem
             self._shared_bytes_granted = shared_mem
 
-    def _check_residence(self, grid: tuple[int, ...], block: tuple[int, ...], shared_mem: int) -> None:
-        blocks = grid[0] * grid[1] * grid[2]
-        most = self.resident_blocks(block[0] * block[1] * block[2], shared_mem)
-        if blocks > most:
-            raise KernelError(
-                f"kernel {self.name}: a cooperative launch of {blocks} blocks; at most {most} run at once"
-            )
-
     def _resident_blocks(self, threads: int, shared_mem: int) -> int:
         """Return the blocks that run at once on the device; 0 if one is too large."""
         occupancy = self._device.xp.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor
@@ -195,7 +169,7 @@ class CudaKernel:
         return int(per_multiprocessor) * self._device.multiprocessors
 
 
-class CudaModule:
+class CudaModule(SourceModule):
     """The kernels of a ``.cu`` file, compiled for the current GPU."""
 
     def __init__(
@@ -207,10 +181,7 @@ class CudaModule:
         cooperative: bool = False,
         name_expressions: Sequence[str] = (),
     ) -> None:
-        include_folders = [Path(option[2:]) for option in options if option.startswith("-I")] + [PACKAGE]
-        self._source = read_source(path, include_folders, options)
-        self.files = tuple(self._source.files)
-        self._kernels: dict[str, CudaKernel] = {}
+        super().__init__(path, options, device.xp.ndarray)
         self._device = device
         self._cooperative = cooperative
         self._raw = device.xp.RawModule(
@@ -227,24 +198,10 @@ class CudaModule:
         except device.errors as error:
             raise device.translated(error, str(self._source.path)) from error
 
-    def struct(self, name: str, /, **members: Any) -> Struct:
-        """Pack a struct; see `relaxometer.device.Module`."""
-        struct = Struct(self._source.layout(name), self._device.xp.ndarray, f"struct {name}")
-        struct.set(**members)
-        return struct
-
-    def get_function(self, name: str) -> CudaKernel:
-        """Return the kernel of this name or name expression."""
-        if name not in self._kernels:
-            self._kernels[name] = self._new_function(name)
-        return self._kernels[name]
-
-    def _new_function(self, name: str) -> CudaKernel:
-        parameters = self._source.parameters(name)
+    def _new_kernel(self, name: str, arguments: Arguments) -> CudaKernel:
         device = self._device
         try:
             raw_kernel = self._raw.get_function(name)
-            arguments = Arguments(name, parameters, device.xp.ndarray)
             return CudaKernel(name, raw_kernel, arguments, device, cooperative=self._cooperative)
         except device.errors as error:
             raise device.translated(error, f"{self._source.path}: kernel {name!r}") from error

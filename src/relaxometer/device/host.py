@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import math
 import re
 import shutil
 import subprocess
@@ -32,11 +33,10 @@ from relaxometer.core.checkout import PACKAGE
 from relaxometer.core.environment import cpu_model, usable_cores
 from relaxometer.core.errors import UserError
 from relaxometer.device import Dimensions, Kernel, KernelError, Timer, stopwatch
-from relaxometer.device.arguments import Arguments, Launch, Shape, Struct, launch_shape
+from relaxometer.device.arguments import Arguments, CheckedKernel, Shape, SourceModule
 from relaxometer.device.guards import element_name, install_guards
 from relaxometer.device.host_build import EMULATOR, SANITIZERS, build_library, find_compiler
 from relaxometer.device.loaded import LoadedModules
-from relaxometer.device.signature import read_source
 
 # Enough to test synchronization between blocks; each thread of a cooperative launch needs its own stack.
 MAX_COOPERATIVE_BLOCKS = 8
@@ -64,14 +64,13 @@ class _Configuration(ctypes.Structure):
     )
 
 
-class HostKernel:
+class HostKernel(CheckedKernel):
     """A kernel in a library built by `relaxometer.device.host_build`."""
 
     def __init__(self, name: str, module: HostModule, number: int, arguments: Arguments) -> None:
-        self.name = name
+        super().__init__(name, arguments)
         self._module = module
         self._function = module.library[f"emulator_launch_{number}"]
-        self._arguments = arguments
         self._cooperative = module.cooperative
         self._message = ctypes.create_string_buffer(_MESSAGE_BYTES)
         self._configuration = _Configuration(
@@ -82,30 +81,9 @@ class HostKernel:
             guards=module.device.guards,
         )
 
-    def __call__(
-        self, grid: Dimensions, block: Dimensions, args: Sequence[Any], *, shared_mem: int = 0
-    ) -> None:
-        """Run the kernel; see `relaxometer.device.Kernel`."""
-        shape = launch_shape(self.name, grid, block)
-        self._arguments.pack(args)
-        self._check_limits(shape[0], shared_mem)
-        self._run(shape, shared_mem, self._arguments, args)
-
-    def bind(
-        self, grid: Dimensions, block: Dimensions, args: Sequence[Any], *, shared_mem: int = 0
-    ) -> Launch:
-        """Prepare a launch; see `relaxometer.device.Kernel`."""
-        shape = launch_shape(self.name, grid, block)
-        arguments = self._arguments.another()
-        launch = Launch(arguments, args, functools.partial(self._run, shape, shared_mem, arguments))
-        self._check_limits(shape[0], shared_mem)
-        return launch
-
-    def _run(self, shape: Shape, shared_mem: int, arguments: Arguments, args: Sequence[Any]) -> None:
-        """Run the kernel with what is packed of `args`."""
+    def _start(self, shape: tuple[int, ...], arguments: Arguments, args: Sequence[Any]) -> None:
         configuration = self._configuration
-        configuration.grid, configuration.block = shape
-        configuration.shared_bytes = shared_mem
+        configuration.grid, configuration.block, configuration.shared_bytes = shape[:3], shape[3:6], shape[6]
         outcome = self._function(ctypes.byref(configuration), ctypes.c_void_p(arguments.address))
         if outcome == _DONE:
             return
@@ -113,24 +91,22 @@ class HostKernel:
         arrays = arguments.arrays(args)
         if outcome == _DAMAGED and self._module.sanitize != "address":
             # The same launch again, under checks that know line and thread.
-            self._module.sanitized("address").get_function(self.name)(*shape, args, shared_mem=shared_mem)
+            kernel = self._module.sanitized("address").get_function(self.name)
+            kernel(shape[:3], shape[3:6], args, shared_mem=shape[6])
         raise KernelError(f"kernel {self.name}: {_readable(message, self._module.library_path, arrays)}")
 
-    def _check_limits(self, grid: tuple[int, ...], shared_mem: int) -> None:
+    def _checked(self, shape: Shape, shared_mem: int) -> tuple[int, ...]:
         if not 0 <= shared_mem <= MAX_SHARED_BYTES:
             raise KernelError(
                 f"kernel {self.name}: {shared_mem} bytes of dynamic shared memory; "
                 f"a block has at most {MAX_SHARED_BYTES}"
             )
-        blocks = grid[0] * grid[1] * grid[2]
-        if self._cooperative and blocks > MAX_COOPERATIVE_BLOCKS:
-            raise KernelError(
-                f"kernel {self.name}: a cooperative launch of {blocks} blocks; "
-                f"at most {MAX_COOPERATIVE_BLOCKS} run at once"
-            )
+        if self._cooperative:
+            self._refuse_blocks(math.prod(shape[0]), MAX_COOPERATIVE_BLOCKS)
+        return (*shape[0], *shape[1], shared_mem)
 
 
-class HostModule:
+class HostModule(SourceModule):
     """The kernels of a ``.cu`` file, built and loaded."""
 
     def __init__(
@@ -143,6 +119,7 @@ class HostModule:
         name_expressions: Sequence[str] = (),
         sanitize: str | None = None,
     ) -> None:
+        super().__init__(path, options, np.ndarray)
         self.sanitize = sanitize
         self.sanitized: Callable[[str], HostModule] = functools.cache(
             lambda sanitize: HostModule(
@@ -154,10 +131,6 @@ class HostModule:
                 sanitize=sanitize,
             )
         )
-        include_folders = [Path(option[2:]) for option in options if option.startswith("-I")] + [PACKAGE]
-        self._source = read_source(path, include_folders, options)
-        self.files = tuple(self._source.files)
-        self._kernels: dict[str, HostKernel] = {}
         self._expressions = [*name_expressions, *self._source.exported()]
         self.device = device
         self.cooperative = cooperative
@@ -165,23 +138,9 @@ class HostModule:
         # PyDLL holds Python's lock during a launch: the scheduler runs one launch at a time.
         self.library = ctypes.PyDLL(str(self.library_path))
 
-    def struct(self, name: str, /, **members: Any) -> Struct:
-        """Pack a struct; see `relaxometer.device.Module`."""
-        struct = Struct(self._source.layout(name), np.ndarray, f"struct {name}")
-        struct.set(**members)
-        return struct
-
-    def get_function(self, name: str) -> HostKernel:
-        """Return the kernel of this name or name expression."""
-        if name not in self._kernels:
-            self._kernels[name] = self._new_function(name)
-        return self._kernels[name]
-
-    def _new_function(self, name: str) -> HostKernel:
-        parameters = self._source.parameters(name)
+    def _new_kernel(self, name: str, arguments: Arguments) -> HostKernel:
         if name not in self._expressions:
             raise KernelError(f"{self._source.path}: {name!r} is a template; list it in name_expressions")
-        arguments = Arguments(name, parameters, np.ndarray)
         return HostKernel(name, self, self._expressions.index(name), arguments)
 
 
