@@ -369,11 +369,6 @@ class TestParameters:
         coverage.get_function("scale<unsigned long long, 5>")(4, 256, (y, n))
         assert (device.asnumpy(y) == 5 * np.arange(1000)).all()
 
-    def test_variables_of_the_module_keep_their_values(self, device, coverage):
-        kernel = coverage.get_function("module_variables")
-        before = run(device, kernel, 1, 4, [], np.zeros(1, np.int32))[0]
-        assert run(device, kernel, 1, 8, [], np.zeros(1, np.int32))[0] == before + 200
-
     def test_macros_of_the_caller(self, device, tmp_path):
         (tmp_path / "value.cu").write_text('extern "C" __global__ void value(int* out) { out[0] = VALUE; }')
         module = device.module(tmp_path / "value.cu", options=("-DVALUE=42",))

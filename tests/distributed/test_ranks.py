@@ -6,13 +6,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
 from textwrap import dedent, indent
 from types import SimpleNamespace
 
 import numpy as np
+import psutil
 import pyarrow.parquet as pq
 import pytest
 
@@ -95,7 +95,7 @@ CASES = {
         "corrupt-bfs,2x2",
     ],
     8: [
-        "bfs,kron-12,paired,parents=level",
+        "bfs,kron-10,paired,parents=level",
         "bfs,kron-10,2x4,messages=compressed",
         "bfs,kron-10,paired,parents=level,messages=compressed",
         "bfs,random-directed,paired",
@@ -147,16 +147,15 @@ def test_a_rank_that_dies_or_stops_ends_the_job_with_one_line_and_no_answer(tmp_
         stderr=subprocess.PIPE,
         text=True,
     )
-    ranks = ranks_below(process.pid, 2)
-    wait_for(lambda: all(shares_page(rank) for rank in ranks))
-    os.kill(ranks[1], sent)
+    ranks = watched_below(process.pid, 2)
+    ranks[1].send_signal(sent)
     begin = time.monotonic()
     try:
         _, errors = process.communicate(timeout=60)
     finally:
-        lingering = [rank for rank in ranks if runs(rank)]
+        lingering = [rank for rank in ranks if rank.is_running() and rank.status() != psutil.STATUS_ZOMBIE]
         for rank in lingering:
-            os.kill(rank, signal.SIGKILL)
+            rank.kill()
     assert not lingering
     assert time.monotonic() - begin < 30
     assert process.returncode != 0
@@ -184,40 +183,15 @@ def test_a_rank_that_waits_for_compiled_code_is_marked_as_waiting(local_rank):
     assert met == [[True]]
 
 
-def shares_page(rank: int) -> bool:
-    """Whether a rank is watched by the others."""
-    return "relaxometer-ranks-" in Path(f"/proc/{rank}/maps").read_text()
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
+def watched_below(pid: int, n_ranks: int) -> list[psutil.Process]:
+    """Wait until all ranks are watched by each other; return their processes."""
     for _ in range(600):
-        if condition():
-            return
+        below = psutil.Process(pid).children(recursive=True)
+        ranks = [one for one in below if "relaxometer-ranks-" in Path(f"/proc/{one.pid}/maps").read_text()]
+        if len(ranks) == n_ranks:
+            return sorted(ranks, key=lambda rank: rank.pid)
         time.sleep(0.1)
     raise AssertionError("the ranks did not get so far")
-
-
-def runs(pid: int) -> bool:
-    """Whether a process is there, and not only the memory of one that nobody has waited for."""
-    status = Path(f"/proc/{pid}/status")
-    return status.exists() and "State:\tZ" not in status.read_text()
-
-
-def ranks_below(pid: int, n_ranks: int) -> list[int]:
-    """Wait for all ranks; return their processes."""
-    programs: list[int] = []
-
-    def have_started() -> bool:
-        programs[:] = [child for launcher in children(pid) for child in children(launcher)]
-        return len(programs) == n_ranks
-
-    wait_for(have_started)
-    return sorted(programs)
-
-
-def children(pid: int) -> list[int]:
-    listed = Path(f"/proc/{pid}/task/{pid}/children")
-    return [int(child) for child in listed.read_text().split()] if listed.exists() else []
 
 
 def test_a_mistake_is_reported_in_one_line(tmp_path, capfd):

@@ -128,17 +128,6 @@ extern "C" __global__ void atomics_of_other_types(u32 n, const int* __restrict__
     atomicAdd(&doubles[0], 0.5);
 }
 
-__constant__ int table[4] = {10, 20, 30, 40};
-__device__ int visits;
-
-// Constants and global variables of the module.
-extern "C" __global__ void module_variables(int* out)
-{
-    atomicAdd(&visits, table[threadIdx.x % 4]);
-    __syncthreads();
-    if (threadIdx.x == 0) out[0] = visits;
-}
-
 // Blocks and grids of two dimensions, and static shared memory of two dimensions.
 extern "C" __global__ void transpose(int n, const float* __restrict__ in, float* out)
 {
