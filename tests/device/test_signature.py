@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from relaxometer.device import KernelError
-from relaxometer.device.arguments import Arguments, launch_shape
+from relaxometer.device.arguments import Arguments
+from relaxometer.device.kernels import launch_shape
 from relaxometer.device.signature import read_source
 
 

@@ -13,9 +13,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from relaxometer.core.errors import UserError, escaped
+
+if TYPE_CHECKING:
+    # At run time, importing this module loads no NumPy.
+    from relaxometer.device.arguments import Struct as Struct
+    from relaxometer.device.kernels import Kernel as Kernel
+    from relaxometer.device.kernels import Launch as Launch
+    from relaxometer.device.kernels import Module as Module
 
 Dimensions = int | tuple[int, ...]
 
@@ -59,91 +66,6 @@ def stopwatch() -> Iterator[Timer]:
     start = time.perf_counter()
     yield timer
     timer.ms = (time.perf_counter() - start) * 1e3
-
-
-class Kernel(Protocol):
-    """A compiled ``__global__`` function."""
-
-    name: str
-
-    def __call__(
-        self, grid: Dimensions, block: Dimensions, args: Sequence[Any], *, shared_mem: int = 0
-    ) -> None:
-        """Launch the kernel; on a GPU, return before it ends.
-
-        Parameters
-        ----------
-        grid, block
-            Blocks in the grid and threads per block, in one to three dimensions.
-        args
-            One per parameter: for a pointer, a device array of exactly its type, or None; for a scalar, a
-            NumPy scalar of exactly its type; for a plain struct, a mapping of its members or one packed by
-            `Module.struct`. A structured NumPy scalar fits a struct of its size.
-        shared_mem
-            Bytes of dynamic shared memory per block.
-
-        Raises
-        ------
-        TypeError
-            If an argument does not fit its parameter.
-        KernelError
-            If the launch is impossible or the kernel fails; a GPU reports the latter at the next
-            synchronization.
-        """
-
-    def bind(
-        self, grid: Dimensions, block: Dimensions, args: Sequence[Any], *, shared_mem: int = 0
-    ) -> Launch:
-        """Prepare a launch that is to be repeated: all is checked and packed once.
-
-        Parameters and errors are those of a call. Where an argument is a struct packed by `Module.struct`,
-        each launch takes it as it is then.
-        """
-
-
-class Launch(Protocol):
-    """A prepared launch; it keeps its arrays alive."""
-
-    def __call__(self, **changed: Any) -> None:
-        """Launch the kernel, with other values for the arguments named, from now on."""
-
-    def set(self, **changed: Any) -> None:
-        """Change arguments, by the names of the kernel's parameters.
-
-        Raises
-        ------
-        TypeError
-            If one is unknown or its value does not fit.
-        """
-
-
-class Struct(Protocol):
-    """A struct that kernels take by value, packed once for many launches; it keeps its arrays alive."""
-
-    def set(self, **members: Any) -> None:
-        """Change members for the next launches; TypeError if one is unknown or its value does not fit."""
-
-
-class Module(Protocol):
-    """The kernels of one compiled ``.cu`` file."""
-
-    def struct(self, name: str, /, **members: Any) -> Struct:
-        """Pack a plain struct that the file or a quoted include defines.
-
-        Its members are scalars, pointers, plain structs, and arrays of these. Values are given as arguments
-        are: a mapping for a nested struct, a sequence for an array. Members left out here must be set before
-        a launch. Kernels of any module that defines an equal struct take it.
-
-        Raises
-        ------
-        KernelError
-            If the struct is unknown.
-        TypeError
-            If a member is unknown or its value does not fit.
-        """
-
-    def get_function(self, name: str) -> Kernel:
-        """Return the kernel of this name, or of this name expression for an instantiated template."""
 
 
 class Device(Protocol):

@@ -12,23 +12,12 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import math
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
-from relaxometer.core.checkout import PACKAGE
-from relaxometer.device import Dimensions, KernelError
-from relaxometer.device.signature import Layout, Parameter, Place, read_source
-
-MAX_BLOCK = (1024, 1024, 64)
-MAX_GRID = (2**31 - 1, 65535, 65535)
-MAX_THREADS = 1024
-
-Shape = tuple[tuple[int, ...], tuple[int, ...]]
-"""Blocks of the grid and threads of a block, in three dimensions each."""
+from relaxometer.device.signature import Layout, Parameter, Place
 
 _ADDRESS = "L"
 _WORD = 8
@@ -89,7 +78,9 @@ class _Memory:
 
 
 class Struct:
-    """A struct passed by value: members are checked like arguments, packed, and their arrays kept alive.
+    """A struct passed by value, packed for many launches: its members are checked like arguments.
+
+    It keeps its arrays alive.
 
     `array_type` is the class of the device's arrays, and `subject` the struct's name in messages. A struct
     within another lies in its `memory`, from `offset` on.
@@ -112,7 +103,7 @@ class Struct:
         self._nested: dict[str, Struct] = {}
 
     def set(self, **members: Any) -> None:
-        """Set members; see `relaxometer.device.Struct`."""
+        """Change members for the next launches; TypeError if one is unknown or its value does not fit."""
         usual = self.layout.usual if self._offset == 0 else {}
         write = self.memory.write
         for name, given in members.items():
@@ -269,109 +260,6 @@ class Arguments:
         )
 
 
-class Launch:
-    """A launch with its arguments packed once; see `relaxometer.device.Launch`.
-
-    `arguments` are its own, and `start` launches the kernel with what is packed there.
-    """
-
-    def __init__(
-        self, arguments: Arguments, args: Sequence[Any], start: Callable[[Sequence[Any]], None]
-    ) -> None:
-        arguments.pack(args)
-        self._pack = arguments.pack_one
-        self._kernel = arguments.kernel
-        self._positions = {parameter.name: k for k, parameter in enumerate(arguments.parameters)}
-        self._given = list(args)
-        self._start = start
-
-    def set(self, **changed: Any) -> None:
-        """Change arguments for the next launches."""
-        self._change(changed)
-
-    def _change(self, changed: Mapping[str, Any]) -> None:
-        for name, arg in changed.items():
-            position = self._positions.get(name)
-            if position is None:
-                known = ", ".join(self._positions)
-                raise TypeError(f"kernel {self._kernel}: unknown argument {name!r}; there are: {known}")
-            self._pack(position, arg)
-            self._given[position] = arg
-
-    def __call__(self, **changed: Any) -> None:
-        """Launch the kernel."""
-        if changed:
-            self._change(changed)
-        self._start(self._given)
-
-
-class CheckedKernel:
-    """What the kernels of both devices have in common; see `relaxometer.device.Kernel`."""
-
-    def __init__(self, name: str, arguments: Arguments) -> None:
-        self.name = name
-        self._arguments = arguments
-
-    def __call__(
-        self, grid: Dimensions, block: Dimensions, args: Sequence[Any], *, shared_mem: int = 0
-    ) -> None:
-        """Launch the kernel."""
-        shape = launch_shape(self.name, grid, block)
-        self._arguments.pack(args)
-        self._start(self._checked(shape, shared_mem), self._arguments, args)
-
-    def bind(
-        self, grid: Dimensions, block: Dimensions, args: Sequence[Any], *, shared_mem: int = 0
-    ) -> Launch:
-        """Prepare a launch."""
-        shape = launch_shape(self.name, grid, block)
-        arguments = self._arguments.another()
-        start = functools.partial(self._start, self._checked(shape, shared_mem), arguments)
-        return Launch(arguments, args, start)
-
-    def _checked(self, shape: Shape, shared_mem: int) -> tuple[int, ...]:
-        """Return grid, block and shared memory, seven numbers; KernelError if they do not fit the device."""
-        raise NotImplementedError
-
-    def _start(self, shape: tuple[int, ...], arguments: Arguments, args: Sequence[Any]) -> None:
-        """Run the kernel with what is packed of `args`."""
-        raise NotImplementedError
-
-    def _refuse_blocks(self, blocks: int, most: int) -> None:
-        """Raise KernelError if a cooperative launch has too many blocks."""
-        if blocks > most:
-            raise KernelError(
-                f"kernel {self.name}: a cooperative launch of {blocks} blocks; at most {most} run at once"
-            )
-
-
-class SourceModule:
-    """What the modules of both devices have in common; see `relaxometer.device.Module`."""
-
-    def __init__(self, path: Path, options: tuple[str, ...], array_type: type) -> None:
-        include_folders = [Path(option[2:]) for option in options if option.startswith("-I")] + [PACKAGE]
-        self._source = read_source(path, include_folders, options)
-        self.files = tuple(self._source.files)
-        self._array_type = array_type
-        self._kernels: dict[str, CheckedKernel] = {}
-
-    def struct(self, name: str, /, **members: Any) -> Struct:
-        """Pack a struct."""
-        struct = Struct(self._source.layout(name), self._array_type, f"struct {name}")
-        struct.set(**members)
-        return struct
-
-    def get_function(self, name: str) -> CheckedKernel:
-        """Return the kernel of this name or name expression."""
-        if name not in self._kernels:
-            arguments = Arguments(name, self._source.parameters(name), self._array_type)
-            self._kernels[name] = self._new_kernel(name, arguments)
-        return self._kernels[name]
-
-    def _new_kernel(self, name: str, arguments: Arguments) -> CheckedKernel:
-        raise NotImplementedError
-
-
 def _places(parameters: Sequence[Parameter]) -> list[Place | None]:
     """Return a word for each scalar and pointer, and None for each struct."""
     return [
@@ -469,29 +357,3 @@ def _describe(arg: Any) -> str:
     if hasattr(arg, "dtype") and hasattr(arg, "shape") and not isinstance(arg, np.generic):
         return f"a {full_name} of {arg.dtype}"
     return f"the {full_name} {arg!r}"
-
-
-@functools.lru_cache(maxsize=4096)
-def launch_shape(kernel: str, grid: Dimensions, block: Dimensions) -> Shape:
-    """Complete a launch's dimensions to three each; KernelError if CUDA does not allow them."""
-    shape = _three(grid), _three(block)
-    fits = _within(shape[0], MAX_GRID) and _within(shape[1], MAX_BLOCK)
-    if not fits or math.prod(shape[1]) > MAX_THREADS:
-        raise KernelError(
-            f"kernel {kernel}: a grid of {grid} blocks of {block} threads is impossible: give one to three "
-            f"dimensions of at least 1; a block has at most {MAX_THREADS} threads, {MAX_BLOCK} by dimension, "
-            f"a grid at most {MAX_GRID} blocks"
-        )
-    return shape
-
-
-def _three(dimensions: Dimensions) -> tuple[int, ...]:
-    """Append ones, up to three dimensions."""
-    if isinstance(dimensions, tuple):
-        return (*map(int, dimensions), *(1,) * (3 - len(dimensions))) if dimensions else ()
-    return (int(dimensions), 1, 1)
-
-
-def _within(dimensions: tuple[int, ...], limits: tuple[int, ...]) -> bool:
-    fits = (1 <= size <= limit for size, limit in zip(dimensions, limits, strict=False))
-    return len(dimensions) == len(limits) and all(fits)

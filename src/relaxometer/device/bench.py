@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from relaxometer.device import Device, Module, get_device
+from relaxometer.device import Device, get_device
+from relaxometer.device.kernels import Module
 
 VERTICES = 100_000
 ARCS = 400_000

@@ -28,8 +28,9 @@ import numpy as np
 
 from relaxometer.core.checkout import PACKAGE
 from relaxometer.core.errors import UserError
-from relaxometer.device import DeviceOutOfMemory, Dimensions, Kernel, KernelError, Timer, compile_error
-from relaxometer.device.arguments import Arguments, CheckedKernel, Shape, SourceModule, launch_shape
+from relaxometer.device import DeviceOutOfMemory, Dimensions, KernelError, Timer, compile_error
+from relaxometer.device.arguments import Arguments
+from relaxometer.device.kernels import Kernel, Module, Shape, launch_shape
 from relaxometer.device.loaded import LoadedModules
 from relaxometer.device.signature import Source
 
@@ -107,7 +108,7 @@ def obstacle() -> str | None:
     return None if count > 0 else "CuPy sees no GPU"
 
 
-class CudaKernel(CheckedKernel):
+class CudaKernel(Kernel):
     """A kernel of a `CudaModule`."""
 
     def __init__(
@@ -169,7 +170,7 @@ class CudaKernel(CheckedKernel):
         return int(per_multiprocessor) * self._device.multiprocessors
 
 
-class CudaModule(SourceModule):
+class CudaModule(Module):
     """The kernels of a ``.cu`` file, compiled for the current GPU."""
 
     def __init__(

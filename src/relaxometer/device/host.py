@@ -32,10 +32,11 @@ import numpy as np
 from relaxometer.core.checkout import PACKAGE
 from relaxometer.core.environment import cpu_model, usable_cores
 from relaxometer.core.errors import UserError
-from relaxometer.device import Dimensions, Kernel, KernelError, Timer, stopwatch
-from relaxometer.device.arguments import Arguments, CheckedKernel, Shape, SourceModule
+from relaxometer.device import Dimensions, KernelError, Timer, stopwatch
+from relaxometer.device.arguments import Arguments
 from relaxometer.device.guards import element_name, install_guards
 from relaxometer.device.host_build import EMULATOR, SANITIZERS, build_library, find_compiler
+from relaxometer.device.kernels import Kernel, Module, Shape
 from relaxometer.device.loaded import LoadedModules
 
 # Enough to test synchronization between blocks; each thread of a cooperative launch needs its own stack.
@@ -64,7 +65,7 @@ class _Configuration(ctypes.Structure):
     )
 
 
-class HostKernel(CheckedKernel):
+class HostKernel(Kernel):
     """A kernel in a library built by `relaxometer.device.host_build`."""
 
     def __init__(self, name: str, module: HostModule, number: int, arguments: Arguments) -> None:
@@ -106,7 +107,7 @@ class HostKernel(CheckedKernel):
         return (*shape[0], *shape[1], shared_mem)
 
 
-class HostModule(SourceModule):
+class HostModule(Module):
     """The kernels of a ``.cu`` file, built and loaded."""
 
     def __init__(

@@ -11,7 +11,8 @@ from typing import Any, Literal
 import numpy as np
 
 from relaxometer.core.errors import UserError
-from relaxometer.device import Device, Module, get_device
+from relaxometer.device import Device, get_device
+from relaxometer.device.kernels import Module
 from relaxometer.distributed.process import load_mpi, take_gpu
 from relaxometer.distributed.transport import Message, MpiTransport, NcclTransport, Transport
 from relaxometer.distributed.watch import Watch

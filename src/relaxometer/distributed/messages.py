@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from relaxometer.device import Device, Kernel
+from relaxometer.device import Device
+from relaxometer.device.kernels import Kernel
 from relaxometer.device.signature import read_source
 from relaxometer.distributed.comm import Ranks
 from relaxometer.distributed.transport import Message

@@ -1,0 +1,186 @@
+"""Kernels, their modules and launches: what both devices have in common."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from relaxometer.core.checkout import PACKAGE
+from relaxometer.device import Dimensions, KernelError
+from relaxometer.device.arguments import Arguments, Struct
+from relaxometer.device.signature import read_source
+
+MAX_BLOCK = (1024, 1024, 64)
+MAX_GRID = (2**31 - 1, 65535, 65535)
+MAX_THREADS = 1024
+
+Shape = tuple[tuple[int, ...], tuple[int, ...]]
+"""Blocks of the grid and threads of a block, in three dimensions each."""
+
+
+class Launch:
+    """A launch whose arguments are checked and packed once; it keeps its arrays alive.
+
+    `arguments` are its own, and `start` launches the kernel with what is packed there.
+    """
+
+    def __init__(
+        self, arguments: Arguments, args: Sequence[Any], start: Callable[[Sequence[Any]], None]
+    ) -> None:
+        arguments.pack(args)
+        self._pack = arguments.pack_one
+        self._kernel = arguments.kernel
+        self._positions = {parameter.name: k for k, parameter in enumerate(arguments.parameters)}
+        self._given = list(args)
+        self._start = start
+
+    def set(self, **changed: Any) -> None:
+        """Change arguments, by the names of the kernel's parameters; TypeError if one does not fit."""
+        self._change(changed)
+
+    def _change(self, changed: Mapping[str, Any]) -> None:
+        for name, arg in changed.items():
+            position = self._positions.get(name)
+            if position is None:
+                known = ", ".join(self._positions)
+                raise TypeError(f"kernel {self._kernel}: unknown argument {name!r}; there are: {known}")
+            self._pack(position, arg)
+            self._given[position] = arg
+
+    def __call__(self, **changed: Any) -> None:
+        """Launch the kernel, with other values for the arguments named, from now on."""
+        if changed:
+            self._change(changed)
+        self._start(self._given)
+
+
+class Kernel:
+    """A compiled ``__global__`` function of either device."""
+
+    def __init__(self, name: str, arguments: Arguments) -> None:
+        self.name = name
+        self._arguments = arguments
+
+    def __call__(
+        self, grid: Dimensions, block: Dimensions, args: Sequence[Any], *, shared_mem: int = 0
+    ) -> None:
+        """Launch the kernel; on a GPU, return before it ends.
+
+        Parameters
+        ----------
+        grid, block
+            Blocks in the grid and threads per block, in one to three dimensions.
+        args
+            One per parameter: for a pointer, a device array of exactly its type, or None; for a scalar, a
+            NumPy scalar of exactly its type; for a plain struct, a mapping of its members or one packed by
+            `Module.struct`. A structured NumPy scalar fits a struct of its size.
+        shared_mem
+            Bytes of dynamic shared memory per block.
+
+        Raises
+        ------
+        TypeError
+            If an argument does not fit its parameter.
+        KernelError
+            If the launch is impossible or the kernel fails; a GPU reports the latter at the next
+            synchronization.
+        """
+        shape = launch_shape(self.name, grid, block)
+        self._arguments.pack(args)
+        self._start(self._checked(shape, shared_mem), self._arguments, args)
+
+    def bind(
+        self, grid: Dimensions, block: Dimensions, args: Sequence[Any], *, shared_mem: int = 0
+    ) -> Launch:
+        """Prepare a launch that is to be repeated: all is checked and packed once.
+
+        Parameters and errors are those of a call. Where an argument is a struct packed by `Module.struct`,
+        each launch takes it as it is then.
+        """
+        shape = launch_shape(self.name, grid, block)
+        arguments = self._arguments.another()
+        start = functools.partial(self._start, self._checked(shape, shared_mem), arguments)
+        return Launch(arguments, args, start)
+
+    def _checked(self, shape: Shape, shared_mem: int) -> tuple[int, ...]:
+        """Return grid, block and shared memory, seven numbers; KernelError if they do not fit the device."""
+        raise NotImplementedError
+
+    def _start(self, shape: tuple[int, ...], arguments: Arguments, args: Sequence[Any]) -> None:
+        """Run the kernel with what is packed of `args`."""
+        raise NotImplementedError
+
+    def _refuse_blocks(self, blocks: int, most: int) -> None:
+        """Raise KernelError if a cooperative launch has too many blocks."""
+        if blocks > most:
+            raise KernelError(
+                f"kernel {self.name}: a cooperative launch of {blocks} blocks; at most {most} run at once"
+            )
+
+
+class Module:
+    """The kernels of one compiled ``.cu`` file, on either device."""
+
+    def __init__(self, path: Path, options: tuple[str, ...], array_type: type) -> None:
+        include_folders = [Path(option[2:]) for option in options if option.startswith("-I")] + [PACKAGE]
+        self._source = read_source(path, include_folders, options)
+        self.files = tuple(self._source.files)
+        self._array_type = array_type
+        self._kernels: dict[str, Kernel] = {}
+
+    def struct(self, name: str, /, **members: Any) -> Struct:
+        """Pack a plain struct that the file or a quoted include defines.
+
+        Its members are scalars, pointers, plain structs, and arrays of these. Values are given as arguments
+        are: a mapping for a nested struct, a sequence for an array. Members left out here must be set before
+        a launch. Kernels of any module that defines an equal struct take it.
+
+        Raises
+        ------
+        KernelError
+            If the struct is unknown.
+        TypeError
+            If a member is unknown or its value does not fit.
+        """
+        struct = Struct(self._source.layout(name), self._array_type, f"struct {name}")
+        struct.set(**members)
+        return struct
+
+    def get_function(self, name: str) -> Kernel:
+        """Return the kernel of this name, or of this name expression for an instantiated template."""
+        if name not in self._kernels:
+            arguments = Arguments(name, self._source.parameters(name), self._array_type)
+            self._kernels[name] = self._new_kernel(name, arguments)
+        return self._kernels[name]
+
+    def _new_kernel(self, name: str, arguments: Arguments) -> Kernel:
+        raise NotImplementedError
+
+
+@functools.lru_cache(maxsize=4096)
+def launch_shape(kernel: str, grid: Dimensions, block: Dimensions) -> Shape:
+    """Complete a launch's dimensions to three each; KernelError if CUDA does not allow them."""
+    shape = _three(grid), _three(block)
+    fits = _within(shape[0], MAX_GRID) and _within(shape[1], MAX_BLOCK)
+    if not fits or math.prod(shape[1]) > MAX_THREADS:
+        raise KernelError(
+            f"kernel {kernel}: a grid of {grid} blocks of {block} threads is impossible: give one to three "
+            f"dimensions of at least 1; a block has at most {MAX_THREADS} threads, {MAX_BLOCK} by dimension, "
+            f"a grid at most {MAX_GRID} blocks"
+        )
+    return shape
+
+
+def _three(dimensions: Dimensions) -> tuple[int, ...]:
+    """Append ones, up to three dimensions."""
+    if isinstance(dimensions, tuple):
+        return (*map(int, dimensions), *(1,) * (3 - len(dimensions))) if dimensions else ()
+    return (int(dimensions), 1, 1)
+
+
+def _within(dimensions: tuple[int, ...], limits: tuple[int, ...]) -> bool:
+    fits = (1 <= size <= limit for size, limit in zip(dimensions, limits, strict=False))
+    return len(dimensions) == len(limits) and all(fits)
