@@ -61,7 +61,12 @@ _KERNEL = re.compile(
 _DECORATION = re.compile(
     r"\b(?:const|volatile|struct|enum|__restrict__|__restrict|__grid_constant__)\b|\b(?:cuda::)?std::"
 )
-_STRUCT = re.compile(r"(?P<template>\btemplate\s*<[^<>]*>\s*)?\bstruct\s+(?P<name>\w+)\s*\{")
+_BLOCK = r"\{[^{}]*\}"
+for _ in range(9):  # as deep as code is nested in a struct's functions
+    _BLOCK = rf"\{{(?:[^{{}}]|{_BLOCK})*\}}"
+_STRUCT = re.compile(
+    rf"(?P<template>\btemplate\s*<[^<>]*>\s*)?\bstruct\s+(?P<name>\w+)\s*\{{(?P<body>(?:[^{{}}]|{_BLOCK})*)\}}"
+)
 _CONSTANT = re.compile(
     r"\b(?:const|constexpr)\s+(?P<type>[\w:\s]+?)\s+(?P<values>[A-Z][A-Z0-9_]*\s*=[^;{}]+);"
 )
@@ -232,7 +237,7 @@ def read_source(
         kernels |= declared
         _read_constants(code, aliases, constants)
         for found in _STRUCT.finditer(code):
-            layout = _layout(found["name"], code[found.end() :], aliases, constants, layouts)
+            layout = _layout(found["name"], found["body"], aliases, constants, layouts)
             if layout is not None and not found["template"]:
                 layouts[layout.name] = layout
     return Source(path.resolve(), files, aliases, kernels, constants, layouts)
@@ -317,15 +322,15 @@ def _resolve(type_name: str, aliases: Mapping[str, str]) -> np.dtype[Any] | None
 
 def _layout(
     name: str,
-    code: str,
+    body: str,
     aliases: Mapping[str, str],
     constants: Mapping[str, int],
     layouts: Mapping[str, Layout],
 ) -> Layout | None:
-    """Lay out the struct whose body begins `code`, or return None if it is not plain."""
+    """Lay out the struct with this body, or return None if it is not plain."""
     members: dict[str, Parameter] = {}
     fields: list[tuple[Any, ...]] = []
-    for declaration in _member_declarations(code):
+    for declaration in _member_declarations(body):
         found = _DECLARATOR.fullmatch(declaration)
         if found is None or "alignas" in declaration or "__align__" in declaration:
             return None
@@ -347,25 +352,13 @@ _LAYOUTS: dict[str, Layout] = {}
 """Equal layouts of several files as one object, since comparing two takes longer than a launch."""
 
 
-def _member_declarations(code: str) -> list[str]:
+def _member_declarations(body: str) -> list[str]:
     """Split a struct's body into declarations of one member each, leaving out functions."""
-    depth = 0
-    statements = [""]
-    for letter in code:
-        depth += (letter == "{") - (letter == "}")
-        if depth < 0:
-            break
-        if letter == ";" and depth == 0:
-            statements.append("")
-        elif letter == "}" and depth == 0:  # the end of a function
-            statements[-1] = ""
-        elif depth == 0:
-            statements[-1] += letter
     declarations = []
-    for statement in statements[:-1]:
+    for statement in re.sub(_BLOCK, ";", body).split(";"):
         text = " ".join(statement.partition("=")[0].split())
         is_function = "(" in text and "alignas" not in text and "__align__" not in text
-        if is_function or re.match(r"(?:static|using|typedef|enum|friend)\b", text):
+        if not text or is_function or re.match(r"(?:static|using|typedef|enum|friend)\b", text):
             continue
         first, *others = _split(text)
         base = re.split(r"\s*[*&]|\s+\w+\s*(?:\[|$)", first)[0]
