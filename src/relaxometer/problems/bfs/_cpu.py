@@ -6,7 +6,7 @@ atomically, so that every vertex is found once.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
@@ -15,10 +15,8 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
 from relaxometer.core.compiled import njit, prange
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.bfs._incoming import incoming
-
-if TYPE_CHECKING:
-    from relaxometer.graphs.resident import ResidentGraph
 
 CHUNK = 64
 """Vertices of a frontier, or words of a bitmap, that a thread takes at a time."""

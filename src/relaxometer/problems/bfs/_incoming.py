@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.graphs.resident import ResidentGraph
 
 
 def incoming(graph: ResidentGraph) -> tuple[Any, Any]:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from relaxometer.device import Device, Kernel, Launch
 from relaxometer.device.signature import read_source
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.answers import Ahead
 from relaxometer.problems.bfs import NO_PREDECESSOR, UNREACHED, Answer
 from relaxometer.problems.phases import Phase
-
-if TYPE_CHECKING:
-    from relaxometer.device import Device, Kernel, Launch
-    from relaxometer.graphs.resident import ResidentGraph
 
 BLOCK = 256
 """Threads per block of the kernels launched level by level."""

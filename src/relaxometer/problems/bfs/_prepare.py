@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from relaxometer.device import Device, Module
+from relaxometer.device.arrays import DeviceArray
 from relaxometer.device.signature import read_source
 from relaxometer.problems.bfs._levels import WARP, filling
-
-if TYPE_CHECKING:
-    from relaxometer.device import Device, Module
-    from relaxometer.device.arrays import DeviceArray
 
 KERNELS = Path(__file__).with_name("_prepare.cu")
 

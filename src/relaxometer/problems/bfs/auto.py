@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import PositiveInt
 
 from relaxometer.device import DeviceOutOfMemory
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems import variants
 from relaxometer.problems.bfs import Answer, hybrid
 from relaxometer.problems.bfs.hybrid_packed import hybrid_packed
 from relaxometer.problems.bfs.tiled import tiled
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import _maps
-
-if TYPE_CHECKING:
-    from relaxometer.graphs.resident import ResidentGraph
-    from relaxometer.problems.sssp.tiled._device_tiles import Facts
-
+from relaxometer.problems.sssp.tiled._device_tiles import Facts
 
 SPECIAL = {"tiled": tiled, "hybrid-packed": hybrid_packed}
 """Variants for some graphs; all others are searched by `hybrid`."""

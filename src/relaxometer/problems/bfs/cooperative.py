@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import importlib
 import time
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field, NonNegativeInt
 
+from relaxometer.device import Device
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.bfs import NO_PREDECESSOR, UNREACHED, Answer
 from relaxometer.problems.bfs._levels import LevelLog, Levels, full_beyond, singleton, words_of
 from relaxometer.problems.bfs._switching import SwitchingParameters
 from relaxometer.problems.bfs.bottom_up import BottomUp
 from relaxometer.problems.bfs.top_down import TopDown
 from relaxometer.problems.phases import Phase
-
-if TYPE_CHECKING:
-    from relaxometer.device import Device
-    from relaxometer.graphs.resident import ResidentGraph
 
 DIRECTIONS = ("top-down", "bottom-up")
 

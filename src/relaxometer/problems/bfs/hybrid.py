@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field, NonNegativeInt
 
 from relaxometer.device.signature import read_source
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.bfs import Answer
 from relaxometer.problems.bfs._incoming import incoming
 from relaxometer.problems.bfs._levels import GROUP_VERTICES, PIECE, WARP, WORD, OneLaunch, kernels
 from relaxometer.problems.bfs._prepare import KERNELS, PROBED_ARCS, prepare
 from relaxometer.problems.bfs._switching import SwitchingParameters
-
-if TYPE_CHECKING:
-    from relaxometer.graphs.resident import ResidentGraph
-    from relaxometer.problems.phases import Phase
+from relaxometer.problems.phases import Phase
 
 SOURCE = read_source(Path(__file__).with_name("hybrid.cu"))
 

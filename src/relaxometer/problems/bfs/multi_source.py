@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import Field, PositiveInt
 
 from relaxometer.device.signature import read_source
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.bfs import UNREACHED, Answer
 from relaxometer.problems.bfs._levels import PIECE, filling, kernels, logged_levels
 from relaxometer.problems.bfs._multi_source import has_hubs, pieces_of_long_rows, renumber
 from relaxometer.problems.bfs._switching import SwitchingParameters
 from relaxometer.problems.phases import Phase
-
-if TYPE_CHECKING:
-    from relaxometer.graphs.resident import ResidentGraph
 
 SOURCE = read_source(Path(__file__).with_name("multi_source.cu"))
 

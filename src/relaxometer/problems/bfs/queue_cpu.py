@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from relaxometer.device.arrays import DeviceArray
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems import variants
 from relaxometer.problems.bfs import Answer
 from relaxometer.problems.phases import Phase
-
-if TYPE_CHECKING:
-    from relaxometer.device.arrays import DeviceArray
-    from relaxometer.graphs.resident import ResidentGraph
 
 
 class Parameters(variants.Parameters):

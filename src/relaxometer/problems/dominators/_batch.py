@@ -6,22 +6,20 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import NonNegativeInt, model_validator
 
+from relaxometer.device import Device
+from relaxometer.device.arrays import DeviceArray
 from relaxometer.device.signature import read_source
+from relaxometer.graphs.batch import Batch
+from relaxometer.graphs.resident_batch import ResidentBatch
 from relaxometer.problems import variants
 from relaxometer.problems.dominators import Answer
 from relaxometer.problems.phases import Phase
-
-if TYPE_CHECKING:
-    from relaxometer.device import Device
-    from relaxometer.device.arrays import DeviceArray
-    from relaxometer.graphs.batch import Batch
-    from relaxometer.graphs.resident_batch import ResidentBatch
 
 _CONSTANTS = read_source(Path(__file__).with_name("_batch.cuh")).constants
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from relaxometer.device import Kernel
 from relaxometer.graphs.graph import UNREACHED
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.dominators._forest import Tree
-
-if TYPE_CHECKING:
-    from relaxometer.device import Kernel
-    from relaxometer.graphs.resident import ResidentGraph
 
 THREADS = 512
 

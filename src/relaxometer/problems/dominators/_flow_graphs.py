@@ -5,16 +5,14 @@ A single graph is a batch of one. A graph is a slice of the batch's arrays; its 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from relaxometer.core.compiled import njit
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.graphs.resident_batch import ResidentBatch
-
-if TYPE_CHECKING:
-    from relaxometer.graphs.resident import ResidentGraph
 
 Ids = npt.NDArray[np.uint32]
 Offsets = npt.NDArray[np.int64]

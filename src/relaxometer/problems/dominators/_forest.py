@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from relaxometer.device import Device
+from relaxometer.device.arrays import DeviceArray
 from relaxometer.graphs.graph import UNREACHED
-
-if TYPE_CHECKING:
-    from relaxometer.device import Device
-    from relaxometer.device.arrays import DeviceArray
 
 THREADS = 512
 """Threads per block, as in the launch bounds."""

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from relaxometer.device import Device, Module
+from relaxometer.device.arrays import DeviceArray
 from relaxometer.device.signature import read_source
+from relaxometer.graphs.batch import Batch
 from relaxometer.problems.variants import Skipped
-
-if TYPE_CHECKING:
-    from relaxometer.device import Device, Module
-    from relaxometer.device.arrays import DeviceArray
-    from relaxometer.graphs.batch import Batch
 
 SOURCE = read_source(Path(__file__).with_name("_from_host.cu"))
 

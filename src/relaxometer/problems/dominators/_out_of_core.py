@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from relaxometer.device.arrays import DeviceArray
 from relaxometer.device.signature import read_source
 from relaxometer.graphs.graph import UNREACHED
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.dominators import NO_DOMINATOR, Answer
 from relaxometer.problems.phases import Phase
-
-if TYPE_CHECKING:
-    from relaxometer.device.arrays import DeviceArray
-    from relaxometer.graphs.resident import ResidentGraph
 
 THREADS = 512
 MAX_BLOCKS = 1024

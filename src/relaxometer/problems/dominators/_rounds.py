@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from relaxometer.device import Device
+from relaxometer.device.arrays import DeviceArray
 from relaxometer.problems.dominators import NO_DOMINATOR
 from relaxometer.problems.phases import Phase
-
-if TYPE_CHECKING:
-    from relaxometer.device import Device
-    from relaxometer.device.arrays import DeviceArray
 
 THREADS = 512
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import model_validator
 
+from relaxometer.graphs.batch import Batch
+from relaxometer.graphs.resident_batch import ResidentBatch
 from relaxometer.problems.dominators import Answer, _batch
 from relaxometer.problems.dominators._host_to_host import (
     LARGEST_OF_WARP,
@@ -19,10 +21,6 @@ from relaxometer.problems.dominators._host_to_host import (
     SmallBatches,
 )
 from relaxometer.problems.phases import Phase
-
-if TYPE_CHECKING:
-    from relaxometer.graphs.batch import Batch
-    from relaxometer.graphs.resident_batch import ResidentBatch
 
 
 def is_small(batch: Batch) -> bool:

@@ -33,14 +33,14 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
+from relaxometer.device.arrays import DeviceArray
+from relaxometer.graphs.batch import Batch
+from relaxometer.graphs.graph import Graph
+from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.graphs.resident_batch import ResidentBatch
 from relaxometer.problems.certificate import Certificate
 
 if TYPE_CHECKING:
-    from relaxometer.device.arrays import DeviceArray
-    from relaxometer.graphs.batch import Batch
-    from relaxometer.graphs.graph import Graph
-    from relaxometer.graphs.resident import ResidentGraph
-    from relaxometer.graphs.resident_batch import ResidentBatch
     from relaxometer.problems.dominators._flow_graphs import FlowGraphs
     from relaxometer.problems.dominators._witnesses import Witnesses
 

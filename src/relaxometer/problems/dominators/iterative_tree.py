@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import PositiveInt
 
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems import variants
 from relaxometer.problems.dominators import Answer
 from relaxometer.problems.dominators._breadth_first import BreadthFirst
@@ -14,9 +15,6 @@ from relaxometer.problems.dominators._out_of_core import OutOfCore
 from relaxometer.problems.dominators._predecessors import arc_tails
 from relaxometer.problems.dominators._rounds import Lifted, Rounds
 from relaxometer.problems.phases import Phase
-
-if TYPE_CHECKING:
-    from relaxometer.graphs.resident import ResidentGraph
 
 
 class Parameters(variants.Parameters):

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import PositiveInt
 
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems import variants
 from relaxometer.problems.dominators import NO_DOMINATOR, Answer
 from relaxometer.problems.dominators._breadth_first import BreadthFirst
 from relaxometer.problems.dominators._predecessors import predecessors
 from relaxometer.problems.phases import Phase
-
-if TYPE_CHECKING:
-    from relaxometer.graphs.resident import ResidentGraph
 
 THREADS = 512
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems import variants
 from relaxometer.problems.dominators import Answer
 from relaxometer.problems.dominators._predecessors import predecessors
 from relaxometer.problems.phases import Phase
-
-if TYPE_CHECKING:
-    from relaxometer.graphs.resident import ResidentGraph
 
 MAX_VERTICES = 32
 """A set of vertices is one word, and a vertex is one lane."""

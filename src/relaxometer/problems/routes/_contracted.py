@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, PositiveFloat
 
+from relaxometer.graphs.graph import Graph
 from relaxometer.problems import variants
 from relaxometer.problems.sssp.phast.phast import MAX_ARCS, MAX_MEAN
 from relaxometer.problems.variants import Skipped
 
 if TYPE_CHECKING:
-    from relaxometer.graphs.graph import Graph
     from relaxometer.problems.routes._shortcuts import Shortcuts
     from relaxometer.problems.sssp.phast._cch import Contraction
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from relaxometer.core.compiled import njit, prange
 from relaxometer.graphs.graph import UNREACHED, offsets_of
-
-if TYPE_CHECKING:
-    from relaxometer.problems.routes._balls import Csr
-    from relaxometer.problems.routes._queries import Queries
+from relaxometer.problems.routes._balls import Csr
+from relaxometer.problems.routes._queries import Queries
 
 Flags = npt.NDArray[np.bool_]
 Words = npt.NDArray[np.uint32]

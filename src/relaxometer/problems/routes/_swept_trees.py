@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from relaxometer.device.arrays import DeviceArray
 from relaxometer.graphs.graph import UNREACHED
+from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.problems.routes._queries import Queries
 from relaxometer.problems.sssp._distance_proof import DistanceProver
 from relaxometer.problems.sssp.phast import phast_many
-
-if TYPE_CHECKING:
-    from relaxometer.device.arrays import DeviceArray
-    from relaxometer.graphs.resident import ResidentGraph
-    from relaxometer.problems.routes._queries import Queries
 
 MAX_LABELS = 1 << 29
 """Distances in memory at once: 2 GiB."""

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.certificate import Certificate
+from relaxometer.problems.routes._queries import Queries, ResidentQueries
 from relaxometer.problems.variants import Skipped
 
 if TYPE_CHECKING:
-    from relaxometer.graphs.resident import ResidentGraph
-    from relaxometer.problems.routes._queries import Queries, ResidentQueries
     from relaxometer.problems.routes._swept_trees import SweptTrees
 
 RULES = {

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from relaxometer.device.arrays import DeviceArray
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.routes import Answer, ResidentQueries
 from relaxometer.problems.routes._contracted import HierarchyParameters, contract
@@ -14,8 +16,6 @@ from relaxometer.problems.sssp import _maps
 from relaxometer.problems.variants import Skipped
 
 if TYPE_CHECKING:
-    from relaxometer.device.arrays import DeviceArray
-    from relaxometer.graphs.resident import ResidentGraph
     from relaxometer.problems.sssp.phast._cch import Contraction
 
 WARP = 32

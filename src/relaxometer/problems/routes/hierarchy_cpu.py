@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.routes import Answer, ResidentQueries
 from relaxometer.problems.routes._contracted import HierarchyParameters, contract
-
-if TYPE_CHECKING:
-    from relaxometer.graphs.resident import ResidentGraph
 
 ROOM = 1 << 16
 """Vertices of paths that each thread has room for at first."""

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field, PositiveInt
 
+from relaxometer.device.arrays import DeviceArray
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.routes import UNREACHED, Answer, ResidentQueries
 from relaxometer.problems.sssp.near_far import many_sources
 from relaxometer.problems.sssp.phast import phast_many
-
-if TYPE_CHECKING:
-    from relaxometer.device.arrays import DeviceArray
-    from relaxometer.graphs.resident import ResidentGraph
 
 BLOCK = 128
 WARP = 32

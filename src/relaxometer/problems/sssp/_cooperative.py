@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from relaxometer.device import Device, Kernel, Launch
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.answers import Ahead
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.variants import Skipped
-
-if TYPE_CHECKING:
-    from relaxometer.device import Device, Kernel, Launch
-    from relaxometer.graphs.resident import ResidentGraph
 
 LOG_ROWS = 1 << 17
 """Phases that an instrumented run can record separately."""

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from relaxometer.graphs.graph import UNREACHED
+from relaxometer.device.arrays import DeviceArray
+from relaxometer.graphs.graph import UNREACHED, Graph
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.certificate import Certificate
 from relaxometer.problems.sssp._incoming import incoming_arcs
 from relaxometer.problems.variants import Skipped
-
-if TYPE_CHECKING:
-    from relaxometer.device.arrays import DeviceArray
-    from relaxometer.graphs.graph import Graph
-    from relaxometer.graphs.resident import ResidentGraph
 
 RULES = {
     "source": "the distance of the source is 0",

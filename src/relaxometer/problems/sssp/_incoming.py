@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.graphs.resident import ResidentGraph
 
 
 def incoming_arcs(graph: ResidentGraph) -> dict[str, Any]:

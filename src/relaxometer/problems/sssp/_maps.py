@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import functools
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from relaxometer.device import blocks_for
+from relaxometer.device import Device, Kernel, Launch, Struct, blocks_for
+from relaxometer.device.arrays import DeviceArray
+from relaxometer.device.signature import Layout
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.answers import Ahead
 from relaxometer.problems.variants import Skipped
-
-if TYPE_CHECKING:
-    from relaxometer.device import Device, Kernel, Launch, Struct
-    from relaxometer.device.arrays import DeviceArray
-    from relaxometer.device.signature import Layout
-    from relaxometer.graphs.resident import ResidentGraph
 
 SHARED_BYTES = 226 * 1024
 """Maximum dynamic shared memory of a block, so that static variables still fit."""

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from relaxometer.graphs.lengths import ON_CYCLE
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp import NO_PREDECESSOR, Answer
 from relaxometer.problems.sssp.bellman_ford._arcs import IncomingArcs
 from relaxometer.problems.sssp.phase_synchronous._phase_synchronous import over
-
-if TYPE_CHECKING:
-    from relaxometer.graphs.resident import ResidentGraph
 
 NOT_TAKING_PART = np.int64(2**63 - 1)
 """The label of a vertex that is left out, as in the kernel."""

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from relaxometer.device import blocks_for
+from relaxometer.device import Device, blocks_for
+from relaxometer.device.arrays import DeviceArray
 from relaxometer.device.signature import read_source
-from relaxometer.graphs.lengths import LENGTHS, deviation_of, mean_weight
+from relaxometer.graphs.lengths import LENGTHS, Lengths, deviation_of, mean_weight
 from relaxometer.problems.variants import Skipped
-
-if TYPE_CHECKING:
-    from relaxometer.device import Device
-    from relaxometer.device.arrays import DeviceArray
-    from relaxometer.graphs.lengths import Lengths
 
 _KERNELS = Path(__file__).with_name("_packed_arcs.cu")
 _CONSTANTS = read_source(_KERNELS.with_suffix(".cuh")).constants

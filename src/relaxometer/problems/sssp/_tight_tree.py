@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from relaxometer.device.arrays import DeviceArray
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp import NO_PREDECESSOR
 from relaxometer.problems.sssp._cooperative import threads_per_block
 from relaxometer.problems.sssp._maps import graph_members
 from relaxometer.problems.variants import Skipped
-
-if TYPE_CHECKING:
-    from relaxometer.device.arrays import DeviceArray
-    from relaxometer.graphs.resident import ResidentGraph
 
 MAX_ROW = 128
 """Arcs that one thread follows at most; longer rows are cut into pieces."""

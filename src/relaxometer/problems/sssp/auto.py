@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from pydantic import PositiveInt
 
 from relaxometer.device import DeviceOutOfMemory
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import Answer, _maps
@@ -16,10 +17,7 @@ from relaxometer.problems.sssp.near_far import near_far
 from relaxometer.problems.sssp.phast import phast
 from relaxometer.problems.sssp.push_pull import push_pull
 from relaxometer.problems.sssp.tiled import tiled
-
-if TYPE_CHECKING:
-    from relaxometer.graphs.resident import ResidentGraph
-    from relaxometer.problems.sssp.tiled._device_tiles import Facts
+from relaxometer.problems.sssp.tiled._device_tiles import Facts
 
 CANDIDATES: dict[str, Any] = {"tiled": tiled, "near-far": near_far, "push-pull": push_pull, "phast": phast}
 """Variants by name."""

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from relaxometer.graphs.graph import NO_PREDECESSOR
+from relaxometer.device.arrays import DeviceArray
+from relaxometer.graphs.graph import NO_PREDECESSOR, Graph
 from relaxometer.graphs.lengths import ON_CYCLE, unreached
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.certificate import Certificate
-
-if TYPE_CHECKING:
-    from relaxometer.device.arrays import DeviceArray
-    from relaxometer.graphs.graph import Graph
-    from relaxometer.graphs.resident import ResidentGraph
 
 RULES = {
     "source": "the distance of the source is 0 and it is its own predecessor",

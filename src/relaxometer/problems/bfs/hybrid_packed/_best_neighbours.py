@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from relaxometer.device import Device
+from relaxometer.device.arrays import DeviceArray
 from relaxometer.device.signature import read_source
 from relaxometer.problems.bfs._levels import filling
 from relaxometer.problems.bfs._prepare import ALL_ARCS
-
-if TYPE_CHECKING:
-    from relaxometer.device import Device
-    from relaxometer.device.arrays import DeviceArray
 
 KERNELS = Path(__file__).with_name("_best_neighbours.cu")
 

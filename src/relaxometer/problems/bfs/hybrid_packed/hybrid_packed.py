@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
+from relaxometer.device.arrays import DeviceArray
 from relaxometer.device.signature import read_source
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems import variants
 from relaxometer.problems.bfs import Answer
 from relaxometer.problems.bfs._incoming import incoming
 from relaxometer.problems.bfs._levels import PIECE, WARP, WORD, OneLaunch, filling
 from relaxometer.problems.bfs._prepare import KERNELS
 from relaxometer.problems.bfs.hybrid_packed import _best_neighbours as packed
+from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp._cooperative import threads_per_block
-
-if TYPE_CHECKING:
-    from relaxometer.device.arrays import DeviceArray
-    from relaxometer.graphs.resident import ResidentGraph
-    from relaxometer.problems.phases import Phase
 
 KERNEL = Path(__file__).with_name("hybrid_packed.cu")
 

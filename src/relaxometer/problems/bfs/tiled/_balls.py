@@ -5,18 +5,16 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from relaxometer.device import Device, Module
+from relaxometer.device.arrays import DeviceArray
 from relaxometer.device.signature import read_source
 from relaxometer.problems.sssp._cooperative import threads_per_block
+from relaxometer.problems.sssp.tiled._device_tiles import DeviceTiling
 from relaxometer.problems.variants import Skipped
-
-if TYPE_CHECKING:
-    from relaxometer.device import Device, Module
-    from relaxometer.device.arrays import DeviceArray
-    from relaxometer.problems.sssp.tiled._device_tiles import DeviceTiling
 
 SOURCE = read_source(Path(__file__).with_name("_balls.cu"))
 RIM, NO_ENTRY = (SOURCE.constants[name] for name in ("RIM", "NO_ENTRY"))

@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field, PositiveInt
 
+from relaxometer.device import Device, Kernel, Module
 from relaxometer.device.signature import read_source
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems import variants
 from relaxometer.problems.bfs import Answer
 from relaxometer.problems.bfs._levels import answers_ahead
@@ -20,10 +22,6 @@ from relaxometer.problems.sssp import _maps
 from relaxometer.problems.sssp._cooperative import threads_per_block
 from relaxometer.problems.sssp.tiled._device_tiles import Cutter, DeviceTiling, Facts
 from relaxometer.problems.variants import Skipped
-
-if TYPE_CHECKING:
-    from relaxometer.device import Device, Kernel, Module
-    from relaxometer.graphs.resident import ResidentGraph
 
 SOURCE = read_source(Path(__file__).with_name("tiled.cu"))
 

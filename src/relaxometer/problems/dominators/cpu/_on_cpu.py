@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numba
 import numpy as np
@@ -11,15 +11,12 @@ import numpy.typing as npt
 from pydantic import PositiveInt
 
 from relaxometer.core.environment import usable_cores
+from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.graphs.resident_batch import ResidentBatch
 from relaxometer.problems import variants
 from relaxometer.problems.dominators import Answer
 from relaxometer.problems.dominators._flow_graphs import FlowGraphs
 from relaxometer.problems.phases import Phase
-
-if TYPE_CHECKING:
-    from relaxometer.graphs.resident import ResidentGraph
-    from relaxometer.graphs.resident_batch import ResidentBatch
-
 
 Bounds = npt.NDArray[np.int64]
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numba
 import numpy as np
 
 from relaxometer.core.compiled import njit, prange
+from relaxometer.graphs.batch import Batch
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.graphs.resident_batch import ResidentBatch
 from relaxometer.problems.dominators import Answer
 from relaxometer.problems.dominators._flow_graphs import (
@@ -24,10 +26,6 @@ from relaxometer.problems.dominators._flow_graphs import (
 )
 from relaxometer.problems.dominators.cpu._on_cpu import SHARES, CpuParameters, CpuSolver, cores_of
 from relaxometer.problems.phases import Phase
-
-if TYPE_CHECKING:
-    from relaxometer.graphs.batch import Batch
-    from relaxometer.graphs.resident import ResidentGraph
 
 
 class Parameters(CpuParameters):

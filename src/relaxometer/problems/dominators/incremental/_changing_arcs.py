@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from relaxometer.core.errors import UserError
+from relaxometer.device.arrays import DeviceArray
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.dominators._predecessors import arc_tails
-
-if TYPE_CHECKING:
-    from relaxometer.device.arrays import DeviceArray
-    from relaxometer.graphs.resident import ResidentGraph
 
 Keys = npt.NDArray[np.uint64]
 """Arcs as ``tail << 32 | head``: they sort by tail, then head."""

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from relaxometer.device import Device, Kernel
+from relaxometer.device.arrays import DeviceArray
 from relaxometer.graphs.graph import UNREACHED
-
-if TYPE_CHECKING:
-    from relaxometer.device import Device, Kernel
-    from relaxometer.device.arrays import DeviceArray
-    from relaxometer.problems.dominators.incremental._changing_arcs import ChangingArcs
+from relaxometer.problems.dominators.incremental._changing_arcs import ChangingArcs
 
 THREADS = 256
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +10,7 @@ from pydantic import Field
 
 from relaxometer.core.errors import UserError
 from relaxometer.graphs.graph import UNREACHED
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems import variants
 from relaxometer.problems.dominators import Answer
 from relaxometer.problems.dominators._breadth_first import BreadthFirst
@@ -18,9 +19,6 @@ from relaxometer.problems.dominators._rounds import Lifted, Rounds
 from relaxometer.problems.dominators.incremental._changing_arcs import ChangingArcs, Keys, keys_of
 from relaxometer.problems.dominators.incremental._doubts import Doubts, Known
 from relaxometer.problems.phases import Phase
-
-if TYPE_CHECKING:
-    from relaxometer.graphs.resident import ResidentGraph
 
 MOST_LEVELS = 64
 """Levels of a search after which an update starts over from a forest, which is found in a few passes."""

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from relaxometer.device import Module
+from relaxometer.device.arrays import DeviceArray
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp.phase_synchronous._phase_synchronous import BLOCK, over
-
-if TYPE_CHECKING:
-    from relaxometer.device import Module
-    from relaxometer.device.arrays import DeviceArray
-    from relaxometer.graphs.resident import ResidentGraph
 
 WARPS = BLOCK // 32
 """Warps per block."""

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from relaxometer.device.arrays import DeviceArray
+from relaxometer.graphs.lengths import Lengths
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import Answer
 from relaxometer.problems.sssp._negative_cycles import FIRST_WATCHED, NegativeCycles, Watch
-
-if TYPE_CHECKING:
-    from relaxometer.device.arrays import DeviceArray
-    from relaxometer.graphs.lengths import Lengths
-    from relaxometer.graphs.resident import ResidentGraph
 
 
 class FixedPoint:

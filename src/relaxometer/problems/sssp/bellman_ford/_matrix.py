@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import NO_PREDECESSOR, Answer
 from relaxometer.problems.sssp._tight_tree import TightTree
 from relaxometer.problems.sssp.bellman_ford._fixed_point import FixedPoint, drop_too_short
 from relaxometer.problems.sssp.phase_synchronous._phase_synchronous import over
-
-if TYPE_CHECKING:
-    from relaxometer.graphs.resident import ResidentGraph
 
 
 class MatrixSolver(ABC):

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from relaxometer.graphs.lengths import ON_CYCLE
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import NO_PREDECESSOR, Answer
 from relaxometer.problems.sssp.bellman_ford._fixed_point import keeps_whole_paths
-
-if TYPE_CHECKING:
-    from relaxometer.graphs.resident import ResidentGraph
 
 
 class Parameters(variants.Parameters):

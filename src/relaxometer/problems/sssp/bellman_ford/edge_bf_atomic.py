@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import PositiveInt
 
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems import variants
 from relaxometer.problems.sssp.bellman_ford._edge_list import EdgeSolver
-
-if TYPE_CHECKING:
-    from relaxometer.graphs.resident import ResidentGraph
 
 
 class Parameters(variants.Parameters):

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import PositiveInt
 
+from relaxometer.device.arrays import DeviceArray
 from relaxometer.device.signature import read_source
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems import variants
 from relaxometer.problems.sssp._tight_tree import TightTree
 from relaxometer.problems.sssp.bellman_ford._arcs import WARPS, IncomingArcs
 from relaxometer.problems.sssp.bellman_ford._matrix import MatrixSolver
 from relaxometer.problems.sssp.phase_synchronous._phase_synchronous import BLOCK, over
-
-if TYPE_CHECKING:
-    from relaxometer.device.arrays import DeviceArray
-    from relaxometer.graphs.resident import ResidentGraph
 
 SOURCE = read_source(Path(__file__).with_name("spmv_csr.cu"))
 

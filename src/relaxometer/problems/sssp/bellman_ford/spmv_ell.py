@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from pydantic import PositiveFloat, PositiveInt
 
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems import variants
 from relaxometer.problems.sssp.bellman_ford._arcs import IncomingArcs
 from relaxometer.problems.sssp.bellman_ford._matrix import MatrixSolver
 from relaxometer.problems.sssp.phase_synchronous._phase_synchronous import over
-
-if TYPE_CHECKING:
-    from relaxometer.graphs.resident import ResidentGraph
 
 SOURCE = Path(__file__).with_name("spmv_ell.cu")
 

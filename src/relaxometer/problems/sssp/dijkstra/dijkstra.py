@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import PositiveInt
 
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import NO_PREDECESSOR, Answer
 from relaxometer.problems.sssp.dijkstra._extract_min import blocks_for
-
-if TYPE_CHECKING:
-    from relaxometer.graphs.resident import ResidentGraph
 
 
 class Parameters(variants.Parameters):

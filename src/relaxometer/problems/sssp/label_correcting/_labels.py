@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems import variants
 from relaxometer.problems.sssp import Answer
 from relaxometer.problems.sssp._tight_tree import TightTree, leave_two_bits
-
-if TYPE_CHECKING:
-    from relaxometer.graphs.resident import ResidentGraph
 
 BLOCK = 256
 """Threads per block of the kernels that work on labels."""

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import AfterValidator, Field, PositiveInt
 
 from relaxometer.device.signature import read_source
 from relaxometer.graphs.lengths import LENGTHS
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import Answer
 from relaxometer.problems.sssp._cooperative import blocks_at_once
 from relaxometer.problems.sssp._negative_cycles import NegativeCycles
 from relaxometer.problems.sssp.label_correcting._labels import BLOCK, WAITS, Labels
-
-if TYPE_CHECKING:
-    from relaxometer.graphs.resident import ResidentGraph
 
 SOURCE = read_source(Path(__file__).with_name("bellman_ford_queue.cu"))
 _WIDE_SOURCE = read_source(SOURCE.path, options=LENGTHS["uint32/uint64"].options)

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from relaxometer.device.signature import read_source
+from relaxometer.device import Struct
+from relaxometer.device.signature import Layout, read_source
 from relaxometer.graphs.lengths import LENGTHS, Lengths
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp._packed_arcs import PackedArcs
-
-if TYPE_CHECKING:
-    from relaxometer.device import Struct
-    from relaxometer.device.signature import Layout
-    from relaxometer.graphs.resident import ResidentGraph
 
 SOURCE = read_source(Path(__file__).with_name("near_far.cu"))
 

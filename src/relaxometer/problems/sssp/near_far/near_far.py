@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, PositiveFloat, model_validator
 
 from relaxometer.device import DeviceOutOfMemory
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import Answer
@@ -32,10 +33,6 @@ from relaxometer.problems.sssp.near_far._near_far import (
     packed_arcs,
     queue_bytes,
 )
-
-if TYPE_CHECKING:
-    from relaxometer.graphs.resident import ResidentGraph
-
 
 Entries = Annotated[int, Field(ge=1, lt=2**32)]
 

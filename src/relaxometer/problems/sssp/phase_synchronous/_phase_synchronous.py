@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import NO_PREDECESSOR, Answer
 from relaxometer.problems.sssp._tight_tree import TightTree, leave_two_bits
-
-if TYPE_CHECKING:
-    from relaxometer.graphs.resident import ResidentGraph
 
 BLOCK = 256
 """Threads per block of all kernels here."""

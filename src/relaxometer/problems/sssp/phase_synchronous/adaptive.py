@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import itertools
 import time
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import Field, PositiveFloat
 
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import Answer
 from relaxometer.problems.sssp.phase_synchronous._phase_synchronous import Arrays, PhaseLog, over
 from relaxometer.problems.sssp.phase_synchronous.conventional import AllVertices
 from relaxometer.problems.sssp.phase_synchronous.selection import SelectedVertices
-
-if TYPE_CHECKING:
-    from relaxometer.graphs.resident import ResidentGraph
 
 PAPER_RATIO = 330 / 350
 """The paper's threshold for switching back over that for switching to all vertices (section 6)."""

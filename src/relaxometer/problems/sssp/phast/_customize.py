@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,13 +15,11 @@ import numpy.typing as npt
 from relaxometer.core.compiled import njit
 from relaxometer.device.signature import read_source
 from relaxometer.graphs.graph import UNREACHED, offsets_of
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp._cooperative import threads_per_block
 from relaxometer.problems.sssp.phast._cch import Contraction, inverse
 from relaxometer.problems.sssp.phast._hierarchy import Hierarchy, _cut_into_chains
 from relaxometer.problems.variants import Skipped
-
-if TYPE_CHECKING:
-    from relaxometer.graphs.resident import ResidentGraph
 
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint32]

@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt
 
+from relaxometer.device import Device
+from relaxometer.device.arrays import DeviceArray
 from relaxometer.device.signature import read_source
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import UNREACHED, Answer, _maps
@@ -17,9 +20,6 @@ from relaxometer.problems.sssp._cooperative import threads_per_block
 from relaxometer.problems.variants import Skipped
 
 if TYPE_CHECKING:
-    from relaxometer.device import Device
-    from relaxometer.device.arrays import DeviceArray
-    from relaxometer.graphs.resident import ResidentGraph
     from relaxometer.problems.sssp.phast._hierarchy import Hierarchy
     from relaxometer.problems.sssp.phast._slices import Slices
 

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import Field, PositiveFloat, PositiveInt
 
+from relaxometer.device import Device, Module
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import NO_PREDECESSOR, UNREACHED, Answer, Trees, _maps
 from relaxometer.problems.sssp._incoming import incoming_arcs
 from relaxometer.problems.sssp.phast.phast import MAX_ARCS, MAX_MEAN
 from relaxometer.problems.variants import Skipped
-
-if TYPE_CHECKING:
-    from relaxometer.device import Device, Module
-    from relaxometer.graphs.resident import ResidentGraph
 
 WARP = 32
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from relaxometer.device import blocks_for
+from relaxometer.device.arrays import DeviceArray
 from relaxometer.graphs.lengths import mean_weight
-
-if TYPE_CHECKING:
-    from relaxometer.device.arrays import DeviceArray
-    from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.graphs.resident import ResidentGraph
 
 KERNELS = Path(__file__).with_name("_prepare.cu")
 

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import AllowInfNan, PositiveFloat, PositiveInt
 
 from relaxometer.device.signature import read_source
+from relaxometer.graphs.lengths import Lengths
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import Answer
 from relaxometer.problems.sssp._cooperative import LOG_ROWS, logged_phases, threads_per_block, trees_ahead
 from relaxometer.problems.sssp._tight_tree import TightTree
 from relaxometer.problems.sssp.push_pull._prepare import Prepared, prepare
-
-if TYPE_CHECKING:
-    from relaxometer.graphs.lengths import Lengths
-    from relaxometer.graphs.resident import ResidentGraph
 
 BLOCK = 512
 

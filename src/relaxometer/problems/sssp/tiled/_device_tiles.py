@@ -10,17 +10,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from relaxometer.device import Device, Kernel, Module, Struct
+from relaxometer.device.arrays import DeviceArray
 from relaxometer.device.signature import read_source
-from relaxometer.graphs.lengths import LENGTHS, SMALLEST_SQUARED, deviation_of, mean_weight
+from relaxometer.graphs.lengths import LENGTHS, SMALLEST_SQUARED, Lengths, deviation_of, mean_weight
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp._cooperative import threads_per_block
 from relaxometer.problems.sssp._packed_arcs import FIRST, MAX_ARCS, PackedArcs
 from relaxometer.problems.variants import Skipped
 
 if TYPE_CHECKING:
-    from relaxometer.device import Device, Kernel, Module, Struct
-    from relaxometer.device.arrays import DeviceArray
-    from relaxometer.graphs.lengths import Lengths
-    from relaxometer.graphs.resident import ResidentGraph
     from relaxometer.problems.sssp.tiled._tiles import Tiling
 
 CUT = read_source(Path(__file__).with_name("_prepare_tiles.cu"))

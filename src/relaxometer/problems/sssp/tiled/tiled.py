@@ -5,13 +5,15 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, PositiveFloat, PositiveInt
 
+from relaxometer.device import Device, Kernel, Module, Struct
 from relaxometer.device.signature import read_source
-from relaxometer.graphs.lengths import unreached
+from relaxometer.graphs.lengths import Lengths, unreached
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import Answer, _maps
@@ -19,11 +21,6 @@ from relaxometer.problems.sssp._cooperative import threads_per_block
 from relaxometer.problems.sssp._packed_arcs import FIRST
 from relaxometer.problems.sssp.tiled._device_tiles import FEW_CROSS, Cutter, DeviceTiling, Facts
 from relaxometer.problems.variants import Skipped
-
-if TYPE_CHECKING:
-    from relaxometer.device import Device, Kernel, Module, Struct
-    from relaxometer.graphs.lengths import Lengths
-    from relaxometer.graphs.resident import ResidentGraph
 
 SOURCE = read_source(Path(__file__).with_name("tiled.cu"))
 BOARD = SOURCE.layout("Board")
