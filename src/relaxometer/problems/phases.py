@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
+
+from relaxometer.device import Device
 
 
 @dataclass(frozen=True)
@@ -26,3 +29,29 @@ class Phase:
     updated: int
     relaxed_arcs: int
     time_ms: float
+
+
+class PhaseLog:
+    """Appends a :class:`Phase` for each phase that the host launches and times; nothing without a list."""
+
+    def __init__(self, device: Device, phases: list[Phase] | None) -> None:
+        self._device, self._phases = device, phases
+        self.wanted = phases is not None
+        self.begin()
+
+    def begin(self) -> None:
+        """Start timing a phase; counting between two phases is not timed."""
+        if self.wanted:
+            self._device.synchronize()
+            self._begin = time.perf_counter()
+
+    def elapsed_ms(self) -> float:
+        """Return the time since the phase began."""
+        self._device.synchronize()
+        return (time.perf_counter() - self._begin) * 1e3
+
+    def end(self, mode: str, updated: int, relaxed_arcs: int, elapsed_ms: float) -> None:
+        """Record a phase and begin the next."""
+        if self._phases is not None:
+            self._phases.append(Phase(mode, updated, relaxed_arcs, elapsed_ms))
+            self.begin()

@@ -11,7 +11,7 @@ import importlib
 import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 from pydantic import PydanticUndefinedAnnotation
 
@@ -22,6 +22,8 @@ from relaxometer.core.validation import NAME, Section
 from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.lengths import Lengths
+from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.graphs.resident_batch import ResidentBatch
 from relaxometer.problems.problem import Problem, import_own
 
 RESERVED = frozenset({"solver", "graphs", "not_on", "timing"})
@@ -38,6 +40,27 @@ class Parameters(Section):
     def loads(self) -> list[str]:
         """Return the solvers that this one loads by name: an edit of theirs measures it again, too."""
         return []
+
+
+class NoParameters(Parameters):
+    """No parameters."""
+
+
+class SolverBase:
+    """Base of most solvers: they run on the device, and their parameters are in force as given."""
+
+    runs_on: ClassVar[Literal["device", "cpu"]] = "device"
+
+    def __init__(self, graph: ResidentGraph | ResidentBatch, parameters: Parameters) -> None:
+        self._graph: Any = graph
+        self._device = graph.device
+        self._parameters: Any = parameters
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """Return the parameters in force."""
+        given: dict[str, Any] = self._parameters.model_dump()
+        return given
 
 
 def takes_weights(solver: Any, lengths: Lengths) -> bool:

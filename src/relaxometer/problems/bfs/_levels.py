@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import time
+from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from relaxometer.device import Device, Kernel, Launch
+from relaxometer.device.arrays import DeviceArray
 from relaxometer.device.signature import read_source
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.answers import Ahead
 from relaxometer.problems.bfs import NO_PREDECESSOR, UNREACHED, Answer
-from relaxometer.problems.phases import Phase
+from relaxometer.problems.phases import Phase, PhaseLog
+from relaxometer.problems.variants import Parameters, SolverBase
 
 BLOCK = 256
 """Threads per block of the kernels launched level by level."""
@@ -121,32 +123,6 @@ class OneLaunch:
         return Answer(**arrays)
 
 
-class LevelLog:
-    """Appends a :class:`Phase` for each level of an instrumented run; does nothing without a list."""
-
-    def __init__(self, device: Device, phases: list[Phase] | None) -> None:
-        self._device, self._phases = device, phases
-        self.wanted = phases is not None
-        self.begin_level()
-
-    def begin_level(self) -> None:
-        """Start timing a level; counting between two levels is not timed."""
-        if self.wanted:
-            self._device.synchronize()
-            self._begin = time.perf_counter()
-
-    def elapsed_ms(self) -> float:
-        """Return the time since the level began."""
-        self._device.synchronize()
-        return (time.perf_counter() - self._begin) * 1e3
-
-    def end_level(self, mode: str, updated: int, examined: int, elapsed_ms: float) -> None:
-        """Record a level and begin the next."""
-        if self._phases is not None:
-            self._phases.append(Phase(mode, updated, examined, elapsed_ms))
-            self.begin_level()
-
-
 def words_of(n_vertices: int) -> int:
     """Return the number of words of a bitmap."""
     return (n_vertices + WORD - 1) // WORD
@@ -167,29 +143,75 @@ def full_beyond(xp: Any, n_vertices: int) -> Any:
     return bitmap
 
 
-def search_levels(
-    graph: ResidentGraph, source: int, phases: list[Phase] | None, mode: str, kernels: Any, found_at: int
-) -> Answer:
-    """Run levels of one mode until one finds nothing.
+class Direction(ABC):
+    """Levels of one direction, launched by the host.
 
-    `kernels` is a `TopDown` or a `BottomUp`, with the number of vertices found at `found_at` of its counts.
+    Attributes
+    ----------
+    mode : {"top-down", "bottom-up"}
+    counts : device array, uint64
+        Of the last level: arcs examined at 1, and vertices found at `found_at`.
+    adds : bool
+        Whether `run` adds to an empty bitmap of the next level; otherwise it writes every word.
     """
-    device, n = graph.device, graph.n_vertices
-    answer, log = Levels(graph, source), LevelLog(device, phases)
-    frontier = singleton(device.xp, n, source)
-    visited = full_beyond(device.xp, n)
-    visited[source // WORD] |= np.uint32(1 << source % WORD)
-    following = device.xp.zeros_like(frontier)
-    words = 0, words_of(n)
-    depth, found = 0, 1
-    while found:
-        kernels.run(depth, words, frontier, visited, following, answer, instrumented=log.wanted)
-        frontier, following = following, frontier
-        if kernels.adds:
-            following.fill(0)  # while the level runs
-        depth += 1
-        found = device.item(kernels.counts, found_at)
-        if log.wanted:
-            elapsed_ms = log.elapsed_ms()
-            log.end_level(mode, found, device.item(kernels.counts, 1), elapsed_ms)
-    return Answer(answer.level, answer.predecessor, depth)
+
+    mode: ClassVar[str]
+    found_at: ClassVar[int]
+    adds: ClassVar[bool]
+    counts: Any
+
+    @abstractmethod
+    def run(
+        self,
+        depth: int,
+        words: tuple[int, int],
+        frontier: DeviceArray,
+        visited: DeviceArray,
+        following: DeviceArray,
+        answer: Levels,
+        *,
+        instrumented: bool,
+    ) -> None:
+        """Launch a level.
+
+        Parameters
+        ----------
+        depth : int
+            Level of the frontier.
+        words : (int, int)
+            Range of the words to search.
+        frontier, visited, following : device array of shape (n_words,), uint32
+            Bitmaps; the level adds the vertices found to `visited`, and adds or writes them to `following`.
+        answer : Levels
+        instrumented : bool
+            Whether to count arcs.
+        """
+
+
+class LevelByLevel(SolverBase):
+    """Base of the solvers that search all levels in one direction; the host reads their counts back."""
+
+    def __init__(self, graph: ResidentGraph, parameters: Parameters, direction: Direction) -> None:
+        super().__init__(graph, parameters)
+        self._direction = direction
+
+    def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
+        """Find the levels from `source`, one after the other until one finds nothing."""
+        device, n, direction = self._device, self._graph.n_vertices, self._direction
+        answer, log = Levels(self._graph, source), PhaseLog(device, phases)
+        frontier = singleton(device.xp, n, source)
+        visited = full_beyond(device.xp, n) | frontier
+        following = device.xp.zeros_like(frontier)
+        words = 0, words_of(n)
+        depth, found = 0, 1
+        while found:
+            direction.run(depth, words, frontier, visited, following, answer, instrumented=log.wanted)
+            frontier, following = following, frontier
+            if direction.adds:
+                following.fill(0)  # while the level runs
+            depth += 1
+            found = device.item(direction.counts, direction.found_at)
+            if log.wanted:
+                elapsed_ms = log.elapsed_ms()
+                log.end(direction.mode, found, device.item(direction.counts, 1), elapsed_ms)
+        return Answer(answer.level, answer.predecessor, depth)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from pydantic import Field, NonNegativeInt
 
 from relaxometer.device.arrays import DeviceArray
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems import variants
-from relaxometer.problems.bfs import Answer
 from relaxometer.problems.bfs._incoming import incoming
-from relaxometer.problems.bfs._levels import Levels, kernels, over, search_levels, words_of
-from relaxometer.problems.phases import Phase
+from relaxometer.problems.bfs._levels import Direction, LevelByLevel, Levels, kernels, over, words_of
 
 
 class Parameters(variants.Parameters):
@@ -29,18 +25,13 @@ class Parameters(variants.Parameters):
     threshold: NonNegativeInt = Field(32, lt=2**32)
 
 
-class BottomUp:
-    """Bottom-up levels of two kernels each, over a range of vertices.
+class BottomUp(Direction):
+    """Bottom-up levels of two kernels each, over the words whose vertices are searched.
 
-    Attributes
-    ----------
-    counts : device array of shape (2,), uint64
-        Vertices found by the last level and, if it was instrumented, arcs examined.
-    adds : bool
-        `run` writes every word of the bitmap of the next level.
+    `counts` are vertices and, if a level was instrumented, arcs.
     """
 
-    adds = False
+    mode, found_at, adds = "bottom-up", 0, False
 
     def __init__(self, graph: ResidentGraph, threshold: int) -> None:
         self._graph = graph
@@ -67,20 +58,7 @@ class BottomUp:
         *,
         instrumented: bool,
     ) -> None:
-        """Launch a level.
-
-        Parameters
-        ----------
-        depth : int
-            Level of the frontier.
-        words : (int, int)
-            Range of the words whose vertices are searched.
-        frontier, visited, following : device array of shape (n_words,), uint32
-            Bitmaps; the level writes the words of `following` and adds to those of `visited`.
-        answer : Levels
-        instrumented : bool
-            Whether to count arcs.
-        """
+        """Launch a level; see :meth:`Direction.run`."""
         self.counts.fill(0)
         if words[0] == words[1]:
             return
@@ -91,7 +69,7 @@ class BottomUp:
             kernel(*over(words[1] - words[0]), (*rows, *bitmaps, *found))
 
 
-class Solver:
+class Solver(LevelByLevel):
     """BFS by bottom-up levels, launched by the host, which reads their counts back.
 
     References
@@ -99,18 +77,5 @@ class Solver:
     Hirakushi and Takahashi, "Breadth-first search on a GPU cluster", section 3.2.
     """
 
-    runs_on = "device"
-
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
-        self._graph = graph
-        self._threshold = parameters.threshold
-        self._bottom_up = BottomUp(graph, parameters.threshold)
-
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """Return the threshold."""
-        return {"threshold": self._threshold}
-
-    def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
-        """Find the levels from `source`."""
-        return search_levels(self._graph, source, phases, "bottom-up", self._bottom_up, 0)
+        super().__init__(graph, parameters, BottomUp(graph, parameters.threshold))

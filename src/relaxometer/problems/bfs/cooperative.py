@@ -12,11 +12,12 @@ from pydantic import Field, NonNegativeInt
 from relaxometer.device import Device
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.bfs import NO_PREDECESSOR, UNREACHED, Answer
-from relaxometer.problems.bfs._levels import LevelLog, Levels, full_beyond, singleton, words_of
+from relaxometer.problems.bfs._levels import Levels, full_beyond, singleton, words_of
 from relaxometer.problems.bfs._switching import SwitchingParameters
 from relaxometer.problems.bfs.bottom_up import BottomUp
 from relaxometer.problems.bfs.top_down import TopDown
-from relaxometer.problems.phases import Phase
+from relaxometer.problems.phases import Phase, PhaseLog
+from relaxometer.problems.variants import SolverBase
 
 DIRECTIONS = ("top-down", "bottom-up")
 
@@ -39,7 +40,7 @@ class Parameters(SwitchingParameters):
     threshold: NonNegativeInt = Field(32, lt=2**32)
 
 
-class Solver:
+class Solver(SolverBase):
     """BFS that divides each level between CPU and GPU.
 
     A cut divides the vertices so that the arcs before it are the CPU's share; each direction has its own cut.
@@ -56,11 +57,8 @@ class Solver:
     divide a block of a partitioned matrix, and the merged bitmap goes to other nodes.
     """
 
-    runs_on = "device"
-
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
-        self._graph = graph
-        self._parameters = parameters
+        super().__init__(graph, parameters)
         self._device_side = _DeviceSide(graph, parameters.threshold)
         self._cpu_side = _CpuSide(graph)
         share = parameters.cpu_share
@@ -70,17 +68,17 @@ class Solver:
     def resolved(self) -> dict[str, Any]:
         """Return all parameters, and the CPU's share in either direction."""
         shares = {f"cpu_share_{name.replace('-', '_')}": share for name, share in self._shares.items()}
-        return {**self._parameters.model_dump(), **shares}
+        return {**super().resolved, **shares}
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the levels from `source`."""
-        n_levels = self._search(source, LevelLog(self._graph.device, phases), None)
+        n_levels = self._search(source, PhaseLog(self._graph.device, phases), None)
         xp, ours, theirs = self._graph.device.xp, self._device_side.answer, self._cpu_side.answer
         level, predecessor = (self._graph.device.asarray(column) for column in theirs)
         merged = xp.minimum(ours.level, level), xp.minimum(ours.predecessor, predecessor)
         return Answer(*merged, n_levels)
 
-    def _search(self, source: int, log: LevelLog, sums_ms: dict[str, list[float]] | None) -> int:
+    def _search(self, source: int, log: PhaseLog, sums_ms: dict[str, list[float]] | None) -> int:
         """Search all levels and return their number; with `sums_ms`, run and time one side at a time."""
         host, gpu, cpu = self._graph.host, self._device_side, self._cpu_side
         limits = self._parameters.limits(host.n_vertices, host.n_arcs)
@@ -109,7 +107,7 @@ class Solver:
             gpu.send(cpu.frontier)
             depth += 1
             if log.wanted:
-                log.end_level(direction, vertices, examined, log.elapsed_ms())
+                log.end(direction, vertices, examined, log.elapsed_ms())
         return depth
 
     def _cut(self, direction: str) -> int:
@@ -125,7 +123,7 @@ class Solver:
         """
         self._shares = dict.fromkeys(DIRECTIONS, 0.5)
         source = int(self._graph.host.degrees.argmax())
-        log = LevelLog(self._graph.device, None)
+        log = PhaseLog(self._graph.device, None)
         self._search(source, log, {direction: [0.0, 0.0] for direction in DIRECTIONS})
         sums_ms = {direction: [0.0, 0.0] for direction in DIRECTIONS}
         self._search(source, log, sums_ms)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field, NonNegativeInt
@@ -16,6 +16,7 @@ from relaxometer.problems.bfs._levels import GROUP_VERTICES, PIECE, WARP, WORD, 
 from relaxometer.problems.bfs._prepare import KERNELS, PROBED_ARCS, prepare
 from relaxometer.problems.bfs._switching import SwitchingParameters
 from relaxometer.problems.phases import Phase
+from relaxometer.problems.variants import SolverBase
 
 SOURCE = read_source(Path(__file__).with_name("hybrid.cu"))
 
@@ -48,7 +49,7 @@ class Parameters(SwitchingParameters):
         return named[self.first_probe] if isinstance(self.first_probe, str) else self.first_probe
 
 
-class Solver:
+class Solver(SolverBase):
     """BFS that changes direction, in a single cooperative launch.
 
     References
@@ -57,10 +58,8 @@ class Solver:
     Beamer, Asanovic and Patterson, "Direction-Optimizing Breadth-First Search", SC 2012.
     """
 
-    runs_on = "device"
-
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
-        self._parameters = parameters
+        super().__init__(graph, parameters)
         n, xp, device = graph.n_vertices, graph.device.xp, graph.device
         module = kernels(device, "hybrid.cu", cooperative=True)
         kernel = module.get_function("hybrid")
@@ -102,11 +101,6 @@ class Solver:
         )
         launch = kernel.bind(blocks, BLOCK, (search, np.uint32(0), None, None, None, None))
         self._search = OneLaunch(graph, launch, SOURCE.layout("LevelRecord").dtype)
-
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """Return all parameters."""
-        return self._parameters.model_dump()
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the levels from `source`; an instrumented run first counts them by another search."""

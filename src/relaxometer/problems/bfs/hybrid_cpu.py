@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any, ClassVar, Literal
+from typing import Any
 
 import numpy as np
 
@@ -12,13 +12,14 @@ from relaxometer.problems.bfs import NO_PREDECESSOR, UNREACHED, Answer
 from relaxometer.problems.bfs._levels import full_beyond, singleton, words_of
 from relaxometer.problems.bfs._switching import SwitchingParameters
 from relaxometer.problems.phases import Phase
+from relaxometer.problems.variants import SolverBase
 
 
 class Parameters(SwitchingParameters):
     """When the search changes direction."""
 
 
-class Solver:
+class Solver(SolverBase):
     """BFS that changes direction, on all cores; each level is one parallel loop.
 
     The frontier is a list in top-down levels and a bitmap in bottom-up levels.
@@ -29,13 +30,13 @@ class Solver:
     Beamer, Asanovic and Patterson, "Direction-Optimizing Breadth-First Search", SC 2012.
     """
 
-    runs_on: ClassVar[Literal["device", "cpu"]] = "cpu"
+    runs_on = "cpu"
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         from relaxometer.problems.bfs import _cpu
 
+        super().__init__(graph, parameters)
         self._cpu = _cpu
-        self._parameters = parameters
         self._host = graph.host
         self._out, self._in = _cpu.host_rows(graph)
         n = graph.n_vertices
@@ -47,7 +48,7 @@ class Solver:
         """Return all parameters, and the number of threads."""
         from relaxometer.core.compiled import get_num_threads
 
-        return {**self._parameters.model_dump(), "threads": get_num_threads()}
+        return {**super().resolved, "threads": get_num_threads()}
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the levels from `source`."""

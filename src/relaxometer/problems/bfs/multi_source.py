@@ -16,6 +16,7 @@ from relaxometer.problems.bfs._levels import PIECE, filling, kernels, logged_lev
 from relaxometer.problems.bfs._multi_source import has_hubs, pieces_of_long_rows, renumber
 from relaxometer.problems.bfs._switching import SwitchingParameters
 from relaxometer.problems.phases import Phase
+from relaxometer.problems.variants import SolverBase
 
 SOURCE = read_source(Path(__file__).with_name("multi_source.cu"))
 
@@ -84,7 +85,7 @@ class Rows:
         return row
 
 
-class Solver:
+class Solver(SolverBase):
     """BFS from many sources at once, in one cooperative launch per 64 sources.
 
     References
@@ -94,10 +95,8 @@ class Solver:
     Liu, Huang and Hu, "iBFS: Concurrent Breadth-First Search on GPUs", SIGMOD 2016.
     """
 
-    runs_on = "device"
-
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
-        self._graph, self._parameters = graph, parameters
+        super().__init__(graph, parameters)
         device, xp = graph.device, graph.device.xp
         self._load_kernels()
         self._order = parameters.order
@@ -135,7 +134,7 @@ class Solver:
     @property
     def resolved(self) -> dict[str, Any]:
         """Return all parameters, with the order that was chosen."""
-        return {**self._parameters.model_dump(), "order": self._order}
+        return {**super().resolved, "order": self._order}
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the levels from one source; an instrumented run first counts them by another search."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any
 
 import numpy as np
 
@@ -12,12 +12,10 @@ from relaxometer.problems import variants
 from relaxometer.problems.bfs import Answer
 from relaxometer.problems.phases import Phase
 
-
-class Parameters(variants.Parameters):
-    """No parameters."""
+Parameters = variants.NoParameters
 
 
-class Solver:
+class Solver(variants.SolverBase):
     """BFS that expands one vertex after another, compiled with Numba.
 
     References
@@ -25,19 +23,15 @@ class Solver:
     Moore, "The shortest path through a maze", International Symposium on the Theory of Switching, 1959.
     """
 
-    runs_on: ClassVar[Literal["device", "cpu"]] = "cpu"
+    runs_on = "cpu"
 
-    def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
+    def __init__(self, graph: ResidentGraph, parameters: variants.NoParameters) -> None:
         from relaxometer.problems.bfs import _queue  # loads Numba
 
+        super().__init__(graph, parameters)
         self._rows = graph.host.offsets, graph.host.targets
         self._search = _queue.search
         self._search(np.zeros(2, dtype=np.int64), np.zeros(0, dtype=np.uint32), 0)
-
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """No parameters."""
-        return {}
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the levels from `source`; an instrumented run records the vertices and arcs of each level."""

@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from relaxometer.device.arrays import DeviceArray
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems import variants
-from relaxometer.problems.bfs import Answer
-from relaxometer.problems.bfs._levels import PIECE, Levels, filling, kernels, over, search_levels
-from relaxometer.problems.phases import Phase
+from relaxometer.problems.bfs._levels import PIECE, Direction, LevelByLevel, Levels, filling, kernels, over
+
+Parameters = variants.NoParameters
 
 
-class Parameters(variants.Parameters):
-    """No parameters."""
+class TopDown(Direction):
+    """Top-down levels of three kernels each, over the words to search from; arcs are always counted.
 
-
-class TopDown:
-    """Top-down levels of three kernels each, over a range of the frontier.
-
-    Attributes
-    ----------
-    counts : device array of shape (3,), uint64
-        Pieces, arcs and vertices found by the last level.
-    adds : bool
-        `run` adds to an empty bitmap of the next level; otherwise it writes every word.
+    `counts` are pieces, arcs and vertices.
     """
 
-    adds = True
+    mode, found_at, adds = "top-down", 2, True
 
     def __init__(self, graph: ResidentGraph) -> None:
         self._graph = graph
@@ -54,20 +43,7 @@ class TopDown:
         *,
         instrumented: bool,
     ) -> None:
-        """Launch a level.
-
-        Parameters
-        ----------
-        depth : int
-            Level of the frontier.
-        words : (int, int)
-            Range of the words to search from.
-        frontier, visited, following : device array of shape (n_words,), uint32
-            Bitmaps; the level adds the vertices found to `visited` and to `following`, which is empty.
-        answer : Levels
-        instrumented : bool
-            Without effect: arcs are always counted.
-        """
+        """Launch a level; see :meth:`Direction.run`."""
         graph = self._graph
         self.counts.fill(0)
         if words[0] == words[1]:
@@ -81,7 +57,7 @@ class TopDown:
         self._contract(*filling(graph.device, self._contract), (*gathered, np.uint32(depth), *found))
 
 
-class Solver:
+class Solver(LevelByLevel):
     """BFS by top-down levels, launched by the host, which reads their counts back.
 
     References
@@ -90,17 +66,5 @@ class Solver:
     Merrill, Garland and Grimshaw, "Scalable GPU Graph Traversal", PPoPP 2012.
     """
 
-    runs_on = "device"
-
-    def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
-        self._graph = graph
-        self._top_down = TopDown(graph)
-
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """No parameters."""
-        return {}
-
-    def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
-        """Find the levels from `source`."""
-        return search_levels(self._graph, source, phases, "top-down", self._top_down, 2)
+    def __init__(self, graph: ResidentGraph, parameters: variants.NoParameters) -> None:
+        super().__init__(graph, parameters, TopDown(graph))

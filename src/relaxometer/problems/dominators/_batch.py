@@ -54,18 +54,16 @@ class Parameters(variants.Parameters):
         return self
 
 
-class BatchSolver:
+class BatchSolver(variants.SolverBase):
     """All graphs of a resident batch in one launch of persistent blocks."""
 
-    runs_on: ClassVar[Literal["device"]] = "device"
     takes: ClassVar[Literal["batch"]] = "batch"
     file: ClassVar[str]
     """The file of the kernel."""
 
     def __init__(self, graph: ResidentBatch, parameters: Parameters) -> None:
+        super().__init__(graph, parameters)
         self._batch = graph
-        self._device = graph.device
-        self._parameters = parameters
         module = self._device.module(Path(__file__).with_name(self.file))
         self._kernel = module.get_function("batch_dominators")
         self._idom = self._device.xp.empty(graph.n_vertices, dtype=np.uint32)
@@ -74,11 +72,6 @@ class BatchSolver:
         self._parts = [_Part(self._device, graph.host, first, last) for first, last in parts]
         self._streams = _Streams(self._device, graph.host, len(self._parts)) if parameters.streams else None
         self._recorded = _Recorded(self._device, self._launch) if parameters.replay else None
-
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """The parameters in force."""
-        return self._parameters.model_dump()
 
     def shared_bytes(self, sizes: npt.NDArray[np.int64]) -> int:
         """Return the dynamic shared memory of a block, in bytes, for graphs of these sizes."""

@@ -30,13 +30,6 @@ extern "C" __global__ void choose_parents(u64 n_arcs, const u32* __restrict__ ta
     }
 }
 
-extern "C" __global__ void arcs_by_number(u64 n_arcs, const u32* __restrict__ tails,
-                                          const u32* __restrict__ heads, const u32* __restrict__ number,
-                                          u32* __restrict__ from, u32* __restrict__ to)
-{
-    number_arcs(n_arcs, tails, heads, number, from, to);
-}
-
 extern "C" __global__ void point_jumps(u32 n, u32* parent, u32* jump)
 {
     begin_jumps({parent, jump}, n);

@@ -16,8 +16,9 @@ struct Tree {
 
 // Writes the ends of arcs by number. The arcs of tails that are not reached become loops at the root; the
 // rounds skip all arcs into the root.
-__device__ __forceinline__ void number_arcs(u64 n_arcs, const u32* tails, const u32* heads, const u32* number,
-                                            u32* from, u32* to)
+extern "C" __global__ void arcs_by_number(u64 n_arcs, const u32* __restrict__ tails,
+                                          const u32* __restrict__ heads, const u32* __restrict__ number,
+                                          u32* __restrict__ from, u32* __restrict__ to)
 {
     for (u64 i = thread_id(); i < n_arcs; i += thread_count()) {
         u32 u = number[tails[i]];

@@ -227,9 +227,10 @@ class _Swept:
     runs_on = "cpu"
 
     def __init__(self, graph: ResidentGraph) -> None:
-        from relaxometer.problems.dominators.cpu import cooper_harvey_kennedy
+        from relaxometer.problems.dominators.cpu import _on_cpu, cooper_harvey_kennedy
 
         self._find, self._host = cooper_harvey_kennedy.find_from_host, graph.host
+        self._answer_of = _on_cpu.answer_of
         self.resolved = {"cores": 1}
         self.solve(0)  # compiles
 
@@ -239,9 +240,7 @@ class _Swept:
         idom = np.empty(len(host.offsets) - 1, dtype=np.uint32)
         assert root is not None, "a graph needs a root"
         rounds = self._find(host.offsets, host.targets, root, idom)
-        if phases is not None:
-            phases.append(Phase("cpu", len(idom), host.n_arcs * max(rounds, 1), 0.0))
-        return Answer(idom, rounds or None)
+        return self._answer_of(idom, rounds, host.n_arcs, phases)
 
 
 class _EachPrepared:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from relaxometer.problems.dominators import _batch
 
-
-class Parameters(_batch.Parameters):
-    """Streams and replay; see :class:`relaxometer.problems.dominators._batch.Parameters`."""
+Parameters = _batch.Parameters
 
 
 class Solver(_batch.BatchSolver):

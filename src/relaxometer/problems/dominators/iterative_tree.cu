@@ -29,13 +29,6 @@ __device__ __forceinline__ u32 doublings_for(u32 longest)
     return longest <= SHORT_CHAIN ? 0 : (33 - __clz(static_cast<int>(longest))) / 2;
 }
 
-extern "C" __global__ void arcs_by_number(u64 n_arcs, const u32* __restrict__ tails,
-                                          const u32* __restrict__ heads, const u32* __restrict__ number,
-                                          u32* __restrict__ from, u32* __restrict__ to)
-{
-    number_arcs(n_arcs, tails, heads, number, from, to);
-}
-
 // By number: the ancestors at distances 1, 2, 4 and so on, `n` words each, and the depths.
 struct Ladder {
     u32 n;

@@ -41,7 +41,7 @@ class Parameters(variants.Parameters):
         return self.resident_arcs is None or n_arcs <= self.resident_arcs
 
 
-class Solver:
+class Solver(variants.SolverBase):
     """Immediate dominators by intersecting paths in a tree, all arcs at once and in place.
 
     References
@@ -50,11 +50,10 @@ class Solver:
     "GPUによる超高速Dominator計算 (1)", Qiita 2025, leaves large and out-of-core graphs open.
     """
 
-    runs_on: ClassVar[Literal["device"]] = "device"
     takes: ClassVar[Literal["graph"]] = "graph"
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
-        self._graph, self._parameters = graph, parameters
+        super().__init__(graph, parameters)
         limit = parameters.resident_arcs
         self._out_of_core: OutOfCore | None = None
         if limit is not None and not parameters.wants_arcs(graph.n_arcs):
@@ -69,7 +68,7 @@ class Solver:
     @property
     def resolved(self) -> dict[str, Any]:
         """The parameters, whether the graph is out of core, and whether the input order serves root 0."""
-        given = self._parameters.model_dump()
+        given = super().resolved
         if self._out_of_core:
             kept = {"resident_arcs": given["resident_arcs"]}  # the others are of searches in memory
             return {**kept, "out_of_core": True, "input_order": False}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import PositiveInt
@@ -34,7 +34,7 @@ class Parameters(variants.Parameters):
     memory_mib: PositiveInt = 2048
 
 
-class Solver:
+class Solver(variants.SolverBase):
     """Dominator sets as rows of a bit matrix; a block computes 64 columns.
 
     Raises
@@ -47,7 +47,6 @@ class Solver:
     "GPUによる超高速Dominator計算 (1)", Qiita 2025, has the bitmasks and leaves more than 32 vertices open.
     """
 
-    runs_on: ClassVar[Literal["device"]] = "device"
     takes: ClassVar[Literal["graph"]] = "graph"
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
@@ -58,7 +57,7 @@ class Solver:
             raise variants.Skipped(
                 f"masks of {n:,} vertices take {mib:,.0f} MiB, memory_mib is {parameters.memory_mib:,}"
             )
-        self._graph, self._parameters = graph, parameters
+        super().__init__(graph, parameters)
         device, xp = graph.device, graph.device.xp
         module = device.module(Path(__file__).with_name("multiword.cu"))
         self._renumber = module.get_function("renumber")
@@ -73,11 +72,6 @@ class Solver:
         self._sweeps = xp.empty(1, dtype=xp.uint32)
         self._shared_bytes = 8 * min(n, SHARED_WORDS)
         self._blocks = min(device.max_cooperative_blocks(self._intersect, THREADS, self._shared_bytes), words)
-
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """The limit in force."""
-        return self._parameters.model_dump()
 
     def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
         """Find the immediate dominators from `root`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -21,11 +21,10 @@ STEPS = ("prepare", "initialize", "persistent")
 """The steps that the paper times: modes of an instrumented run's phases, besides their sum "total"."""
 
 
-class Parameters(variants.Parameters):
-    """No parameters."""
+Parameters = variants.NoParameters
 
 
-class Solver:
+class Solver(variants.SolverBase):
     """Dominator sets as words, intersected by one warp until nothing changes.
 
     An instrumented run records the paper's steps as phases: sorting the arcs (``prepare``), the first sets
@@ -49,15 +48,13 @@ class Solver:
     "GPUによる超高速Dominator計算 (1)", Qiita 2025. The file of the kernels lists the errata.
     """
 
-    runs_on: ClassVar[Literal["device"]] = "device"
     takes: ClassVar[Literal["graph"]] = "graph"
 
-    def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
+    def __init__(self, graph: ResidentGraph, parameters: variants.NoParameters) -> None:
         n = graph.n_vertices
         if n > MAX_VERTICES:
             raise variants.Skipped(f"a warp holds up to {MAX_VERTICES} vertices, the graph has {n:,}")
-        self._graph = graph
-        self._device = graph.device
+        super().__init__(graph, parameters)
         module = self._device.module(Path(__file__).with_name("persistent_warp.cu"))
         self._initialize = module.get_function("initialize")
         self._persistent = module.get_function("persistent_idom")
@@ -66,11 +63,6 @@ class Solver:
         self.gray = xp.empty(n, dtype=xp.uint32)
         self._rounds = xp.empty(1, dtype=xp.uint32)
         self._prepare()
-
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """No parameters."""
-        return {}
 
     def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
         """Find the immediate dominators from `root`."""

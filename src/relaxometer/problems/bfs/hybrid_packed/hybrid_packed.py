@@ -71,7 +71,7 @@ class Parameters(variants.Parameters):
     threads: Literal[512, 768, 1024, "auto"] = "auto"
 
 
-class Solver:
+class Solver(variants.SolverBase):
     """BFS that changes direction, for graphs with hubs, in a single cooperative launch.
 
     References
@@ -79,12 +79,10 @@ class Solver:
     Beamer, Asanovic and Patterson, "Direction-Optimizing Breadth-First Search", SC 2012.
     """
 
-    runs_on = "device"
-
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         if graph.n_vertices > packed.MAX_VERTICES:
             raise variants.Skipped(f"more than {packed.MAX_VERTICES} vertices")
-        self._graph, self._parameters = graph, parameters
+        super().__init__(graph, parameters)
         n, device = graph.n_vertices, graph.device
         self._tail = max(1024, n // 2048) if parameters.tail == "auto" else parameters.tail
         on_gpu = parameters.threads
@@ -105,7 +103,7 @@ class Solver:
     @property
     def resolved(self) -> dict[str, Any]:
         """Return the parameters in force."""
-        return {**self._parameters.model_dump(), "tail": self._tail, "threads": self._threads}
+        return {**super().resolved, "tail": self._tail, "threads": self._threads}
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the levels from `source`; an instrumented run first counts them by another search."""

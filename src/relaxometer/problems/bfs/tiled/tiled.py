@@ -21,30 +21,16 @@ from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import _maps
 from relaxometer.problems.sssp._cooperative import threads_per_block
 from relaxometer.problems.sssp.tiled._device_tiles import Cutter, DeviceTiling, Facts
+from relaxometer.problems.sssp.tiled._tile_solver import MAX_THREADS, TileSolver
 from relaxometer.problems.variants import Skipped
 
 SOURCE = read_source(Path(__file__).with_name("tiled.cu"))
 
-LOG = tuple(SOURCE.layout("TileLog").members)
-"""Names of what an instrumented run records per tile; `Solver.tile_log` holds those of the last one."""
-
 QUEUE_BYTES = 2 * 2 * SOURCE.constants["QUEUE"]
 WORD_BYTES = 4
 
-MAX_ARCS = 4096
-"""Skip graphs with more arcs at a vertex: one thread follows nearly all of them."""
-
-MAX_THREADS = 1024
-"""Threads of the largest block; with all the shared memory, one has a multiprocessor to itself."""
-
 SIZES = (16, 8, 4)
 """Entries per ball, as tried by "auto"; without shared memory the last."""
-
-FEW_CROSS = 0.04
-"""Cut by ranges of ids if at most this share of arcs crosses between them, else grow an order.
-
-Less than for shortest paths: a search is mostly crossings of borders, of which ranges of ids have many.
-"""
 
 LARGE, CHAINS = 32, 2.3
 """Entries per ball, tried first on maps up to this mean degree, which are mostly chains."""
@@ -78,7 +64,7 @@ class Parameters(variants.Parameters):
     threads: Annotated[int, Field(ge=32, le=1024, multiple_of=32)] | Literal["auto"] = Field("auto")
 
 
-class Solver:
+class Solver(TileSolver):
     """BFS on maps: each block searches its tile and sends levels across its borders.
 
     Parameters
@@ -99,12 +85,14 @@ class Solver:
     balls of several hops; see ``tiled.cu`` for the rest.
     """
 
-    runs_on = "device"
+    # Less than for shortest paths: a search is mostly crossings of borders, of which ranges have many.
+    few_cross = 0.04
+    log = tuple(SOURCE.layout("TileLog").members)
 
     def __init__(
         self, graph: ResidentGraph, parameters: Parameters, look: Callable[[Facts], None] | None = None
     ) -> None:
-        self._graph, self._parameters = graph, parameters
+        super().__init__(graph, parameters, look)
         device = graph.device
         module, self._kernel = _compiled(device)
         max_tiles = _maps.max_blocks(device, self._kernel, MAX_THREADS)
@@ -127,11 +115,7 @@ class Solver:
         )
         state = module.struct("State", **self._state(tiling.n_slots))
         tiles = module.struct("Tiling", **_members(tiling))
-        facts = cutter.facts()
-        if look is not None:
-            look(facts)
-        if facts.max_degree > MAX_ARCS:
-            raise Skipped(f"made for maps; a vertex has {facts.max_degree} arcs, more than {MAX_ARCS}")
+        facts = self._facts(cutter)
         self._way = self._cut(cutter, facts)
         if self._way == "bisection":
             from relaxometer.problems.sssp.tiled._tiles import cut  # loads Numba
@@ -148,20 +132,6 @@ class Solver:
         self._launch = self._kernel.bind(self._tiles, self._threads, arguments, shared_mem=self._shared_bytes)
         self._arrays = answers_ahead(graph, self._launch)
         self._arrays.prepare()
-
-    def _most_crossing(self) -> int:
-        """Return the maximum number of arcs that cross between ranges of ids used as tiles; -1: never."""
-        n_arcs = self._graph.n_arcs
-        return {"auto": int(FEW_CROSS * n_arcs), "ranges": n_arcs}.get(self._parameters.cut, -1)
-
-    def _cut(self, cutter: Cutter, facts: Facts) -> str:
-        """Cut the graph in the way wanted, unless the survey has or the host is to; return the way."""
-        if facts.crossing <= self._most_crossing():
-            return "ranges"
-        if self._parameters.cut == "bisection":
-            return "bisection"
-        cutter.cut(cutter.grow_order())
-        return "grow"
 
     def _state(self, n_slots: int) -> dict[str, Any]:
         """Return the members of the struct ``State`` in ``tiled.cu``."""
@@ -194,13 +164,6 @@ class Solver:
         room = (_maps.SHARED_BYTES - QUEUE_BYTES) * self._tiles - WORD_BYTES * n
         return tuple(size for size in sizes if ENTRY_BYTES * size * n <= room) or SIZES[-1:]
 
-    def _fits(self, shared_bytes: int) -> bool:
-        """Return whether all tiles run at once with this much shared memory each."""
-        if shared_bytes > _maps.SHARED_BYTES:
-            return False
-        blocks = self._graph.device.max_cooperative_blocks(self._kernel, self._threads, shared_bytes)
-        return blocks >= self._tiles
-
     def _ball_members(self, balls: Balls, needs: Needs) -> dict[str, Any]:
         """Return the members of the struct ``Tiling`` in ``_tile.cuh`` that balls decide."""
         return {
@@ -232,17 +195,7 @@ class Solver:
 
         Levels are not searched one by one; an instrumented run records the whole search as one phase.
         """
-        device, xp = self._graph.device, self._graph.device.xp
-        arrays = self._arrays.take()
-        log = None if phases is None else xp.zeros((self._tiles, len(LOG)), dtype=xp.uint64)
-        self._launch(source=np.uint32(source), logs=log)
-        self._arrays.prepare()
-        if phases is not None:
-            self.tile_log = dict(zip(LOG, device.asnumpy(log).T, strict=True))
-            expanded, examined = self.tile_log["expanded"].sum(), self.tile_log["examined"].sum()
-            time_ms = self.tile_log["total_ns"].max() / 1e6
-            phases.append(Phase("tiles", int(expanded), int(examined), float(time_ms)))
-        return Answer(**arrays)
+        return Answer(**self._search(source, phases, "examined"))
 
 
 @functools.cache

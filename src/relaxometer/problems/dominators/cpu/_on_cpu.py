@@ -15,7 +15,7 @@ from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.graphs.resident_batch import ResidentBatch
 from relaxometer.problems import variants
 from relaxometer.problems.dominators import Answer
-from relaxometer.problems.dominators._flow_graphs import FlowGraphs
+from relaxometer.problems.dominators._flow_graphs import FlowGraphs, Ids
 from relaxometer.problems.phases import Phase
 
 Bounds = npt.NDArray[np.int64]
@@ -42,6 +42,13 @@ def cores_of(wanted: int | Literal["all"]) -> int:
     threads: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
     most = min(usable_cores(), threads)
     return most if wanted == "all" else min(wanted, most)
+
+
+def answer_of(idom: Ids, rounds: int, n_arcs: int, phases: list[Phase] | None) -> Answer:
+    """Return the answer of a search in some rounds, 0 if it has none; record the search as one phase."""
+    if phases is not None:
+        phases.append(Phase("cpu", len(idom), n_arcs * max(rounds, 1), 0.0))
+    return Answer(idom, rounds or None)
 
 
 class CpuSolver:
@@ -86,6 +93,4 @@ class CpuSolver:
         else:
             numba.set_num_threads(self._cores)
             rounds = type(self).find_on_cores(graphs, idom, self._bounds)
-        if phases is not None:
-            phases.append(Phase("cpu", len(idom), len(graphs.out.ends) * max(rounds, 1), 0.0))
-        return Answer(idom, rounds or None)
+        return answer_of(idom, rounds, len(graphs.out.ends), phases)

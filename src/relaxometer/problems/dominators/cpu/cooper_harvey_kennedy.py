@@ -24,12 +24,10 @@ from relaxometer.problems.dominators._flow_graphs import (
     read_only,
     scratch_rows,
 )
-from relaxometer.problems.dominators.cpu._on_cpu import SHARES, CpuParameters, CpuSolver, cores_of
+from relaxometer.problems.dominators.cpu._on_cpu import SHARES, CpuParameters, CpuSolver, answer_of, cores_of
 from relaxometer.problems.phases import Phase
 
-
-class Parameters(CpuParameters):
-    """Cores; see :class:`relaxometer.problems.dominators.cpu._on_cpu.CpuParameters`."""
+Parameters = CpuParameters
 
 
 @njit(cache=True)
@@ -200,7 +198,7 @@ class Solver(CpuSolver):
 
     find = staticmethod(_find)
 
-    def __init__(self, graph: ResidentGraph | ResidentBatch, parameters: Parameters) -> None:
+    def __init__(self, graph: ResidentGraph | ResidentBatch, parameters: CpuParameters) -> None:
         self._batch: Batch | None = None
         if isinstance(graph, ResidentBatch):
             self._batch = graph.host
@@ -219,9 +217,7 @@ class Solver(CpuSolver):
         if self._batch is None:
             return super().solve(root, phases)
         idom, rounds = self._find_all()
-        if phases is not None:
-            phases.append(Phase("cpu", len(idom), self._batch.n_arcs * max(rounds, 1), 0.0))
-        return Answer(idom, rounds or None)
+        return answer_of(idom, rounds, self._batch.n_arcs, phases)
 
     def _find_all(self) -> tuple[Ids, int]:
         """Return the dominators of a batch, and the largest number of rounds of a graph."""

@@ -37,7 +37,7 @@ class Parameters(variants.Parameters):
     largest_share: float = Field(0.5, ge=0, le=1)
 
 
-class Solver:
+class Solver(variants.SolverBase):
     """Immediate dominators by the rounds of `iterative_tree`, started from the last tree.
 
     A search gives every reached vertex a number and a parent. Dominators are ancestors in this tree.
@@ -83,11 +83,10 @@ class Solver:
     Tree Certification and Divergent Spanning Trees", TALG 12, 2016. The detours are ours.
     """
 
-    runs_on: ClassVar[Literal["device"]] = "device"
     takes: ClassVar[Literal["graph"]] = "graph"
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
-        self._device, self._parameters = graph.device, parameters
+        super().__init__(graph, parameters)
         xp, n = self._device.xp, graph.n_vertices
         self._n = n
         self._search = BreadthFirst(graph)
@@ -103,11 +102,6 @@ class Solver:
         self._root = 0
         self._reached = 0
         self.kept = 0
-
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """The share in force."""
-        return self._parameters.model_dump()
 
     def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
         """Solve the initial graph from `root`; updates continue from there."""

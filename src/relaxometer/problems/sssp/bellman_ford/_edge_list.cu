@@ -132,11 +132,7 @@ __global__ void attach_by_zero(u32 groups, const u32* __restrict__ starts, const
     }
 }
 
-template __global__ void attach_tight<weight_t>(u32, const u32*, const u32*, const weight_t*, bool,
-                                                const length_t*, u32*, u32*);
-template __global__ void attach_tight<double>(u32, const u32*, const u32*, const double*, bool,
-                                              const length_t*, u32*, u32*);
-template __global__ void attach_by_zero<weight_t>(u32, const u32*, const u32*, const weight_t*, bool,
-                                                  const length_t*, u32*, u32*);
-template __global__ void attach_by_zero<double>(u32, const u32*, const u32*, const double*, bool,
-                                                const length_t*, u32*, u32*);
+template __global__ decltype(attach_tight<weight_t>) attach_tight<weight_t>;
+template __global__ decltype(attach_tight<double>) attach_tight<double>;
+template __global__ decltype(attach_by_zero<weight_t>) attach_by_zero<weight_t>;
+template __global__ decltype(attach_by_zero<double>) attach_by_zero<double>;

@@ -14,6 +14,7 @@ from relaxometer.problems.sssp import NO_PREDECESSOR, Answer
 from relaxometer.problems.sssp.bellman_ford._arcs import is_mirrored, tails_of_arcs
 from relaxometer.problems.sssp.bellman_ford._fixed_point import FixedPoint, drop_too_short
 from relaxometer.problems.sssp.phase_synchronous._phase_synchronous import over
+from relaxometer.problems.variants import SolverBase
 
 GROUP_EDGES = 4
 """Edges that one thread reads with 128-bit loads; lists are padded to a multiple of it."""
@@ -129,20 +130,19 @@ def _padded(xp: Any, array: Any) -> Any:
     return xp.concatenate([array, xp.zeros(-len(array) % GROUP_EDGES, dtype=array.dtype)])
 
 
-class EdgeSolver:
+class EdgeSolver(SolverBase):
     """Base of the solvers that relax all edges in every phase, by the kernel ``relax_edges``.
 
     `parameters` have `blocked`, `block`, `edges_per_thread` and `check_every`; `kernel` is the name with the
     template's arguments.
     """
 
-    runs_on = "device"
     weight_types: ClassVar = {"uint32", "int32"}
 
     def __init__(
         self, graph: ResidentGraph, parameters: Any, distance_type: Any, file: str, kernel: str
     ) -> None:
-        self._parameters = parameters
+        super().__init__(graph, parameters)
         self._xp, self._lengths = graph.device.xp, graph.lengths
         self._distance = self._xp.empty(graph.n_vertices, dtype=distance_type)
         self._edges = EdgeList(graph, self._distance.dtype, parameters.block if parameters.blocked else None)
@@ -155,7 +155,7 @@ class EdgeSolver:
     def resolved(self) -> dict[str, Any]:
         """Return the parameters, and the minimum bytes moved by a phase: edges and distances once each."""
         moved = self._edges.bytes + self._distance.nbytes
-        return self._parameters.model_dump() | {"bytes_per_phase": moved}
+        return super().resolved | {"bytes_per_phase": moved}
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -77,13 +76,10 @@ class FixedPoint:
     def _observed(self, phase: int, relax: Callable[[np.uint32], None], distance: Callable[[], Any]) -> Phase:
         """Time one phase, and compare the distances before and after."""
         before = distance().copy()
-        self._device.synchronize()
-        begin = time.perf_counter()
-        relax(np.uint32(phase))
-        self._device.synchronize()
-        elapsed_ms = (time.perf_counter() - begin) * 1e3
+        with self._device.timer() as timer:
+            relax(np.uint32(phase))
         updated = int((distance() != before).sum())
-        return Phase("all", updated, self._arcs, elapsed_ms)
+        return Phase("all", updated, self._arcs, timer.ms)
 
 
 def drop_too_short(lengths: Lengths, words: Any) -> bool:

@@ -13,24 +13,23 @@ from relaxometer.problems.sssp import NO_PREDECESSOR, Answer
 from relaxometer.problems.sssp._tight_tree import TightTree
 from relaxometer.problems.sssp.bellman_ford._fixed_point import FixedPoint, drop_too_short
 from relaxometer.problems.sssp.phase_synchronous._phase_synchronous import over
+from relaxometer.problems.variants import SolverBase
 
 
-class MatrixSolver(ABC):
+class MatrixSolver(SolverBase, ABC):
     """Multiplies the transposed adjacency matrix with the vector of distances until nothing changes.
 
     A subclass sets `_find_overflow`, a kernel, and `_pattern`, the kernel's arguments for the matrix, of
     which a phase moves at least `matrix_bytes`. If its kernels leave no predecessors, it sets `_tree`.
     """
 
-    runs_on = "device"
     weight_types: ClassVar = {"uint32", "uint32/uint64", "float32", "float64", "int32"}
     _find_overflow: Any
     _pattern: tuple[Any, ...]
     _tree: TightTree | None = None
 
     def __init__(self, graph: ResidentGraph, parameters: Any, matrix_bytes: int) -> None:
-        self._graph = graph
-        self._parameters = parameters
+        super().__init__(graph, parameters)
         xp, n = graph.device.xp, graph.n_vertices
         # The distances that a product reads, and those that it writes.
         self._x, self._y = (xp.empty(n, dtype=graph.lengths.word) for _ in range(2))
@@ -42,7 +41,7 @@ class MatrixSolver(ABC):
     @property
     def resolved(self) -> dict[str, Any]:
         """Return the parameters, and the minimum bytes moved by a phase: the matrix, x and y once each."""
-        return self._parameters.model_dump() | {"bytes_per_phase": self._bytes}
+        return super().resolved | {"bytes_per_phase": self._bytes}
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,12 +13,10 @@ from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import NO_PREDECESSOR, Answer
 from relaxometer.problems.sssp.bellman_ford._fixed_point import keeps_whole_paths
 
-
-class Parameters(variants.Parameters):
-    """No parameters."""
+Parameters = variants.NoParameters
 
 
-class Solver:
+class Solver(variants.SolverBase):
     """SSSP that relaxes the vertices that came nearer, first in, first out, compiled with Numba.
 
     Lengths have 64 bits. After every n improvements, n the number of vertices, predecessors are searched for
@@ -31,22 +29,18 @@ class Solver:
     Programming 85, 1999.
     """
 
-    runs_on: ClassVar[Literal["device", "cpu"]] = "cpu"
+    runs_on = "cpu"
     weight_types: ClassVar = {"uint32", "int32"}
 
-    def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
+    def __init__(self, graph: ResidentGraph, parameters: variants.NoParameters) -> None:
         from relaxometer.problems.sssp.bellman_ford import _queue  # loads Numba
 
+        super().__init__(graph, parameters)
         self._lengths = graph.lengths
         self._csr = (graph.host.offsets, graph.host.targets, graph.host.weights)
         self._search = _queue.search
         nothing = np.zeros(0, dtype=np.uint32)
         self._search(np.zeros(2, dtype=np.int64), nothing, nothing.view(self._lengths.dtype), 0)
-
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """No parameters."""
-        return {}
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`.

@@ -71,19 +71,11 @@ __global__ void relax_edges(u32 groups, const u32* __restrict__ starts, const u3
     report_change(changed, phase, last_phase);
 }
 
-template __global__ void relax_edges<double, false, 1>(u32, const u32*, const u32*, const double*, bool,
-                                                       double*, u32, u32*);
-template __global__ void relax_edges<double, true, 1>(u32, const u32*, const u32*, const double*, bool,
-                                                      double*, u32, u32*);
-template __global__ void relax_edges<double, false, 4>(u32, const u32*, const u32*, const double*, bool,
-                                                       double*, u32, u32*);
-template __global__ void relax_edges<double, true, 4>(u32, const u32*, const u32*, const double*, bool,
-                                                      double*, u32, u32*);
-template __global__ void relax_edges<u32, false, 1>(u32, const u32*, const u32*, const u32*, bool, u32*, u32,
-                                                    u32*);
-template __global__ void relax_edges<u32, true, 1>(u32, const u32*, const u32*, const u32*, bool, u32*, u32,
-                                                   u32*);
-template __global__ void relax_edges<u32, false, 4>(u32, const u32*, const u32*, const u32*, bool, u32*, u32,
-                                                    u32*);
-template __global__ void relax_edges<u32, true, 4>(u32, const u32*, const u32*, const u32*, bool, u32*, u32,
-                                                   u32*);
+template __global__ decltype(relax_edges<double, false, 1>) relax_edges<double, false, 1>;
+template __global__ decltype(relax_edges<double, true, 1>) relax_edges<double, true, 1>;
+template __global__ decltype(relax_edges<double, false, 4>) relax_edges<double, false, 4>;
+template __global__ decltype(relax_edges<double, true, 4>) relax_edges<double, true, 4>;
+template __global__ decltype(relax_edges<u32, false, 1>) relax_edges<u32, false, 1>;
+template __global__ decltype(relax_edges<u32, true, 1>) relax_edges<u32, true, 1>;
+template __global__ decltype(relax_edges<u32, false, 4>) relax_edges<u32, false, 4>;
+template __global__ decltype(relax_edges<u32, true, 4>) relax_edges<u32, true, 4>;

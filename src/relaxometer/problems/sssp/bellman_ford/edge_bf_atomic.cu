@@ -42,7 +42,5 @@ __global__ void relax_edges(u32 groups, const u32* __restrict__ starts, const u3
     report_change(changed, phase, last_phase);
 }
 
-template __global__ void relax_edges<1>(u32, const u32*, const u32*, const weight_t*, bool, length_t*, u32,
-                                        u32*);
-template __global__ void relax_edges<4>(u32, const u32*, const u32*, const weight_t*, bool, length_t*, u32,
-                                        u32*);
+template __global__ decltype(relax_edges<1>) relax_edges<1>;
+template __global__ decltype(relax_edges<4>) relax_edges<4>;

@@ -210,17 +210,11 @@ __global__ void find_overflow(u32 n, const Index* __restrict__ offsets, const u3
     }
 }
 
-template __global__ void relax_scalar<u32>(u32, const u32*, const u32*, const weight_t*, const length_t*,
-                                           length_t*, u32*, u32, u32*);
-template __global__ void relax_scalar<i64>(u32, const i64*, const u32*, const weight_t*, const length_t*,
-                                           length_t*, u32*, u32, u32*);
-template __global__ void relax_vector<u32>(u32, const u32*, const u32*, const weight_t*, const length_t*,
-                                           length_t*, u32*, u32, u32*);
-template __global__ void relax_vector<i64>(u32, const i64*, const u32*, const weight_t*, const length_t*,
-                                           length_t*, u32*, u32, u32*);
-template __global__ void relax_merge<u32>(u32, const u32*, const u32*, const weight_t*, const u32*,
-                                          const length_t*, length_t*, u32*, u64*, u32, u32*);
-template __global__ void relax_merge<i64>(u32, const i64*, const u32*, const weight_t*, const u32*,
-                                          const length_t*, length_t*, u32*, u64*, u32, u32*);
-template __global__ void find_overflow<u32>(u32, const u32*, const u32*, const length_t*, u32*);
-template __global__ void find_overflow<i64>(u32, const i64*, const u32*, const length_t*, u32*);
+template __global__ decltype(relax_scalar<u32>) relax_scalar<u32>;
+template __global__ decltype(relax_scalar<i64>) relax_scalar<i64>;
+template __global__ decltype(relax_vector<u32>) relax_vector<u32>;
+template __global__ decltype(relax_vector<i64>) relax_vector<i64>;
+template __global__ decltype(relax_merge<u32>) relax_merge<u32>;
+template __global__ decltype(relax_merge<i64>) relax_merge<i64>;
+template __global__ decltype(find_overflow<u32>) find_overflow<u32>;
+template __global__ decltype(find_overflow<i64>) find_overflow<i64>;

@@ -30,7 +30,7 @@ class Parameters(variants.Parameters):
     limit: PositiveInt = 300_000
 
 
-class Solver:
+class Solver(variants.SolverBase):
     """SSSP that settles the nearest queued vertex in each step.
 
     Raises
@@ -44,7 +44,6 @@ class Solver:
     Harris, "Optimizing Parallel Reduction in CUDA", 2007.
     """
 
-    runs_on = "device"
     weight_types: ClassVar = {"uint32", "float32"}
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
@@ -53,7 +52,8 @@ class Solver:
             raise variants.Skipped(
                 f"{n:,} vertices; the n^2 steps of dijkstra are run up to limit = {parameters.limit:,}"
             )
-        self._graph, self._parameters, device = graph, parameters, graph.device
+        super().__init__(graph, parameters)
+        device = graph.device
         module = device.module(
             Path(__file__).with_name("dijkstra.cu"), cooperative=True, options=graph.lengths.options
         )
@@ -70,7 +70,7 @@ class Solver:
     @property
     def resolved(self) -> dict[str, Any]:
         """Return the parameters, and the number of blocks."""
-        return {**self._parameters.model_dump(), "blocks": self._blocks}
+        return {**super().resolved, "blocks": self._blocks}
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`.

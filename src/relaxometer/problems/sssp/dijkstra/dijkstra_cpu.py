@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
@@ -12,12 +12,10 @@ from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import Answer
 
-
-class Parameters(variants.Parameters):
-    """No parameters."""
+Parameters = variants.NoParameters
 
 
-class Solver:
+class Solver(variants.SolverBase):
     """SSSP that settles one vertex after another, compiled with Numba.
 
     The heap holds 64-bit words, the bits of a distance << 32 | vertex. When a vertex comes nearer,
@@ -29,23 +27,19 @@ class Solver:
     Dijkstra, "A Note on Two Problems in Connexion with Graphs", Numerische Mathematik 1, 1959.
     """
 
-    runs_on: ClassVar[Literal["device", "cpu"]] = "cpu"
+    runs_on = "cpu"
     weight_types: ClassVar = {"uint32", "uint32/uint64", "float32", "float64"}
 
-    def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
+    def __init__(self, graph: ResidentGraph, parameters: variants.NoParameters) -> None:
         from relaxometer.problems.sssp.dijkstra import _heap, _wide_heap  # load Numba
 
+        super().__init__(graph, parameters)
         host, self._lengths = graph.host, graph.lengths
         self._csr = (host.offsets, host.targets, host.weights)
         rounded = np.zeros(1, dtype=self._lengths.dtype) if self._lengths.is_float else None
         heap = _wide_heap if self._lengths.is_wide else _heap
         self._search = partial(heap.search, rounded=rounded)
         self._search(np.zeros(2, dtype=np.int64), np.zeros(0, dtype=np.uint32), host.weights[:0], 0)
-
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """No parameters."""
-        return {}
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`.

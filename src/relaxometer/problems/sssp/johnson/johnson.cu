@@ -40,5 +40,5 @@ __global__ void map_back(u32 n, u32 source, const i64* __restrict__ potentials,
     }
 }
 
-template __global__ void map_back<u32>(u32, u32, const i64*, const u32*, u32*, u32*);
-template __global__ void map_back<u64>(u32, u32, const i64*, const u64*, u32*, u32*);
+template __global__ decltype(map_back<u32>) map_back<u32>;
+template __global__ decltype(map_back<u64>) map_back<u64>;

@@ -61,7 +61,7 @@ class Parameters(variants.Parameters):
     keep: Annotated[int, Field(ge=0, lt=2**32)] = 64
 
 
-class Solver:
+class Solver(variants.SolverBase):
     """SSSP by blocks that relax the vertices of their queues until all queues are empty.
 
     Blocks do not wait for each other, so there are no phases. On a GPU the number of vertices taken from
@@ -76,12 +76,10 @@ class Solver:
     Bertsekas, "A Simple and Fast Label Correcting Algorithm for Shortest Paths", Networks 23, 1993.
     """
 
-    runs_on = "device"
     weight_types: ClassVar = {"uint32", "uint32/uint64", "float32", "float64", "int32"}
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
-        self._graph = graph
-        self._parameters = parameters
+        super().__init__(graph, parameters)
         device = graph.device
         module = device.module(SOURCE.path, cooperative=True, options=graph.lengths.options)
         self._labels = Labels(graph)
@@ -104,7 +102,7 @@ class Solver:
     @property
     def resolved(self) -> dict[str, Any]:
         """Return the parameters with the actual number of blocks."""
-        return self._parameters.model_dump() | {"blocks": self._blocks}
+        return super().resolved | {"blocks": self._blocks}
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`.

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
 from relaxometer.graphs.resident import ResidentGraph
-from relaxometer.problems.phases import Phase
+from relaxometer.problems.phases import Phase, PhaseLog
 from relaxometer.problems.sssp import NO_PREDECESSOR, Answer
 from relaxometer.problems.sssp._tight_tree import TightTree, leave_two_bits
+from relaxometer.problems.variants import NoParameters, SolverBase
 
 BLOCK = 256
 """Threads per block of all kernels here."""
@@ -57,8 +57,6 @@ class Arrays:
         self.Pa = xp.empty(n, dtype=xp.uint32)
         self.Ma = xp.empty(n, dtype=xp.uint8)
         self.overflow = xp.zeros(1, dtype=xp.uint32)
-        self._tally = xp.zeros(2, dtype=xp.uint64)
-        self._tally_kernel = self.kernels("_tally.cu").get_function("tally")
 
     def kernels(self, file: str) -> Any:
         """Compile a ``.cu`` file of this folder."""
@@ -90,56 +88,43 @@ class Arrays:
 
     def tally(self) -> tuple[int, int]:
         """Count the vertices set in the mask and their arcs."""
-        self._tally.fill(0)
-        self._tally_kernel(*over(self.graph.n_vertices), (self.n, self.graph.offsets, self.Ma, self._tally))
-        updated, arcs = self.device.asnumpy(self._tally)
-        return int(updated), int(arcs)
+        changed, offsets = self.device.xp.flatnonzero(self.Ma), self.graph.offsets
+        return len(changed), int((offsets[changed + 1] - offsets[changed]).sum())
 
 
-class PhaseLog:
-    """Appends a :class:`Phase` for each phase of an instrumented run; does nothing without a list."""
+class MaskLog(PhaseLog):
+    """A log of phases that update the vertices set in the mask."""
 
     def __init__(self, arrays: Arrays, phases: list[Phase] | None) -> None:
         self._arrays = arrays
-        self._phases = phases
         if phases is not None:
             _, self._arcs = arrays.tally()
-            arrays.device.synchronize()
-        self._begin = time.perf_counter()
+        super().__init__(arrays.device, phases)
 
     def end_phase(self, mode: str) -> None:
         """Record the phase that has just ended."""
-        if self._phases is None:
-            return
-        self._arrays.device.synchronize()
-        elapsed_ms = (time.perf_counter() - self._begin) * 1e3
-        updated, next_arcs = self._arrays.tally()
-        self._phases.append(Phase(mode, updated, self._arcs, elapsed_ms))
-        self._arcs = next_arcs
-        self._arrays.device.synchronize()
-        self._begin = time.perf_counter()
+        if self.wanted:
+            elapsed_ms = self.elapsed_ms()
+            updated, following = self._arrays.tally()
+            self.end(mode, updated, self._arcs, elapsed_ms)
+            self._arcs = following
 
 
-class OneMode:
+class OneMode(SolverBase):
     """Base of the solvers whose phases all run in one mode, `AllVertices` or `SelectedVertices`."""
 
-    runs_on = "device"
     weight_types: ClassVar = {"uint32", "uint32/uint64", "float32", "float64"}
 
-    def __init__(self, graph: ResidentGraph, mode: Any, file: str) -> None:
+    def __init__(self, graph: ResidentGraph, parameters: NoParameters, mode: Any, file: str) -> None:
+        super().__init__(graph, parameters)
         self._arrays = Arrays(graph)
         self._mode = mode(self._arrays, self._arrays.kernels(file))
-
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """No parameters."""
-        return {}
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`."""
         self._arrays.start(source)
         self._mode.start(source)
-        log = PhaseLog(self._arrays, phases)
+        log = MaskLog(self._arrays, phases)
         phase = 0
         changed = True
         while changed:

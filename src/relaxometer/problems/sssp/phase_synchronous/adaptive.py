@@ -14,7 +14,7 @@ from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import Answer
-from relaxometer.problems.sssp.phase_synchronous._phase_synchronous import Arrays, PhaseLog, over
+from relaxometer.problems.sssp.phase_synchronous._phase_synchronous import Arrays, MaskLog, over
 from relaxometer.problems.sssp.phase_synchronous.conventional import AllVertices
 from relaxometer.problems.sssp.phase_synchronous.selection import SelectedVertices
 
@@ -45,7 +45,7 @@ class Parameters(variants.Parameters):
     to_selected_us: PositiveFloat | Literal["auto"] = Field("auto")
 
 
-class Solver:
+class Solver(variants.SolverBase):
     """SSSP with threads for selected vertices while few change, and for all while many do.
 
     The switch depends on the host's time of a phase, averaged over this phase and the one before (section
@@ -57,11 +57,10 @@ class Solver:
     Creation", sections 5 and 6.
     """
 
-    runs_on = "device"
     weight_types: ClassVar = {"uint32", "uint32/uint64", "float32", "float64"}
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
-        self._graph = graph
+        super().__init__(graph, parameters)
         self._arrays = Arrays(graph)
         module = self._arrays.kernels("adaptive.cu")
         self._all = AllVertices(self._arrays, module)
@@ -75,7 +74,7 @@ class Solver:
         self._arrays.start(source)
         self._all.start(source)
         self._selected.start(source)
-        log = PhaseLog(self._arrays, phases)
+        log = MaskLog(self._arrays, phases)
         selecting = True
         self._phase_us.clear()
         phase = 0

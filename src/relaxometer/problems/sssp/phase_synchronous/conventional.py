@@ -10,9 +10,7 @@ from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems import variants
 from relaxometer.problems.sssp.phase_synchronous._phase_synchronous import Arrays, OneMode, over
 
-
-class Parameters(variants.Parameters):
-    """No parameters."""
+Parameters = variants.NoParameters
 
 
 class AllVertices:
@@ -53,5 +51,5 @@ class Solver(OneMode):
     Creation", section 3.
     """
 
-    def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
-        super().__init__(graph, AllVertices, "conventional.cu")
+    def __init__(self, graph: ResidentGraph, parameters: variants.NoParameters) -> None:
+        super().__init__(graph, parameters, AllVertices, "conventional.cu")

@@ -10,9 +10,7 @@ from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems import variants
 from relaxometer.problems.sssp.phase_synchronous._phase_synchronous import Arrays, OneMode, over
 
-
-class Parameters(variants.Parameters):
-    """No parameters."""
+Parameters = variants.NoParameters
 
 
 class SelectedVertices:
@@ -77,5 +75,5 @@ class Solver(OneMode):
     Creation", section 5.
     """
 
-    def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
-        super().__init__(graph, SelectedVertices, "selection.cu")
+    def __init__(self, graph: ResidentGraph, parameters: variants.NoParameters) -> None:
+        super().__init__(graph, parameters, SelectedVertices, "selection.cu")

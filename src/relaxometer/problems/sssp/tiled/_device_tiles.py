@@ -37,9 +37,6 @@ MAX_VERTICES = (2**32 - 2**20) // FIRST
 MIN_CELL = 16
 """Mean number of vertices per cell, at least."""
 
-FEW_CROSS = 0.2
-"""Cut by ranges of ids if at most this share of arcs crosses between them, else grow an order."""
-
 
 class Kernels:
     """The kernels that cut graphs, compiled for a device and a type of weights."""

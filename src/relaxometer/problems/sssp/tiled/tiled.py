@@ -19,14 +19,12 @@ from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import Answer, _maps
 from relaxometer.problems.sssp._cooperative import threads_per_block
 from relaxometer.problems.sssp._packed_arcs import FIRST
-from relaxometer.problems.sssp.tiled._device_tiles import FEW_CROSS, Cutter, DeviceTiling, Facts
+from relaxometer.problems.sssp.tiled._device_tiles import Cutter, DeviceTiling, Facts
+from relaxometer.problems.sssp.tiled._tile_solver import MAX_THREADS, TileSolver
 from relaxometer.problems.variants import Skipped
 
 SOURCE = read_source(Path(__file__).with_name("tiled.cu"))
 BOARD = SOURCE.layout("Board")
-
-LOG = tuple(SOURCE.layout("TileLog").members)
-"""Names of what an instrumented run records per tile; `Solver.tile_log` holds those of the last one."""
 
 NONE = np.uint32(0)
 """For what is set later."""
@@ -42,12 +40,6 @@ Queue and words take twice that if distances have 64 bits, and arcs if weights d
 
 SMALL = 4096
 """Vertices of a tile whose phases are too narrow to keep 1024 threads busy."""
-
-MAX_ARCS = 4096
-"""Skip graphs with more arcs at a vertex: one thread relaxes them all."""
-
-MAX_THREADS = 1024
-"""Threads of the largest block; with all the shared memory, one has a multiprocessor to itself."""
 
 THREADS_IN_GLOBAL = 512
 """Threads of a block whose tile is in global memory; a multiprocessor has two."""
@@ -93,7 +85,7 @@ class Parameters(variants.Parameters):
     threads: Annotated[int, Field(ge=32, le=1024, multiple_of=32)] | Literal["auto"] = Field("auto")
 
 
-class Solver:
+class Solver(TileSolver):
     """SSSP on maps: each block searches its tile and sends lengths of paths that cross a border.
 
     Parameters
@@ -114,31 +106,29 @@ class Solver:
     Paths", IPDPS 2014, for the search within a tile; see ``tiled.cu`` for the rest.
     """
 
-    runs_on = "device"
+    few_cross = 0.2
+    log = tuple(SOURCE.layout("TileLog").members)
     weight_types: ClassVar = {"uint32", "uint32/uint64", "float32", "float64"}
 
     def __init__(
         self, graph: ResidentGraph, parameters: Parameters, look: Callable[[Facts], None] | None = None
     ) -> None:
-        self._graph, self._lengths = graph, graph.lengths
+        super().__init__(graph, parameters, look)
+        self._lengths = graph.lengths
         module, in_shared, in_global = _compiled(graph.device, self._lengths.options)
         self._plan(parameters, in_shared, in_global)
         cutter = Cutter(graph, self._tiles)
-        n_slots = cutter.survey(self._most_crossing(parameters)).n_slots
+        n_slots = cutter.survey(self._most_crossing()).n_slots
         # While the device is busy:
         packed = module.struct("Graph", **_maps.graph_members(graph, (0, None)))
         self._state = module.struct("State", **self._state_members(n_slots))
         nothing = self._lengths.word.type(0)
         settings = module.struct("Settings", **self._settings(), delta=nothing, leash=nothing)
         self._bind(packed, cutter.packed, settings)
-        facts = cutter.facts()
-        if look is not None:
-            look(facts)
-        if facts.max_degree > MAX_ARCS:
-            raise Skipped(f"made for maps; a vertex has {facts.max_degree} arcs, more than {MAX_ARCS}")
+        facts = self._facts(cutter)
         if facts.zero_arcs > 0 and self._lengths.dtype == np.uint32:
             packed.set(zero_arcs=cutter.zero_arcs(facts.zero_arcs), n_zero_arcs=np.uint32(facts.zero_arcs))
-        self._way = self._cut(cutter, facts, parameters)
+        self._way = self._cut(cutter, facts)
         if self._way == "bisection":
             tiling = self._bisect()
             settings.set(**self._settings())
@@ -152,20 +142,6 @@ class Solver:
         self._launch = self._kernel.bind(self._tiles, self._threads, arguments, shared_mem=self._shared_bytes)
         self._arrays = _maps.answers_ahead(self._graph, self._launch, self._state, BOARD)
         self._arrays.prepare()
-
-    def _most_crossing(self, parameters: Parameters) -> int:
-        """Return the maximum number of arcs that cross between ranges of ids used as tiles; -1: never."""
-        most = {"auto": int(FEW_CROSS * self._graph.n_arcs), "ranges": self._graph.n_arcs}
-        return most.get(parameters.cut, -1)
-
-    def _cut(self, cutter: Cutter, facts: Facts, parameters: Parameters) -> str:
-        """Cut the graph in the way wanted, unless the survey has or the host is to; return the way."""
-        if facts.crossing <= self._most_crossing(parameters):
-            return "ranges"
-        if parameters.cut == "bisection":
-            return "bisection"
-        cutter.cut(cutter.grow_order())
-        return "grow"
 
     def _bisect(self) -> Struct:
         """Have the host cut the graph, choose memory and threads again, and return the struct ``Tiling``."""
@@ -237,13 +213,6 @@ class Solver:
             "labels": labels[0] if labels else None,
         }
 
-    def _fits(self, shared_bytes: int) -> bool:
-        """Return whether all tiles run at once with this much shared memory each."""
-        if shared_bytes > _maps.SHARED_BYTES:
-            return False
-        blocks = self._graph.device.max_cooperative_blocks(self._kernel, self._threads, shared_bytes)
-        return blocks >= self._tiles
-
     @property
     def resolved(self) -> dict[str, Any]:
         """Return tiles, delta and leash in the graph's unit, threads per block, where tiles and arcs are."""
@@ -262,16 +231,7 @@ class Solver:
 
         There are no phases; an instrumented run records the whole search as one.
         """
-        device, xp = self._graph.device, self._graph.device.xp
-        found = self._arrays.take()
-        log = None if phases is None else xp.zeros((self._tiles, len(LOG)), dtype=xp.uint64)
-        self._launch(source=np.uint32(source), logs=log)
-        self._arrays.prepare()
-        if phases is not None:
-            self.tile_log = dict(zip(LOG, device.asnumpy(log).T, strict=True))
-            expanded, relaxed = self.tile_log["expanded"].sum(), self.tile_log["relaxed"].sum()
-            time_ms = self.tile_log["total_ns"].max() / 1e6
-            phases.append(Phase("tiles", int(expanded), int(relaxed), float(time_ms)))
+        found = self._search(source, phases, "relaxed")
         return Answer(found.distance, found.predecessor, None, found.overflow)
 
 
