@@ -117,7 +117,7 @@ extern "C" __global__ void expand(const Plan* __restrict__ plan, const u64* __re
     if (plan->bottom_up) return;
     u32 own_examined = 0;
     expand_pieces(list, *length, {offsets, targets}, closed, found, parent, &own_examined);
-    u64 sum = warp_sum(own_examined);
+    u64 sum = sum_of_warp(own_examined);
     if (threadIdx.x % WARP == 0 && sum) atomicAdd(examined, sum);
 }
 
@@ -145,7 +145,7 @@ extern "C" __global__ void bottom_up(const Plan* __restrict__ plan, const __grid
                                       &own_examined, settle)
                                : lists.lengths[warp];
     n_listed = search_listed(search, bitmaps, listed, n_listed, &own_examined, settle);
-    u64 sum = warp_sum(own_examined);
+    u64 sum = sum_of_warp(own_examined);
     if (threadIdx.x % WARP == 0) {
         lists.lengths[warp] = n_listed;
         if (sum) atomicAdd(examined, sum);
@@ -215,8 +215,8 @@ extern "C" __global__ void settle(const Plan* __restrict__ plan, u32 n_words, co
         arcs += degrees[v];
         ++vertices;
     });
-    vertices = warp_sum(vertices);
-    arcs = warp_sum(arcs);
+    vertices = sum_of_warp(vertices);
+    arcs = sum_of_warp(arcs);
     if (lane == 0 && vertices) {
         atomicAdd(&counts[FOUND], vertices);
         atomicAdd(&counts[ARCS], arcs);

@@ -69,7 +69,7 @@ extern "C" __global__ void take_near(u32 n_words, u64 limit, u32* changed, u32* 
         near += __popc(taken);
         append_word(taken, word, offsets, list, length);
     }
-    near = warp_sum(near);
+    near = sum_of_warp(near);
     if (threadIdx.x % WARP == 0 && near) atomicAdd(&counts[NEAR], near);
     if (least != ~0ull) atomicMin(&counts[LEAST], least);
 }
@@ -95,7 +95,7 @@ extern "C" __global__ void relax(const u64* __restrict__ list, const u64* __rest
             }
         }
     }
-    relaxed = warp_sum(relaxed);
+    relaxed = sum_of_warp(relaxed);
     if (lane == 0 && relaxed) atomicAdd(&counts[RELAXED], relaxed);
 }
 

@@ -4,7 +4,7 @@
 
 #pragma once
 
-#include "device/constants.cuh"
+#include "device/block_sum.cuh"
 
 // CSR arrays, which no kernel changes.
 struct Rows {
@@ -60,15 +60,6 @@ __device__ __forceinline__ u32 search_row_by_warp(const u32* targets, i64 begin,
     return NO_PREDECESSOR;
 }
 
-// The sum of a value over the lanes of a warp.
-__device__ __forceinline__ u64 warp_sum(u64 value)
-{
-    for (u32 distance = WARP / 2; distance > 0; distance /= 2) {
-        value += __shfl_xor_sync(ALL_LANES, value, distance);
-    }
-    return value;
-}
-
 // The sum of a value over the lanes below this one.
 __device__ __forceinline__ u32 sum_below(u32 value)
 {
@@ -81,6 +72,20 @@ __device__ __forceinline__ u32 sum_below(u32 value)
     return sum - value;
 }
 
+// The sum of a value over the threads of the block below this one; *total over all.
+__device__ u32 sum_below_in_block(u32 value, u32* warp_sums, u32* total)
+{
+    u32 below = sum_below(value);
+    if (threadIdx.x % WARP == 31) warp_sums[threadIdx.x / WARP] = below + value;
+    __syncthreads();
+    *total = 0;
+    for (u32 warp = 0; warp < blockDim.x / WARP; ++warp) {
+        if (warp < threadIdx.x / WARP) below += warp_sums[warp];
+        *total += warp_sums[warp];
+    }
+    return below;
+}
+
 // Adds up counts of the threads of a block, and adds the sums to `counts`. Between two calls lies a barrier.
 template <u32 N>
 __device__ void add_up(const u64 (&values)[N], u64* counts)
@@ -89,12 +94,12 @@ __device__ void add_up(const u64 (&values)[N], u64* counts)
     u32 lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
 #pragma unroll
     for (u32 k = 0; k < N; ++k) {
-        u64 sum = warp_sum(values[k]);
+        u64 sum = sum_of_warp(values[k]);
         if (lane == 0) of_warp[k][warp] = sum;
     }
     __syncthreads();
     for (u32 k = warp; k < N; k += blockDim.x / WARP) {
-        u64 sum = warp_sum(lane < blockDim.x / WARP ? of_warp[k][lane] : 0);
+        u64 sum = sum_of_warp(lane < blockDim.x / WARP ? of_warp[k][lane] : 0);
         if (lane == 0 && sum) atomicAdd(&counts[k], sum);
     }
 }

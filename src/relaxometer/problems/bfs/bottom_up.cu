@@ -31,10 +31,10 @@ extern "C" __global__ void mark_large(u32 n, const i64* __restrict__ offsets, u3
 // Adds the vertices found to counts[0] and, in instrumented runs, the arcs examined to counts[1].
 __device__ void count_level(u64* counts, u32 found, u32 examined, u32 instrumented)
 {
-    u64 warp_found = warp_sum(found);
+    u64 warp_found = sum_of_warp(found);
     if (threadIdx.x % WARP == 0 && warp_found) atomicAdd(&counts[0], warp_found);
     if (!instrumented) return;
-    u64 warp_examined = warp_sum(examined);
+    u64 warp_examined = sum_of_warp(examined);
     if (threadIdx.x % WARP == 0 && warp_examined) atomicAdd(&counts[1], warp_examined);
 }
 
@@ -67,20 +67,6 @@ extern "C" __global__ void warp_bottom_up(const __grid_constant__ Rows rows, con
         visited[word] |= found;
     }
     count_level(counts, __popc(found), examined, instrumented);
-}
-
-// The sum of a value over the threads of the block below this one; *total over all.
-__device__ u32 sum_below_in_block(u32 value, u32* warp_sums, u32* total)
-{
-    u32 below = sum_below(value);
-    if (threadIdx.x % WARP == 31) warp_sums[threadIdx.x / WARP] = below + value;
-    __syncthreads();
-    *total = 0;
-    for (u32 warp = 0; warp < blockDim.x / WARP; ++warp) {
-        if (warp < threadIdx.x / WARP) below += warp_sums[warp];
-        *total += warp_sums[warp];
-    }
-    return below;
 }
 
 // Figure 6, thread-bottom-up, for the words `first_word` to `last_word` - 1; adds to the words of `next` that

@@ -5,6 +5,7 @@
 // arcs on a real path and no path has fewer. Levels fall along predecessors, so these cannot form a cycle.
 
 #include "device/constants.cuh"
+#include "problems/_arc_search.cuh"
 #include "problems/certificate.cuh"
 
 enum Rule { TREE, TREE_LEVELS, ARC_LEVELS, SPANNING, TREE_ARCS };
@@ -32,18 +33,8 @@ extern "C" __global__ void check_arcs(u32 n, const i64* __restrict__ offsets, co
 // Returns whether there is an arc from u to v; targets ascend within a row.
 __device__ bool has_arc(const i64* offsets, const u32* targets, u32 u, u32 v)
 {
-    i64 low = offsets[u];
-    i64 end = offsets[u + 1];
-    i64 high = end;
-    while (low < high) {
-        i64 middle = low + (high - low) / 2;
-        if (targets[middle] < v) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < end && targets[low] == v;
+    i64 low = lower_bound(offsets, targets, u, v);
+    return low < offsets[u + 1] && targets[low] == v;
 }
 
 // Rules TREE, TREE_LEVELS and TREE_ARCS.

@@ -302,7 +302,7 @@ __device__ void convert(const Search& search, const u64* seen, const u64* seen_b
         }
         arcs += append_rows<1>(vertices, taken, search.out.offsets, search.list(depth), &counts[CONVERTED]);
     }
-    arcs = warp_sum(arcs);
+    arcs = sum_of_warp(arcs);
     if (threadIdx.x % WARP == 0 && arcs) atomicAdd(&counts[CONVERTED_ARCS], arcs);
 }
 
@@ -330,7 +330,7 @@ __device__ void weigh(const Search& search, const u64* seen, const u64* seen_bef
             }
         }
     }
-    open = warp_sum(open);
+    open = sum_of_warp(open);
     if (lane == 0 && open) atomicAdd(&counts[OPEN], open);
     for (u32 half = 0; half < 2; ++half) {
         if (weights[half]) atomicAdd(&counts[WEIGHTS + half * WARP + lane], weights[half]);

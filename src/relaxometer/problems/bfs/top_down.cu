@@ -49,14 +49,8 @@ extern "C" __global__ void expand(const i64* __restrict__ offsets, const u32* __
         u64 own = first + threadIdx.x;
         Piece piece = own < n_pieces ? piece_of(list[own], offsets) : Piece{0, 0, 0};
         u32 length = static_cast<u32>(piece.end - piece.begin);
-        u32 below = sum_below(length);
-        if (threadIdx.x % WARP == 31) warp_sums[threadIdx.x / WARP] = below + length;
-        __syncthreads();
-        u32 total = 0;
-        for (u32 warp = 0; warp < blockDim.x / WARP; ++warp) {
-            if (warp < threadIdx.x / WARP) below += warp_sums[warp];
-            total += warp_sums[warp];
-        }
+        u32 total;
+        u32 below = sum_below_in_block(length, warp_sums, &total);
         vertices[threadIdx.x] = piece.vertex;
         rows[threadIdx.x] = piece.begin;
         begins[threadIdx.x] = below;
@@ -85,6 +79,6 @@ extern "C" __global__ void contract(const u32* __restrict__ heads, const u32* __
         predecessor[head] = tails[i];
         ++found;
     }
-    found = warp_sum(found);
+    found = sum_of_warp(found);
     if (threadIdx.x % WARP == 0 && found) atomicAdd(&counts[2], found);
 }

@@ -20,6 +20,7 @@
 // is over-stretched, no reachable cycle is negative: along it, w >= d[v] - d[u] adds up to zero. An answer
 // that is a negative cycle is checked on the host (certify.py).
 
+#include "problems/_arc_search.cuh"
 #include "problems/certificate.cuh"
 #include "problems/sssp/_lengths.cuh"
 
@@ -52,22 +53,6 @@ extern "C" __global__ void check_arcs(u32 n, const i64* __restrict__ offsets, co
             broken(report, OVERSTRETCHED, v);
         }
     }
-}
-
-// The first arc of u whose head is at least v; heads ascend within a row.
-__device__ i64 lower_bound(const i64* offsets, const u32* targets, u32 u, u32 v)
-{
-    i64 low = offsets[u];
-    i64 high = offsets[u + 1];
-    while (low < high) {
-        i64 middle = low + (high - low) / 2;
-        if (targets[middle] < v) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
 }
 
 // Rule PREDECESSOR: the arc from a reached vertex's predecessor is as long as the difference of their

@@ -1,6 +1,6 @@
 // The tail of every arc, and whether every arc has a mirror image: for the edge list and the transpose.
 
-#include "device/atomics.cuh"
+#include "problems/_arc_search.cuh"
 #include "problems/sssp/_weights.cuh"
 
 // Writes the tail of every arc, one warp per vertex, so that stores are coalesced.
@@ -24,17 +24,8 @@ extern "C" __global__ void find_unmirrored(i64 m, const i64* __restrict__ offset
     if (arc >= m) return;
     u32 u = tails[arc];
     u32 v = targets[arc];
-    i64 low = offsets[v];
+    i64 low = lower_bound(offsets, targets, v, u);
     i64 end = offsets[v + 1];
-    i64 high = end;
-    while (low < high) {
-        i64 middle = low + (high - low) / 2;
-        if (targets[middle] < u) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
     while (low < end && targets[low] == u && weights[low] != weights[arc]) ++low;
     if (low == end || targets[low] != u) store_relaxed(unmirrored, 1u);
 }

@@ -33,6 +33,7 @@
 #include "device/clock.cuh"
 #include "device/warp.cuh"
 #include "problems/_saturating.cuh"
+#include "problems/sssp/phast/_jumps.cuh"
 
 namespace cg = cooperative_groups;
 
@@ -206,11 +207,7 @@ __device__ __forceinline__ void find_ancestors(const Hierarchy& hierarchy, u32 n
                                                u32* ancestor, u32* distance)
 {
     for (u32 k = threadIdx.x; k <= depth; k += blockDim.x) {
-        u32 above = source;
-        for (u32 bit = 0; k >> bit != 0; ++bit) {
-            if (k >> bit & 1) above = read_only(&hierarchy.jumps[static_cast<size_t>(bit) * n + above]);
-        }
-        ancestor[k] = above;
+        ancestor[k] = ancestor_of(hierarchy.jumps, n, source, k);
         distance[k] = k == 0 ? 0 : UNREACHED;
     }
     __syncthreads();

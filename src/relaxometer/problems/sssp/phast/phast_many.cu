@@ -26,6 +26,7 @@
 
 #include "device/warp.cuh"
 #include "problems/_saturating.cuh"
+#include "problems/sssp/phast/_jumps.cuh"
 
 // 32 bytes of the sequence that a sweep reads.
 //
@@ -87,12 +88,7 @@ __device__ __forceinline__ Ancestors find_ancestors(const Hierarchy& hierarchy, 
 {
     Ancestors found = {memory, memory + hierarchy.height, memory + 2 * hierarchy.height};
     for (u32 k = lane(); k <= depth; k += WARP) {
-        u32 above = source;
-        for (u32 bit = 0; k >> bit != 0; ++bit) {
-            if (k >> bit & 1) {
-                above = read_only(&hierarchy.jumps[static_cast<size_t>(bit) * hierarchy.n + above]);
-            }
-        }
+        u32 above = ancestor_of(hierarchy.jumps, hierarchy.n, source, k);
         found.begin[depth - k] = read_only(&hierarchy.up_offsets[above]);
         found.end[depth - k] = read_only(&hierarchy.up_offsets[above + 1]);
         found.distance[depth - k] = k == 0 ? 0 : UNREACHED;
@@ -367,10 +363,10 @@ __global__ void __launch_bounds__(32)
     results.publish(batches, place);
 }
 
-template __global__ void sweep<1, 0>(const __grid_constant__ Hierarchy, const __grid_constant__ Batches, u32);
-template __global__ void sweep<1, 1>(const __grid_constant__ Hierarchy, const __grid_constant__ Batches, u32);
-template __global__ void sweep<2, 0>(const __grid_constant__ Hierarchy, const __grid_constant__ Batches, u32);
-template __global__ void sweep<2, 1>(const __grid_constant__ Hierarchy, const __grid_constant__ Batches, u32);
+template __global__ decltype(sweep<1, 0>) sweep<1, 0>;
+template __global__ decltype(sweep<1, 1>) sweep<1, 1>;
+template __global__ decltype(sweep<2, 0>) sweep<2, 0>;
+template __global__ decltype(sweep<2, 1>) sweep<2, 1>;
 
 // ------------------------------------------------------------------------------------------ the graph's arcs
 
@@ -413,10 +409,8 @@ __global__ void find_predecessors(const __grid_constant__ Incoming graph,
     reinterpret_cast<Labels<WIDTH>*>(predecessors)[rows + static_cast<size_t>(v) * WARP] = predecessor;
 }
 
-template __global__ void find_predecessors<1>(const __grid_constant__ Incoming,
-                                              const __grid_constant__ Batches, u32*, u32*);
-template __global__ void find_predecessors<2>(const __grid_constant__ Incoming,
-                                              const __grid_constant__ Batches, u32*, u32*);
+template __global__ decltype(find_predecessors<1>) find_predecessors<1>;
+template __global__ decltype(find_predecessors<2>) find_predecessors<2>;
 
 // A round over the arcs of weight zero: a head without a predecessor takes the tail if that has one, so no
 // cycle can form. One thread per arc, in `blockIdx.y` one place of a batch of `k`, from the place `first` on.
