@@ -12,9 +12,9 @@ from relaxometer.graphs.graph import MAX_WEIGHT, Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp import NO_PREDECESSOR, UNREACHED
 from relaxometer.problems.sssp._distance_proof import DistanceProver, zero_components
+from relaxometer.problems.sssp._maps import MAX_MEAN
 from relaxometer.problems.sssp.certify import SsspCertifier
 from relaxometer.problems.sssp.phast import _cch, _preorder, phast_many
-from relaxometer.problems.sssp.phast.phast import MAX_MEAN
 from relaxometer.problems.sssp.phast.phast_many import RING_BYTES, Parameters, Solver
 from relaxometer.problems.variants import Skipped
 from sample_graphs import reference_distances, sample_graphs

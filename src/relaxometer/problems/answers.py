@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
 
 from relaxometer.device import DeviceOutOfMemory
 
@@ -44,3 +47,11 @@ class Ahead(Generic[Arrays]):
         arrays = self._allocate()
         self._use(arrays)
         return arrays
+
+
+def checked_sources(sources: npt.ArrayLike, most: int) -> npt.NDArray[Any]:
+    """Return the sources of a call as an array; ValueError if there are none, or more than `most`."""
+    array = np.asarray(sources)
+    if not 0 < len(array) <= most:
+        raise ValueError(f"{len(array)} sources; expected 1 to {most} (parameter sources)")
+    return array

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,20 @@ class Certificate:
     violations: dict[str, int]
     first: dict[str, int]
     item: str = "vertex"
+
+    @classmethod
+    def of_report(cls, rules: Iterable[str], report: Any) -> Certificate:
+        """Return the outcome that kernels report: violations and the smallest vertex, for each rule in order.
+
+        Rules without a report hold.
+        """
+        counts = dict.fromkeys(rules, 0)
+        first = {}
+        for rule, (count, vertex) in zip(counts, report.tolist(), strict=False):
+            counts[rule] = count
+            if count:
+                first[rule] = vertex
+        return cls(counts, first)
 
     @property
     def holds(self) -> bool:

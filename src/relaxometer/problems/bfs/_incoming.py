@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from relaxometer.graphs.resident import ResidentGraph
+
+HALF = np.uint64(32)
+"""Bits of an end in a key of an arc."""
 
 
 def incoming(graph: ResidentGraph) -> tuple[Any, Any]:
@@ -21,12 +26,16 @@ def incoming(graph: ResidentGraph) -> tuple[Any, Any]:
     """
     if graph.host.metadata.get("directed") is False:
         return graph.offsets, graph.targets
-    xp, half = graph.device.xp, 32
+    xp = graph.device.xp
     arcs = xp.arange(graph.n_arcs, dtype=xp.int64)
     tails = xp.searchsorted(graph.offsets, arcs, side="right") - 1
-    keys = graph.targets.astype(xp.uint64) << xp.uint64(half) | tails.astype(xp.uint64)
+    keys = graph.targets.astype(xp.uint64) << HALF | tails.astype(xp.uint64)
     del arcs, tails
+    return rows_of(keys, graph.n_vertices, xp)
+
+
+def rows_of(keys: Any, n: int, xp: Any) -> tuple[Any, Any]:
+    """Return offsets and ends of `n` rows, given arcs as row << 32 | end, which are sorted in place."""
     keys.sort()
-    vertices = xp.arange(graph.n_vertices + 1, dtype=xp.uint64)
-    offsets = xp.searchsorted(keys, vertices << xp.uint64(half)).astype(xp.int64)
-    return offsets, keys.astype(xp.uint32)
+    firsts = xp.arange(n + 1, dtype=xp.uint64) << HALF
+    return xp.searchsorted(keys, firsts).astype(xp.int64), keys.astype(xp.uint32)

@@ -8,10 +8,7 @@ from typing import Any
 from relaxometer.device.arrays import DeviceArray
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.bfs import UNREACHED
-from relaxometer.problems.bfs._incoming import incoming
-
-HALF = 32
-"""Bits of a vertex in a key of an arc."""
+from relaxometer.problems.bfs._incoming import HALF, incoming, rows_of
 
 HUB = 16
 """A graph has hubs if a vertex has more than this many times the mean number of arcs."""
@@ -57,7 +54,7 @@ def renumber(graph: ResidentGraph, *, by_degree: bool) -> Renumbered:
         return Renumbered(same, same, own, rows)
     entering, leaving = (offsets[1:] - offsets[:-1] for offsets in (rows[0], graph.offsets))
     rank = xp.where(entering + leaving > 0, entering + 1, 0)
-    keys = (rank.max() - rank).astype(xp.uint64) << xp.uint64(HALF) | xp.arange(n, dtype=xp.uint64)
+    keys = (rank.max() - rank).astype(xp.uint64) << HALF | xp.arange(n, dtype=xp.uint64)
     keys.sort()
     searched = int((rank > 0).sum())
     original = keys[:searched].astype(xp.uint32)
@@ -72,12 +69,10 @@ def _moved(xp: Any, rows: tuple[Any, Any], position: Any, n: int) -> tuple[Any, 
     """Return rows between the new numbers of their vertices, sorted."""
     offsets, ends = rows
     arcs = xp.arange(len(ends), dtype=xp.int64)
-    keys = position[xp.searchsorted(offsets, arcs, side="right") - 1].astype(xp.uint64) << xp.uint64(HALF)
+    keys = position[xp.searchsorted(offsets, arcs, side="right") - 1].astype(xp.uint64) << HALF
     del arcs
     keys |= position[ends].astype(xp.uint64)
-    keys.sort()
-    firsts = xp.arange(n + 1, dtype=xp.uint64) << xp.uint64(HALF)
-    return xp.searchsorted(keys, firsts).astype(xp.int64), keys.astype(xp.uint32)
+    return rows_of(keys, n, xp)
 
 
 def pieces_of_long_rows(offsets: DeviceArray, longest: int, xp: Any) -> Any:
@@ -89,4 +84,4 @@ def pieces_of_long_rows(offsets: DeviceArray, longest: int, xp: Any) -> Any:
     pieces = xp.arange(int(ends[-1]) if len(ends) else 0, dtype=xp.int64)
     row = xp.searchsorted(ends, pieces, side="right")
     number = pieces - (ends - counts)[row]
-    return number.astype(xp.uint64) << xp.uint64(HALF) | long_rows[row].astype(xp.uint64)
+    return number.astype(xp.uint64) << HALF | long_rows[row].astype(xp.uint64)

@@ -67,10 +67,7 @@ class BfsCertifier:
         self._report[:, 1] = n
         self._check_arcs(_blocks(int(n), warps_per_block), BLOCK, (*csr, level, self._report))
         self._check_tree(_blocks(int(n), BLOCK), BLOCK, (*csr, *rows, self._report))
-        report = self._graph.device.asnumpy(self._report)
-        counts = dict(zip(RULES, report[:, 0].tolist(), strict=True))
-        firsts = zip(counts.items(), report[:, 1].tolist(), strict=True)
-        return Certificate(counts, {rule: vertex for (rule, count), vertex in firsts if count})
+        return Certificate.of_report(RULES, self._graph.device.asnumpy(self._report))
 
 
 def _blocks(rows: int, rows_per_block: int) -> int:

@@ -11,6 +11,7 @@ from pydantic import Field, PositiveInt
 
 from relaxometer.device.signature import read_source
 from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.problems.answers import checked_sources
 from relaxometer.problems.bfs import UNREACHED, Answer
 from relaxometer.problems.bfs._levels import PIECE, filling, kernels, logged_levels
 from relaxometer.problems.bfs._multi_source import has_hubs, pieces_of_long_rows, renumber
@@ -165,7 +166,7 @@ class Solver(SolverBase):
         ValueError
             If there are no sources or too many.
         """
-        array = self._checked(sources)
+        array = checked_sources(sources, self._parameters.sources)
         parts = [self._search_part(part, None, trees=True) for part in _parts(array)]
         xp = self._graph.device.xp
         levels, predecessors = (Rows([part[place] for part in parts], len(array), xp) for place in (0, 1))
@@ -173,7 +174,7 @@ class Solver(SolverBase):
 
     def find_levels(self, sources: npt.ArrayLike) -> Rows:
         """Find levels only, else like :meth:`solve_many`."""
-        array = self._checked(sources)
+        array = checked_sources(sources, self._parameters.sources)
         levels = [self._search_part(part, None, trees=False)[0] for part in _parts(array)]
         return Rows(levels, len(array), self._graph.device.xp)
 
@@ -192,12 +193,6 @@ class Solver(SolverBase):
         log = self._graph.device.xp.zeros((depth + 1) * entry.itemsize // 8, dtype=np.uint64)
         self._search_part(array, log, trees=trees)
         return logged_levels(self._graph.device.asnumpy(log).view(entry))
-
-    def _checked(self, sources: npt.ArrayLike) -> npt.NDArray[Any]:
-        array, most = np.asarray(sources), self._parameters.sources
-        if not 0 < len(array) <= most:
-            raise ValueError(f"{len(array)} sources; expected 1 to {most} (parameter sources)")
-        return array
 
     def _search_part(self, sources: npt.NDArray[Any], log: Any, *, trees: bool) -> tuple[Any, Any, int]:
         """Search from at most 64 sources.

@@ -9,8 +9,7 @@ from pydantic import Field, PositiveFloat
 
 from relaxometer.graphs.graph import Graph
 from relaxometer.problems import variants
-from relaxometer.problems.sssp.phast.phast import MAX_ARCS, MAX_MEAN
-from relaxometer.problems.variants import Skipped
+from relaxometer.problems.sssp import _maps
 
 if TYPE_CHECKING:
     from relaxometer.problems.routes._shortcuts import Shortcuts
@@ -74,9 +73,6 @@ def contract(graph: Graph, parameters: HierarchyParameters) -> Contracted:
     from relaxometer.problems.routes._shortcuts import find_depths, find_shortcuts
     from relaxometer.problems.sssp.phast import _cch
 
-    largest, mean = int(graph.degrees.max()), graph.n_arcs / graph.n_vertices
-    if largest > MAX_ARCS or mean > MAX_MEAN:
-        limits = f"{MAX_ARCS} arcs per vertex, {MAX_MEAN:g} in the mean"
-        raise Skipped(f"made for maps of at most {limits}; here {largest} and {mean:.3g}")
+    _maps.refuse_all_but_maps(graph)
     cch = _cch.number(graph, parameters.fill, parameters.keep_order)
     return Contracted(cch, find_shortcuts(graph, cch), find_depths(cch.parent))

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from relaxometer.core.compiled import njit
 from relaxometer.graphs.graph import Graph
-from relaxometer.problems.sssp.phast._cch import Contraction, inverse
+from relaxometer.problems.sssp.phast._cch import Contraction, inverse, weigh_arcs
 
 Words = npt.NDArray[np.uint32]
 Pairs = npt.NDArray[np.uint64]
@@ -45,7 +45,8 @@ def find_shortcuts(graph: Graph, cch: Contraction) -> Shortcuts:
     upward, downward = (np.full(len(cch.up), NO_PATH, dtype=np.uint64) for _ in range(2))
     parts = np.full((len(cch.up), 2, 2), NO_PART, dtype=np.uint32)
     rank = inverse(cch.order)
-    _take_arcs(graph.offsets, graph.targets, graph.weights, rank, cch.offsets, cch.up, upward, downward)
+    lengths = graph.weights.astype(np.uint64) << LOW | np.uint64(1)
+    weigh_arcs(rank[graph.tails], rank[graph.targets], lengths, cch.offsets, cch.up, upward, downward)
     _join(cch.offsets, cch.up, upward, downward, parts)
     return Shortcuts(upward, downward, parts)
 
@@ -93,25 +94,6 @@ def unpacking(rows: Any, up: Any, order: Any, upward: Any, downward: Any, parts:
                 middle[0], middle[1] = first, second
                 middle[2], middle[3] = np.uint32(downward[first]), order[low[first]]
     return arcs, middles
-
-
-@njit(cache=True)
-def _take_arcs(
-    offsets: Any, targets: Any, weights: Any, rank: Any, rows: Any, up: Any, upward: Any, downward: Any
-) -> None:
-    """Lower the lengths of the hierarchy's arcs to those of the graph's."""
-    for v in range(len(rank)):
-        for i in range(offsets[v], offsets[v + 1]):
-            tail, head = rank[v], rank[targets[i]]
-            if tail == head:
-                continue
-            low, high = min(tail, head), max(tail, head)
-            e = rows[low] + np.searchsorted(up[rows[low] : rows[low + 1]], high)
-            length = np.uint64(weights[i]) << LOW | np.uint64(1)
-            if tail == low:
-                upward[e] = min(upward[e], length)
-            else:
-                downward[e] = min(downward[e], length)
 
 
 @njit(cache=True)

@@ -122,10 +122,7 @@ class DistanceProver:
         if self._n_components:
             launch = (self._n_components, -(-places // BLOCK)), BLOCK
             self._check_components(*launch, (*arguments, self._members, np.uint32(places)))
-        report = device.asnumpy(on_device)
-        counts = dict(zip(RULES, report[:, 0].tolist(), strict=True))
-        first = dict(zip(RULES, report[:, 1].tolist(), strict=True))
-        certificate = Certificate(counts, {rule: first[rule] for rule, count in counts.items() if count})
+        certificate = Certificate.of_report(RULES, device.asnumpy(on_device))
         return Proof(certificate, device.asnumpy(wrong).astype(bool), reached, farthest, total)
 
 

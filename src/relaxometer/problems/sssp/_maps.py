@@ -11,6 +11,7 @@ import numpy as np
 from relaxometer.device import Device, Kernel, Launch, Struct, blocks_for
 from relaxometer.device.arrays import DeviceArray
 from relaxometer.device.signature import Layout
+from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.answers import Ahead
 from relaxometer.problems.variants import Skipped
@@ -28,6 +29,10 @@ HUB = 64
 """A vertex of higher degree is a hub: a warp needs more than two steps to read it."""
 
 BLOCK = 256
+
+
+MAX_ARCS, MAX_MEAN = 1024, 8.0
+"""Maximum and mean arcs per vertex of what is contracted as a map; ordering other graphs would take long."""
 
 
 class Degrees(NamedTuple):
@@ -69,6 +74,14 @@ def degrees_of(graph: ResidentGraph) -> Degrees:
 def _survey_degrees(device: Device) -> Kernel:
     """Return the kernel for a device."""
     return device.module(Path(__file__).with_name("_degrees.cu")).get_function("survey_degrees")
+
+
+def refuse_all_but_maps(graph: Graph) -> None:
+    """Raise `Skipped` if a graph has too many arcs per vertex to be contracted."""
+    largest, mean = int(graph.degrees.max()), graph.n_arcs / graph.n_vertices
+    if largest > MAX_ARCS or mean > MAX_MEAN:
+        limits = f"{MAX_ARCS} arcs per vertex, {MAX_MEAN:g} in the mean"
+        raise Skipped(f"made for maps of at most {limits}; here {largest} and {mean:.3g}")
 
 
 def max_blocks(device: Device, kernel: Kernel, threads: int) -> int:

@@ -79,10 +79,7 @@ class SsspCertifier:
         self._check_predecessors(*launch, (*problem, self._pointer, self._report))
         self._follow_chains(launch, n)
         self._check_tree(*launch, (n, distance, predecessor, root, self._pointer, self._report))
-        report = device.asnumpy(self._report)
-        counts = dict.fromkeys(RULES, 0) | dict(zip(RULES, report[:, 0].tolist(), strict=False))
-        first = dict(zip(RULES, report[:, 1].tolist(), strict=False))
-        return Certificate(counts, {rule: first[rule] for rule, count in counts.items() if count})
+        return Certificate.of_report(RULES, device.asnumpy(self._report))
 
     def _check_cycle(self, source: int, distance: DeviceArray, predecessor: DeviceArray) -> Certificate:
         """Check an answer that is a negative cycle; weights are added in 64 bits."""

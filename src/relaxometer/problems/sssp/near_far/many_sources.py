@@ -12,6 +12,7 @@ from pydantic import Field, PositiveFloat, PositiveInt
 from relaxometer.device import DeviceOutOfMemory
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems import variants
+from relaxometer.problems.answers import checked_sources
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import Answer, Trees
 from relaxometer.problems.sssp._cooperative import LOG_ROWS, blocks_at_once, logged_phases, threads_per_block
@@ -107,9 +108,7 @@ class Solver:
         ValueError
             If there are no sources or too many.
         """
-        array = np.asarray(sources)
-        if not 0 < len(array) <= self._sources:
-            raise ValueError(f"{len(array)} sources; expected 1 to {self._sources} (parameter sources)")
+        array = checked_sources(sources, self._sources)
         distance, predecessor, _, overflowed = self._launch(array, None)
         return Trees(distance, predecessor, overflowed)
 

@@ -116,9 +116,17 @@ def _customize(graph: Graph, order: Ints, offsets: Ints, up: Ints) -> tuple[Word
     """Return the weights of upward and downward arcs: the paper's basic customization."""
     upward, downward = (np.full(len(up), UNREACHED, dtype=np.uint32) for _ in range(2))
     rank = inverse(order)
-    _weigh_arcs(rank[graph.tails], rank[graph.targets], graph.weights, offsets, up, upward, downward)
+    weigh_arcs(rank[graph.tails], rank[graph.targets], graph.weights, offsets, up, upward, downward)
     _weigh_shortcuts(offsets, up, upward, downward)
     return upward, downward
+
+
+def jumps(parent: Ints, height: int) -> Words:
+    """Return the ancestors 1, 2, 4, ... steps above each position; a root is its own parent."""
+    found = [parent.astype(np.uint32)]
+    while 2 ** len(found) <= height:
+        found.append(found[-1][found[-1]])
+    return np.stack(found)
 
 
 def _undirected(graph: Graph) -> tuple[Ints, npt.NDArray[Any]]:
@@ -159,7 +167,7 @@ def _dissect(offsets: Ints, adjacent: npt.NDArray[Any]) -> tuple[Ints, Ints | No
 
 
 @njit(cache=True)
-def _weigh_arcs(
+def weigh_arcs(
     tails: Any, heads: Any, weights: Any, offsets: Any, up: Any, upward: Any, downward: Any
 ) -> None:
     """Lower the weights of the hierarchy's arcs to those of the graph's."""

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from relaxometer.core.compiled import njit
 from relaxometer.graphs.graph import Graph
-from relaxometer.problems.sssp.phast._cch import Contraction, contract, inverse
+from relaxometer.problems.sssp.phast._cch import Contraction, contract, inverse, jumps
 from relaxometer.problems.sssp.phast._slices import (
     CHAIN,
     MAX_ROWS,
@@ -143,7 +143,7 @@ def lay_out(cch: Contraction, n_tasks: int, middle: Sequence[int] = ()) -> Hiera
         own = pool.submit(_slice_own, gather, row, cch.downward, begins, levels)
         earlier = pool.submit(_slice_earlier, gather, position, cch.downward, begins)
         upward = pool.submit(gather, ALL, depth, cch.upward)
-        jumps = pool.submit(_jumps, cch, by_position, position, int(depth.max(initial=0)))
+        ancestors = pool.submit(_jumps, cch, by_position, position, int(depth.max(initial=0)))
         up_offsets, up_arcs = upward.result()
         return Hierarchy(
             cch.order[by_position].astype(np.uint32),
@@ -155,7 +155,7 @@ def lay_out(cch: Contraction, n_tasks: int, middle: Sequence[int] = ()) -> Hiera
             up_offsets.astype(np.uint32),
             up_arcs,
             depths.astype(np.uint32),
-            jumps.result(),
+            ancestors.result(),
         )
 
 
@@ -210,10 +210,7 @@ def _assign(task: Ints, parent: Ints, size: Ints, limit: float, numbers: range) 
 def _jumps(cch: Contraction, by_position: Ints, position: Ints, height: int) -> Words:
     """Return the ancestors 1, 2, 4, ... steps above each position."""
     above = np.where(cch.parent >= 0, cch.parent, np.arange(len(cch.parent)))
-    jumps = [position[above[by_position]].astype(np.uint32)]
-    while 2 ** len(jumps) <= height:
-        jumps.append(jumps[-1][jumps[-1]])
-    return np.stack(jumps)
+    return jumps(position[above[by_position]], height)
 
 
 @njit(cache=True)

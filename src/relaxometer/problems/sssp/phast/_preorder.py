@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from relaxometer.core.compiled import njit
 from relaxometer.graphs.graph import UNREACHED
-from relaxometer.problems.sssp.phast._cch import Contraction
+from relaxometer.problems.sssp.phast._cch import Contraction, jumps
 from relaxometer.problems.variants import Skipped
 
 Ints = npt.NDArray[np.int64]
@@ -122,7 +122,7 @@ def in_preorder(cch: Contraction) -> Preorder:
         path_records=begins.astype(np.uint32),
         path_lengths=np.array([*map(len, paths)], dtype=np.uint32),
         depth=depth[rank].astype(np.uint32),
-        jumps=_jumps(parent, int(depth.max())),
+        jumps=jumps(parent, int(depth.max())),
         up_offsets=np.concatenate([[0], np.cumsum(degrees)]).astype(np.uint32),
         up_arcs=_upward(rank, *arcs, cch.upward),
     )
@@ -149,14 +149,6 @@ def _path(parent: Ints, position: int) -> list[int]:
         position = parent[position]
         path.append(position)
     return path[::-1]
-
-
-def _jumps(parent: Ints, height: int) -> Words:
-    """Return the ancestors 1, 2, 4, ... steps above each position."""
-    jumps = [parent.astype(np.uint32)]
-    while 2 ** len(jumps) <= height:
-        jumps.append(jumps[-1][jumps[-1]])
-    return np.stack(jumps)
 
 
 @njit(cache=True)

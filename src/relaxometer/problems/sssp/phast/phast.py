@@ -30,9 +30,6 @@ BOARD = SOURCE.layout("Board")
 TRIANGLE_BYTES = 4 * 32 * 32
 """Shared memory for the arcs between the ancestors of a round of the climb."""
 
-MAX_ARCS, MAX_MEAN = 1024, 8.0
-"""Maximum and mean arcs per vertex of what is taken for a map; ordering other graphs would take long."""
-
 MAX_PART = 28_000
 """Vertices of a part on average; those of the largest part and its slices have to fit in shared memory."""
 
@@ -97,10 +94,7 @@ class Solver:
 
         self._graph = graph
         device, host, n = graph.device, graph.host, graph.n_vertices
-        largest, mean = int(host.degrees.max()), graph.n_arcs / n
-        if largest > MAX_ARCS or mean > MAX_MEAN:
-            limits = f"{MAX_ARCS} arcs per vertex, {MAX_MEAN:g} in the mean"
-            raise Skipped(f"made for maps of at most {limits}; here {largest} and {mean:.3g}")
+        _maps.refuse_all_but_maps(host)
         module = device.module(SOURCE.path, cooperative=True)
         kernel = module.get_function("phast")
         threads = threads_per_block(device)

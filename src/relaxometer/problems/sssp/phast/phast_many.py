@@ -13,10 +13,10 @@ from pydantic import Field, PositiveFloat, PositiveInt
 from relaxometer.device import Device, Module
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems import variants
+from relaxometer.problems.answers import checked_sources
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import NO_PREDECESSOR, UNREACHED, Answer, Trees, _maps
 from relaxometer.problems.sssp._incoming import incoming_arcs
-from relaxometer.problems.sssp.phast.phast import MAX_ARCS, MAX_MEAN
 from relaxometer.problems.variants import Skipped
 
 WARP = 32
@@ -134,10 +134,7 @@ class Solver:
         from relaxometer.problems.sssp.phast import _cch, _preorder
 
         self._graph, device, host = graph, graph.device, graph.host
-        largest, mean = int(host.degrees.max()), graph.n_arcs / graph.n_vertices
-        if largest > MAX_ARCS or mean > MAX_MEAN:
-            limits = f"{MAX_ARCS} arcs per vertex, {MAX_MEAN:g} in the mean"
-            raise Skipped(f"made for maps of at most {limits}; here {largest} and {mean:.3g}")
+        _maps.refuse_all_but_maps(host)
         self.k, self._most = parameters.k, parameters.sources
         hierarchy = _preorder.in_preorder(_cch.contract(host, parameters.fill))
         self._work, self._max_segments = hierarchy.work, _preorder.MAX_SEGMENTS
@@ -231,9 +228,7 @@ class Solver:
         return distance, overflowed
 
     def _solve(self, sources: npt.ArrayLike, *, predecessors: bool) -> tuple[Rows, Any, bool]:
-        array = np.asarray(sources)
-        if not 0 < len(array) <= self._most:
-            raise ValueError(f"{len(array)} sources; expected 1 to {self._most} (parameter sources)")
+        array = checked_sources(sources, self._most)
         sweeps = self.sweep(array)
         found, overflowed = self._finish(sweeps, len(array), predecessors=predecessors)
         return Rows(sweeps.labels, len(array), self.device.xp), found, overflowed
