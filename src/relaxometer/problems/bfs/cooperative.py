@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 import time
 from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field, NonNegativeInt
 
-from relaxometer.device import Device
 from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.problems._page_locked import page_locked
 from relaxometer.problems.bfs import NO_PREDECESSOR, UNREACHED, Answer
 from relaxometer.problems.bfs._levels import Levels, full_beyond, singleton, words_of
 from relaxometer.problems.bfs._switching import SwitchingParameters
@@ -27,8 +26,6 @@ class Parameters(SwitchingParameters):
 
     Parameters
     ----------
-    alpha, beta, way_back
-        See :class:`SwitchingParameters`.
     cpu_share : float or "auto"
         Share of the arcs whose vertices the CPU takes: the paper's ratios 0:1, 1:3 and 1:1 of CPU to GPU are
         0, 0.25 and 0.5. "auto" measures both on one search and balances each direction.
@@ -143,7 +140,7 @@ class _DeviceSide:
             "top-down": TopDown(graph),
             "bottom-up": BottomUp(graph, threshold),
         }
-        self._received = _pinned(graph.device, self._n_words)
+        self._received = page_locked(graph.device, self._n_words, np.uint32)
 
     def start(self, source: int) -> None:
         """Begin a search."""
@@ -192,7 +189,10 @@ class _CpuSide:
         self._n = graph.n_vertices
         self._out, self._in = _cpu.host_rows(graph)
         n_words = words_of(self._n)
-        self._bitmaps = _pinned(graph.device, n_words), _pinned(graph.device, n_words)
+        self._bitmaps = (
+            page_locked(graph.device, n_words, np.uint32),
+            page_locked(graph.device, n_words, np.uint32),
+        )
         self._lists = np.empty(self._n, dtype=np.uint32), np.empty(self._n, dtype=np.uint32)
         self._counts = np.zeros(3, dtype=np.int64)
 
@@ -224,10 +224,3 @@ class _CpuSide:
         self._cpu.merge(self._following, received, self._out.offsets, self._visited, self._counts)
         self.frontier, self._following = self._following, self.frontier
         return int(self._counts[self._cpu.FOUND]), int(self._counts[self._cpu.ARCS])
-
-
-def _pinned(device: Device, n_words: int) -> Any:
-    """Return a bitmap in host memory, pinned so that a GPU can copy it while the CPU computes."""
-    if device.kind != "cuda":
-        return np.zeros(n_words, dtype=np.uint32)
-    return importlib.import_module("cupyx").zeros_pinned(n_words, dtype=np.uint32)

@@ -29,8 +29,6 @@ class Parameters(SwitchingParameters):
 
     Parameters
     ----------
-    alpha, beta, way_back
-        See :class:`SwitchingParameters`.
     threshold : int
         A warp searches the rows of at least this many incoming arcs, a thread the others.
     first_probe : int or {"largest", "first"}

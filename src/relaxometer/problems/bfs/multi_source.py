@@ -41,8 +41,6 @@ class Parameters(SwitchingParameters):
 
     Parameters
     ----------
-    alpha, beta, way_back
-        See :class:`SwitchingParameters`.
     order : {"auto", "degree", "given"}
         Whether vertices are renumbered by descending degree. "auto": if there are hubs.
     lag : int

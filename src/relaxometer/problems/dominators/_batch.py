@@ -18,6 +18,7 @@ from relaxometer.device.signature import read_source
 from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.resident_batch import ResidentBatch
 from relaxometer.problems import variants
+from relaxometer.problems._page_locked import page_locked
 from relaxometer.problems.dominators import Answer
 from relaxometer.problems.phases import Phase
 
@@ -153,7 +154,7 @@ class _Streams:
             self._host_copy(array) for array in (batch.first_vertex, batch.offsets, batch.targets)
         ]
         self._arrays = [device.xp.empty(len(array), dtype=array.dtype) for array in self._pinned]
-        self.answer = self._host_array(batch.n_vertices, np.uint32)
+        self.answer = page_locked(device, batch.n_vertices, np.uint32)
         cuda = device.xp.cuda if self._on_gpu else None
         self._streams: list[Any] = [
             cuda.Stream(non_blocking=True) if cuda else nullcontext() for _ in range(count)
@@ -162,15 +163,8 @@ class _Streams:
     def __iter__(self) -> Iterator[Any]:
         return iter(self._streams)
 
-    def _host_array(self, n: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-        """Return an array in host memory, pinned for a GPU."""
-        if not self._on_gpu:
-            return np.empty(n, dtype=dtype)
-        memory = self._device.xp.cuda.alloc_pinned_memory(max(n, 1) * np.dtype(dtype).itemsize)
-        return np.frombuffer(memory, dtype, n)
-
     def _host_copy(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        copy = self._host_array(len(values), values.dtype)
+        copy = page_locked(self._device, len(values), values.dtype)
         copy[:] = values
         return copy
 

@@ -12,6 +12,7 @@ from relaxometer.device import Device, Module
 from relaxometer.device.arrays import DeviceArray
 from relaxometer.device.signature import read_source
 from relaxometer.graphs.batch import Batch
+from relaxometer.problems._page_locked import Mirrored
 from relaxometer.problems.variants import Skipped
 
 SOURCE = read_source(Path(__file__).with_name("_from_host.cu"))
@@ -35,21 +36,6 @@ SETS_BYTES = 8 * LARGEST_OF_WARP * THREADS // 32
 
 LOOKS = 2000
 """Looks at a word before the host waits for the device; some 0.1 ms."""
-
-
-class Mirrored:
-    """An array in page-locked memory, as seen by the host and by the device."""
-
-    def __init__(self, device: Device, n: int, dtype: npt.DTypeLike) -> None:
-        if device.kind != "cuda":
-            self.host = self.device = np.empty(n, dtype=dtype)
-            return
-        cuda = device.xp.cuda
-        size = max(n, 1) * np.dtype(dtype).itemsize
-        memory = cuda.alloc_pinned_memory(size)
-        self.host = np.frombuffer(memory, dtype, n)
-        unowned = cuda.UnownedMemory(memory.ptr, size, memory, cuda.runtime.getDevice())
-        self.device = device.xp.ndarray((n,), dtype, cuda.MemoryPointer(unowned, 0))
 
 
 def copied(device: Device, source: Any, target: Any) -> None:

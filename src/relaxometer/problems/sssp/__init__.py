@@ -64,11 +64,8 @@ class Answer:
     @property
     def phases(self) -> int | None:
         """Phases of the search; None where the variant has none."""
-        return (
-            self.n_phases
-            if self.n_phases is None or isinstance(self.n_phases, int)
-            else int(self.n_phases[0])
-        )
+        is_read = self.n_phases is None or isinstance(self.n_phases, int)
+        return self.n_phases if is_read else int(self.n_phases[0])
 
     @property
     def overflowed(self) -> bool:

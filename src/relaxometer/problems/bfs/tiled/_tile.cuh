@@ -2,11 +2,10 @@
 
 #pragma once
 
-#include "device/constants.cuh"
+#include "problems/_phase_queue.cuh"
 
 typedef unsigned short u16;
 
-const u32 QUEUE = 2048;        // entries per phase
 const u32 RIM = 0x8000u;       // see Balls in _balls.py, as for the next
 const u32 NO_ENTRY = 0xffffu;  // fills up a ball
 
@@ -30,12 +29,8 @@ struct Tiling {
 };
 
 // Vertices to expand in the next phases. A full queue drops vertices and says so.
-struct Queue {
-    u16* entries;  // for even and odd phases
-    u32* counts;   // three: in a phase one is read, one filled and one cleared
+struct Queue : PhaseQueue<u16> {
     u32* dropped;
-    u32 phase;
-    u32 now;  // phase % 3
 
     // Lanes read entries before they know how many there are, so that all must be vertices.
     __device__ void initialize()
@@ -43,19 +38,9 @@ struct Queue {
         for (u32 i = threadIdx.x; i < 2 * QUEUE; i += blockDim.x) entries[i] = 0;
     }
 
-    __device__ u32 next() const
-    {
-        return now == 2 ? 0 : now + 1;
-    }
-
     __device__ u32 size() const
     {
         return min(counts[now], QUEUE);
-    }
-
-    __device__ u32 entry(u32 i) const
-    {
-        return entries[(phase & 1) * QUEUE + i];
     }
 
     __device__ void put(u32 place, u32 vertex, u32 for_phase)
@@ -81,25 +66,10 @@ struct Queue {
     // Pushes the vertices of those lanes of a warp that have one, with one atomic. For whole warps.
     __device__ void push_together(bool has_one, u32 vertex)
     {
-        u32 lane = threadIdx.x % WARP;
         u32 having = __ballot_sync(ALL_LANES, has_one);
         if (having == 0) return;
-        u32 place = 0;
-        if (lane == 0) place = atomicAdd(&counts[next()], __popc(having));
-        place = __shfl_sync(ALL_LANES, place, 0) + __popc(having & ((1u << lane) - 1));
+        u32 place = place_together(having);
         if (has_one) put(place, vertex, phase + 1);
-    }
-
-    // Clears the count of the phase after the next; by one thread.
-    __device__ void clear_later()
-    {
-        counts[next() == 2 ? 0 : next() + 1] = 0;
-    }
-
-    __device__ void advance()
-    {
-        now = next();
-        ++phase;
     }
 };
 

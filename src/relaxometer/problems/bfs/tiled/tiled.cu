@@ -80,7 +80,7 @@ struct Search {
         : tiling(tiling),
           state(state),
           tile(tiling, reinterpret_cast<u16*>(memory)),
-          queue{reinterpret_cast<u16*>(tile.slots + tiling.outside), shared.counts, &shared.dropped, 0, 0},
+          queue{{reinterpret_cast<u16*>(tile.slots + tiling.outside), shared.counts, 0, 0}, &shared.dropped},
           shared(shared),
           own_mail(state.mail + tile.mail_begin)
     {

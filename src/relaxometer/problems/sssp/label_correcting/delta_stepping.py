@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -133,17 +132,14 @@ class Solver:
         control = device.asnumpy(self._control)
         while not control[FINISHED]:
             distances = self._labels.distances
-            device.synchronize()
-            start = time.perf_counter()
-            self._delta_stepping(phases=np.uint32(1))
-            device.synchronize()
-            elapsed_ms = (time.perf_counter() - start) * 1e3
+            with device.timer() as timer:
+                self._delta_stepping(phases=np.uint32(1))
             before, control = control, device.asnumpy(self._control)
             if control[PHASES] > before[PHASES]:
                 updated = int((self._labels.distances != distances).sum())
                 relaxed = int(control[RELAXED] - before[RELAXED])
                 mode = "heavy" if control[CURRENT] == NO_BUCKET else "light"
-                phases.append(Phase(mode, updated, relaxed, elapsed_ms))
+                phases.append(Phase(mode, updated, relaxed, timer.ms))
 
     def _split(self) -> tuple[Any, Any, Any]:
         """Return targets, weights and ends of light arcs, with the light arcs of each vertex first."""

@@ -140,8 +140,8 @@ def lay_out(cch: Contraction, n_tasks: int, middle: Sequence[int] = ()) -> Hiera
     with ThreadPoolExecutor() as pool:  # compiled functions release Python's lock
         chains = pool.submit(slice_chains, cch.offsets, up, cch.downward, chain, place, row, group, n_groups)
         gather = partial(_gather, by_position, cch.offsets, up, task, chain)
-        own = pool.submit(_slice_own, gather, row, cch.downward, begins, levels)
-        earlier = pool.submit(_slice_earlier, gather, position, cch.downward, begins)
+        own = pool.submit(_slice, gather, INSIDE, row, cch.downward, begins, levels)
+        earlier = pool.submit(_slice, gather, OUTSIDE, position, cch.downward, begins, begins)
         upward = pool.submit(gather, ALL, depth, cch.upward)
         ancestors = pool.submit(_jumps, cch, by_position, position, int(depth.max(initial=0)))
         up_offsets, up_arcs = upward.result()
@@ -159,16 +159,10 @@ def lay_out(cch: Contraction, n_tasks: int, middle: Sequence[int] = ()) -> Hiera
         )
 
 
-def _slice_own(gather: Any, row: Ints, weights: Words, begins: Ints, levels: Ints) -> Slices:
-    """Return the slices of the arcs from levels above in the same task."""
-    offsets, kept = gather(INSIDE, row, weights)
-    return slice_rows(offsets, kept, begins, levels)
-
-
-def _slice_earlier(gather: Any, position: Ints, weights: Words, begins: Ints) -> Slices:
-    """Return the slices of the arcs from earlier stages."""
-    offsets, kept = gather(OUTSIDE, position, weights)
-    return slice_rows(offsets, kept, begins, begins)
+def _slice(gather: Any, kept: int, ends: Ints, weights: Words, begins: Ints, groups: Ints) -> Slices:
+    """Return the slices of the kept arcs."""
+    offsets, arcs = gather(kept, ends, weights)
+    return slice_rows(offsets, arcs, begins, groups)
 
 
 def _bounds(group: Ints, n_groups: int) -> Ints:

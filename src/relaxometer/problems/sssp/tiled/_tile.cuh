@@ -3,10 +3,10 @@
 
 #pragma once
 
+#include "problems/_phase_queue.cuh"
 #include "problems/sssp/_lengths.cuh"
 #include "problems/sssp/_packed_arcs.cuh"
 
-const u32 QUEUE = 2048;          // entries per phase
 const u32 REMOTE = 0x80000000u;  // marks the head of an arc into another tile; the rest is its mail slot
 
 // A map cut into tiles; see _device_tiles.py and _packed_arcs.py. Vertices are numbered tile by tile.
@@ -70,22 +70,7 @@ struct EntryOf<true> {
 typedef EntryOf<WIDE_LENGTHS>::type Entry;
 
 // Near vertices with the distances at which they were pushed. A full queue drops entries.
-struct NearQueue {
-    Entry* entries;  // for even and odd phases
-    u32* counts;     // three: in a phase one is read, one filled and one cleared
-    u32 phase;
-    u32 now;  // phase % 3
-
-    __device__ u32 next() const
-    {
-        return now == 2 ? 0 : now + 1;
-    }
-
-    __device__ Entry entry(u32 i) const
-    {
-        return entries[(phase & 1) * QUEUE + i];
-    }
-
+struct NearQueue : PhaseQueue<Entry> {
     // Functions that push return whether there was room.
     __device__ bool put(u32 place, u32 vertex, length_t length, u32 for_phase)
     {
@@ -108,25 +93,10 @@ struct NearQueue {
     // Pushes the entries of those lanes of a warp that have one, with one atomic. For whole warps.
     __device__ bool push_together(bool has_one, u32 vertex, length_t length)
     {
-        u32 lane = threadIdx.x % WARP;
         u32 having = __ballot_sync(ALL_LANES, has_one);
         if (having == 0) return true;
-        u32 place = 0;
-        if (lane == 0) place = atomicAdd(&counts[next()], __popc(having));
-        place = __shfl_sync(ALL_LANES, place, 0) + __popc(having & ((1u << lane) - 1));
+        u32 place = place_together(having);
         return !has_one || put(place, vertex, length, phase + 1);
-    }
-
-    // Clears the count of the phase after the next; by one thread.
-    __device__ void clear_later()
-    {
-        counts[next() == 2 ? 0 : next() + 1] = 0;
-    }
-
-    __device__ void advance()
-    {
-        now = next();
-        ++phase;
     }
 };
 

@@ -94,7 +94,7 @@ struct Search {
           settings(settings),
           state(state),
           tile(tiling, settings, memory),
-          near{memory.queue, shared.counts, 0, 0},
+          near{{memory.queue, shared.counts, 0, 0}},
           shared(shared),
           own_mail(state.mail + tile.mail_begin)
     {
