@@ -8,7 +8,8 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from relaxometer.device import DeviceOutOfMemory
+from relaxometer.device import DeviceOutOfMemory, Launch
+from relaxometer.graphs.resident import ResidentGraph
 
 Arrays = TypeVar("Arrays")
 
@@ -47,6 +48,24 @@ class Ahead(Generic[Arrays]):
         arrays = self._allocate()
         self._use(arrays)
         return arrays
+
+
+def arrays_ahead(graph: ResidentGraph, launch: Launch, **sizes: int) -> Ahead[dict[str, Any]]:
+    """Return the arrays for the answers of a kernel that takes them by these names.
+
+    They are uint32, but a `distance` has the graph's type of distances.
+    """
+    empty, lengths = graph.device.xp.empty, graph.lengths
+
+    def allocate() -> dict[str, Any]:
+        types = {"distance": lengths.distances}
+        return {name: empty(size, dtype=types.get(name, np.uint32)) for name, size in sizes.items()}
+
+    def use(arrays: dict[str, Any]) -> None:
+        words = {"distance": lengths.words(arrays["distance"])} if "distance" in arrays else {}
+        launch.set(**arrays | words)
+
+    return Ahead(allocate, use)
 
 
 def checked_sources(sources: npt.ArrayLike, most: int) -> npt.NDArray[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ from relaxometer.device import Device, Kernel, Launch
 from relaxometer.device.arrays import DeviceArray
 from relaxometer.device.signature import read_source
 from relaxometer.graphs.resident import ResidentGraph
-from relaxometer.problems.answers import Ahead
+from relaxometer.problems.answers import arrays_ahead
 from relaxometer.problems.bfs import NO_PREDECESSOR, UNREACHED, Answer
 from relaxometer.problems.phases import Phase, PhaseLog
 from relaxometer.problems.variants import Parameters, SolverBase
@@ -78,17 +78,6 @@ class Levels:
         self.predecessor[source] = source
 
 
-def answers_ahead(graph: ResidentGraph, launch: Launch) -> Ahead[dict[str, Any]]:
-    """Return the arrays for the answers of a kernel that takes `level`, `predecessor` and `n_levels`."""
-    n, empty = graph.n_vertices, graph.device.xp.empty
-    sizes = {"level": n, "predecessor": n, "n_levels": 1}
-
-    def allocate() -> dict[str, Any]:
-        return {name: empty(size, dtype=np.uint32) for name, size in sizes.items()}
-
-    return Ahead(allocate, lambda arrays: launch.set(**arrays))
-
-
 class OneLaunch:
     """A search in one launch of a kernel that takes ``source``, ``log`` and the arrays of the answer.
 
@@ -103,7 +92,8 @@ class OneLaunch:
 
     def __init__(self, graph: ResidentGraph, launch: Launch, entry: np.dtype[Any]) -> None:
         self._device, self._launch, self._entry = graph.device, launch, entry
-        self._arrays = answers_ahead(graph, launch)
+        n = graph.n_vertices
+        self._arrays = arrays_ahead(graph, launch, level=n, predecessor=n, n_levels=1)
 
     def solve(self, source: int, phases: list[Phase] | None) -> Answer:
         """Find the levels from `source`; an instrumented run first counts them by another search."""
@@ -143,6 +133,14 @@ def full_beyond(xp: Any, n_vertices: int) -> Any:
     return bitmap
 
 
+class Bitmaps(NamedTuple):
+    """Vertices to search from, visited ones, and those that a level finds: device arrays of uint32."""
+
+    frontier: DeviceArray
+    visited: DeviceArray
+    following: DeviceArray
+
+
 class Direction(ABC):
     """Levels of one direction, launched by the host.
 
@@ -162,15 +160,7 @@ class Direction(ABC):
 
     @abstractmethod
     def run(
-        self,
-        depth: int,
-        words: tuple[int, int],
-        frontier: DeviceArray,
-        visited: DeviceArray,
-        following: DeviceArray,
-        answer: Levels,
-        *,
-        instrumented: bool,
+        self, depth: int, words: tuple[int, int], bitmaps: Bitmaps, answer: Levels, *, instrumented: bool
     ) -> None:
         """Launch a level.
 
@@ -180,8 +170,8 @@ class Direction(ABC):
             Level of the frontier.
         words : (int, int)
             Range of the words to search.
-        frontier, visited, following : device array of shape (n_words,), uint32
-            Bitmaps; the level adds the vertices found to `visited`, and adds or writes them to `following`.
+        bitmaps : Bitmaps
+            The level adds the vertices found to `visited`, and adds or writes them to `following`.
         answer : Levels
         instrumented : bool
             Whether to count arcs.
@@ -205,7 +195,8 @@ class LevelByLevel(SolverBase):
         words = 0, words_of(n)
         depth, found = 0, 1
         while found:
-            direction.run(depth, words, frontier, visited, following, answer, instrumented=log.wanted)
+            bitmaps = Bitmaps(frontier, visited, following)
+            direction.run(depth, words, bitmaps, answer, instrumented=log.wanted)
             frontier, following = following, frontier
             if direction.adds:
                 following.fill(0)  # while the level runs

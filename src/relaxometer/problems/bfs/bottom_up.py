@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 from pydantic import Field, NonNegativeInt
 
-from relaxometer.device.arrays import DeviceArray
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems import variants
 from relaxometer.problems.bfs._incoming import incoming
-from relaxometer.problems.bfs._levels import Direction, LevelByLevel, Levels, kernels, over, words_of
+from relaxometer.problems.bfs._levels import Bitmaps, Direction, LevelByLevel, Levels, kernels, over, words_of
 
 
 class Parameters(variants.Parameters):
@@ -48,25 +47,17 @@ class BottomUp(Direction):
         self.counts = xp.zeros(2, dtype=xp.uint64)
 
     def run(
-        self,
-        depth: int,
-        words: tuple[int, int],
-        frontier: DeviceArray,
-        visited: DeviceArray,
-        following: DeviceArray,
-        answer: Levels,
-        *,
-        instrumented: bool,
+        self, depth: int, words: tuple[int, int], bitmaps: Bitmaps, answer: Levels, *, instrumented: bool
     ) -> None:
         """Launch a level; see :meth:`Direction.run`."""
         self.counts.fill(0)
         if words[0] == words[1]:
             return
         rows = self._rows, self._large, np.uint32(words[0]), np.uint32(words[1])
-        bitmaps = frontier, np.uint32(depth), visited, following
+        maps = bitmaps.frontier, np.uint32(depth), bitmaps.visited, bitmaps.following
         found = answer.level, answer.predecessor, self.counts, np.uint32(instrumented)
         for kernel in (self._warp, self._thread):
-            kernel(*over(words[1] - words[0]), (*rows, *bitmaps, *found))
+            kernel(*over(words[1] - words[0]), (*rows, *maps, *found))
 
 
 class Solver(LevelByLevel):

@@ -11,7 +11,7 @@ from pydantic import Field, NonNegativeInt
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems._page_locked import page_locked
 from relaxometer.problems.bfs import NO_PREDECESSOR, UNREACHED, Answer
-from relaxometer.problems.bfs._levels import Levels, full_beyond, singleton, words_of
+from relaxometer.problems.bfs._levels import Bitmaps, Levels, full_beyond, singleton, words_of
 from relaxometer.problems.bfs._switching import SwitchingParameters
 from relaxometer.problems.bfs.bottom_up import BottomUp
 from relaxometer.problems.bfs.top_down import TopDown
@@ -154,8 +154,8 @@ class _DeviceSide:
         """Queue the search of the words from `cut` on, and the copy of its bitmap to the host."""
         self._following.fill(0)
         words = cut, self._n_words
-        bitmaps = self._frontier, self._visited, self._following, self.answer
-        self._kernels[direction].run(depth, words, *bitmaps, instrumented=instrumented)
+        bitmaps = Bitmaps(self._frontier, self._visited, self._following)
+        self._kernels[direction].run(depth, words, bitmaps, self.answer, instrumented=instrumented)
         if self._graph.device.kind == "cuda":
             self._following.get(out=self._received, blocking=False)
         else:

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from relaxometer.device.arrays import DeviceArray
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems import variants
-from relaxometer.problems.bfs._levels import PIECE, Direction, LevelByLevel, Levels, filling, kernels, over
+from relaxometer.problems.bfs._levels import (
+    PIECE,
+    Bitmaps,
+    Direction,
+    LevelByLevel,
+    Levels,
+    filling,
+    kernels,
+    over,
+)
 
 Parameters = variants.NoParameters
 
@@ -33,15 +41,7 @@ class TopDown(Direction):
         self.counts = xp.zeros(3, dtype=xp.uint64)
 
     def run(
-        self,
-        depth: int,
-        words: tuple[int, int],
-        frontier: DeviceArray,
-        visited: DeviceArray,
-        following: DeviceArray,
-        answer: Levels,
-        *,
-        instrumented: bool,
+        self, depth: int, words: tuple[int, int], bitmaps: Bitmaps, answer: Levels, *, instrumented: bool
     ) -> None:
         """Launch a level; see :meth:`Direction.run`."""
         graph = self._graph
@@ -51,8 +51,8 @@ class TopDown(Direction):
         csr = graph.offsets, graph.targets
         rows = np.uint32(words[0]), np.uint32(words[1]), graph.offsets
         gathered = self._heads, self._tails
-        found = visited, following, answer.level, answer.predecessor, self.counts
-        self._list(*over(words[1] - words[0]), (*rows, frontier, self._pieces, self.counts))
+        found = bitmaps.visited, bitmaps.following, answer.level, answer.predecessor, self.counts
+        self._list(*over(words[1] - words[0]), (*rows, bitmaps.frontier, self._pieces, self.counts))
         self._expand(*filling(graph.device, self._expand), (*csr, self._pieces, self.counts, *gathered))
         self._contract(*filling(graph.device, self._contract), (*gathered, np.uint32(depth), *found))
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from relaxometer.device import Device, Kernel, Launch
 from relaxometer.graphs.resident import ResidentGraph
-from relaxometer.problems.answers import Ahead
+from relaxometer.problems.answers import Ahead, arrays_ahead
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.variants import Skipped
 
@@ -36,21 +36,9 @@ def blocks_at_once(device: Device, kernel: Kernel, threads: int, shared_bytes: i
 
 
 def trees_ahead(graph: ResidentGraph, launch: Launch, *words: str) -> Ahead[dict[str, Any]]:
-    """Return the arrays for answers: `distance`, `predecessor`, and `words` of one element each.
-
-    Distances have the graph's type of distances.
-    """
-    n, empty, lengths = graph.n_vertices, graph.device.xp.empty, graph.lengths
-    sizes = {"predecessor": n} | dict.fromkeys(words, 1)
-
-    def allocate() -> dict[str, Any]:
-        of_words = {name: empty(size, dtype=np.uint32) for name, size in sizes.items()}
-        return {"distance": empty(n, dtype=lengths.distances)} | of_words
-
-    def use(arrays: dict[str, Any]) -> None:
-        launch.set(**arrays | {"distance": lengths.words(arrays["distance"])})
-
-    return Ahead(allocate, use)
+    """Return the arrays for answers: `distance`, `predecessor`, and `words` of one element each."""
+    n = graph.n_vertices
+    return arrays_ahead(graph, launch, distance=n, predecessor=n, **dict.fromkeys(words, 1))
 
 
 def logged_phases(rows: np.ndarray[Any, np.dtype[np.uint64]], modes: tuple[str, ...]) -> list[Phase]:

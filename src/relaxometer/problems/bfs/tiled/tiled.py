@@ -14,8 +14,8 @@ from relaxometer.device import Device, Kernel, Module
 from relaxometer.device.signature import read_source
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems import variants
+from relaxometer.problems.answers import arrays_ahead
 from relaxometer.problems.bfs import Answer
-from relaxometer.problems.bfs._levels import answers_ahead
 from relaxometer.problems.bfs.tiled._balls import ENTRY_BYTES, MAX_INDICES, Balls, Filler, Needs
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import _maps
@@ -93,7 +93,7 @@ class Solver(TileSolver):
         self, graph: ResidentGraph, parameters: Parameters, look: Callable[[Facts], None] | None = None
     ) -> None:
         super().__init__(graph, parameters, look)
-        device = graph.device
+        device, n = graph.device, graph.n_vertices
         module, self._kernel = _compiled(device)
         max_tiles = _maps.max_blocks(device, self._kernel, MAX_THREADS)
         if parameters.tiles == "auto":
@@ -130,7 +130,7 @@ class Solver(TileSolver):
         tiles.set(**self._ball_members(balls, needs))
         arguments = packed, tiles, state, np.uint32(0), None, None, None, None
         self._launch = self._kernel.bind(self._tiles, self._threads, arguments, shared_mem=self._shared_bytes)
-        self._arrays = answers_ahead(graph, self._launch)
+        self._arrays = arrays_ahead(graph, self._launch, level=n, predecessor=n, n_levels=1)
         self._arrays.prepare()
 
     def _state(self, n_slots: int) -> dict[str, Any]:
