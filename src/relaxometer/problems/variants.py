@@ -55,12 +55,7 @@ class SolverBase:
         self._graph: Any = graph
         self._device = graph.device
         self._parameters: Any = parameters
-
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """Return the parameters in force."""
-        given: dict[str, Any] = self._parameters.model_dump()
-        return given
+        self.resolved: dict[str, Any] = parameters.model_dump()
 
 
 def takes_weights(solver: Any, lengths: Lengths) -> bool:

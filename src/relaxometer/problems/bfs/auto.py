@@ -65,6 +65,8 @@ class Solver:
             self._try(hybrid_packed)
         if self._solver is None:
             self._chosen, self._solver = "hybrid", _prepared(hybrid, graph)
+        choice = {"chosen": self._chosen, "because": self._because, "searches": self._searches}
+        self.resolved = choice | self._solver.resolved
 
     def _look(self, facts: Facts) -> None:
         """Stop the preparation of `tiled` unless the graph is a map."""
@@ -87,12 +89,6 @@ class Solver:
             if SPECIAL.get(self._chosen) is variant:
                 self._because += f", but not for {self._chosen}: {reason}"
                 self._chosen = ""
-
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """Return the chosen variant, the reason, the number of searches, and the variant's parameters."""
-        choice = {"chosen": self._chosen, "because": self._because, "searches": self._searches}
-        return choice | self._solver.resolved
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the levels from `source`; see :class:`relaxometer.problems.problem.Solver`."""

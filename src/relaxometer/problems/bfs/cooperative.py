@@ -60,12 +60,8 @@ class Solver(SolverBase):
         self._cpu_side = _CpuSide(graph)
         share = parameters.cpu_share
         self._shares = self._tuned() if share == "auto" else dict.fromkeys(DIRECTIONS, share)
-
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """Return all parameters, and the CPU's share in either direction."""
-        shares = {f"cpu_share_{name.replace('-', '_')}": share for name, share in self._shares.items()}
-        return {**super().resolved, **shares}
+        for name, share in self._shares.items():
+            self.resolved[f"cpu_share_{name.replace('-', '_')}"] = share
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the levels from `source`."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import numpy as np
 
@@ -42,13 +41,9 @@ class Solver(SolverBase):
         n = graph.n_vertices
         self._lists = np.empty(n, dtype=np.uint32), np.empty(n, dtype=np.uint32)
         self._counts = np.zeros(3, dtype=np.int64)
-
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """Return all parameters, and the number of threads."""
         from relaxometer.core.compiled import get_num_threads
 
-        return {**super().resolved, "threads": get_num_threads()}
+        self.resolved["threads"] = get_num_threads()
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the levels from `source`."""

@@ -129,11 +129,7 @@ class Solver(SolverBase):
         self._allocate_planes(PLANES[self._order == "degree"])
         most = max(1, min(-(-graph.n_vertices // BLOCK), 2**31 // BLOCK))
         self._blocks = [min(device.max_cooperative_blocks(one, BLOCK), most) for one in self._searches]
-
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """Return all parameters, with the order that was chosen."""
-        return {**super().resolved, "order": self._order}
+        self.resolved["order"] = self._order
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the levels from one source; an instrumented run first counts them by another search."""

@@ -103,12 +103,8 @@ class Solver:
             self._chosen, self._because, self._solver = chosen
         self.ends_on_host = self._host_to_host or self._solver.runs_on == "cpu"
         self.solve = self._solver.solve
-
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """Return the chosen variant, the reason, and the variant's parameters."""
         choice = {"chosen": self._chosen, "because": self._because}
-        return self._solver.resolved | choice | {"host_to_host": self._host_to_host}
+        self.resolved = self._solver.resolved | choice | {"host_to_host": self._host_to_host}
 
 
 Choice = tuple[str, str, Any]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import PositiveInt
 
@@ -58,23 +58,17 @@ class Solver(variants.SolverBase):
         self._out_of_core: OutOfCore | None = None
         if limit is not None and not parameters.wants_arcs(graph.n_arcs):
             self._out_of_core = OutOfCore(graph, limit)
+            # The other parameters are of searches in memory.
+            self.resolved = {"resident_arcs": limit, "out_of_core": True, "input_order": False}
             return
         self._rounds = Rounds(graph.device, graph.n_vertices, graph.n_arcs)
         self._arcs = arc_tails(graph), graph.targets
         forest = Forest(graph.device, graph.n_vertices, *self._arcs)
         self._in_order = forest.tree_in_order() if forest.tops == 0 else None
         self._grower = forest if forest.serves and parameters.first_tree == "auto" else BreadthFirst(graph)
-
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """The parameters, whether the graph is out of core, and whether the input order serves root 0."""
-        given = super().resolved
-        if self._out_of_core:
-            kept = {"resident_arcs": given["resident_arcs"]}  # the others are of searches in memory
-            return {**kept, "out_of_core": True, "input_order": False}
         first_tree = "forest" if isinstance(self._grower, Forest) else "search"
         in_order = self._in_order is not None
-        return {**given, "first_tree": first_tree, "out_of_core": False, "input_order": in_order}
+        self.resolved |= {"first_tree": first_tree, "out_of_core": False, "input_order": in_order}
 
     def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
         """Find the immediate dominators from `root`."""

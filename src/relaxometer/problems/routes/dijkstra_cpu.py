@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -40,13 +40,9 @@ class Solver:
         one = np.zeros(1, dtype=np.uint32)
         _, paths, _ = _balls.search(self._csr, _balls.grouped(one, one), 0, 1)  # compiles
         _balls.listed(paths)
-
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """Return the number of threads."""
         from relaxometer.core.compiled import get_num_threads
 
-        return {"threads": get_num_threads()}
+        self.resolved = {"threads": get_num_threads()}
 
     def solve(self, queries: ResidentQueries, phases: list[Phase] | None = None) -> Answer:
         """Answer a set of queries; see :class:`relaxometer.problems.routes.Solver`. It has no phases."""

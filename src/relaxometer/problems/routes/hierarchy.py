@@ -91,11 +91,7 @@ class Solver:
             parts=asarray(parts),
         )
         self._capacity = 0
-
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """Return arcs of the hierarchy and height of the elimination tree."""
-        return self._contracted.resolved
+        self.resolved = self._contracted.resolved
 
     def solve(self, queries: ResidentQueries, phases: list[Phase] | None = None) -> Answer:
         """Answer a set of queries; see :class:`relaxometer.problems.routes.Solver`. It has no phases."""

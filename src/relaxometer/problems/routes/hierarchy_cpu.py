@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -48,13 +48,9 @@ class Solver:
         _, paths, _ = _climbs.find_routes(self._tree, one, one, 0, 1)  # compiles
         self._listed(paths)
         _climbs.fill_table(self._tree, one, one, 0)
-
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """Return arcs of the hierarchy, height of the elimination tree, and the number of threads."""
         from relaxometer.core.compiled import get_num_threads
 
-        return {**self._contracted.resolved, "threads": get_num_threads()}
+        self.resolved = {**self._contracted.resolved, "threads": get_num_threads()}
 
     def solve(self, queries: ResidentQueries, phases: list[Phase] | None = None) -> Answer:
         """Answer a set of queries; see :class:`relaxometer.problems.routes.Solver`. It has no phases."""

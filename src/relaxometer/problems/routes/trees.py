@@ -61,11 +61,7 @@ class Solver:
         self._module = self._device.module(Path(__file__).with_suffix(".cu"))
         names = ("count_vertices", "write_paths", "sort_paths")
         self._count, self._write, self._sort = map(self._module.get_function, names)
-
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """Return the solver and its own parameters."""
-        return {**self._trees.resolved, **self._parameters.model_dump()}
+        self.resolved = {**self._trees.resolved, **self._parameters.model_dump()}
 
     def solve(self, queries: ResidentQueries, phases: list[Phase] | None = None) -> Answer:
         """Answer a set of queries; see :class:`relaxometer.problems.routes.Solver`. It has no phases."""

@@ -138,6 +138,15 @@ class Solver:
         self._kind, self._expected = self._survey()
         self._probe(worth_a_probe(self._expected, self._searches, parameters.probes), parameters.probes)
         self._chosen, self._solver = self._choose()
+        totals = {name: cost.total(self._searches) for name, cost in self._expected.items()}
+        choice = {
+            "chosen": self._chosen,
+            "because": self._kind,
+            "searches": self._searches,
+            "expected": _listed(totals),
+            "probed": _listed(self._times),
+        }
+        self.resolved = choice | {"probe_ms": round(self._probe_ms, 3)} | self._solver.resolved
 
     def _survey(self) -> tuple[str, dict[str, Cost]]:
         """Return the kind of graph, in words, and expected costs; if it is a map, `tiled` is prepared."""
@@ -208,19 +217,6 @@ class Solver:
         with self._graph.device.timer() as search:
             solver.solve(source)
         return float(search.ms)
-
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """Return the choice, its reason, the expected totals, the probes, and the variant's parameters."""
-        totals = {name: cost.total(self._searches) for name, cost in self._expected.items()}
-        choice = {
-            "chosen": self._chosen,
-            "because": self._kind,
-            "searches": self._searches,
-            "expected": _listed(totals),
-            "probed": _listed(self._times),
-        }
-        return choice | {"probe_ms": round(self._probe_ms, 3)} | self._solver.resolved
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`."""

@@ -99,11 +99,7 @@ class Solver(variants.SolverBase):
         arguments = module.struct("Search", **members), np.uint32(0), None, None, None, None
         launch = kernel.bind(self._blocks, self._threads, arguments)
         self._search = OneLaunch(graph, launch, SOURCE.layout("LevelRecord").dtype)
-
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """Return the parameters in force."""
-        return {**super().resolved, "tail": self._tail, "threads": self._threads}
+        self.resolved |= {"tail": self._tail, "threads": self._threads}
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the levels from `source`; an instrumented run first counts them by another search."""

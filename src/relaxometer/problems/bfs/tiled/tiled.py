@@ -132,6 +132,14 @@ class Solver(TileSolver):
         self._launch = self._kernel.bind(self._tiles, self._threads, arguments, shared_mem=self._shared_bytes)
         self._arrays = arrays_ahead(graph, self._launch, level=n, predecessor=n, n_levels=1)
         self._arrays.prepare()
+        self.resolved = {
+            "ball": self._size,
+            "reach": self._reach,
+            "tiles": self._tiles,
+            "cut": self._way,
+            "threads": self._threads,
+            "balls_in_shared_memory": self._balls_in_shared,
+        }
 
     def _state(self, n_slots: int) -> dict[str, Any]:
         """Return the members of the struct ``State`` in ``tiled.cu``."""
@@ -176,18 +184,6 @@ class Solver(TileSolver):
             "ball_lanes": np.uint32((self._size - 1).bit_length()),
             "index_bits": np.uint32(balls.index_bits),
             "balls_in_shared": np.uint32(self._balls_in_shared),
-        }
-
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """Return tiles and their cut, entries and hops of balls and where they are, and threads per block."""
-        return {
-            "ball": self._size,
-            "reach": self._reach,
-            "tiles": self._tiles,
-            "cut": self._way,
-            "threads": self._threads,
-            "balls_in_shared_memory": self._balls_in_shared,
         }
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:

@@ -77,6 +77,7 @@ class Solver:
         self._packed = module.struct("Graph", n=np.uint32(n), n_arcs=np.uint64(graph.n_arcs), **arcs)
         self._from_levels = FromLevels(graph, self._packed) if self._searches(parameters) else None
         self._work = None if self._from_levels else self._new_work()
+        self.resolved = {"tree": "search" if self._from_levels else "union", "one_way_arcs": self._n_one_way}
 
     def _new_work(self) -> Any:
         """Return the struct ``Work`` of the kernel."""
@@ -113,11 +114,6 @@ class Solver:
         if n_one_way and int(at.max()) < n_one_way:
             raise Skipped(f"{n_one_way:,} arcs lead one way, and not all at one vertex")
         return at, n_one_way
-
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """Where the tree comes from, and the number of arcs that lead one way, all at one vertex."""
-        return {"tree": "search" if self._from_levels else "union", "one_way_arcs": self._n_one_way}
 
     def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
         """Find the immediate dominators from `root`."""

@@ -150,12 +150,8 @@ class EdgeSolver(SolverBase):
         source, options = Path(__file__).with_name(file), graph.lengths.options
         module = graph.device.module(source, name_expressions=[kernel], options=options)
         self._relax_edges = module.get_function(kernel)
-
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """Return the parameters, and the minimum bytes moved by a phase: edges and distances once each."""
-        moved = self._edges.bytes + self._distance.nbytes
-        return super().resolved | {"bytes_per_phase": moved}
+        # At least edges and distances once each.
+        self.resolved["bytes_per_phase"] = self._edges.bytes + self._distance.nbytes
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`."""

@@ -36,12 +36,8 @@ class MatrixSolver(SolverBase, ABC):
         self._predecessor = xp.empty(n, dtype=np.uint32)
         self._overflow = xp.zeros(1, dtype=np.uint32)
         self._fixed_point = FixedPoint(graph, graph.n_arcs, parameters.check_every)
-        self._bytes = matrix_bytes + int(self._x.nbytes + self._y.nbytes)
-
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """Return the parameters, and the minimum bytes moved by a phase: the matrix, x and y once each."""
-        return super().resolved | {"bytes_per_phase": self._bytes}
+        # At least the matrix, x and y once each.
+        self.resolved["bytes_per_phase"] = matrix_bytes + int(self._x.nbytes + self._y.nbytes)
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import PositiveInt
 
@@ -66,11 +66,7 @@ class Solver(variants.SolverBase):
         self._overflow, self._steps = (xp.zeros(1, dtype=xp.uint32) for _ in range(2))
         state = (self._queue, self._distance, self._predecessor, minima, self._overflow, self._steps)
         self._launch = kernel.bind(self._blocks, parameters.threads, (*graph.csr, *state))
-
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """Return the parameters, and the number of blocks."""
-        return {**super().resolved, "blocks": self._blocks}
+        self.resolved["blocks"] = self._blocks
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`.

@@ -87,6 +87,8 @@ class Solver:
             graph.device.synchronize()
         self._potentials_ms = took.ms
         self._inner: Any = inside.Solver(graph, inside.Parameters())
+        inside = {"inside": self._parameters.inside, "potentials_ms": round(self._potentials_ms, 3)}
+        self.resolved = inside | self._inner.resolved
 
     def _reweighted(self, graph: ResidentGraph) -> ResidentGraph:
         """Return the graph with its new weights, here and on the host, where some solvers read them."""
@@ -121,12 +123,6 @@ class Solver:
                 "distances after Johnson's potentials may not fit in 32 bits, and "
                 f"{self._parameters.inside} has none of 64 bits"
             )
-
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """Return the solver inside with its parameters, and the time of the potentials."""
-        inside = {"inside": self._parameters.inside, "potentials_ms": round(self._potentials_ms, 3)}
-        return inside | self._inner.resolved
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import AfterValidator, Field, PositiveInt
@@ -98,11 +98,7 @@ class Solver(variants.SolverBase):
         labels = self._labels
         arguments = (np.uint32(0), Va, Ea, Wa, labels.words, *pool, *order, labels.overflow)
         self._search = search.bind(self._blocks, BLOCK, arguments, shared_mem=shared_bytes)
-
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """Return the parameters with the actual number of blocks."""
-        return super().resolved | {"blocks": self._blocks}
+        self.resolved["blocks"] = self._blocks
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`.

@@ -78,9 +78,8 @@ class Solver:
         kernel = module.get_function("delta_stepping")
         most = device.max_cooperative_blocks(kernel, BLOCK)
         self._blocks = min(-(-n // (BLOCK * VERTICES_PER_THREAD)), most)
-        self._rule = parameters.delta
-        self._width = _width(graph, parameters.delta)
-        self._delta = np.array(self._width, dtype=graph.lengths.dtype).view(graph.lengths.weight_word)[()]
+        width = _width(graph, parameters.delta)
+        self._delta = np.array(width, dtype=graph.lengths.dtype).view(graph.lengths.weight_word)[()]
         self._buckets = xp.empty(n, dtype=xp.uint32)
         self._last_bucket = xp.empty(n, dtype=xp.uint32)
         self._control = xp.zeros(CONTROL_WORDS, dtype=xp.uint64)
@@ -102,12 +101,8 @@ class Solver:
         )
         arguments = (problem, graph.offsets, *self._split(), NO_LIMIT)
         self._delta_stepping = kernel.bind(self._blocks, BLOCK, arguments)
-
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """Return the width of a bucket, the rule behind it, and the number of blocks."""
-        rule = self._rule if isinstance(self._rule, str) else "given"
-        return {"delta": self._width, "delta_rule": rule, "blocks": self._blocks}
+        rule = parameters.delta if isinstance(parameters.delta, str) else "given"
+        self.resolved = {"delta": width, "delta_rule": rule, "blocks": self._blocks}
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`.

@@ -72,11 +72,7 @@ class Solver:
         self._next = xp.zeros(1, dtype=xp.uint32)
         self._results = xp.zeros(2, dtype=xp.uint64)
         self._allocate(1, 2 * QUEUE)
-
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """Return the width of a bucket in the graph's unit, the target, and the sources per launch."""
-        return {
+        self.resolved = {
             "bucket": bucket_width(self._graph, self._shift),
             "target": self._target,
             "sources": self._sources,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, PositiveFloat, model_validator
@@ -112,11 +112,7 @@ class Solver:
         arguments = (self._problem, packed_limits, *answer, shared, *log, self._result)
         self._launch = kernel.bind(blocks, threads, arguments, shared_mem=queue)
         self._arrays = trees_ahead(graph, self._launch)
-
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """Return the width of a bucket in the graph's unit, and the kernel's limits in entries."""
-        return {"bucket": bucket_width(self._graph, self._shift), **self._limits}
+        self.resolved = {"bucket": bucket_width(self._graph, self._shift), **self._limits}
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -68,6 +68,7 @@ class Solver(variants.SolverBase):
         self._switch_to_selection = module.get_function("switch_to_selection")
         self._phase_us: list[float] = []
         self._set_thresholds(parameters)
+        self.resolved = {"to_all_us": self._to_all_us, "to_selected_us": self._to_selected_us}
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`."""
@@ -103,11 +104,6 @@ class Solver(variants.SolverBase):
             tuned = to_all * PAPER_RATIO
         self._to_all_us = to_all
         self._to_selected_us = tuned if to_selected == "auto" else to_selected
-
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """Return the thresholds in force, in microseconds."""
-        return {"to_all_us": self._to_all_us, "to_selected_us": self._to_selected_us}
 
     def _tune(self) -> tuple[float, float]:
         """Choose the thresholds with which a probe search would have been shortest.

@@ -110,7 +110,7 @@ class Solver:
         self._hierarchy = hierarchy = _hierarchy.lay_out(numbered, tasks, [middle] if middle else [])
         self._position = np.empty(n, dtype=np.uint32)
         self._position[hierarchy.order] = np.arange(n, dtype=np.uint32)
-        self._resolved: dict[str, Any] = {
+        self.resolved: dict[str, Any] = {
             "tasks": tasks,
             "middle": middle,
             "top": hierarchy.top,
@@ -127,7 +127,7 @@ class Solver:
         self._customizer.customize(graph.weights)
         state = module.struct(
             "State",
-            path=device.xp.empty((self._resolved["height"] + 1, 2), dtype=np.uint32),
+            path=device.xp.empty((self.resolved["height"] + 1, 2), dtype=np.uint32),
             top_distance=device.xp.empty(max(1, hierarchy.top), dtype=np.uint32),
             board=None,  # each search has its own
         )
@@ -139,11 +139,6 @@ class Solver:
             shared_mem=_shared_bytes(hierarchy),
         )
         self._arrays = _maps.answers_ahead(graph, self._launch, state, BOARD)
-
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """Return the number of parts, vertices of the top, arcs, levels of a part, and height."""
-        return self._resolved
 
     def customize(self, weights: DeviceArray) -> None:
         """Give the graph's arcs new weights for the next searches; order, hierarchy and layout stay.

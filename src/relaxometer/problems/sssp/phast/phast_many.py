@@ -160,17 +160,12 @@ class Solver:
         self._segments = parameters.segments
         self._slots = max(1, device.max_cooperative_blocks(self._sweep[0], WARP, self._shared_bytes))
         self._incoming: Any = None
-        self._resolved = {
+        self.resolved: dict[str, Any] = {
             "k": self.k,
             "arcs": len(hierarchy.up_arcs),
             "height": self._height,
             "sweeps": self._slots,
         }
-
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """Return sources per sweep, arcs, height of the tree, and sweeps that the device runs at once."""
-        return self._resolved
 
     @property
     def device(self) -> Device:

@@ -81,6 +81,7 @@ class Solver:
         labels = np.uint32(n), np.uint32(self._n), prepared.rank, self._best, self._state, source
         self._unpack = unpack.bind(blocks, block, (*labels, None, None, None, None))
         self._arrays = trees_ahead(graph, self._unpack, "n_phases", "overflow")
+        self.resolved = {"delta": self._delta.item(), "beta": self._beta}
 
     def _members(self, prepared: Prepared) -> dict[str, Any]:
         """Return the members of the kernel's `Problem`."""
@@ -106,11 +107,6 @@ class Solver:
             "tasks": xp.empty(2 * (n_arcs // SOURCE.constants["TASK_ARCS"]) + 1, dtype=xp.uint64),
             "state": self._state,
         }
-
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """The width of a bucket and the threshold for pulling."""
-        return {"delta": self._delta.item(), "beta": self._beta}
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`."""

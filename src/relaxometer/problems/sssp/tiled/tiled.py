@@ -135,6 +135,15 @@ class Solver(TileSolver):
             self._bind(packed, tiling, settings)
         self._delta, self._leash = _widths(facts, parameters, self._lengths, in_shared=self._in_shared)
         settings.set(delta=self._lengths.words(self._delta), leash=self._lengths.words(self._leash))
+        self.resolved = {
+            "tiles": self._tiles,
+            "cut": self._way,
+            "delta": self._delta.item(),
+            "leash": "none" if self._leash == unreached(self._lengths.distances) else self._leash.item(),
+            "threads": self._threads,
+            "tiles_in_shared_memory": self._in_shared,
+            "arcs_in_shared_memory": self._arcs_in_shared,
+        }
 
     def _bind(self, graph: Struct, tiling: Struct, settings: Struct) -> None:
         """Prepare the launch of a search; the structs may change later."""
@@ -211,19 +220,6 @@ class Solver(TileSolver):
             "confirmed": confirmed,
             "waiting": waiting,
             "labels": labels[0] if labels else None,
-        }
-
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """Return tiles, delta and leash in the graph's unit, threads per block, where tiles and arcs are."""
-        return {
-            "tiles": self._tiles,
-            "cut": self._way,
-            "delta": self._delta.item(),
-            "leash": "none" if self._leash == unreached(self._lengths.distances) else self._leash.item(),
-            "threads": self._threads,
-            "tiles_in_shared_memory": self._in_shared,
-            "arcs_in_shared_memory": self._arcs_in_shared,
         }
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
