@@ -71,6 +71,14 @@ def grouped(origins: Words, targets: Words) -> Pairs:
     return Pairs(order, np.append(starts, len(order)).astype(np.int64), origins, targets)
 
 
+def no_paths(count: int, threads: int, room: int) -> Paths:
+    """Return the room for the paths of queries, if `room` is not 0."""
+    listed = count * (room > 0)
+    return Paths(
+        np.empty((threads, room), np.uint32), np.zeros(listed, np.int64), np.zeros(listed, np.uint32)
+    )
+
+
 def distances(csr: Csr, pairs: Pairs, cutoff: int) -> tuple[Words, bool]:
     """Return the distances of queries, and whether all are proven; `UNREACHED` beyond the cutoff."""
     found = np.empty(len(pairs.origins), dtype=np.uint32)
@@ -105,10 +113,8 @@ def search(csr: Csr, pairs: Pairs, cutoff: int, room: int) -> tuple[Words, Paths
         Whether there was room for all paths.
     """
     count = len(pairs.origins)
-    listed, threads = count * (room > 0), threads_for(pairs)
-    paths = Paths(
-        np.empty((threads, room), np.uint32), np.zeros(listed, np.int64), np.zeros(listed, np.uint32)
-    )
+    threads = threads_for(pairs)
+    paths = no_paths(count, threads, room)
     found = np.empty(count, dtype=np.uint32)
     fits = _search_all(csr, pairs, np.uint64(cutoff), threads, found, paths, False, np.empty(0, np.bool_))
     return found, paths, bool(fits)

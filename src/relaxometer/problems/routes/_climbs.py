@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from relaxometer.core.compiled import get_num_threads, njit, prange
-from relaxometer.problems.routes._balls import Paths
+from relaxometer.problems.routes._balls import no_paths
 from relaxometer.problems.routes._contracted import Contracted
 
 Words = npt.NDArray[np.uint32]
@@ -68,10 +68,7 @@ def tree_of(contracted: Contracted) -> Tree:
 def find_routes(tree: Tree, origins: Words, targets: Words, cutoff: int, room: int) -> Any:
     """Return distances, paths and whether there was room for them, as :func:`._balls.search`."""
     count, threads = len(origins), get_num_threads()
-    listed, found = count * (room > 0), np.empty(count, dtype=np.uint32)
-    paths = Paths(
-        np.empty((threads, room), np.uint32), np.zeros(listed, np.int64), np.zeros(listed, np.uint32)
-    )
+    found, paths = np.empty(count, dtype=np.uint32), no_paths(count, threads, room)
     fits = _find_routes(tree, origins, targets, np.uint64(cutoff), threads, found, paths)
     return found, paths, bool(fits)
 

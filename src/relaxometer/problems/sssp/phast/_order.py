@@ -27,7 +27,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -199,69 +199,44 @@ class _Metis:
 
 
 class _Dissection:
-    """Bisections of a graph: each step of a part starts when the one before it is done."""
+    """Bisections of a graph, whose parts do not wait for each other; `pool` has a thread per core."""
 
     def __init__(self, metis: _Metis, pool: ThreadPoolExecutor, whole: Part) -> None:
         self._metis, self._pool, self._whole = metis, pool, whole
         self._smallest = max(MIN_PART, whole.size // PARTS)
         self._order = np.empty(whole.size, dtype=np.int32)
-        self._running: dict[Future[Any], Callable[[Any], None]] = {}
 
     def run(self) -> Small:
         """Return the order of the whole graph."""
         self._cut(self._whole)
-        while self._running:
-            done, _ = wait(self._running, return_when=FIRST_COMPLETED)
-            for future in done:
-                self._running.pop(future)(future.result())
         return self._order
 
-    def _start(self, then: Callable[[Any], None], function: Callable[..., Any], *arguments: Any) -> None:
-        self._running[self._pool.submit(function, *arguments)] = then
-
-    def _start_all(
-        self, then: Callable[[list[Any]], None], function: Callable[..., Any], calls: list[tuple[Any, ...]]
-    ) -> None:
-        """Start several calls; `then` gets all results, in the order of the calls."""
-        results: dict[int, Any] = {}
-
-        def collect(k: int, result: Any) -> None:
-            results[k] = result
-            if len(results) == len(calls):
-                then([results[k] for k in range(len(calls))])
-
-        for k, arguments in enumerate(calls):
-            self._start(partial(collect, k), function, *arguments)
-
     def _cut(self, part: Part) -> None:
-        """Order a small part, or begin to cut a larger one."""
+        """Order a small part, or cut a larger one."""
         if part.size <= self._smallest:
-            self._start(partial(self._keep, part), self._metis.dissect, part)
-        else:
-            self._start(partial(self._bisect, part), coarsen, part.offsets, part.adjacent, COARSE)
+            (local,) = self._all(self._metis.dissect, [(part,)])
+            self._order[part.begin : part.begin + part.size] = part.vertices[local]
+            return
+        halves = self._halve(part)
+        with ThreadPoolExecutor(len(halves)) as waiting:
+            list(waiting.map(self._cut, halves))
 
-    def _keep(self, part: Part, local: Small) -> None:
-        self._order[part.begin : part.begin + part.size] = part.vertices[local]
-
-    def _bisect(self, part: Part, coarse: Weighted) -> None:
+    def _halve(self, part: Part) -> list[Part]:
+        """Put the best separator of a part at its end of the order; return the other two parts."""
+        (coarse,) = self._all(coarsen, [(part.offsets, part.adjacent, COARSE)])
         many = max(2, SEEDS * part.size // self._whole.size)
-        calls = [(coarse, 1 + seed) for seed in range(many)]  # 0 gives what 1 gives
-        self._start_all(partial(self._improve, part, coarse), self._metis.bisect, calls)
-
-    def _improve(self, part: Part, coarse: Weighted, sides: list[Small]) -> None:
-        """Make separators of the best cuts; two of the same quality are the same."""
+        seeds = range(1, 1 + many)  # 0 gives what 1 gives
+        sides = self._all(self._metis.bisect, [(coarse, seed) for seed in seeds])
+        # Two cuts of the same quality are the same.
         cuts = {cut_of(coarse, side): side for side in reversed(sides)}
-        best = [cuts[cut] for cut in sorted(cuts)[:FLOWS]]
-        calls = [(part.offsets, part.adjacent, side[coarse.members]) for side in best]
-        self._start_all(partial(self._halve, part), improve, calls)
+        best = [cuts[cut][coarse.members] for cut in sorted(cuts)[:FLOWS]]
+        separators = self._all(improve, [(part.offsets, part.adjacent, side) for side in best])
+        (halves,) = self._all(_split, [(self._order, part, min(separators, key=badness))])
+        return halves
 
-    def _halve(self, part: Part, separators: list[Small]) -> None:
-        labels = min(separators, key=badness)
-        self._start(self._cut_all, _split, self._order, part, labels)
-
-    def _cut_all(self, parts: list[Part]) -> None:
-        for part in parts:
-            self._cut(part)
+    def _all(self, function: Callable[..., Any], calls: list[tuple[Any, ...]]) -> list[Any]:
+        """Return the results of calls, which run side by side, in their order."""
+        return list(self._pool.map(function, *zip(*calls, strict=True)))
 
 
 def _dissect_parts(metis: _Metis, cores: int, whole: Part) -> Small:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, PositiveFloat, PositiveInt
 
-from relaxometer.device import Device, Module
+from relaxometer.device import Module
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems import variants
 from relaxometer.problems.answers import checked_sources
@@ -113,6 +113,13 @@ class Solver:
     The preparation is that of :class:`relaxometer.problems.sssp.phast.phast.Solver`: as long as thousands of
     single searches. Weights are of type uint32 only, for the reason given there.
 
+    Attributes
+    ----------
+    device : Device
+    n_vertices : int
+    at_once : int
+        Sources whose sweeps run at once on the whole device.
+
     Raises
     ------
     Skipped
@@ -160,6 +167,8 @@ class Solver:
         self._segments = parameters.segments
         self._slots = max(1, device.max_cooperative_blocks(self._sweep[0], WARP, self._shared_bytes))
         self._incoming: Any = None
+        self.device, self.n_vertices = device, graph.n_vertices
+        self.at_once = self._slots * self.k
         self.resolved: dict[str, Any] = {
             "k": self.k,
             "arcs": len(hierarchy.up_arcs),
@@ -167,24 +176,9 @@ class Solver:
             "sweeps": self._slots,
         }
 
-    @property
-    def device(self) -> Device:
-        """The device of the graph."""
-        return self._graph.device
-
-    @property
-    def n_vertices(self) -> int:
-        """Number of vertices of the graph."""
-        return self._graph.n_vertices
-
     def position_of(self, vertices: npt.NDArray[np.integer]) -> npt.NDArray[np.uint32]:
         """Return the places of vertices in the order of the sweep, in which neighbours share ancestors."""
         return self._position[vertices]
-
-    @property
-    def at_once(self) -> int:
-        """Sources whose sweeps run at once on the whole device."""
-        return self._slots * self.k
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`.
