@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import heapq
-from functools import cache
+from functools import cache, lru_cache
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from relaxometer.graphs.graph import MAX_WEIGHT, Graph
+from relaxometer.graphs.lengths import unreached
 
 
 def undirected(name: str, n: int, edges: np.ndarray, weights: np.ndarray) -> Graph:
@@ -134,25 +135,32 @@ def sample_graphs() -> dict[str, Graph]:
     return {graph.name: graph for graph in graphs}
 
 
+@lru_cache(maxsize=256)
 def reference_distances(graph: Graph, source: int) -> np.ndarray:
-    """Shortest distances by a plain heap, shape (n_vertices,), uint64; 2**32 - 1 where unreached."""
-    return np.array([min(one, 2**32 - 1) for one in exact_distances(graph, source)], dtype=np.uint64)
+    """Least sums in the graph's type of distances, by a plain heap; what the type does not hold is unreached.
 
-
-def exact_distances(graph: Graph, source: int) -> list[int]:
-    """Shortest distances in Python's integers, by a plain heap; 2**64 - 1 where unreached."""
-    distance = {source: 0}
-    heap = [(0, source)]
-    while heap:
-        length, v = heapq.heappop(heap)
-        if length > distance[v]:
-            continue
-        for i in range(graph.offsets[v], graph.offsets[v + 1]):
-            head, through = int(graph.targets[i]), length + int(graph.weights[i])
-            if through < distance.get(head, 2**64):
-                distance[head] = through
-                heapq.heappush(heap, (through, head))
-    return [distance.get(v, 2**64 - 1) for v in range(graph.n_vertices)]
+    Sums of floats are rounded one by one. The array is shared and cannot be written.
+    """
+    is_float = graph.lengths.is_float
+    far = unreached(graph.lengths.distances)
+    weights = list(graph.weights) if is_float else graph.weights.tolist()
+    targets, offsets = graph.targets.tolist(), graph.offsets.tolist()
+    distance = {source: graph.weights.dtype.type(0) if is_float else 0}
+    heap, longest = [(distance[source], source)], far if is_float else int(far)
+    with np.errstate(over="ignore"):
+        while heap:
+            length, v = heapq.heappop(heap)
+            if length > distance[v]:
+                continue
+            for arc in range(offsets[v], offsets[v + 1]):
+                head, through = targets[arc], length + weights[arc]
+                if through < distance.get(head, longest):
+                    distance[head] = through
+                    heapq.heappush(heap, (through, head))
+    found = np.full(graph.n_vertices, far)
+    found[list(distance)] = list(distance.values())
+    found.flags.writeable = False
+    return found
 
 
 def reference_phases(graph: Graph, source: int) -> list[int]:
@@ -207,23 +215,12 @@ FLOATS = {
 }
 
 
-def as_floats(graph, weight_type="float32"):
-    """The same graph with its weights in another unit, so that sums are rounded."""
-    return Graph.from_arcs(
-        graph.name,
-        graph.n_vertices,
-        graph.tails,
-        graph.targets,
-        graph.weights * 0.1,
-        keep_self_loops=True,
-        keep_parallel=True,
-        weight_type=weight_type,
-    )
-
-
-def as_wide(graph):
-    """The same graph with 64-bit distances, and weights of the same order up to 2**32 - 2."""
-    factor = MAX_WEIGHT // max(1, int(graph.weights.max(initial=0)))
+def as_type(graph, weight_type):
+    """The same graph with other weights of the same order: rounded tenths, or integers up to 2**32 - 2."""
+    if weight_type == "uint32":
+        return graph
+    heaviest = max(1, int(graph.weights.max(initial=0)))
+    factor = MAX_WEIGHT // heaviest if weight_type == "uint32/uint64" else 0.1
     return Graph.from_arcs(
         graph.name,
         graph.n_vertices,
@@ -232,24 +229,5 @@ def as_wide(graph):
         graph.weights.astype(np.int64) * factor,
         keep_self_loops=True,
         keep_parallel=True,
-        weight_type="uint32/uint64",
+        weight_type=weight_type,
     )
-
-
-def least_sums(graph, source):
-    """The least rounded sums, by Dijkstra's algorithm in NumPy's type of the weights."""
-    distance = np.full(graph.n_vertices, np.inf, dtype=graph.weights.dtype)
-    distance[source] = 0
-    heap = [(distance[source], source)]
-    while heap:
-        length, u = heapq.heappop(heap)
-        if length > distance[u]:
-            continue
-        for arc in range(graph.offsets[u], graph.offsets[u + 1]):
-            with np.errstate(over="ignore"):
-                longer = length + graph.weights[arc]
-            v = int(graph.targets[arc])
-            if longer < distance[v]:
-                distance[v] = longer
-                heapq.heappush(heap, (longer, v))
-    return distance

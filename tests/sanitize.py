@@ -36,7 +36,7 @@ from relaxometer.graphs.resident_batch import ResidentBatch
 from relaxometer.problems.problem import load_problem, problem_names
 from relaxometer.problems.variants import Skipped, load_solver, solver_names, takes_weights
 from route_samples import random_queries, table_queries
-from sample_graphs import as_floats, sample_graphs, undirected
+from sample_graphs import as_type, sample_graphs, undirected
 
 ROOT = Path(__file__).parents[1]
 LOGS = ROOT / "logs/sanitize"
@@ -126,7 +126,7 @@ def graphs_for(problem: str, solver: Any, *, tiny: bool) -> list[Graph]:
     """Return `GRAPHS` or tiny ones; the last again with float64 weights, if a solver of paths takes them."""
     graphs = tiny_graphs() if tiny else [sample_graphs()[name] for name in GRAPHS]
     if problem == "sssp" and takes_weights(solver, LENGTHS["float64"]):
-        graphs.append(as_floats(graphs[-1], "float64"))
+        graphs.append(as_type(graphs[-1], "float64"))
     return graphs
 
 

@@ -15,7 +15,7 @@ from relaxometer.problems.bfs._switching import SwitchingParameters
 from relaxometer.problems.bfs.certify import BfsCertifier
 from relaxometer.problems.bfs.hybrid_packed._best_neighbours import best_neighbours
 from relaxometer.problems.variants import load_solver, solver_names
-from sample_graphs import as_floats, sample_graphs, undirected
+from sample_graphs import as_type, sample_graphs, undirected
 
 VARIANTS = solver_names("bfs")
 CHANGING = ("hybrid", "hybrid-cpu", "cooperative")
@@ -342,7 +342,7 @@ class TestCooperative:
 @pytest.mark.parametrize("kind", ["float32", "float64"])
 @pytest.mark.parametrize(("variant", "parameters"), SETTINGS, ids=name_of)
 def test_the_type_of_weights_does_not_matter(host_device, variant, parameters, kind):
-    graph = as_floats(sample_graphs()["grid"], kind)
+    graph = as_type(sample_graphs()["grid"], kind)
     resident = ResidentGraph.upload(host_device, graph)
     answer = make_solver(variant, resident, **parameters).solve(4)
     assert BfsCertifier(resident).check(4, *answer.columns.values()).holds

@@ -1,5 +1,7 @@
 """The variant that chooses."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,8 @@ from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp import _maps, auto
 from relaxometer.problems.sssp.auto import Cost
 from relaxometer.problems.variants import Skipped
-from sample_graphs import reference_distances, sample_graphs, undirected
+from sample_graphs import as_type, reference_distances, sample_graphs, undirected
+from sssp.searches import hard_graphs, solved, variants_for
 
 
 def resident(device, name="grid"):
@@ -114,15 +117,9 @@ def test_a_graph_of_many_arcs_is_not_begun_as_a_map(device, monkeypatch):
         (4_194_304, 128_310_320, 163_204, ["near-far", "push-pull", "push-pull"]),
     ],
 )
-def test_the_model_chooses_by_the_number_of_searches(host_device, vertices, arcs, largest, best):
-    class Described:
-        device, n_vertices, n_arcs = host_device, vertices, arcs
-        offsets = np.zeros(vertices + 1, dtype=np.int64)
-        lengths = LENGTHS["uint32"]
-
-    Described.offsets[1:] = np.arange(1, vertices + 1)
-    Described.offsets[-1] += largest - 1
-    _, costs = expected(Described)
+def test_the_model_chooses_by_the_number_of_searches(vertices, arcs, largest, best):
+    graph = SimpleNamespace(n_vertices=vertices, n_arcs=arcs, lengths=LENGTHS["uint32"])
+    _, costs = auto.expected_costs(graph, _maps.Degrees.found(graph, vertices, largest))
     assert [auto.by_total(costs, searches)[0] for searches in (1, 100, 1000)] == best
 
 
@@ -174,13 +171,17 @@ def test_a_long_preparation_is_begun_only_if_the_probes_are_worse(host_device, m
 
 @pytest.mark.parametrize("searches", [1, 1000])
 def test_the_next_variant_is_taken_if_one_fails(host_device, monkeypatch, searches):
-    def fails(self, *_):
-        raise DeviceOutOfMemory("no room")
-
     monkeypatch.setattr(auto.CANDIDATES["tiled"].Solver, "__init__", fails)
     expects(monkeypatch, tiled=(1, 1), near_far=(1, 1.5))
     solver = auto.Solver(resident(host_device), auto.Parameters(searches=searches))
     assert solver.resolved["chosen"] == "near-far"
+    monkeypatch.setattr(auto.CANDIDATES["near-far"].Solver, "__init__", fails)
+    with pytest.raises(Skipped, match="none of tiled and near-far can be prepared"):
+        auto.Solver(resident(host_device), auto.Parameters(searches=searches))
+
+
+def fails(self, *_):
+    raise DeviceOutOfMemory("no room")
 
 
 def test_a_variant_that_runs_out_of_memory_in_a_probe_is_not_taken(host_device, monkeypatch):
@@ -199,13 +200,24 @@ def test_a_variant_that_runs_out_of_memory_in_a_probe_is_not_taken(host_device, 
     assert names.count("tiled") == 1
 
 
-@pytest.mark.parametrize("searches", [1, 1000])
-def test_a_graph_that_suits_no_candidate_is_skipped(host_device, monkeypatch, searches):
-    def fails(self, *_):
-        raise DeviceOutOfMemory("no room")
+@pytest.mark.parametrize("name", ["grid", "random-directed"])
+@pytest.mark.parametrize("kind", ["uint32/uint64", "float32", "float64"])
+def test_other_weights_are_searched_by_a_variant_that_takes_them(device, name, kind):
+    solver, _ = solved(device, "auto", as_type(sample_graphs()[name], kind), 0)
+    assert solver.resolved["chosen"] in variants_for(kind)
 
-    for module in auto.CANDIDATES.values():
-        monkeypatch.setattr(module.Solver, "__init__", fails)
-    expects(monkeypatch, tiled=(1, 1), near_far=(1, 1.5))
-    with pytest.raises(Skipped, match="none of tiled and near-far can be prepared"):
-        auto.Solver(resident(host_device), auto.Parameters(searches=searches))
+
+def test_no_variant_is_expected_or_prepared_that_does_not_take_the_weights(host_device, monkeypatch):
+    wide = ResidentGraph.upload(host_device, hard_graphs("uint32/uint64")["chain"])
+    assert set(auto.candidates(wide)) == {"near-far", "push-pull", "tiled"}
+    for name, module in auto.CANDIDATES.items():
+        types = {"uint32", "float32"} if name == "near-far" else {"uint32"}
+        monkeypatch.setattr(module.Solver, "weight_types", types, raising=False)
+        if name != "near-far":
+            monkeypatch.setattr(module.Solver, "__init__", lambda *_: pytest.fail("was prepared"))
+    graph = ResidentGraph.upload(host_device, as_type(sample_graphs()["grid"], "float32"))
+    for searches in (1, 10**6):
+        solver = auto.Solver(graph, auto.Parameters(searches=searches))
+        assert solver.resolved["chosen"] == "near-far"
+        assert solver.resolved["expected"].count(",") == 0
+    assert list(expected(graph)[1]) == ["near-far"]

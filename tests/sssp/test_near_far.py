@@ -1,4 +1,4 @@
-"""Near and far piles: every width of a phase, piles that overflow, and many sources at once."""
+"""Near and far piles: the width of phases and buckets, piles that overflow, and many sources at once."""
 
 from types import SimpleNamespace
 
@@ -13,17 +13,13 @@ from relaxometer.problems.sssp.certify import SsspCertifier
 from relaxometer.problems.sssp.near_far import many_sources, near_far
 from relaxometer.problems.sssp.near_far._near_far import QUEUE, bucket_shift, initial_capacity, packed_arcs
 from relaxometer.problems.variants import Skipped, load_solver
-from sample_graphs import reference_distances, sample_graphs
+from sample_graphs import FLOATS, as_type, reference_distances, sample_graphs
+from sssp.searches import KINDS, graph_of, hard_graphs, proven, solved
 
 WIDTHS = {
     "block": {"narrow": 10**6, "wide": 10**6},
-    "block-thin-buckets": {"narrow": 10**6, "wide": 10**6, "delta": 0.01, "block_target": 2},
     "grid": {"narrow": 0},
-    "grid-thin-buckets": {"narrow": 0, "delta": 0.01, "grid_target": 4},
-    "grid-one-bucket-per-phase": {"narrow": 0, "delta": 0.1, "grid_target": 1},
     "alternating": {"narrow": 6, "wide": 8, "delta": 0.3, "block_target": 4, "grid_target": 8},
-    "too-many-near": {"narrow": 0, "delta": 0.05, "grid_target": 20, "crowd": 20},
-    "too-many-near-and-blocks": {"narrow": 4, "wide": 4, "delta": 0.2, "grid_target": 6, "crowd": 6},
 }
 
 
@@ -38,31 +34,6 @@ def star(leaves: int) -> Graph:
 def shift_of(device, graph, delta=None):
     resident = ResidentGraph.upload(device, graph)
     return bucket_shift(resident, packed_arcs(resident), delta)
-
-
-def assert_solved(resident, source, answer):
-    device = resident.device
-    distance, predecessor = device.asarray(answer.distance), device.asarray(answer.predecessor)
-    np.testing.assert_array_equal(device.asnumpy(distance), reference_distances(resident.host, source))
-    certificate = SsspCertifier(resident).check(source, distance, predecessor)
-    assert certificate.holds, certificate.reason
-
-
-@pytest.mark.parametrize("graph", sample_graphs().values(), ids=lambda graph: graph.name)
-@pytest.mark.parametrize("width", WIDTHS)
-def test_every_width_gives_the_answer(device, width, graph):
-    resident = ResidentGraph.upload(device, graph)
-    solver = near_far.Solver(resident, near_far.Parameters(**WIDTHS[width]))
-    for source in {0, graph.n_vertices - 1}:
-        assert_solved(resident, source, solver.solve(source))
-
-
-@pytest.mark.parametrize("width", ["grid", "alternating"])
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_the_order_of_threads_does_not_matter(width, seed):
-    resident = ResidentGraph.upload(get_device("host", order_seed=seed), sample_graphs()["random-directed"])
-    solver = near_far.Solver(resident, near_far.Parameters(**WIDTHS[width]))
-    assert_solved(resident, 3, solver.solve(3))
 
 
 @pytest.mark.parametrize(
@@ -89,8 +60,7 @@ def test_a_phase_takes_buckets_along_until_it_reaches_its_target(device, width, 
     graph = Graph.from_arcs("buckets", 21, np.zeros(20, dtype=int), np.arange(1, 21), np.arange(2, 22))
     resident = ResidentGraph.upload(device, graph)
     parameters = {**WIDTHS[width], "delta": 1e-3, "block_target": target, "grid_target": target}
-    answer = near_far.Solver(resident, near_far.Parameters(**parameters)).solve(0)
-    assert_solved(resident, 0, answer)
+    answer = proven(near_far.Solver(resident, near_far.Parameters(**parameters)), resident, 0)
     assert answer.phases == phases
 
 
@@ -100,9 +70,9 @@ def test_piles_that_overflow_are_doubled(device, width):
     resident = ResidentGraph.upload(device, graph)
     solver = near_far.Solver(resident, near_far.Parameters(**WIDTHS[width]))
     phases = []
-    assert_solved(resident, 0, solver.solve(0, phases))
+    proven(solver, resident, 0, phases)
     assert sum(phase.updated for phase in phases) == graph.n_vertices
-    assert_solved(resident, 0, solver.solve(0))
+    proven(solver, resident, 0)
 
 
 def dense_star(leaves: int) -> Graph:
@@ -122,7 +92,7 @@ def test_piles_of_a_dense_graph_hold_every_vertex_at_once(host_device, monkeypat
     resident = ResidentGraph.upload(host_device, dense_star(3 * QUEUE))
     # One bucket takes all leaves.
     solver = near_far.Solver(resident, near_far.Parameters(delta=100))
-    assert_solved(resident, 0, solver.solve(0))
+    proven(solver, resident, 0)
     assert len(searches) == 1
     assert solver._capacity == 2 * resident.n_vertices
 
@@ -131,7 +101,7 @@ def test_a_search_whose_piles_overflow_is_repeated_with_larger_ones(host_device)
     resident = ResidentGraph.upload(host_device, dense_star(3 * QUEUE))
     solver = near_far.Solver(resident, near_far.Parameters(delta=100))
     solver._set_capacity(QUEUE)
-    assert_solved(resident, 0, solver.solve(0))
+    proven(solver, resident, 0)
     assert solver._capacity == 4 * QUEUE
 
 
@@ -148,7 +118,7 @@ def test_first_piles_are_as_large_as_memory_allows(host_device, monkeypatch):
     resident, limit = ResidentGraph.upload(host_device, dense_star(3 * QUEUE)), 2 * QUEUE
     solver = near_far.Solver(resident, near_far.Parameters())
     assert tried == [2 * resident.n_vertices, resident.n_vertices, 2 * QUEUE]
-    assert_solved(resident, 1, solver.solve(1))
+    proven(solver, resident, 1)
     limit = 0
     with pytest.raises(DeviceOutOfMemory):
         near_far.Solver(resident, near_far.Parameters())
@@ -171,7 +141,7 @@ def test_a_search_without_memory_for_larger_piles_keeps_the_small_ones(host_devi
         solver.solve(0)
     assert solver._capacity == former
     monkeypatch.undo()
-    assert_solved(resident, 0, solver.solve(0))
+    proven(solver, resident, 0)
 
 
 def test_the_first_capacity_of_the_largest_graphs_fits_the_kernel():
@@ -185,13 +155,21 @@ def test_widths_fit_the_kernel(name):
         near_far.Parameters(**{name: 2**32})
 
 
-def test_the_greatest_distances_have_a_bucket(device):
-    far = MAX_WEIGHT // 2
-    graph = Graph.from_arcs("far", 4, [0, 1, 0, 2], [1, 2, 3, 3], [far, far, 3, MAX_WEIGHT])
-    resident = ResidentGraph.upload(device, graph)
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_greatest_distances_have_a_bucket(device, kind):
+    largest = FLOATS[kind].largest if kind in FLOATS else MAX_WEIGHT
+    graph = graph_of(kind, 4, [0, 1, 0, 2], [1, 2, 3, 3], [largest // 2, largest // 2, 3, largest])
     for delta in (1e-9, 1e-3, 1.0, 100.0):
-        answer = near_far.Solver(resident, near_far.Parameters(delta=delta)).solve(0)
-        assert device.asnumpy(answer.distance).tolist() == [0, far, 2 * far, 3]
+        solved(device, "near-far", graph, 0, delta=delta)
+
+
+@pytest.mark.parametrize("kind", KINDS[1:])
+@pytest.mark.parametrize("narrow", [0, 10**6])
+def test_hubs_are_cut_up_and_shared(device, narrow, kind):
+    phases = []
+    given = {"narrow": narrow, "wide": 10**6, "delta": 1e6}
+    solved(device, "near-far", hard_graphs(kind)["hubs"], 0, phases=phases, **given)
+    assert {phase.mode for phase in phases} == {"block" if narrow else "grid"}
 
 
 def crowd_behind_a_corridor() -> Graph:
@@ -212,7 +190,7 @@ def test_too_many_near_vertices_lower_the_threshold(seed):
     for crowd in (100, 10**6):
         phases = []
         parameters = near_far.Parameters(narrow=0, grid_target=100, crowd=crowd, delta=0.01)
-        assert_solved(resident, 2000, near_far.Solver(resident, parameters).solve(2000, phases))
+        proven(near_far.Solver(resident, parameters), resident, 2000, phases)
         expanded[crowd] = sum(phase.updated for phase in phases)
     assert expanded[100] < 0.8 * expanded[10**6]
 
@@ -228,7 +206,7 @@ def test_more_near_vertices_than_blocks_collect_are_sorted_in_rounds(device):
     resident = ResidentGraph.upload(device, graph)
     parameters = near_far.Parameters(narrow=0, grid_target=100, crowd=100, delta=0.1)
     phases = []
-    assert_solved(resident, 0, near_far.Solver(resident, parameters).solve(0, phases))
+    proven(near_far.Solver(resident, parameters), resident, 0, phases)
     assert sum(phase.updated == 0 for phase in phases) > 0, "the threshold was never lowered"
 
 
@@ -272,22 +250,44 @@ class TestBucketShift:
         # 32 / 24 mean weights over a degree of 9: 148 units.
         assert shift_of(host_device, complete) == 7
 
+    @pytest.mark.parametrize(
+        ("delta", "width"), [(1.0, 0.5), (10.0, 4.0), (1e-9, 2.0**-31), (1e-60, 2.0**-126)]
+    )
+    @pytest.mark.parametrize("name", ["near-far", "many-sources"])
+    def test_the_reported_width_is_in_the_graphs_unit(self, device, name, delta, width):
+        graph = graph_of("float32", 3, [0, 0, 1], [1, 2, 2], [0.25, 0.5, 1.5])
+        solver, _ = solved(device, name, graph, 0, delta=delta)
+        assert solver.resolved["bucket"] == width
+
+    @pytest.mark.parametrize(("kind", "least"), [("float32", -126), ("float64", -1022)])
+    def test_widths_of_floats_scale_with_the_weights(self, device, kind, least):
+        grid = sample_graphs()["grid"]
+
+        def shift(factor):
+            graph = graph_of(kind, grid.n_vertices, grid.tails, grid.targets, grid.weights * factor)
+            return shift_of(device, graph)
+
+        assert [shift(2.0**power) - shift(1.0) for power in (-20, -1, 0, 1, 20)] == [-20, -1, 0, 1, 20]
+        assert shift(FLOATS[kind].tiny) == least
+        assert shift(FLOATS[kind].largest / 256) == -least
+
 
 class TestManySources:
     """Many sources in one launch."""
 
-    def test_rows_are_the_answers_of_their_sources(self, device):
-        graph = sample_graphs()["random-directed"]
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_rows_are_the_answers_of_their_sources(self, device, kind):
+        graph = as_type(sample_graphs()["random-directed"], kind)
         resident = ResidentGraph.upload(device, graph)
-        solver = many_sources.Solver(resident, many_sources.Parameters(sources=40))
-        sources = np.arange(0, 400, 10)
+        solver = many_sources.Solver(resident, many_sources.Parameters(sources=20))
+        sources = [3, *range(3, 513, 27)]
         for _ in range(2):
             distance, predecessor, _ = solver.solve_many(sources)
         certifier = SsspCertifier(resident)
-        for row, source in enumerate(sources.tolist()):
-            np.testing.assert_array_equal(
-                device.asnumpy(distance[row]), reference_distances(graph, source), err_msg=f"source {source}"
-            )
+        for row, source in enumerate(sources):
+            expected = reference_distances(graph, source)
+            np.testing.assert_array_equal(device.asnumpy(distance[row]), expected, f"source {source}")
+            assert distance.dtype == expected.dtype
             assert certifier.check(source, distance[row], predecessor[row]).holds
 
     def test_piles_that_overflow_are_doubled(self, host_device):
@@ -305,8 +305,10 @@ class TestManySources:
         with pytest.raises(ValueError, match=rf"{count} sources; expected 1 to 4"):
             solver.solve_many(range(count))
 
-    def test_a_path_that_passes_32_bits_is_noticed(self, host_device):
-        graph = Graph.from_arcs("too-far", 3, [0, 1], [1, 2], [MAX_WEIGHT, 1])
+    @pytest.mark.parametrize("kind", ["uint32", "float32", "float64"])
+    def test_a_path_that_is_too_long_is_noticed(self, host_device, kind):
+        largest = FLOATS[kind].largest if kind in FLOATS else MAX_WEIGHT
+        graph = graph_of(kind, 3, [0, 1], [1, 2], [largest, largest])
         solver = many_sources.Solver(ResidentGraph.upload(host_device, graph), many_sources.Parameters())
         assert solver.solve_many([2, 0]).overflowed
         assert not solver.solve_many([2, 1]).overflowed

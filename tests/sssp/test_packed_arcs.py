@@ -7,13 +7,14 @@ from relaxometer.graphs.graph import MAX_WEIGHT, Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp._packed_arcs import FIRST, MAX_ARCS, MORE_ARCS, NO_ARC, PackedArcs
 from relaxometer.problems.variants import Skipped
-from sample_graphs import as_floats, sample_graphs
+from sample_graphs import FLOATS, as_type, sample_graphs
 
 
-def loaded(weights):
+def loaded(weights, kind="uint32"):
     """A star whose arcs have these weights."""
-    heads = np.arange(1, len(weights) + 1)
-    return Graph.from_arcs("loaded", len(weights) + 1, np.zeros(len(weights), dtype=int), heads, weights)
+    m = len(weights)
+    ends = np.zeros(m, dtype=int), np.arange(1, m + 1)
+    return Graph.from_arcs("loaded", m + 1, *ends, weights, weight_type=kind)
 
 
 def parallel():
@@ -33,7 +34,7 @@ def packed_arcs(device, graph):
 @pytest.mark.parametrize("kind", ["uint32", "float32", "float64"])
 @pytest.mark.parametrize("graph", GRAPHS, ids=lambda graph: graph.name)
 def test_rows_and_arcs_are_those_of_the_graph(device, graph, kind):
-    graph = graph if kind == "uint32" else as_floats(graph, kind)
+    graph = as_type(graph, kind)
     packed = packed_arcs(device, graph)
     rows, arcs, first = map(device.asnumpy, (packed.rows, packed.arcs, packed.first()))
     np.testing.assert_array_equal(rows, np.stack([graph.offsets[:-1], graph.offsets[1:]], axis=1))
@@ -66,6 +67,15 @@ def test_statistics_of_the_weights(device, graph):
 )
 def test_sums_of_great_weights_are_exact(device, weights, expected):
     assert packed_arcs(device, loaded(weights)).weight_statistics() == expected
+
+
+@pytest.mark.parametrize("kind", FLOATS.values(), ids=FLOATS)
+def test_sums_of_floats_neither_overflow_nor_vanish(device, kind):
+    for weights in ([0.1, 0.2, 0.7], [kind.largest, kind.largest, 0], [kind.tiny] * 3, [0, 0, 0]):
+        graph = loaded(weights, kind.name)
+        exact = graph.weights.astype(np.longdouble)
+        found = tuple(map(np.longdouble, packed_arcs(device, graph).weight_statistics()))
+        assert found == pytest.approx((exact.mean(), exact.std()), rel=1e-12, abs=0)
 
 
 def test_arcs_from_which_a_step_would_wrap_are_refused(host_device):

@@ -3,16 +3,15 @@
 import numpy as np
 import pytest
 
-from relaxometer.device import get_device
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.lengths import LENGTHS
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp import _maps
-from relaxometer.problems.sssp.certify import SsspCertifier
 from relaxometer.problems.sssp.tiled import tiled
 from relaxometer.problems.sssp.tiled._tiles import REMOTE, cut
 from relaxometer.problems.variants import Skipped
-from sample_graphs import reference_distances, sample_graphs
+from sample_graphs import as_type, sample_graphs
+from sssp.searches import solved
 
 MANY_TILES = [graph for graph in sample_graphs().values() if graph.n_vertices >= 8]
 
@@ -60,21 +59,6 @@ class TestCut:
         assert (tiling.targets >= REMOTE).mean() < 0.1
 
 
-@pytest.mark.parametrize("graph", MANY_TILES, ids=lambda graph: graph.name)
-@pytest.mark.parametrize(("delta", "leash"), [(0.01, 0.01), (3.0, 0.5), (3.0, "auto"), (1000.0, "none")])
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_tiles_that_run_ahead_or_hold_back_find_the_same(seed, delta, leash, graph):
-    device = get_device("host", order_seed=seed)
-    resident = ResidentGraph.upload(device, graph)
-    solver = tiled.Solver(resident, tiled.Parameters(tiles=8, delta=delta, leash=leash))
-    certifier = SsspCertifier(resident)
-    for source in (0, graph.n_vertices // 3):
-        answer = solver.solve(source)
-        np.testing.assert_array_equal(answer.distance, reference_distances(graph, source))
-        certificate = certifier.check(source, answer.distance, answer.predecessor)
-        assert certificate.holds, certificate.reason
-
-
 def wide():
     """A vertex with more near neighbours than a phase has room for; many are improved later."""
     n = 4000
@@ -97,28 +81,28 @@ def widening():
 def test_a_queue_that_overflows_loses_nothing(device, monkeypatch, graph, in_shared):
     if not in_shared:
         monkeypatch.setattr(tiled, "_bytes_in_shared", lambda *_: _maps.SHARED_BYTES + 1)
-    resident = ResidentGraph.upload(device, graph)
-    solver = tiled.Solver(resident, tiled.Parameters(tiles=1, delta=1e6))
+    solver, _ = solved(device, "tiled", graph, 0, tiles=1, delta=1e6)
     assert solver.resolved["tiles_in_shared_memory"] == in_shared
-    distance = device.asnumpy(solver.solve(0).distance)
-    np.testing.assert_array_equal(distance, reference_distances(graph, 0))
 
 
-def test_arcs_stay_in_global_memory_where_shared_memory_is_short(device, monkeypatch):
-    graph = sample_graphs()["grid"]
-    resident = ResidentGraph.upload(device, graph)
-    largest = -(-graph.n_vertices // 4)
-    monkeypatch.setattr(_maps, "SHARED_BYTES", tiled._bytes_in_shared(largest, LENGTHS["uint32"]) + 100)
-    solver = tiled.Solver(resident, tiled.Parameters(tiles=4))
-    assert not solver.resolved["arcs_in_shared_memory"]
-    np.testing.assert_array_equal(device.asnumpy(solver.solve(0).distance), reference_distances(graph, 0))
+@pytest.mark.parametrize("kind", ["uint32", "uint32/uint64"])
+def test_what_shared_memory_does_not_hold_stays_in_global_memory(host_device, monkeypatch, kind):
+    """Arcs first, then tiles; lengths of 64 bits need twice the memory."""
+    graph = as_type(sample_graphs()["grid"], kind)
+    need = tiled._bytes_in_shared(-(-graph.n_vertices // 4), LENGTHS[kind])
+    assert need == (1 + graph.lengths.is_wide) * tiled._bytes_in_shared(
+        -(-graph.n_vertices // 4), LENGTHS["uint32"]
+    )
+    for limit, tiles, arcs in ((10**6, True, True), (need + 100, True, False), (need - 1, False, False)):
+        monkeypatch.setattr(_maps, "SHARED_BYTES", limit)
+        resolved = solved(host_device, "tiled", graph, 0, tiles=4)[0].resolved
+        assert resolved["tiles_in_shared_memory"] == tiles
+        assert resolved["arcs_in_shared_memory"] == arcs
 
 
 def test_an_instrumented_search_is_one_record(device):
-    graph = sample_graphs()["grid"]
-    solver = tiled.Solver(ResidentGraph.upload(device, graph), tiled.Parameters(tiles=4))
-    phases = []
-    answer = solver.solve(0, phases)
+    graph, phases = sample_graphs()["grid"], []
+    solver, answer = solved(device, "tiled", graph, 0, phases=phases, tiles=4)
     assert answer.phases is None
     (whole,) = phases
     assert whole.updated >= graph.n_vertices
@@ -135,28 +119,18 @@ def test_a_graph_with_a_hub_is_skipped(host_device):
 
 
 @pytest.mark.parametrize("graph", MANY_TILES, ids=lambda graph: graph.name)
-@pytest.mark.parametrize("cut", ["auto", "bisection"])
-def test_tiles_that_shared_memory_does_not_hold_stay_in_global_memory(device, monkeypatch, graph, cut):
-    resident = ResidentGraph.upload(device, graph)
-    certifier = SsspCertifier(resident)
+@pytest.mark.parametrize("kind", ["uint32", "uint32/uint64"])
+def test_tiles_in_global_memory(device, monkeypatch, graph, kind):
     monkeypatch.setattr(tiled, "_bytes_in_shared", lambda *_: _maps.SHARED_BYTES + 1)
-    for parameters in ({"tiles": 3}, {"tiles": 5, "delta": 0.5, "leash": 0.5}, {}):
-        solver = tiled.Solver(resident, tiled.Parameters(cut=cut, **parameters))
+    graph = as_type(graph, kind)
+    for parameters in ({"tiles": 3, "cut": "bisection"}, {"tiles": 5, "delta": 0.5, "leash": 0.5}, {}):
+        solver, _ = solved(device, "tiled", graph, 0, graph.n_vertices // 3, **parameters)
         assert not solver.resolved["tiles_in_shared_memory"]
-        assert not solver.resolved["arcs_in_shared_memory"]
         assert solver.resolved["leash"] != "none"
-        for source in (0, graph.n_vertices // 3):
-            answer = solver.solve(source)
-            certificate = certifier.check(source, answer.distance, answer.predecessor)
-            assert certificate.holds, certificate.reason
 
 
 def test_a_map_too_large_for_shared_memory_is_searched(device):
     n = 60_000
     graph = Graph.from_arcs("large", n, [0, n - 1], [n - 1, 0], [1, 2])
-    solver = tiled.Solver(ResidentGraph.upload(device, graph), tiled.Parameters(tiles=2))
+    solver, _ = solved(device, "tiled", graph, n - 1, tiles=2)
     assert not solver.resolved["tiles_in_shared_memory"]
-    answer = solver.solve(n - 1)
-    distance = device.asnumpy(answer.distance)
-    assert distance[[0, n - 1]].tolist() == [2, 0]
-    assert (distance[1:-1] == 2**32 - 1).all()

@@ -1,4 +1,6 @@
-"""Every SSSP variant on every sample graph, on every device."""
+"""Every SSSP variant with every type of weights and its options, on every kind of graph and device."""
+
+import itertools
 
 import numpy as np
 import pytest
@@ -6,91 +8,219 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from relaxometer.device import get_device
-from relaxometer.graphs.graph import MAX_WEIGHT, Graph
+from relaxometer.graphs.lengths import unreached
 from relaxometer.graphs.resident import ResidentGraph
-from relaxometer.problems.sssp import NO_PREDECESSOR, UNREACHED
-from relaxometer.problems.sssp.certify import SsspCertifier
+from relaxometer.problems.problem import load_problem
+from relaxometer.problems.sssp import _tight_tree
 from relaxometer.problems.sssp.phase_synchronous.adaptive import PAPER_RATIO, best_thresholds, predicted_us
-from relaxometer.problems.variants import Skipped, load_solver, solver_names
-from sample_graphs import reference_distances, reference_phases, sample_graphs
+from relaxometer.problems.variants import Skipped, load_solver, refuse_weights
+from sample_graphs import FLOATS, as_type, reference_distances, reference_phases, sample_graphs
+from sssp.searches import (
+    CASES,
+    KINDS,
+    VARIANTS,
+    graph_of,
+    hard_graphs,
+    proven,
+    small_graphs,
+    solved,
+    solver_for,
+    special_weights,
+    variants_for,
+)
 
-VARIANTS = solver_names("sssp")
 PHASE_SYNCHRONOUS = ["conventional", "selection", "adaptive"]
+BY_PRODUCTS = [("spmv-csr", {"rows": rows}) for rows in ("scalar", "vector", "merge")] + [("spmv-ell", {})]
+ON_DEVICE = [name for name in VARIANTS if load_solver("sssp", name).Solver.runs_on == "device"]
+HARD = {kind: hard_graphs(kind) for kind in KINDS[1:]}
+
+every_case = pytest.mark.parametrize(("variant", "kind"), CASES)
 
 
-def make_solver(variant, resident, **parameters):
-    module = load_solver("sssp", variant)
-    try:
-        return module.Solver(resident, module.Parameters(**parameters))
-    except Skipped as reason:
-        pytest.skip(str(reason))
+def test_which_variants_take_which_weights():
+    most = {"dijkstra-cpu", *PHASE_SYNCHRONOUS, "near-far", "many-sources", "bellman-ford-queue", "auto"}
+    most |= {"delta-stepping", "edge-bf-atomic", "spmv-csr", "spmv-ell", "push-pull", "tiled"}
+    negative = {"bellman-ford-queue", "edge-bf-atomic", "spmv-csr", "spmv-ell"}
+    assert {kind: set(variants_for(kind)) for kind in (*KINDS, "int32")} == {
+        "uint32": set(VARIANTS),
+        "uint32/uint64": most,
+        "float32": most | {"dijkstra"},
+        "float64": most,
+        "int32": negative | {"bellman-ford-cpu", "edge-bf", "johnson"},
+    }
+    far = {kind: unreached(kind.split("/")[-1]) for kind in KINDS}
+    assert far == {"uint32": 2**32 - 1, "uint32/uint64": 2**64 - 1, "float32": np.inf, "float64": np.inf}
 
 
-def test_the_variants_of_the_adaptive_source_are_there():
-    assert set(VARIANTS) >= {*PHASE_SYNCHRONOUS, "dijkstra-cpu"}
+@pytest.mark.parametrize("kind", [*KINDS[1:], "int32"])
+def test_all_others_refuse_in_one_line(kind):
+    graph = graph_of(kind, 2, [0], [1], [1])
+    for variant in set(VARIANTS) - set(variants_for(kind)):
+        with pytest.raises(Skipped, match=r"^takes weights of type [a-z0-9/, ]+, not u?(int|float)(32|64)"):
+            refuse_weights(load_problem("sssp"), load_solver("sssp", variant).Solver, graph)
 
 
 @pytest.mark.parametrize("graph", sample_graphs().values(), ids=lambda graph: graph.name)
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_distances_are_right_and_certified(device, variant, graph):
-    resident = ResidentGraph.upload(device, graph)
-    solver = make_solver(variant, resident)
-    certifier = SsspCertifier(resident)
-    for source in {0, graph.n_vertices // 2, graph.n_vertices - 1}:
-        answer = solver.solve(source)
-        distance, predecessor = device.asarray(answer.distance), device.asarray(answer.predecessor)
-        expected = reference_distances(graph, source)
-        np.testing.assert_array_equal(device.asnumpy(distance), expected)
-        unreached = device.asnumpy(predecessor) == NO_PREDECESSOR
-        np.testing.assert_array_equal(unreached, expected == UNREACHED)
-        certificate = certifier.check(source, distance, predecessor)
-        assert certificate.holds, certificate.reason
+@every_case
+def test_every_sample_graph(device, variant, kind, graph):
+    sources = {0, graph.n_vertices - 1} | ({graph.n_vertices // 2} if kind == "uint32" else set())
+    solved(device, variant, as_type(graph, kind), *sources)
 
 
-@pytest.mark.parametrize("graph", sample_graphs().values(), ids=lambda graph: graph.name)
-@pytest.mark.parametrize("variant", PHASE_SYNCHRONOUS)
-def test_phases_are_those_of_a_phase_synchronous_search(device, variant, graph):
-    solver = make_solver(variant, ResidentGraph.upload(device, graph))
-    phases = []
-    answer = solver.solve(0, phases)
-    expected = reference_phases(graph, 0)
-    assert [phase.updated for phase in phases] == expected
-    assert answer.phases == len(expected)
-    frontier_arcs = graph.degrees[0]
-    assert phases[0].relaxed_arcs == frontier_arcs
+@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, graphs in HARD.items() for name in graphs])
+def test_hard_sums(device, kind, name):
+    for variant in variants_for(kind):
+        solved(device, variant, HARD[kind][name], 3, phases=[])
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
-@pytest.mark.parametrize("variant", PHASE_SYNCHRONOUS)
-def test_answers_do_not_depend_on_the_order_of_threads(variant, seed):
-    graph = sample_graphs()["random-directed"]
-    plain = make_solver(variant, ResidentGraph.upload(get_device("host"), graph)).solve(3)
-    shuffled = ResidentGraph.upload(get_device("host", order_seed=seed), graph)
-    answer = make_solver(variant, shuffled).solve(3)
-    np.testing.assert_array_equal(answer.distance, plain.distance)
-    np.testing.assert_array_equal(answer.predecessor, plain.predecessor)
-    assert answer.phases == plain.phases
+def test_hard_sums_pass_33_and_40_bits():
+    for name, bits in (("heaviest", 33), ("chain", 40)):
+        distance = reference_distances(HARD["uint32/uint64"][name], 3)
+        assert 2**bits < distance[distance != unreached(np.uint64)].max()
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_a_path_that_passes_32_bits_is_detected(device, variant):
-    graph = Graph.from_arcs("too-far", 3, [0, 1], [1, 2], [MAX_WEIGHT, 1])
-    answer = make_solver(variant, ResidentGraph.upload(device, graph)).solve(0)
-    assert answer.overflowed
-    assert device.asnumpy(device.asarray(answer.distance)).tolist() == [0, MAX_WEIGHT, 2**32 - 1]
+@every_case
+@given(data=st.data())
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_any_small_graph(variant, kind, data):
+    """Small weights vanish in large lengths, and zero-length cycles appear where no weight is zero."""
+    graph, source = data.draw(small_graphs(kind))
+    parameters = {"to_all_us": 50.0} if variant == "adaptive" else {}
+    solved(get_device("host"), variant, graph, source, **parameters)
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_a_detour_that_passes_32_bits_does_no_harm(device, variant):
-    graph = Graph.from_arcs("detour", 3, [0, 1, 0], [1, 2, 2], [MAX_WEIGHT, 1, 5])
-    answer = make_solver(variant, ResidentGraph.upload(device, graph)).solve(0)
-    assert device.asnumpy(device.asarray(answer.distance)).tolist() == [0, MAX_WEIGHT, 5]
+def many_graphs(kind, count=300):
+    """Random graphs of up to 12 vertices; arcs of weight 0 lead from vertex 0 to a source in each."""
+    rng = np.random.default_rng(3)
+    tails, heads, weights, n = [], [], [], 1
+    for _ in range(count):
+        size, arcs = rng.integers(1, 13), rng.integers(0, 41)
+        tails += [0, *(n + rng.integers(size, size=arcs))]
+        heads += [n + rng.integers(size), *(n + rng.integers(size, size=arcs))]
+        weights += [0, *rng.choice(special_weights(kind), arcs)]
+        n += int(size)
+    return graph_of(kind, n, tails, heads, weights)
+
+
+MANY = {kind: many_graphs(kind) for kind in KINDS}
+
+
+@every_case
+def test_hundreds_of_random_graphs(device, variant, kind):
+    solved(device, variant, MANY[kind], 0)
+
+
+OPTIONS = {
+    "near-far": [
+        {"narrow": narrow, "wide": 10**6, "delta": delta, "block_target": target, "grid_target": target}
+        for narrow in (0, 10**6)
+        for delta, target in ((1e-30, 1), (1e-3, 64), (0.1, 1), (1.0, 4), (1e30, 64))
+    ]
+    + [
+        {"narrow": 6, "wide": 8, "delta": 0.3, "block_target": 4, "grid_target": 8},
+        {"narrow": 0, "delta": 0.05, "grid_target": 20, "crowd": 20},
+        {"narrow": 4, "wide": 4, "delta": 0.2, "grid_target": 6, "crowd": 6},
+    ],
+    "many-sources": [{"delta": 1e-30, "target": 1}, {"delta": 1e30}],
+    "delta-stepping": [{"delta": delta} for delta in (1e-9, 1, 7, 2**31, "median", "max-over-degree")],
+    "bellman-ford-queue": [
+        {"order": order, **sizes}
+        for order, sizes in itertools.product(
+            ("fifo", "slf", "lll", "slf-lll"),
+            ({"keep": 2}, {"blocks": 1}, {"blocks": 3, "capacity": 32, "keep": 0}),
+        )
+    ],
+    "edge-bf": [
+        {"read_only_cache": cache, "blocked": blocked, "distance": distance, "edges_per_thread": each}
+        for cache, blocked, distance, each in itertools.product(
+            (True, False), (True, False), ("float64", "uint32"), (1, 4)
+        )
+    ]
+    + [{"block": block} for block in (1, 7, 64, 10**6)],
+    "edge-bf-atomic": [
+        {"blocked": blocked, "edges_per_thread": each, "check_every": 3}
+        for blocked, each in itertools.product((True, False), (1, 4))
+    ]
+    + [{"block": block} for block in (1, 7, 64, 10**6)],
+    "spmv-csr": [{"rows": rows} for rows in ("scalar", "vector", "merge")],
+    "tiled": [
+        {"tiles": 8, "cut": "ranges", "delta": 1e-12, "leash": 1e-12},
+        {"tiles": 8, "cut": "grow", "delta": 1e-12, "leash": "none"},
+        {"tiles": 3, "cut": "bisection", "delta": 3.0, "leash": 0.5},
+        {"tiles": 2, "cut": "grow", "delta": 3.0, "leash": "auto"},
+        {"tiles": 8, "cut": "bisection", "delta": 1e9, "leash": "none"},
+    ],
+    "push-pull": [
+        {"delta": delta, "beta": beta}
+        for delta, beta in ((1, 1e-9), (1, 1e9), (40, 4.0), (2**31, 1e-9), (2**40, 64), (2**40, 1e9))
+    ],
+    "dijkstra": [{"threads": threads} for threads in (128, 256, 512, 1024)],
+    "phast": [{"tasks": 3, "middle": 0}, {"tasks": 4, "middle": 9}],
+}
+"""Parameters that reach the other branches of a variant."""
+
+GRAPHS = {kind: [graph for name, graph in graphs.items() if name != "hubs"] for kind, graphs in HARD.items()}
+GRAPHS["uint32"] = [sample_graphs()[name] for name in ("grid", "random-directed", "zero-weights", "hub")]
+
+
+@pytest.mark.parametrize(
+    ("variant", "kind", "parameters"),
+    [(*case, parameters) for case in CASES for parameters in OPTIONS.get(case[0], ())],
+)
+def test_every_option(device, variant, kind, parameters):
+    """Also buckets so narrow that one more is the same length, or that the last of 2**32 takes most."""
+    for graph in GRAPHS[kind]:
+        if not (variant == "phast" and graph.name == "hub"):
+            solved(device, variant, graph, 1, **parameters)
+
+
+OF_ORDER = [
+    *((name, {}) for name in ON_DEVICE),
+    *(("near-far", parameters) for parameters in OPTIONS["near-far"][8:11]),
+    *(("tiled", parameters) for parameters in OPTIONS["tiled"][:3]),
+    *BY_PRODUCTS,
+]
+"""Variants whose threads are run in other orders, too."""
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize(
+    ("variant", "kind", "parameters"),
+    [(name, kind, given) for name, given in OF_ORDER for kind in KINDS if (name, kind) in CASES],
+)
+def test_the_order_of_threads_does_not_matter(variant, kind, parameters, seed):
+    for graph in GRAPHS[kind][:2]:
+        _, answer = solved(get_device("host", order_seed=seed), variant, graph, 3, **parameters)
+        if kind == "uint32" and variant in (*PHASE_SYNCHRONOUS, "delta-stepping", "spmv-csr", "spmv-ell"):
+            _, plain = solved(get_device("host"), variant, graph, 3, **parameters)
+            np.testing.assert_array_equal(answer.predecessor, plain.predecessor)
+            assert answer.phases == plain.phases
+
+
+@pytest.mark.parametrize(("variant", "kind"), [case for case in CASES if case[1] != "uint32/uint64"])
+def test_each_answer_has_its_own_overflow(device, variant, kind):
+    """The first path from vertex 0 is too long, none from vertex 2 is, and a detour does no harm."""
+    heaviest = FLOATS[kind].largest if kind in FLOATS else 2**32 - 2
+    further = heaviest if kind in FLOATS else 1
+    arcs = [0, 1, 2, 4, 5, 4], [1, 2, 3, 5, 6, 6], [heaviest, further, 1, heaviest, further, 5]
+    resident = ResidentGraph.upload(device, graph_of(kind, 7, *arcs))
+    solver = solver_for(variant, resident)
+    assert [proven(solver, resident, source).overflowed for source in (0, 2, 0)] == [True, False, True]
+    proven(solver, resident, 4)
+
+
+def test_lengths_that_may_need_more_than_62_bits_are_skipped(host_device, monkeypatch):
+    monkeypatch.setattr(_tight_tree, "MAX_VERTICES", 89)
+    resident = ResidentGraph.upload(host_device, HARD["uint32/uint64"]["heaviest"])
+    module = load_solver("sssp", "conventional")
+    with pytest.raises(Skipped, match="90 vertices; lengths of paths may need more than 62 bits"):
+        module.Solver(resident, module.Parameters())
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_a_search_leaves_the_answer_before_alone(device, variant):
     graph = sample_graphs()["grid"]
-    solver = make_solver(variant, ResidentGraph.upload(device, graph))
+    solver = solver_for(variant, ResidentGraph.upload(device, graph))
     first = solver.solve(0)
     kept = device.asnumpy(device.asarray(first.distance)).copy()
     for source in (5, 6, 7):
@@ -98,69 +228,46 @@ def test_a_search_leaves_the_answer_before_alone(device, variant):
     np.testing.assert_array_equal(device.asnumpy(device.asarray(first.distance)), kept)
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_each_answer_has_its_own_overflow(device, variant):
-    """The first path from vertex 0 is too long, none from vertex 2 is."""
-    graph = Graph.from_arcs("too-far", 4, [0, 1, 2], [1, 2, 3], [MAX_WEIGHT, 1, 1])
-    solver = make_solver(variant, ResidentGraph.upload(device, graph))
-    answers = [solver.solve(source) for source in (0, 2, 0, 2)]
-    assert [answer.overflowed for answer in answers] == [True, False, True, False]
+@pytest.mark.parametrize("graph", sample_graphs().values(), ids=lambda graph: graph.name)
+@pytest.mark.parametrize(
+    ("variant", "parameters"), [*((name, {}) for name in PHASE_SYNCHRONOUS), *BY_PRODUCTS]
+)
+def test_phases_are_those_of_a_phase_synchronous_search(device, variant, parameters, graph):
+    phases, expected = [], reference_phases(graph, 0)
+    _, answer = solved(device, variant, graph, 0, phases=phases, **parameters)
+    assert [phase.updated for phase in phases] == expected
+    assert answer.phases == len(expected)
+    relaxed = graph.degrees[0] if variant in PHASE_SYNCHRONOUS else graph.n_arcs
+    assert phases[0].relaxed_arcs == relaxed
 
 
-@st.composite
-def small_graphs(draw):
-    n = draw(st.integers(1, 20))
-    vertex = st.integers(0, n - 1)
-    arcs = draw(st.lists(st.tuples(vertex, vertex, st.integers(0, 12)), max_size=60))
-    tails, heads, weights = zip(*arcs, strict=True) if arcs else ((), (), ())
-    loops = draw(st.booleans())
-    graph = Graph.from_arcs("drawn", n, tails, heads, weights, keep_self_loops=loops, keep_parallel=loops)
-    return graph, draw(vertex)
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-@given(case=small_graphs())
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_any_small_graph(variant, case):
-    graph, source = case
-    resident = ResidentGraph.upload(get_device("host"), graph)
-    parameters = {"to_all_us": 50.0} if variant.startswith("adaptive") else {}
-    answer = make_solver(variant, resident, **parameters).solve(source)
-    np.testing.assert_array_equal(answer.distance, reference_distances(graph, source))
-    certificate = SsspCertifier(resident).check(source, answer.distance, answer.predecessor)
-    assert certificate.holds, certificate.reason
+@pytest.mark.parametrize("variant", ["edge-bf", "edge-bf-atomic", "spmv-ell", "spmv-csr"])
+def test_the_flag_may_be_read_every_few_phases(device, variant):
+    graph = sample_graphs()["detour"]
+    _, answer = solved(device, variant, graph, 0, check_every=4)
+    if variant.startswith("spmv"):
+        assert answer.phases == -(-len(reference_phases(graph, 0)) // 4) * 4
+    assert answer.phases % 4 == 0
 
 
 class TestAdaptive:
     """The switch between the two ways to make threads."""
 
     @pytest.mark.parametrize(
-        ("thresholds", "modes"),
+        ("to_all_us", "to_selected_us", "modes"),
         [
-            ({"to_all_us": 1e12, "to_selected_us": 1.0}, {"selected"}),
-            ({"to_all_us": 1e-3, "to_selected_us": 1e-6}, {"selected", "all"}),
+            (1e12, 1.0, ["selected"] * 4),
+            (1e-3, 1e-6, ["selected", "all", "all", "all"]),
+            (1e-3, 1e12, ["selected", "all", "selected", "all"]),
         ],
     )
-    def test_modes_follow_the_thresholds(self, host_device, thresholds, modes):
-        resident = ResidentGraph.upload(host_device, sample_graphs()["grid"])
-        phases = []
-        make_solver("adaptive", resident, **thresholds).solve(0, phases)
-        assert {phase.mode for phase in phases} == modes
-        assert phases[0].mode == "selected"
-
-    def test_the_list_is_rebuilt_on_the_way_back(self, host_device):
-        graph = sample_graphs()["grid"]
-        resident = ResidentGraph.upload(host_device, graph)
-        phases = []
-        solver = make_solver("adaptive", resident, to_all_us=1e-3, to_selected_us=1e12)
-        answer = solver.solve(0, phases)
-        modes = [phase.mode for phase in phases]
-        assert modes[:4] == ["selected", "all", "selected", "all"]
-        np.testing.assert_array_equal(answer.distance, reference_distances(graph, 0))
+    def test_modes_follow_the_thresholds(self, host_device, to_all_us, to_selected_us, modes):
+        thresholds, phases = {"to_all_us": to_all_us, "to_selected_us": to_selected_us}, []
+        solved(host_device, "adaptive", sample_graphs()["grid"], 0, phases=phases, **thresholds)
+        assert [phase.mode for phase in phases[:4]] == modes
 
     def test_the_way_back_keeps_the_sources_ratio(self, host_device):
-        resident = ResidentGraph.upload(host_device, sample_graphs()["grid"])
-        solver = make_solver("adaptive", resident, to_all_us=350)
+        solver, _ = solved(host_device, "adaptive", sample_graphs()["grid"], 0, to_all_us=350)
         assert solver.resolved == {"to_all_us": 350, "to_selected_us": 350 * PAPER_RATIO}
         assert pytest.approx(330) == 350 * PAPER_RATIO
 
