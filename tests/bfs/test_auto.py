@@ -50,57 +50,35 @@ def fail(monkeypatch, module, error):
     monkeypatch.setattr(module.Solver, "__init__", fails)
 
 
-def test_a_map_is_searched_in_tiles_and_nothing_else_is_prepared(device, monkeypatch):
-    fail(monkeypatch, hybrid, AssertionError("prepared"))
-    graph = sample_graphs()["grid"]
-    solver = solver_of(graph, device)
-    assert solver.resolved["chosen"] == "tiled"
-    assert solver.resolved["because"] == "a map (mean degree 3.85, largest 4)"
-    assert solver.resolved["tiles"] >= 1
-    assert [phase.mode for phase in proven(solver, graph, device)] == ["tiles"]
+MODULES = {"tiled": tiled, "hybrid": hybrid, "hybrid-packed": hybrid_packed}
 
 
 @pytest.mark.parametrize(
-    ("graph", "because"),
+    ("graph", "searches", "chosen", "because"),
     [
-        (star(), "not a map (mean degree 1.98, largest 100)"),
-        (dense(), "not a map (mean degree 19, largest 19)"),
+        (sample_graphs()["grid"], None, "tiled", "a map (mean degree 3.85, largest 4)"),
+        (sample_graphs()["grid"], 1, "tiled", "a map (mean degree 3.85, largest 4)"),
+        (star(), None, "hybrid", "not a map (mean degree 1.98, largest 100)"),
+        (dense(), None, "hybrid", "not a map (mean degree 19, largest 19)"),
+        (dense_with_a_hub(), None, "hybrid-packed", "not a map (mean degree 9.9, largest 100)"),
+        (dense_with_a_hub(), 49, "hybrid", "not a map (mean degree 9.9, largest 100)"),
+        (dense_with_a_hub(), 50, "hybrid-packed", "not a map (mean degree 9.9, largest 100)"),
     ],
-    ids=lambda value: getattr(value, "name", "why"),
+    ids=lambda value: getattr(value, "name", str(value)),
 )
-def test_other_graphs_are_searched_by_levels_and_never_cut(device, monkeypatch, graph, because):
-    monkeypatch.setattr(Cutter, "cut", None)
-    fail(monkeypatch, hybrid_packed, AssertionError("prepared"))
-    solver = solver_of(graph, device)
-    assert solver.resolved["chosen"] == "hybrid"
+def test_one_variant_is_chosen_and_no_other_prepared(device, monkeypatch, graph, searches, chosen, because):
+    for name, module in MODULES.items():
+        if name not in (chosen, "tiled"):
+            fail(monkeypatch, module, AssertionError("prepared"))
+    if chosen != "tiled":  # which may be begun, but is not cut
+        monkeypatch.setattr(Cutter, "cut", None)
+    solver = solver_of(graph, device, **({} if searches is None else {"searches": searches}))
+    assert solver.resolved["chosen"] == chosen
     assert solver.resolved["because"] == because
-    assert solver.resolved["alpha"] == 10
-    assert {phase.mode for phase in proven(solver, graph, device)} <= {"top-down", "bottom-up"}
-
-
-def test_a_dense_graph_with_a_hub_has_its_neighbours_packed(device, monkeypatch):
-    for module in (tiled, hybrid):
-        fail(monkeypatch, module, AssertionError("prepared"))
-    graph = dense_with_a_hub()
-    solver = solver_of(graph, device)
-    assert solver.resolved["chosen"] == "hybrid-packed"
-    assert solver.resolved["because"] == "not a map (mean degree 9.9, largest 100)"
-    assert solver.resolved["hubs"] == 2**16
-    proven(solver, graph, device)
-
-
-@pytest.mark.parametrize(("searches", "chosen"), [(1, "hybrid"), (49, "hybrid"), (50, "hybrid-packed")])
-def test_neighbours_are_packed_only_if_enough_searches_repay_it(device, searches, chosen):
-    graph = dense_with_a_hub()
-    solver = solver_of(graph, device, searches=searches)
-    assert (solver.resolved["chosen"], solver.resolved["searches"]) == (chosen, searches)
-    assert solver.resolved["because"] == "not a map (mean degree 9.9, largest 100)"
-    proven(solver, graph, device)
-
-
-@pytest.mark.parametrize("searches", [1, 100])
-def test_a_map_is_searched_in_tiles_by_any_number_of_searches(device, searches):
-    assert solver_of(sample_graphs()["grid"], device, searches=searches).resolved["chosen"] == "tiled"
+    own = {"tiled": "tiles", "hybrid": "alpha", "hybrid-packed": "hubs"}[chosen]
+    assert solver.resolved[own] >= 1
+    modes = {phase.mode for phase in proven(solver, graph, device)}
+    assert modes <= ({"tiles"} if chosen == "tiled" else {"top-down", "bottom-up"})
 
 
 def test_a_graph_too_large_for_packed_neighbours_goes_to_hybrid(device, monkeypatch):

@@ -1,20 +1,14 @@
 """Maps in tiles: balls of several hops, the search with mail between tiles, and graphs that do not suit."""
 
-import dataclasses
-
 import numpy as np
 import pytest
-from scipy.sparse import csgraph
 
 from relaxometer.device import get_device
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.bfs.certify import BfsCertifier
 from relaxometer.problems.bfs.tiled import tiled
-from relaxometer.problems.bfs.tiled._balls import NO_ENTRY, RIM, Filler
 from relaxometer.problems.sssp import _maps
-from relaxometer.problems.sssp.tiled._device_tiles import Cutter, DeviceTiling
-from relaxometer.problems.sssp.tiled._tiles import cut
 from relaxometer.problems.variants import Skipped
 from sample_graphs import hide_host_graph, sample_graphs, undirected
 
@@ -22,122 +16,6 @@ MANY_TILES = [graph for graph in sample_graphs().values() if graph.n_vertices >=
 
 
 WAYS = ("ranges", "grow", "bisection")
-
-
-def filled(device, graph, way, n_tiles, size, reach):
-    """A tiling, its balls and their needs as arrays of NumPy."""
-    resident = ResidentGraph.upload(device, graph)
-    cutter = Cutter(resident, n_tiles, weighted=False)
-    if way == "bisection":
-        tiling = DeviceTiling.upload(device, cut(graph, n_tiles))
-    else:
-        tiling = cutter.cut(cutter.grow_order() if way == "grow" else None)
-    filler = Filler(device, tiling, n_tiles)
-    needs = filler.needs(size)
-    balls = filler.fill(size, reach, needs)
-    arrays = {name: device.asnumpy(getattr(balls, name)) for name in ("entries", "slots")}
-    return tiling, dataclasses.replace(balls, **arrays), needs
-
-
-def read_ball(balls, needs, tile, vertex):
-    """Entries of a vertex as (head, hops, whether on the rim), further balls included."""
-    found, ball, mask = [], vertex, (1 << balls.index_bits) - 1
-    while ball is not None:
-        following = None
-        for entry in balls.entries[tile, ball].tolist():
-            index = entry & mask
-            if entry == NO_ENTRY:
-                continue
-            if index >= balls.capacity + needs.outside:
-                following = index - needs.outside
-            else:
-                found.append((index, 1 + ((entry & ~RIM) >> balls.index_bits), bool(entry & RIM)))
-        ball = following
-    return found
-
-
-class Tiles:
-    """Where a tiling has the vertices of a graph and its mail slots."""
-
-    def __init__(self, device, tiling, n_tiles):
-        self.order, self.place, begins, mail, borders = (
-            device.asnumpy(getattr(tiling, name)).astype(np.int64)
-            for name in ("order", "place", "begins", "mail_begins", "borders")
-        )
-        self.begins, self.sizes = begins, np.diff(begins)
-        self.of_slot = {
-            int(mail[tile]) + i: int(self.order[begins[tile] + i])
-            for tile in range(n_tiles)
-            for i in range(borders[tile])
-        }
-        self.tile = np.searchsorted(begins, self.place, side="right") - 1
-        self.own = self.place - begins[self.tile]
-
-    def arcs(self, graph):
-        """Arcs within each tile as a matrix of the tile's numbers, and those that leave it as pairs."""
-        tile, own, tails, heads = self.tile, self.own, graph.tails, graph.targets
-        for number, size in enumerate(self.sizes):
-            leaving = (tile[tails] == number) & (tile[heads] != number)
-            inside = (tile[tails] == number) & (tile[heads] == number) & (tails != heads)
-            matrix = np.zeros((size, size))
-            matrix[own[tails[inside]], own[heads[inside]]] = 1
-            yield matrix, set(zip(own[tails[leaving]].tolist(), heads[leaving].tolist(), strict=True))
-
-
-class TestBalls:
-    """A ball holds what is within some hops, so that only its rim needs to be expanded."""
-
-    @pytest.mark.parametrize("graph", MANY_TILES, ids=lambda graph: graph.name)
-    @pytest.mark.parametrize("way", WAYS)
-    @pytest.mark.parametrize(("size", "reach"), [(2, 3), (4, 1), (7, 2), (16, 3), (32, 16)])
-    def test_balls_are_all_vertices_within_their_hops(self, device, graph, way, size, reach):
-        tiling, balls, needs = filled(device, graph, way, 4, size, reach)
-        tiles = Tiles(device, tiling, 4)
-        for number, (matrix, leaving) in enumerate(tiles.arcs(graph)):
-            hops = csgraph.shortest_path(matrix, unweighted=True)
-            for vertex in range(len(matrix)):
-                found = [one for one in read_ball(balls, needs, number, vertex) if one[0] != vertex]
-                here = {head: (at, rim) for head, at, rim in found if head < balls.capacity}
-                assert {head: at for head, (at, _) in here.items()} == {
-                    head: hops[vertex, head] for head in here
-                }
-                radius = max([at for _, at, _ in found], default=reach)
-                assert radius <= reach
-                within = (hops[vertex] <= radius) & (hops[vertex] > 0)
-                assert set(here) == set(np.flatnonzero(within).tolist())
-                # The heads of a vertex off the rim are in the ball, one hop further.
-                inside = {vertex: 0, **{head: at for head, (at, rim) in here.items() if not rim}}
-                sent = {}
-                for head, at, _ in found:
-                    if head >= balls.capacity:
-                        target = tiles.of_slot[int(balls.slots[number, head - balls.capacity])]
-                        sent[target] = min(at, sent.get(target, at))
-                for tail, at in inside.items():
-                    for head in np.flatnonzero(matrix[tail]).tolist():
-                        assert head == vertex or here[head][0] <= at + 1
-                    assert all(sent[head] <= at + 1 for own, head in leaving if own == tail)
-
-    @pytest.mark.parametrize("size", [2, 5, 16])
-    def test_long_rows_have_further_balls(self, host_device, size):
-        graph = wide(300)
-        tiling, balls, needs = filled(host_device, graph, "ranges", 3, size, 4)
-        tiles = Tiles(host_device, tiling, 3)
-        number, vertex = int(tiles.tile[0]), int(tiles.own[0])
-        found = read_ball(balls, needs, number, vertex)
-        assert len(found) == graph.degrees[0] > 100
-        heads = [
-            int(tiles.order[tiles.begins[number] + head])
-            if head < balls.capacity
-            else tiles.of_slot[int(balls.slots[number, head - balls.capacity])]
-            for head, _, _ in found
-        ]
-        assert sorted(heads) == sorted(graph.targets[: graph.degrees[0]].tolist())
-
-    def test_many_hops_fit_where_degrees_are_small(self, host_device):
-        chain = np.arange(99)
-        graph = Graph.from_arcs("chain", 100, chain, chain + 1, np.ones(99, dtype=int), undirected=True)
-        _, balls, needs = filled(host_device, graph, "ranges", 1, 16, 100)
-        assert max(at for _, at, _ in read_ball(balls, needs, 0, 50)) == 8
 
 
 @pytest.mark.parametrize("graph", MANY_TILES, ids=lambda graph: graph.name)

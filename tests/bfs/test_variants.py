@@ -19,6 +19,7 @@ from sample_graphs import as_type, sample_graphs, undirected
 
 VARIANTS = solver_names("bfs")
 CHANGING = ("hybrid", "hybrid-cpu", "cooperative")
+SWITCHING = (*CHANGING, "multi-source")
 
 ALWAYS_BOTTOM_UP = {"alpha": 1e12, "beta": 1e12}
 ALWAYS_TOP_DOWN = {"alpha": 1e-12}
@@ -43,13 +44,10 @@ SETTINGS = [
     ("multi-source", {**TO_AND_FRO, "order": "degree"}),
     *(
         ("tiled", {"tiles": 5, "cut": cut, "ball": ball, "reach": reach})
-        for cut, ball, reach in (("ranges", 2, 1), ("grow", 7, 2), ("bisection", 32, 16))
+        for cut, ball, reach in (("ranges", 2, 1), ("grow", 7, 2), ("ranges", 16, 3), ("bisection", 32, 16))
     ),
 ]
 """Variants, with parameters that cover their branches."""
-
-BY_LEVEL = [(variant, parameters) for variant, parameters in SETTINGS if variant not in ("auto", "tiled")]
-"""Those that search level by level; the phases of the others are their own."""
 
 
 def name_of(value):
@@ -96,36 +94,25 @@ def checked(resident, solver, source, phases=None):
     return answer, levels
 
 
-def test_all_variants_of_the_paper_exist():
-    expected = {"level-array", "top-down", "bottom-up", "hybrid", "hybrid-cpu", "cooperative"}
-    assert set(VARIANTS) >= expected
-
-
 @pytest.mark.parametrize("graph", sample_graphs().values(), ids=name_of)
 @pytest.mark.parametrize(("variant", "parameters"), SETTINGS, ids=name_of)
-def test_levels_are_right_and_certified(device, variant, parameters, graph):
+def test_levels_and_phases_are_right_and_certified(device, variant, parameters, graph):
     resident = ResidentGraph.upload(device, graph)
     solver = make_solver(variant, resident, **parameters)
-    for source in {0, graph.n_vertices // 2, graph.n_vertices - 1}:
-        checked(resident, solver, source)
-
-
-@pytest.mark.parametrize("graph", sample_graphs().values(), ids=name_of)
-@pytest.mark.parametrize(("variant", "parameters"), BY_LEVEL, ids=name_of)
-def test_phases_are_the_levels(device, variant, parameters, graph):
-    resident = ResidentGraph.upload(device, graph)
-    solver = make_solver(variant, resident, **parameters)
+    checked(resident, solver, graph.n_vertices - 1)
     phases = []
     _, levels = checked(resident, solver, 0, phases)
+    assert all(phase.time_ms >= 0 for phase in phases)
+    if variant in ("auto", "tiled"):
+        return  # which do not search level by level
     assert [phase.updated for phase in phases] == sizes_of_levels(levels)
     assert {phase.mode for phase in phases} <= {"top-down", "bottom-up"}
-    assert all(phase.time_ms >= 0 for phase in phases)
     for depth, phase in enumerate(phases):
         if phase.mode == "top-down":
             assert phase.relaxed_arcs == graph.degrees[levels == depth].sum()
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize(("variant", "parameters"), SETTINGS, ids=name_of)
 def test_levels_do_not_depend_on_the_order_of_threads(variant, parameters, seed):
     resident = ResidentGraph.upload(get_device("host", order_seed=seed), sample_graphs()["random-directed"])
@@ -168,7 +155,7 @@ def test_rows_longer_than_a_piece(device, variant, parameters, is_known_undirect
         graph.metadata["directed"] = False
     resident = ResidentGraph.upload(device, graph)
     solver = make_solver(variant, resident, **parameters)
-    for source in (0, 1500, 2999):
+    for source in (0, 2999):
         checked(resident, solver, source)
 
 
@@ -186,7 +173,7 @@ def small_graphs(draw):
 
 @pytest.mark.parametrize(("variant", "parameters"), SETTINGS, ids=name_of)
 @given(case=small_graphs())
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_any_small_graph(variant, parameters, case):
     graph, source = case
     resident = ResidentGraph.upload(get_device("host"), graph)
@@ -196,13 +183,15 @@ def test_any_small_graph(variant, parameters, case):
 class TestDirections:
     """When direction-optimising searches switch direction."""
 
-    @pytest.mark.parametrize("variant", [*CHANGING, "multi-source"])
     @pytest.mark.parametrize(
-        ("parameters", "modes"),
+        ("variant", "parameters", "modes"),
         [
-            (ALWAYS_BOTTOM_UP, ["bottom-up"] * 4),
-            (ALWAYS_TOP_DOWN, ["top-down"] * 4),
-            (TO_AND_FRO, ["bottom-up", "top-down", "bottom-up", "top-down"]),
+            *((variant, ALWAYS_BOTTOM_UP, ["bottom-up"] * 4) for variant in SWITCHING),
+            *((variant, ALWAYS_TOP_DOWN, ["top-down"] * 4) for variant in SWITCHING),
+            *((variant, TO_AND_FRO, ["bottom-up", "top-down"] * 2) for variant in SWITCHING),
+            ("hybrid-packed", {"alpha": 1e12, "tail": 0}, ["top-down"] + ["bottom-up"] * 9),
+            ("hybrid-packed", {"alpha": 1e-12}, ["top-down"] * 9),
+            ("hybrid-packed", {**TO_AND_FRO, "patience": 0, "tail": 0}, ["top-down", "bottom-up"] * 4),
         ],
         ids=name_of,
     )
@@ -210,9 +199,9 @@ class TestDirections:
         resident = ResidentGraph.upload(host_device, sample_graphs()["grid"])
         phases = []
         make_solver(variant, resident, **parameters).solve(0, phases)
-        assert [phase.mode for phase in phases][:4] == modes
+        assert [phase.mode for phase in phases][: len(modes)] == modes
 
-    @pytest.mark.parametrize("variant", [*CHANGING, "multi-source"])
+    @pytest.mark.parametrize("variant", SWITCHING)
     @pytest.mark.parametrize("way_back", ["hirakushi", "beamer"])
     def test_modes_follow_the_printed_rules(self, host_device, variant, way_back):
         graph, alpha, beta = hubs_and_leaves(), 3.0, 2.0
@@ -278,52 +267,29 @@ def test_a_row_gets_as_many_lanes_as_it_has_work(arcs, mean_degree, lanes):
     assert _lanes(arcs, mean_degree) == lanes
 
 
-class TestPacked:
-    """What `hybrid-packed` does differently."""
-
-    @pytest.mark.parametrize(
-        ("parameters", "modes"),
-        [
-            ({"alpha": 1e12, "tail": 0}, ["top-down"] + ["bottom-up"] * 9),
-            ({"alpha": 1e-12}, ["top-down"] * 9),
-            ({"alpha": 1e12, "beta": 1e-12, "patience": 0, "tail": 0}, ["top-down", "bottom-up"] * 4),
-        ],
-        ids=name_of,
-    )
-    def test_modes_follow_the_parameters(self, host_device, parameters, modes):
-        resident = ResidentGraph.upload(host_device, sample_graphs()["grid"])
-        phases = []
-        make_solver("hybrid-packed", resident, **parameters).solve(0, phases)
-        assert [phase.mode for phase in phases][: len(modes)] == modes
-
-    @pytest.mark.parametrize("n_hubs", [0, 32, 4096])
-    @pytest.mark.parametrize("most", [1, 4, 40, None])
-    def test_the_five_neighbours_of_largest_degree_are_packed(self, host_device, n_hubs, most):
-        graph = hubs_and_leaves()
-        resident = ResidentGraph.upload(host_device, graph)
-        found = best_neighbours(host_device, (resident.offsets, resident.targets), n_hubs, most)
-        by_degree = np.argsort(-graph.degrees, kind="stable")
-        np.testing.assert_array_equal(found.ids, by_degree)
-        rank = np.argsort(by_degree)
-        np.testing.assert_array_equal(found.rank, rank)
-        hub, more, self_hub, further = (1 << bit for bit in (31, 30, 29, 28))
-        for v in range(0, graph.n_vertices, 7):
-            row = graph.targets[graph.offsets[v] : graph.offsets[v + 1]]
-            ranks = np.sort(rank[row[:most]])[:5]
-            packed = [hub | r if r < n_hubs else by_degree[r] for r in ranks] + [v] * (5 - len(ranks))
-            packed[0] |= (more if len(row) > 1 else 0) | (further if len(row) > min(5, most or 5) else 0)
-            packed[0] |= self_hub if rank[v] < n_hubs else 0
-            assert [found.best[v], *found.others[4 * v : 4 * v + 4]] == packed
-            assert found.best_ids[v] == (by_degree[ranks[0]] if len(row) else v)
+@pytest.mark.parametrize("n_hubs", [0, 32, 4096])
+@pytest.mark.parametrize("most", [1, 4, 40, None])
+def test_the_five_neighbours_of_largest_degree_are_packed(host_device, n_hubs, most):
+    graph = hubs_and_leaves()
+    resident = ResidentGraph.upload(host_device, graph)
+    found = best_neighbours(host_device, (resident.offsets, resident.targets), n_hubs, most)
+    by_degree = np.argsort(-graph.degrees, kind="stable")
+    np.testing.assert_array_equal(found.ids, by_degree)
+    rank = np.argsort(by_degree)
+    np.testing.assert_array_equal(found.rank, rank)
+    hub, more, self_hub, further = (1 << bit for bit in (31, 30, 29, 28))
+    for v in range(0, graph.n_vertices, 7):
+        row = graph.targets[graph.offsets[v] : graph.offsets[v + 1]]
+        ranks = np.sort(rank[row[:most]])[:5]
+        packed = [hub | r if r < n_hubs else by_degree[r] for r in ranks] + [v] * (5 - len(ranks))
+        packed[0] |= (more if len(row) > 1 else 0) | (further if len(row) > min(5, most or 5) else 0)
+        packed[0] |= self_hub if rank[v] < n_hubs else 0
+        assert [found.best[v], *found.others[4 * v : 4 * v + 4]] == packed
+        assert found.best_ids[v] == (by_degree[ranks[0]] if len(row) else v)
 
 
 class TestCooperative:
     """How CPU and GPU divide the work."""
-
-    def test_a_given_share_holds_in_both_directions(self, host_device):
-        resident = ResidentGraph.upload(host_device, sample_graphs()["grid"])
-        resolved = make_solver("cooperative", resident, cpu_share=0.25).resolved
-        assert resolved["cpu_share_top_down"] == resolved["cpu_share_bottom_up"] == 0.25
 
     def test_the_tuned_shares_are_shares(self, host_device):
         resident = ResidentGraph.upload(host_device, hubs_and_leaves())
@@ -336,17 +302,16 @@ class TestCooperative:
     def test_the_cut_is_at_the_share_of_the_arcs(self, host_device, share, words):
         resident = ResidentGraph.upload(host_device, sample_graphs()["grid"])
         solver = make_solver("cooperative", resident, cpu_share=share)
+        resolved = solver.resolved
+        assert resolved["cpu_share_top_down"] == resolved["cpu_share_bottom_up"] == share
         assert solver._cut("top-down") == pytest.approx(words, abs=1)
 
 
 @pytest.mark.parametrize("kind", ["float32", "float64"])
-@pytest.mark.parametrize(("variant", "parameters"), SETTINGS, ids=name_of)
-def test_the_type_of_weights_does_not_matter(host_device, variant, parameters, kind):
-    graph = as_type(sample_graphs()["grid"], kind)
-    resident = ResidentGraph.upload(host_device, graph)
-    answer = make_solver(variant, resident, **parameters).solve(4)
-    assert BfsCertifier(resident).check(4, *answer.columns.values()).holds
-    np.testing.assert_array_equal(answer.level, reference_levels(graph, 4))
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_type_of_weights_does_not_matter(host_device, variant, kind):
+    resident = ResidentGraph.upload(host_device, as_type(sample_graphs()["grid"], kind))
+    checked(resident, make_solver(variant, resident), 4)
 
 
 @pytest.mark.parametrize("way_back", ["hirakushi", "beamer"])
