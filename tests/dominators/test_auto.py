@@ -16,40 +16,47 @@ def solver_of(resident, **parameters):
     return auto.Solver(resident, auto.Parameters(**parameters))
 
 
+STAR = Graph.from_arcs("star", 4, [0, 0, 0], [1, 2, 3], [1, 1, 1])
+LIMITS = ("SMALL_GRAPH", "SMALL_GRAPH_FROM_HOST", "SMALL_SEARCHED_FROM_HOST")
+
+
+@pytest.mark.parametrize("host_to_host", [False, True])
 @pytest.mark.parametrize(
-    ("name", "most", "chosen", "because"),
+    ("graph", "most", "chosen", "because"),
     [
-        ("grid", 2048, "semi-nca", "323 vertices"),
-        ("ladder", 2048, "cooper-harvey-kennedy", "803 vertices"),
-        ("grid", 100, "biconnected", "all arcs lead both ways"),
-        ("ladder", 100, "iterative-tree", "an arc leads one way"),
-        ("star", 2, "iterative-tree", "an arc leads one way"),
+        (rooted_graphs()["grid"], 2048, "semi-nca", "323 vertices"),
+        (rooted_graphs()["ladder"], 2048, "cooper-harvey-kennedy", "803 vertices"),
+        (rooted_graphs()["grid"], 100, "biconnected", "all arcs lead both ways"),
+        (rooted_graphs()["ladder"], 100, "iterative-tree", "an arc leads one way"),
+        (STAR, 2, "iterative-tree", "an arc leads one way"),
     ],
+    ids=lambda value: getattr(value, "name", str(value)),
 )
-def test_the_choice_for_a_graph(device, monkeypatch, name, most, chosen, because):
-    monkeypatch.setattr(auto, "SMALL_GRAPH", most)
-    star = Graph.from_arcs("star", 4, [0, 0, 0], [1, 2, 3], [1, 1, 1])
-    graph = {**rooted_graphs(), "star": star}[name]
-    solver = solver_of(ResidentGraph.upload(device, graph))
-    assert (solver.resolved["chosen"], solver.resolved["because"]) == (chosen, because)
-    assert solver.ends_on_host == (most == 2048)
+def test_the_choice_for_a_graph(device, monkeypatch, graph, most, chosen, because, host_to_host):
+    for limit in LIMITS:
+        monkeypatch.setattr(auto, limit, most)
+    solver = solver_of(ResidentGraph.upload(device, graph), host_to_host=host_to_host)
+    assert solver.resolved["chosen"] == chosen
+    assert host_to_host or solver.resolved["because"] == because
+    assert solver.ends_on_host == (host_to_host or most == 2048)
     for root in (0, 3):
-        idom = device.asnumpy(device.asarray(solver.solve(root).idom))
-        np.testing.assert_array_equal(idom, semi_nca(device, graph, root))
+        idom = solver.solve(root).idom
+        assert not host_to_host or isinstance(idom, np.ndarray)
+        np.testing.assert_array_equal(device.asnumpy(device.asarray(idom)), semi_nca(device, graph, root))
 
 
 @pytest.mark.parametrize(
-    ("name", "because"),
+    ("graph", "because"),
     [
-        ("ladder", "802 arcs lead one way, and not all at one vertex"),
-        ("star", "3 arcs lead one way"),
+        (rooted_graphs()["ladder"], "802 arcs lead one way, and not all at one vertex"),
+        (STAR, "3 arcs lead one way"),
     ],
+    ids=lambda value: getattr(value, "name", "why"),
 )
-def test_arcs_that_the_host_does_not_look_at_are_counted(device, monkeypatch, name, because):
+def test_arcs_that_the_host_does_not_look_at_are_counted(device, monkeypatch, graph, because):
     monkeypatch.setattr(auto, "SMALL_GRAPH", 2)
     monkeypatch.setattr(auto, "LOOKED_AT", 0)
-    star = Graph.from_arcs("star", 4, [0, 0, 0], [1, 2, 3], [1, 1, 1])
-    solver = solver_of(ResidentGraph.upload(device, {**rooted_graphs(), "star": star}[name]))
+    solver = solver_of(ResidentGraph.upload(device, graph))
     assert (solver.resolved["chosen"], solver.resolved["because"]) == ("iterative-tree", because)
 
 
@@ -78,25 +85,6 @@ def test_the_choice_for_a_batch(device, monkeypatch, most, chosen):
     idom = device.asnumpy(device.asarray(solver.solve().idom))
     one_core = cooper_harvey_kennedy.Solver(resident, cooper_harvey_kennedy.Parameters())
     np.testing.assert_array_equal(idom, one_core.solve().idom)
-
-
-@pytest.mark.parametrize(
-    ("name", "most", "chosen"),
-    [("grid", 2048, "semi-nca"), ("grid", 100, "biconnected"), ("ladder", 100, "iterative-tree")],
-)
-def test_a_graph_from_host_to_host(device, monkeypatch, name, most, chosen):
-    monkeypatch.setattr(auto, "SMALL_GRAPH", most)
-    monkeypatch.setattr(auto, "SMALL_GRAPH_FROM_HOST", most)
-    monkeypatch.setattr(auto, "SMALL_SEARCHED_FROM_HOST", most)
-    graph = rooted_graphs()[name]
-    solver = solver_of(ResidentGraph.upload(device, graph), host_to_host=True)
-    assert solver.resolved["chosen"] == chosen
-    assert solver.resolved["host_to_host"]
-    assert solver.ends_on_host
-    for root in (0, 3):
-        idom = solver.solve(root).idom
-        assert isinstance(idom, np.ndarray)
-        np.testing.assert_array_equal(idom, semi_nca(device, graph, root))
 
 
 @pytest.mark.parametrize(
