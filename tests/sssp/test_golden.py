@@ -17,6 +17,10 @@ TOO_SLOW = {
     "spmv-csr": "multiplies by all arcs in each of 1,200 phases",
     "spmv-ell": "multiplies by all arcs in each of 1,200 phases",
     "auto": "searches by four variants, which are tested here by themselves",
+    "edge-bf": "relaxes all arcs in each phase, as `edge-bf-atomic` does",
+    "bellman-ford-queue": "takes vertices ten times as often as on a GPU",
+    "push-pull": "is not made for maps: every bucket is a round",
+    "selection": "`adaptive` has its phases",
 }
 """Left to a GPU."""
 
