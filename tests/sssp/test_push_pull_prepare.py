@@ -87,36 +87,31 @@ def test_the_order_of_threads_does_not_matter(seed):
     np.testing.assert_array_equal(one.into.arcs, other.into.arcs)
 
 
-class TestSymmetry:
-    """Whether one set of rows serves both directions; metadata are not trusted."""
+def changed(graph, arcs, weights, directed=False):
+    """The same graph with other weights of some arcs; what its metadata say is not trusted."""
+    others = graph.weights.copy()
+    others[arcs] = weights
+    return dataclasses.replace(graph, weights=others, metadata={"directed": directed})
 
-    def is_symmetric(self, device, graph):
-        prepared = prepare(ResidentGraph.upload(device, graph), 20)
-        return prepared.into is prepared.out
 
-    def test_one_other_weight_makes_a_graph_directed(self, device):
-        graph = skewed()
-        assert self.is_symmetric(device, dataclasses.replace(graph, metadata={"directed": True}))
-        weights = graph.weights.copy()
-        weights[1234] += 1
-        changed = dataclasses.replace(graph, weights=weights, metadata={"directed": False})
-        assert not self.is_symmetric(device, changed)
+def parallel(tails, heads, weights):
+    return Graph.from_arcs("parallel", 2, tails, heads, weights, keep_parallel=True)
 
-    def test_the_same_ends_and_weights_in_other_pairs_are_no_symmetry(self, device):
-        edges = np.array([(0, 1), (2, 3), (1, 2)])
-        graph = undirected("square", 4, edges, np.array([5, 6, 7]))
-        swapped = graph.weights.copy()
-        first, third = (
-            int(graph.offsets[tail] + np.flatnonzero(graph.targets[graph.offsets[tail] :] == head)[0])
-            for tail, head in ((0, 1), (2, 3))
-        )
-        swapped[[first, third]] = swapped[[third, first]]
-        assert self.is_symmetric(device, graph)
-        assert not self.is_symmetric(device, dataclasses.replace(graph, weights=swapped, metadata={}))
 
-    def test_parallel_arcs_need_as_many_arcs_back(self, device):
-        def graph(tails, heads, weights):
-            return Graph.from_arcs("parallel", 2, tails, heads, weights, keep_parallel=True)
+PATH = undirected("path", 4, np.array([(0, 1), (2, 3), (1, 2)]), np.array([5, 6, 7]))
 
-        assert self.is_symmetric(device, graph([0, 0, 1, 1], [1, 1, 0, 0], [4, 9, 9, 4]))
-        assert not self.is_symmetric(device, graph([0, 0, 1], [1, 1, 0], [4, 4, 4]))
+
+@pytest.mark.parametrize(
+    ("graph", "is_symmetric"),
+    [
+        pytest.param(changed(skewed(), [], [], directed=True), True, id="undirected"),
+        pytest.param(changed(skewed(), [1234], 10**6), False, id="another weight"),
+        pytest.param(PATH, True, id="path"),
+        pytest.param(changed(PATH, [0, 4], [6, 5]), False, id="the same weights in other pairs"),
+        pytest.param(parallel([0, 0, 1, 1], [1, 1, 0, 0], [4, 9, 9, 4]), True, id="as many arcs back"),
+        pytest.param(parallel([0, 0, 1], [1, 1, 0], [4, 4, 4]), False, id="fewer arcs back"),
+    ],
+)
+def test_one_set_of_rows_serves_both_directions(device, graph, is_symmetric):
+    prepared = prepare(ResidentGraph.upload(device, graph), 20)
+    assert (prepared.into is prepared.out) == is_symmetric

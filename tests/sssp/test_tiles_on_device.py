@@ -1,5 +1,6 @@
 """Tiles cut on the device: the same as by NumPy, for any order; the grown order; facts about the arcs."""
 
+from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -7,12 +8,12 @@ import pytest
 
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
-from relaxometer.problems.sssp._packed_arcs import FIRST, MAX_ARCS, MORE_ARCS, NO_ARC
+from relaxometer.problems.sssp._packed_arcs import MAX_ARCS
 from relaxometer.problems.sssp.tiled import tiled
 from relaxometer.problems.sssp.tiled._device_tiles import FRONTIER, MAX_VERTICES, Cutter, Order
-from relaxometer.problems.sssp.tiled._tiles import REMOTE
 from relaxometer.problems.variants import Skipped
 from sample_graphs import hide_host_graph, sample_graphs, undirected
+from sssp.searches import solved
 
 GRAPHS = pytest.mark.parametrize("graph", sample_graphs().values(), ids=lambda graph: graph.name)
 
@@ -39,77 +40,30 @@ def crossing_share(graph, position, n_tiles):
     return (tile[graph.tails] != tile[graph.targets]).mean()
 
 
-def cut_by_numpy(graph, position, n_tiles):
-    """Order, place, begins, borders, and the arcs of each renumbered vertex, for an order of the vertices."""
-    tile = tiles_of(graph.n_vertices, n_tiles)[position]
-    crosses = tile[graph.tails] != tile[graph.targets]
-    inside = np.ones(graph.n_vertices, dtype=bool)
-    inside[graph.targets[crosses]] = False
-    order = np.lexsort((position, inside, tile))
-    place = np.argsort(order)
-    begins = np.searchsorted(tile[order], np.arange(n_tiles + 1))
-    heads = place[graph.targets]
-    heads = np.where(crosses, heads | REMOTE, heads - begins[tile[graph.targets]])
-    arcs = np.stack([heads, graph.weights], axis=1)
-    rows = [arcs[graph.offsets[v] : graph.offsets[v + 1]] for v in order]
-    return order, place, begins, np.bincount(tile[~inside], minlength=n_tiles), rows
-
-
-def check_cut(device, graph, tiling, position, n_tiles):
-    order, place, begins, borders, rows = cut_by_numpy(graph, position, n_tiles)
-    for name, expected in {"order": order, "place": place, "begins": begins, "borders": borders}.items():
-        np.testing.assert_array_equal(device.asnumpy(getattr(tiling, name)), expected, err_msg=name)
-    first, arcs = device.asnumpy(tiling.first), device.asnumpy(tiling.arcs)
-    for v, row in enumerate(rows):
-        begin, end = device.asnumpy(tiling.rows)[v].tolist()
-        assert (begin, end) == tuple(graph.offsets[order[v] : order[v] + 2])
-        expected = np.full((FIRST, 2), (NO_ARC, 0), dtype=np.int64)
-        expected[: len(row)] = row[:FIRST]
-        if len(row) > FIRST:
-            expected[FIRST - 1] = MORE_ARCS, 0
-            np.testing.assert_array_equal(arcs[begin + FIRST - 1 : end], row[FIRST - 1 :])
-        np.testing.assert_array_equal(first[v], expected)
-    assert tiling.largest == max(np.diff(begins))
-
-
-def shuffled_order(device, graph):
-    """The positions of the vertices in a random order, and that order on the device."""
-    vertices = np.random.default_rng(4).permutation(graph.n_vertices)
-    position = np.argsort(vertices)
-    return position, Order(*(device.asarray(array.astype(np.uint32)) for array in (position, vertices)))
-
-
 class TestCut:
-    """The kernel cuts as NumPy does."""
-
-    @GRAPHS
-    @pytest.mark.parametrize(("n_tiles", "shuffled"), [(1, False), (2, False), (64, False), (3, True)])
-    def test_ranges_of_ids_or_of_any_order(self, device, graph, n_tiles, shuffled):
-        n_tiles = min(n_tiles, graph.n_vertices)
-        position, order = shuffled_order(device, graph) if shuffled else (np.arange(graph.n_vertices), None)
-        tiling = Cutter(ResidentGraph.upload(device, graph), n_tiles).cut(order)
-        check_cut(device, graph, tiling, position, n_tiles)
+    """The kernel cuts into equal ranges of ids, or of any order."""
 
     def test_a_survey_cuts_unless_more_arcs_cross(self, device):
         graph = street_grid(30, 20)
         crossing = Cutter(ResidentGraph.upload(device, graph), 4).facts().crossing
         assert crossing > 0
-        cutter = Cutter(ResidentGraph.upload(device, graph), 4)
-        tiling = cutter.survey(crossing)
-        assert cutter.facts().crossing == crossing
-        check_cut(device, graph, tiling, np.arange(graph.n_vertices), 4)
-        cutter = Cutter(ResidentGraph.upload(device, graph), 4)
-        cutter._tiling.order.fill(7)
-        tiling = cutter.survey(crossing - 1)
-        assert cutter.facts().crossing == crossing
-        assert (device.asnumpy(tiling.order) == 7).all()
+        for most, is_cut in ((crossing, True), (crossing - 1, False)):
+            cutter = Cutter(ResidentGraph.upload(device, graph), 4)
+            cutter._tiling.order.fill(7)
+            order = device.asnumpy(cutter.survey(most).order)
+            assert cutter.facts().crossing == crossing
+            assert (order == 7).all() != is_cut
 
     def test_a_second_cut_replaces_the_first(self, device):
         graph = street_grid(30, 20)
         cutter = Cutter(ResidentGraph.upload(device, graph), 4)
         cutter.survey(graph.n_arcs)
-        position, order = shuffled_order(device, graph)
-        check_cut(device, graph, cutter.cut(order), position, 4)
+        shuffled = np.random.default_rng(4).permutation(graph.n_vertices)
+        arrays = np.argsort(shuffled).astype(np.uint32), shuffled.astype(np.uint32)
+        tiling = cutter.cut(Order(*map(device.asarray, arrays)))
+        begins, vertices = device.asnumpy(tiling.begins), device.asnumpy(tiling.order)
+        tiles = [set(vertices[begin:end].tolist()) for begin, end in pairwise(begins)]
+        assert tiles == [set(part.tolist()) for part in np.array_split(shuffled, 4)]
 
     def test_without_weights_arcs_carry_zero(self, device):
         graph = sample_graphs()["grid"]
@@ -210,6 +164,14 @@ class TestGrownOrder:
             np.concatenate([one.weights, other.weights]),
         )
         assert crossing_share(graph, self.grown(device, graph), 2) == 0
+
+
+@GRAPHS
+@pytest.mark.parametrize(("way", "n_tiles"), [("ranges", 2), ("ranges", 8), ("grow", 8), ("bisection", 7)])
+def test_searches_on_every_cut_are_proven(device, graph, way, n_tiles):
+    given = {"cut": way, "tiles": min(n_tiles, graph.n_vertices)}
+    solver, _ = solved(device, "tiled", graph, 0, graph.n_vertices // 3, **given)
+    assert solver.resolved["cut"] == way
 
 
 @pytest.mark.parametrize(("seed", "way"), [(None, "ranges"), (3, "grow")])
