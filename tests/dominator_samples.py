@@ -29,44 +29,29 @@ def both_ways(edges: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return edges + [(head, tail) for tail, head in edges]
 
 
-def of_the_paper() -> Graph:
-    return graph_of("of-the-paper", 5, [(0, 1), (0, 2), (1, 3), (2, 3), (3, 4)])
+def labelled(arcs: str, ids: str) -> list[tuple[int, int]]:
+    """Arcs between vertices that are called by letters."""
+    return [(ids.index(tail), ids.index(head)) for tail, head in arcs.split()]
 
 
-def one_vertex() -> Graph:
-    return graph_of("one-vertex", 1, [])
-
-
-def loop_on_the_root() -> Graph:
-    return graph_of("loop-on-the-root", 3, [(0, 0), (0, 1), (1, 1), (1, 0)])
-
-
-def against_the_numbers() -> Graph:
-    """A chain 0, 4, 3, 2, 1: the nearest dominator has the smallest number of all but the root."""
-    return graph_of("against-the-numbers", 5, [(0, 4), (4, 3), (3, 2), (2, 1)])
-
-
-def chain_of_32() -> Graph:
-    """The last vertex is dominated by all 32."""
-    return graph_of("chain-of-32", 32, [(v, v + 1) for v in range(31)])
-
-
-def islands() -> Graph:
-    """Vertices 4 to 6 are unreached, and have arcs to reached vertices."""
-    return graph_of("islands", 7, [(0, 1), (1, 2), (1, 3), (2, 3), (4, 2), (5, 6), (6, 5), (6, 3)])
-
-
-def irreducible() -> Graph:
-    """A loop with two entries around another loop."""
-    arcs = [(0, 1), (0, 2), (1, 3), (2, 4), (3, 4), (4, 3), (3, 5), (5, 6), (6, 5), (4, 6), (6, 7)]
-    return graph_of("irreducible", 8, arcs)
-
-
-def of_lengauer_and_tarjan() -> Graph:
-    """The example of their paper; vertices R, A, ..., L are numbered in that order."""
-    arcs = "RA RB RC AD BA BD BE CF CG DL EH FI GI GJ HE HK IK JI KI KR LH"
-    ids = "RABCDEFGHIJKL"
-    return graph_of("of-lengauer-and-tarjan", 13, [(ids.index(a), ids.index(b)) for a, b in arcs.split()])
+SMALL = {
+    "of-the-paper": (5, [(0, 1), (0, 2), (1, 3), (2, 3), (3, 4)]),
+    "one-vertex": (1, []),
+    "loop-on-the-root": (3, [(0, 0), (0, 1), (1, 1), (1, 0)]),
+    # The nearest dominator has the smallest number of all but the root.
+    "against-the-numbers": (5, [(0, 4), (4, 3), (3, 2), (2, 1)]),
+    # The last vertex is dominated by all 32.
+    "chain-of-32": (32, [(v, v + 1) for v in range(31)]),
+    # Vertices 4 to 6 are unreached, and have arcs to reached vertices.
+    "islands": (7, [(0, 1), (1, 2), (1, 3), (2, 3), (4, 2), (5, 6), (6, 5), (6, 3)]),
+    # A loop with two entries around another loop.
+    "irreducible": (8, labelled("AB AC BD CE DE ED DF FG GF EG GH", "ABCDEFGH")),
+    # The example of their paper.
+    "of-lengauer-and-tarjan": (
+        13,
+        labelled("RA RB RC AD BA BD BE CF CG DL EH FI GI GJ HE HK IK JI KI KR LH", "RABCDEFGHIJKL"),
+    ),
+}
 
 
 def two_ended_chain() -> Graph:
@@ -105,27 +90,11 @@ def grid() -> Graph:
     return graph_of("grid", ids.size, both_ways(across + down))
 
 
-BUILDERS = (
-    of_the_paper,
-    one_vertex,
-    loop_on_the_root,
-    against_the_numbers,
-    chain_of_32,
-    islands,
-    irreducible,
-    of_lengauer_and_tarjan,
-    two_ended_chain,
-    ladder,
-    deep_tree,
-    hub,
-    grid,
-)
-
-
 @cache
 def rooted_graphs() -> dict[str, Graph]:
     """Return all samples by name; any vertex can be the root."""
-    graphs = [build() for build in BUILDERS]
+    graphs = [graph_of(name, *graph) for name, graph in SMALL.items()]
+    graphs += [two_ended_chain(), ladder(), deep_tree(), hub(), grid()]
     return {graph.name: graph for graph in graphs}
 
 

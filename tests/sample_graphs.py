@@ -20,32 +20,18 @@ def undirected(name: str, n: int, edges: np.ndarray, weights: np.ndarray) -> Gra
     return Graph.from_arcs(name, n, tails, heads, np.concatenate([weights, weights]))
 
 
-def one_vertex() -> Graph:
-    return Graph.from_arcs("one-vertex", 1, [], [], [])
-
-
-def self_loop_only() -> Graph:
-    return Graph.from_arcs("self-loop-only", 2, [0, 1], [0, 1], [3, 0], keep_self_loops=True)
-
-
-def two_islands() -> Graph:
-    """Vertices 3 to 5 cannot be reached from 0 to 2."""
-    return Graph.from_arcs("two-islands", 6, [0, 1, 2, 3, 4], [1, 2, 0, 4, 5], [2, 3, 4, 5, 6])
-
-
-def one_way() -> Graph:
-    """Vertex 0 has no incoming arcs; most rows are empty."""
-    return Graph.from_arcs("one-way", 300, [0, 0, 7], [7, 299, 130], [9, 1, 4])
-
-
-def parallel_arcs() -> Graph:
-    """Parallel arcs, heavier first and lighter first, and self-loops."""
-    tails = [0, 0, 0, 1, 1, 2, 2]
-    heads = [1, 1, 0, 2, 2, 2, 0]
-    weights = [9, 4, 1, 3, 8, 0, 5]
-    return Graph.from_arcs(
-        "parallel-arcs", 3, tails, heads, weights, keep_self_loops=True, keep_parallel=True
-    )
+SMALL = {
+    "one-vertex": (1, [], [], []),
+    "self-loop-only": (2, [0, 1], [0, 1], [3, 0]),
+    # Vertices 3 to 5 cannot be reached from 0 to 2.
+    "two-islands": (6, [0, 1, 2, 3, 4], [1, 2, 0, 4, 5], [2, 3, 4, 5, 6]),
+    # Vertex 0 has no incoming arcs; most rows are empty.
+    "one-way": (300, [0, 0, 7], [7, 299, 130], [9, 1, 4]),
+    # Heavier first and lighter first, and self-loops.
+    "parallel-arcs": (3, [0, 0, 0, 1, 1, 2, 2], [1, 1, 0, 2, 2, 2, 0], [9, 4, 1, 3, 8, 0, 5]),
+    # Path lengths just below the largest distance.
+    "heavy": (4, [0, 1, 2, 0], [1, 2, 3, 3], [MAX_WEIGHT - 5, 2, 3, MAX_WEIGHT]),
+}
 
 
 def zero_weights() -> Graph:
@@ -55,11 +41,6 @@ def zero_weights() -> Graph:
     edges = np.concatenate([ring, tail])
     weights = np.concatenate([np.zeros(40, dtype=int), np.arange(len(tail)) % 3])
     return undirected("zero-weights", 61, edges, weights)
-
-
-def heavy() -> Graph:
-    """Path lengths just below the largest distance."""
-    return Graph.from_arcs("heavy", 4, [0, 1, 2, 0], [1, 2, 3, 3], [MAX_WEIGHT - 5, 2, 3, MAX_WEIGHT])
 
 
 def detour() -> Graph:
@@ -107,21 +88,6 @@ def random_directed() -> Graph:
     )
 
 
-BUILDERS = (
-    one_vertex,
-    self_loop_only,
-    two_islands,
-    one_way,
-    parallel_arcs,
-    zero_weights,
-    heavy,
-    detour,
-    hub,
-    grid,
-    random_directed,
-)
-
-
 def hide_host_graph(resident) -> None:
     """Leave of a resident graph's host copy only the numbers of vertices and arcs, and the weights' type."""
     facts = SimpleNamespace(n_vertices=resident.n_vertices, n_arcs=resident.n_arcs, lengths=resident.lengths)
@@ -131,7 +97,9 @@ def hide_host_graph(resident) -> None:
 @cache
 def sample_graphs() -> dict[str, Graph]:
     """Return all sample graphs by name; callers share them."""
-    graphs = [build() for build in BUILDERS]
+    kept = {"keep_self_loops": True, "keep_parallel": True}
+    graphs = [Graph.from_arcs(name, *graph, **kept) for name, graph in SMALL.items()]
+    graphs += [zero_weights(), detour(), hub(), grid(), random_directed()]
     return {graph.name: graph for graph in graphs}
 
 
