@@ -33,9 +33,13 @@ from relaxometer.problems.variants import Skipped, load_solver, solver_names
 VARIANTS = solver_names("dominators")
 OF_GRAPHS = [name for name in VARIANTS if load_solver("dominators", name).Solver.takes != "batch"]
 OF_BATCHES = [name for name in VARIANTS if load_solver("dominators", name).Solver.takes != "graph"]
-UNDIRECTED = ["biconnected"]
-"""Variants whose graphs have arcs both ways; `TestBiconnected` has the tests that others share."""
-OF_ANY_GRAPHS = [name for name in OF_GRAPHS if name not in UNDIRECTED]
+OF_ANY_GRAPHS = [name for name in OF_GRAPHS if name != "biconnected"]
+WAYS = [
+    *((name, {}) for name in OF_ANY_GRAPHS),
+    *(("iterative-tree", {"lift_above": least}) for least in (1, 16)),
+    *(("biconnected", {"tree": tree}) for tree in ("union", "search")),
+]
+"""Variants, with parameters that reach other branches."""
 ON_DEVICE = [
     name for name in OF_ANY_GRAPHS + OF_BATCHES if load_solver("dominators", name).Solver.runs_on == "device"
 ]
@@ -54,27 +58,48 @@ def answer_of(solver, device, source=None, phases=None):
     return device.asnumpy(device.asarray(solver.solve(source, phases).idom))
 
 
-@pytest.mark.parametrize("graph", rooted_graphs().values(), ids=lambda graph: graph.name)
-@pytest.mark.parametrize("variant", OF_ANY_GRAPHS)
-def test_dominators_are_right_and_certified(device, variant, graph):
-    resident = ResidentGraph.upload(device, graph)
-    solver = make_solver(variant, resident)
-    certifier = DominatorsCertifier(resident)
-    for root in {0, graph.n_vertices // 2, graph.n_vertices - 1}:
-        idom = answer_of(solver, device, root)
+def both_ways(graph: Graph, root: int | None = None) -> Graph:
+    """The graph with the reverse of every arc; arcs at `root` only as they are."""
+    tails, heads = graph.tails, graph.targets
+    turned = np.ones(len(tails), dtype=bool) if root is None else (tails != root) & (heads != root)
+    ends = np.concatenate([tails, heads[turned]]), np.concatenate([heads, tails[turned]])
+    weights = np.ones(len(ends[0]), dtype=np.uint32)
+    return Graph.from_arcs(graph.name, graph.n_vertices, *ends, weights, keep_self_loops=True)
+
+
+def check(variant, resident, *roots, **parameters):
+    """Prove answers, the last with its phases, and compare them with the references; return the phases."""
+    device, graph, phases = resident.device, resident.host, []
+    solver, certifier = make_solver(variant, resident, **parameters), DominatorsCertifier(resident)
+    for root in roots:
+        idom = answer_of(solver, device, root, phases if root == roots[-1] else None)
         np.testing.assert_array_equal(idom, semi_nca(device, graph, root))
         if graph.n_vertices < 1000:
             np.testing.assert_array_equal(idom, reference_by_removal(graph, root))
         certificate = certifier.check(root, device.asarray(idom))
         assert certificate.holds, certificate.reason
+    assert phases or not graph.n_arcs
+    assert all(phase.time_ms >= 0 for phase in phases)
+    return phases
+
+
+@pytest.mark.parametrize("graph", rooted_graphs().values(), ids=lambda graph: graph.name)
+@pytest.mark.parametrize(("variant", "parameters"), WAYS)
+def test_dominators_are_right_and_certified(device, variant, parameters, graph):
+    graph = both_ways(graph) if variant == "biconnected" else graph
+    resident, n = ResidentGraph.upload(device, graph), graph.n_vertices
+    check(variant, resident, *{0, n // 2, n - 1}, **parameters)
 
 
 @pytest.mark.parametrize("batch", [random_batch(), all_graphs_of_four()], ids=lambda batch: batch.name)
 @pytest.mark.parametrize("variant", OF_BATCHES)
 def test_dominators_of_thousands_of_graphs(device, variant, batch):
-    resident = ResidentBatch.upload(device, batch)
-    idom = answer_of(make_solver(variant, resident), device)
+    resident, phases = ResidentBatch.upload(device, batch), []
+    solver = make_solver(variant, resident)
+    idom = answer_of(solver, device)
     np.testing.assert_array_equal(idom, batch_reference(batch))
+    np.testing.assert_array_equal(answer_of(solver, device, None, phases), idom)
+    assert all(phase.time_ms >= 0 for phase in phases)
     certificate = DominatorsCertifier(resident).check(None, device.asarray(idom))
     assert certificate.holds, certificate.reason
 
@@ -103,22 +128,15 @@ def test_the_references_agree(host_device):
 def rooted(draw):
     n = draw(st.integers(1, 12))
     vertex = st.integers(0, n - 1)
-    return n, draw(st.lists(st.tuples(vertex, vertex), max_size=36)), draw(vertex)
+    return graph_of("drawn", n, draw(st.lists(st.tuples(vertex, vertex), max_size=36))), draw(vertex)
 
 
 @pytest.mark.parametrize("variant", OF_ANY_GRAPHS)
 @given(case=rooted())
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_any_small_graph(variant, case):
-    n, arcs, root = case
-    graph = graph_of("drawn", n, arcs)
-    device = get_device("host")
-    resident = ResidentGraph.upload(device, graph)
-    idom = answer_of(make_solver(variant, resident), device, root)
-    np.testing.assert_array_equal(idom, reference_by_removal(graph, root))
-    np.testing.assert_array_equal(idom, semi_nca(device, graph, root))
-    certificate = DominatorsCertifier(resident).check(root, idom)
-    assert certificate.holds, certificate.reason
+    graph, root = case
+    check(variant, ResidentGraph.upload(get_device("host"), graph), root)
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -135,31 +153,15 @@ def test_answers_do_not_depend_on_the_order_of_threads(variant, seed):
     np.testing.assert_array_equal(answer_of(make_solver(variant, resident), device, root), expected)
 
 
-@pytest.mark.parametrize("variant", OF_ANY_GRAPHS)
+@pytest.mark.parametrize("variant", OF_GRAPHS)
 def test_a_search_keeps_the_previous_answer(device, variant):
     graph = rooted_graphs()["irreducible"]
+    graph = both_ways(graph) if variant == "biconnected" else graph
     solver = make_solver(variant, ResidentGraph.upload(device, graph))
     first = solver.solve(0)
     kept = device.asnumpy(device.asarray(first.idom)).copy()
     solver.solve(3)
     np.testing.assert_array_equal(device.asnumpy(device.asarray(first.idom)), kept)
-
-
-@pytest.mark.parametrize("variant", OF_ANY_GRAPHS + [name for name in OF_BATCHES if name not in OF_GRAPHS])
-def test_an_instrumented_run_gives_the_same_answer(device, variant):
-    phases = []
-    if variant in OF_GRAPHS:
-        graph = rooted_graphs()["irreducible"]
-        solver = make_solver(variant, ResidentGraph.upload(device, graph))
-        expected = reference_by_removal(graph, 0)
-        idom = answer_of(solver, device, 0, phases)
-    else:
-        solver = make_solver(variant, ResidentBatch.upload(device, random_batch()))
-        expected = batch_reference(random_batch())
-        idom = answer_of(solver, device, None, phases)
-    np.testing.assert_array_equal(idom, expected)
-    assert phases
-    assert all(phase.time_ms >= 0 for phase in phases)
 
 
 def check_from_host(device, chosen):
@@ -185,10 +187,16 @@ class TestBatches:
             np.testing.assert_array_equal(answer_of(solver, device), batch_reference(random_batch()))
         assert not parameters.get("streams") or isinstance(solver.solve().idom, np.ndarray)
 
-    def test_streams_and_replay_exclude_each_other(self):
-        module = load_solver("dominators", "batch-warp")
-        with pytest.raises(ValueError, match="exclude each other"):
-            module.Parameters(streams=2, replay=True)
+    @pytest.mark.parametrize(
+        ("given", "message"),
+        [
+            ({"streams": 2, "replay": True}, "exclude each other"),
+            ({"host_to_host": True, "replay": True}, "host_to_host excludes streams and replay"),
+        ],
+    )
+    def test_what_excludes_each_other(self, given, message):
+        with pytest.raises(ValueError, match=message):
+            load_solver("dominators", "batch-warp").Parameters(**given)
 
     @pytest.mark.parametrize("kept", [2011, 50, 1], ids=["all", "small", "one"])
     def test_from_host_to_host(self, device, kept):
@@ -202,11 +210,6 @@ class TestBatches:
         assert {1, 2, 32, 33, 64, 65} <= sizes
         for size in sizes:
             check_from_host(device, np.arange(len(whole)) == np.flatnonzero(whole.sizes == size)[0])
-
-    def test_host_to_host_excludes_streams(self):
-        module = load_solver("dominators", "batch-warp")
-        with pytest.raises(ValueError, match="host_to_host excludes streams and replay"):
-            module.Parameters(host_to_host=True, replay=True)
 
     def test_parallel_arcs_do_not_pass_the_shared_memory_of_one_graph(self, device):
         """A batch made by hand may have them; the kernel for one graph holds 64 * 64 arcs."""
@@ -248,26 +251,33 @@ class TestBatches:
         assert answer_of(solver, host_device).tolist() == [0]
 
 
-class TestLimits:
-    """Limits of variants."""
+@pytest.mark.parametrize(
+    ("variant", "graph", "given", "message"),
+    [
+        ("persistent-warp", graph_of("chain", 33, [(0, 1)]), {}, r"up to 32 vertices, the graph has 33"),
+        (
+            "multiword",
+            rooted_graphs()["hub"],
+            {"memory_mib": 2},
+            r"masks of 5,003 vertices take 3 MiB, memory_mib is 2",
+        ),
+        (
+            "biconnected",
+            rooted_graphs()["chain-of-32"],
+            {},
+            "31 arcs lead one way, and not all at one vertex",
+        ),
+    ],
+)
+def test_graphs_that_do_not_suit_are_skipped(host_device, variant, graph, given, message):
+    module = load_solver("dominators", variant)
+    with pytest.raises(Skipped, match=message):
+        module.Solver(ResidentGraph.upload(host_device, graph), module.Parameters(**given))
 
-    def test_a_warp_has_32_lanes(self, host_device):
-        graph = graph_of("chain-of-33", 33, [(v, v + 1) for v in range(32)])
-        module = load_solver("dominators", "persistent-warp")
-        with pytest.raises(Skipped, match=r"up to 32 vertices, the graph has 33"):
-            module.Solver(ResidentGraph.upload(host_device, graph), module.Parameters())
 
-    def test_masks_have_a_limit(self, host_device):
-        module = load_solver("dominators", "multiword")
-        graph = rooted_graphs()["hub"]
-        with pytest.raises(Skipped, match=r"masks of 5,003 vertices take 3 MiB, memory_mib is 2"):
-            module.Solver(ResidentGraph.upload(host_device, graph), module.Parameters(memory_mib=2))
-
-    def test_masks_in_global_memory(self, host_device, monkeypatch):
-        monkeypatch.setattr("relaxometer.problems.dominators.multiword.SHARED_WORDS", 100)
-        graph = rooted_graphs()["ladder"]
-        solver = make_solver("multiword", ResidentGraph.upload(host_device, graph))
-        np.testing.assert_array_equal(answer_of(solver, host_device, 3), reference_by_removal(graph, 3))
+def test_masks_in_global_memory(host_device, monkeypatch):
+    monkeypatch.setattr("relaxometer.problems.dominators.multiword.SHARED_WORDS", 100)
+    check("multiword", ResidentGraph.upload(host_device, rooted_graphs()["ladder"]), 3)
 
 
 @pytest.mark.parametrize("variant", ["semi-nca", "lengauer-tarjan", "cooper-harvey-kennedy"])
@@ -305,6 +315,11 @@ class TestIterativeTree:
             np.testing.assert_array_equal(idom, reference_by_removal(graph, root))
             assert {phase.mode for phase in phases} == {"round out of core"}
 
+    def test_arcs_that_fit_stay(self, host_device):
+        resident = ResidentGraph.upload(host_device, rooted_graphs()["grid"])
+        solver = make_solver("iterative-tree", resident, resident_arcs=10**6)
+        assert not solver.resolved["out_of_core"]
+
     @pytest.mark.parametrize(
         ("name", "serves"), [("deep-tree", True), ("ladder", True), ("grid", False), ("islands", False)]
     )
@@ -318,26 +333,14 @@ class TestIterativeTree:
 
     @pytest.mark.parametrize(("name", "grows"), [("deep-tree", True), ("hub", True), ("islands", False)])
     def test_a_forest_replaces_the_search(self, device, name, grows):
-        solver = make_solver("iterative-tree", ResidentGraph.upload(device, rooted_graphs()[name]))
-        phases = []
-        solver.solve(1, phases)
+        phases = check("iterative-tree", ResidentGraph.upload(device, rooted_graphs()[name]), 1)
         assert phases[0].mode == ("forest" if grows else "breadth-first")
 
-    @pytest.mark.parametrize(
-        ("parameters", "most_tops"), [({}, 1), ({"lift_above": 1}, None), ({"lift_above": 16}, None)], ids=str
-    )
     @pytest.mark.parametrize("name", sorted(rooted_graphs()))
-    def test_forests_with_many_tops_and_tables_of_ancestors(
-        self, device, name, parameters, most_tops, monkeypatch
-    ):
-        if most_tops is not None:
-            monkeypatch.setattr("relaxometer.problems.dominators._forest.MOST_TOPS", most_tops)
+    def test_forests_with_many_tops(self, device, name, monkeypatch):
+        monkeypatch.setattr("relaxometer.problems.dominators._forest.MOST_TOPS", 1)
         graph = rooted_graphs()[name]
-        solver = make_solver("iterative-tree", ResidentGraph.upload(device, graph), **parameters)
-        for root in (0, graph.n_vertices // 2):
-            expected = semi_nca(device, graph, root)
-            np.testing.assert_array_equal(answer_of(solver, device, root, []), expected)
-            np.testing.assert_array_equal(answer_of(solver, device, root), expected)
+        check("iterative-tree", ResidentGraph.upload(device, graph), 0, graph.n_vertices // 2)
 
     @pytest.mark.parametrize(
         ("lift_above", "root", "modes"),
@@ -355,11 +358,6 @@ class TestIterativeTree:
         assert solver.solve(root, phases).phases == solver.solve(root).phases
         assert [phase.mode for phase in phases] == modes
 
-    def test_arcs_that_fit_stay(self, host_device):
-        resident = ResidentGraph.upload(host_device, rooted_graphs()["grid"])
-        solver = make_solver("iterative-tree", resident, resident_arcs=10**6)
-        assert not solver.resolved["out_of_core"]
-
     @pytest.mark.parametrize("seed", [1, 2])
     def test_shortcuts_on_deep_random_graphs(self, seed):
         """Dominator trees hundreds of vertices deep, with irreducible loops."""
@@ -369,35 +367,11 @@ class TestIterativeTree:
         near = [(int(v), int(max(0, v + d))) for v, d in rng.integers([0, -30], [n - 30, 30], (n // 9, 2))]
         far = [(int(a), int(b)) for a, b in rng.integers(0, n, (4, 2))]
         graph = graph_of("deep", n, chain + near + far)
-        device = get_device("host", order_seed=seed)
-        solver = make_solver("iterative-tree", ResidentGraph.upload(device, graph))
-        np.testing.assert_array_equal(answer_of(solver, device, 0), semi_nca(device, graph, 0))
-
-
-def both_ways(graph: Graph, root: int | None = None) -> Graph:
-    """The graph with the reverse of every arc; arcs at `root` only as they are."""
-    tails, heads = graph.tails, graph.targets
-    turned = np.ones(len(tails), dtype=bool) if root is None else (tails != root) & (heads != root)
-    ends = np.concatenate([tails, heads[turned]]), np.concatenate([heads, tails[turned]])
-    weights = np.ones(len(ends[0]), dtype=np.uint32)
-    return Graph.from_arcs(graph.name, graph.n_vertices, *ends, weights, keep_self_loops=True)
+        check("iterative-tree", ResidentGraph.upload(get_device("host", order_seed=seed), graph), 0)
 
 
 class TestBiconnected:
     """Undirected graphs, by biconnected components."""
-
-    @pytest.mark.parametrize("tree", ["union", "search"])
-    @pytest.mark.parametrize("name", sorted(rooted_graphs()))
-    def test_arcs_both_ways(self, device, name, tree):
-        graph = both_ways(rooted_graphs()[name])
-        resident = ResidentGraph.upload(device, graph)
-        solver = make_solver("biconnected", resident, tree=tree)
-        certifier = DominatorsCertifier(resident)
-        assert solver.resolved == {"tree": tree, "one_way_arcs": 0}
-        for root in {0, graph.n_vertices // 2, graph.n_vertices - 1}:
-            idom = answer_of(solver, device, root)
-            np.testing.assert_array_equal(idom, semi_nca(device, graph, root))
-            assert certifier.check(root, device.asarray(idom)).holds
 
     @pytest.mark.parametrize("tree", ["union", "search"])
     @pytest.mark.parametrize("seed", [0, 1, 2])
@@ -405,15 +379,7 @@ class TestBiconnected:
         device = get_device("host", order_seed=seed)
         directed, root, _ = next(united(random_parts()[1000 * seed : 1000 * seed + 1000]))
         graph = both_ways(directed)
-        solver = make_solver("biconnected", ResidentGraph.upload(device, graph), tree=tree)
-        first = solver.solve(root).idom
-        kept = first.copy()
-        np.testing.assert_array_equal(first, semi_nca(device, graph, root))
-        phases = []
-        other = answer_of(solver, device, 5, phases)
-        np.testing.assert_array_equal(other, semi_nca(device, graph, 5))
-        assert all(phase.time_ms >= 0 for phase in phases)
-        np.testing.assert_array_equal(first, kept)
+        check("biconnected", ResidentGraph.upload(device, graph), root, 5, tree=tree)
 
     @pytest.mark.parametrize("tree", ["union", "search"])
     @pytest.mark.parametrize("root", [0, 4])
@@ -432,14 +398,6 @@ class TestBiconnected:
         labelled = dataclasses.replace(graph, metadata={"directed": False})
         solver = make_solver("biconnected", ResidentGraph.upload(host_device, labelled))
         assert solver.resolved["tree"] == "search"
-        for root, stages in ((0, "tour"), (5002, "tour")):
-            phases = []
-            idom = answer_of(solver, host_device, root, phases)
-            np.testing.assert_array_equal(idom, semi_nca(host_device, graph, root))
-            assert stages in [phase.mode for phase in phases]
-
-    def test_directed_graphs_are_skipped(self, host_device):
-        module = load_solver("dominators", "biconnected")
-        resident = ResidentGraph.upload(host_device, rooted_graphs()["chain-of-32"])
-        with pytest.raises(Skipped, match="31 arcs lead one way, and not all at one vertex"):
-            module.Solver(resident, module.Parameters())
+        for root in (0, 5002):
+            phases = check("biconnected", ResidentGraph.upload(host_device, labelled), root)
+            assert "tour" in [phase.mode for phase in phases]
