@@ -3,10 +3,8 @@
 import numpy as np
 import pytest
 
-from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.bfs import UNREACHED, multi_source
-from relaxometer.problems.bfs._multi_source import pieces_of_long_rows, renumber
 from relaxometer.problems.bfs.certify import BfsCertifier
 from sample_graphs import sample_graphs, undirected
 
@@ -108,23 +106,6 @@ def test_a_wrong_number_of_sources_is_refused(host_device, count):
             search([1] * count)
     with pytest.raises(IndexError):
         solver.find_levels([1])[1]
-
-
-def test_vertices_are_numbered_by_falling_degree_and_arcs_follow(device):
-    graph = Graph.from_arcs("small", 6, [1, 2, 4, 4, 5], [4, 4, 2, 5, 4], np.ones(5, dtype=int))
-    made = renumber(ResidentGraph.upload(device, graph), by_degree=True)
-    assert made.original.tolist() == [4, 2, 5, 1]
-    assert made.position.tolist() == [UNREACHED, 3, 1, UNREACHED, 0, 2]
-    assert [part.tolist() for part in made.into] == [[0, 3, 4, 5, 5], [1, 2, 3, 0, 0]]
-    assert [part.tolist() for part in made.out] == [[0, 2, 3, 4, 5], [1, 2, 0, 0, 0]]
-
-
-def test_long_rows_are_cut_into_pieces(device):
-    offsets = device.asarray(np.array([0, 4, 13, 13, 18, 26], dtype=np.int64))
-    pieces = pieces_of_long_rows(offsets, 4, device.xp).tolist()
-    assert pieces == [
-        number << 32 | row for row, count in ((1, 3), (3, 2), (4, 2)) for number in range(count)
-    ]
 
 
 @pytest.mark.parametrize(("name", "order"), [("grid", "given"), ("hub", "degree")])

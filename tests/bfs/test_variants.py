@@ -10,10 +10,8 @@ from relaxometer.device import get_device
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.bfs import NO_PREDECESSOR, UNREACHED
-from relaxometer.problems.bfs._prepare import KERNELS, _lanes, prepare
 from relaxometer.problems.bfs._switching import SwitchingParameters
 from relaxometer.problems.bfs.certify import BfsCertifier
-from relaxometer.problems.bfs.hybrid_packed._best_neighbours import best_neighbours
 from relaxometer.problems.variants import load_solver, solver_names
 from sample_graphs import as_type, sample_graphs, undirected
 
@@ -230,62 +228,6 @@ class TestDirections:
             solver.solve(1500, phases)
             examined[first_probe] = sum(phase.relaxed_arcs for phase in phases)
         assert examined["largest"] <= examined[4] < examined["first"]
-
-
-@pytest.mark.parametrize("arcs", [1, 3, 16, 40, None])
-@pytest.mark.parametrize("name", sample_graphs())
-def test_the_neighbour_to_probe_is_the_largest_of_the_first_arcs(device, name, arcs):
-    graph = sample_graphs()[name]
-    resident = ResidentGraph.upload(device, graph)
-    n_words = -(-graph.n_vertices // 32)
-    rows = resident.offsets, resident.targets
-    isolated, probes = prepare(device, device.module(KERNELS), n_words, rows[0], rows, rows[0], arcs)
-    expected = []
-    for v in range(graph.n_vertices):
-        row = graph.targets[graph.offsets[v] : graph.offsets[v + 1]][:arcs]
-        degrees = graph.degrees[row]
-        expected.append(row[degrees == degrees.max()].min() if len(row) else v)
-    np.testing.assert_array_equal(device.asnumpy(probes), expected)
-    bits = np.unpackbits(device.asnumpy(isolated).view(np.uint8), bitorder="little")
-    np.testing.assert_array_equal(bits[: graph.n_vertices], graph.degrees == 0)
-    assert bits[graph.n_vertices :].all()
-
-
-@pytest.mark.parametrize(
-    ("arcs", "mean_degree", "lanes"),
-    [
-        (16, 30.0, 4),
-        (16, 2.8, 1),
-        (1, 30.0, 1),
-        (1000, 30.0, 8),
-        (1000, 900.0, 32),
-        (None, 2.0, 32),
-        (16, 0, 1),
-    ],
-)
-def test_a_row_gets_as_many_lanes_as_it_has_work(arcs, mean_degree, lanes):
-    assert _lanes(arcs, mean_degree) == lanes
-
-
-@pytest.mark.parametrize("n_hubs", [0, 32, 4096])
-@pytest.mark.parametrize("most", [1, 4, 40, None])
-def test_the_five_neighbours_of_largest_degree_are_packed(host_device, n_hubs, most):
-    graph = hubs_and_leaves()
-    resident = ResidentGraph.upload(host_device, graph)
-    found = best_neighbours(host_device, (resident.offsets, resident.targets), n_hubs, most)
-    by_degree = np.argsort(-graph.degrees, kind="stable")
-    np.testing.assert_array_equal(found.ids, by_degree)
-    rank = np.argsort(by_degree)
-    np.testing.assert_array_equal(found.rank, rank)
-    hub, more, self_hub, further = (1 << bit for bit in (31, 30, 29, 28))
-    for v in range(0, graph.n_vertices, 7):
-        row = graph.targets[graph.offsets[v] : graph.offsets[v + 1]]
-        ranks = np.sort(rank[row[:most]])[:5]
-        packed = [hub | r if r < n_hubs else by_degree[r] for r in ranks] + [v] * (5 - len(ranks))
-        packed[0] |= (more if len(row) > 1 else 0) | (further if len(row) > min(5, most or 5) else 0)
-        packed[0] |= self_hub if rank[v] < n_hubs else 0
-        assert [found.best[v], *found.others[4 * v : 4 * v + 4]] == packed
-        assert found.best_ids[v] == (by_degree[ranks[0]] if len(row) else v)
 
 
 class TestCooperative:

@@ -297,27 +297,6 @@ def test_an_update_of_a_deep_graph_searches_few_levels(device, monkeypatch, chan
     assert solver.kept in (0, n)
 
 
-def test_new_arcs_take_spare_slots_until_they_are_full(device, monkeypatch):
-    monkeypatch.setattr(_changing_arcs, "LEAST_SPARE", 2)
-    graph = graph_of("chain", 8, [(v, v + 1) for v in range(4)])
-    solver = solver_of(device, graph, largest_share=1.0)
-    solver.solve(0)
-    arcs, spare = arcs_of(graph), []
-    for added, removed in [
-        ((4, 5), None),
-        ((5, 6), (4, 5)),
-        ((4, 5), (5, 6)),
-        ((5, 7), None),
-        ((0, 7), (5, 7)),
-    ]:
-        arcs = (arcs - {removed}) | {added}
-        idom = device.asnumpy(solver.apply([added], [removed] if removed else []).idom)
-        np.testing.assert_array_equal(idom, reference_by_removal(graph_of("now", 8, sorted(arcs)), 0))
-        spare.append(solver._arcs.n_spare)
-    assert spare == [1, 2, 2, 0, 1]
-    np.testing.assert_array_equal(device.asnumpy(solver.solve(0).idom), reference_by_removal(graph, 0))
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [

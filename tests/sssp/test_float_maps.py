@@ -3,8 +3,6 @@
 Certificates prove the answers: they hold for the least rounded sums only.
 """
 
-import itertools
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -259,16 +257,3 @@ class TestWidths:
         width = push_pull.bucket_width(np.inf, LENGTHS[kind.name])
         assert width == kind.largest
         assert width.dtype == kind.number
-
-
-@pytest.mark.parametrize("graph", GRIDS, ids=lambda graph: graph.name)
-def test_arcs_are_sorted_by_weight_as_floats(device, graph):
-    prepared = prepare(ResidentGraph.upload(device, graph), many=20)
-    offsets, arcs = device.asnumpy(prepared.out.offsets), device.asnumpy(prepared.out.arcs)
-    if graph.weights.dtype == np.float64:
-        weights = np.ascontiguousarray(arcs[:, 0]).view(np.float64)
-    else:
-        weights = (arcs >> np.uint64(32)).astype(np.uint32).view(np.float32)
-    np.testing.assert_array_equal(np.sort(weights), np.sort(graph.weights))
-    for begin, end in itertools.pairwise(offsets):
-        assert (np.diff(weights[begin:end]) >= 0).all()

@@ -165,29 +165,6 @@ def test_hubs_are_cut_up_and_shared(device, narrow, kind):
     assert {phase.mode for phase in phases} == {"block" if narrow else "grid"}
 
 
-def crowd_behind_a_corridor() -> Graph:
-    """While only a corridor is near, far leaves raise the threshold; then 2000 vertices are near at once."""
-    rng = np.random.default_rng(3)
-    crowd = rng.integers(0, 2000, (12000, 2))
-    corridor = np.stack([np.arange(2000, 2080), np.arange(2001, 2081)], axis=1)
-    leaves = np.stack([np.full(60, 2000), np.arange(2081, 2141)], axis=1)
-    arcs = np.concatenate([crowd, corridor, [[2080, 0]], leaves])
-    weights = [10 ** rng.uniform(1, 6, len(crowd)), np.ones(81), np.linspace(1e3, 1e7, 60)]
-    return Graph.from_arcs("corridor", 2141, arcs[:, 0], arcs[:, 1], np.concatenate(weights).astype(int))
-
-
-@pytest.mark.parametrize("seed", [0, 1])
-def test_too_many_near_vertices_lower_the_threshold(seed):
-    resident = ResidentGraph.upload(get_device("host", order_seed=seed), crowd_behind_a_corridor())
-    expanded = {}
-    for crowd in (100, 10**6):
-        phases = []
-        parameters = near_far.Parameters(narrow=0, grid_target=100, crowd=crowd, delta=0.01)
-        proven(near_far.Solver(resident, parameters), resident, 2000, phases)
-        expanded[crowd] = sum(phase.updated for phase in phases)
-    assert expanded[100] < 0.8 * expanded[10**6]
-
-
 def test_more_near_vertices_than_blocks_collect_are_sorted_in_rounds(device):
     """Far leaves raise the threshold; then more leaves are near than the blocks can collect."""
     leaves = 40000

@@ -1,6 +1,7 @@
 """New weights for a hierarchy: the same as a hierarchy built for these weights."""
 
 import dataclasses
+from functools import partial
 
 import numpy as np
 import pytest
@@ -24,7 +25,15 @@ def doubled():
     return Graph.from_arcs("doubled", 8, tails, heads, weights, keep_parallel=True, keep_self_loops=True)
 
 
-MAKE = [directed_grid, roads, archipelago, clique_among_islands, doubled]
+def tiny(n, *arcs):
+    columns = np.array(arcs, dtype=np.int64).reshape(-1, 3).T
+    return Graph.from_arcs("tiny", n, *columns, keep_self_loops=True)
+
+
+MAKE = [
+    *(directed_grid, roads, archipelago, clique_among_islands, doubled),
+    *(partial(tiny, 1), partial(tiny, 100), partial(tiny, 3, (1, 1, 0), (1, 2, 4))),
+]
 
 
 def small(rng, n):
@@ -122,17 +131,6 @@ def test_lengths_do_not_depend_on_the_order_of_threads(seed, low_levels, monkeyp
     other = changed(graph, draw(mixed, graph))
     solver.customize(other.weights)
     assert_as_built(solver, other, 3)
-
-
-@pytest.mark.parametrize(("n", "arcs"), [(1, []), (100, []), (2, [(0, 1, 7)]), (3, [(1, 1, 0), (1, 2, 4)])])
-def test_tiny_graphs(device, n, arcs):
-    columns = np.array(arcs, dtype=np.int64).reshape(-1, 3).T
-    graph = Graph.from_arcs("tiny", n, *columns, keep_self_loops=True)
-    solver = solver_of(device, graph, 1)
-    other = changed(graph, graph.weights + np.uint32(5))
-    solver.customize(other.weights)
-    assert_as_built(solver, other, 1)
-    assert_solves(solver, device, other, range(min(n, 3)))
 
 
 def test_the_given_array_and_the_graph_stay_the_callers(device):

@@ -1,11 +1,15 @@
 """Push-pull: windows of every size, both directions, and the arcs it reads."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 from relaxometer.datasets.formats.generated import RmatParameters
 from relaxometer.datasets.generators.rmat import rmat
 from relaxometer.graphs.graph import Graph
+from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.problems.sssp.push_pull._prepare import prepare
 from sample_graphs import as_type, undirected
 from sssp.searches import solved
 
@@ -67,3 +71,33 @@ def test_a_bucket_in_which_nothing_is_due_does_not_end_the_search(device):
     arcs = np.array([(0, 1, 90), (0, 2, 1), (2, 1, 1), (1, 3, 20), (1, 4, 1000), (4, 5, 1)])
     graph = Graph.from_arcs("stale", 6, *arcs.T)
     solved(device, "push-pull", graph, 0, delta=100, beta=1e-9)
+
+
+def changed(graph, arcs, weights, directed=False):
+    """The same graph with other weights of some arcs; what its metadata say is not trusted."""
+    others = graph.weights.copy()
+    others[arcs] = weights
+    return dataclasses.replace(graph, weights=others, metadata={"directed": directed})
+
+
+def parallel(tails, heads, weights):
+    return Graph.from_arcs("parallel", 2, tails, heads, weights, keep_parallel=True)
+
+
+PATH = undirected("path", 4, np.array([(0, 1), (2, 3), (1, 2)]), np.array([5, 6, 7]))
+
+
+@pytest.mark.parametrize(
+    ("graph", "is_symmetric"),
+    [
+        pytest.param(changed(skewed(), [], [], directed=True), True, id="undirected"),
+        pytest.param(changed(skewed(), [1234], 10**6), False, id="another weight"),
+        pytest.param(PATH, True, id="path"),
+        pytest.param(changed(PATH, [0, 4], [6, 5]), False, id="the same weights in other pairs"),
+        pytest.param(parallel([0, 0, 1, 1], [1, 1, 0, 0], [4, 9, 9, 4]), True, id="as many arcs back"),
+        pytest.param(parallel([0, 0, 1], [1, 1, 0], [4, 4, 4]), False, id="fewer arcs back"),
+    ],
+)
+def test_one_set_of_rows_serves_both_directions(device, graph, is_symmetric):
+    prepared = prepare(ResidentGraph.upload(device, graph), 20)
+    assert (prepared.into is prepared.out) == is_symmetric

@@ -6,7 +6,7 @@ import pytest
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp import NO_PREDECESSOR, _tight_tree
-from relaxometer.problems.sssp._tight_tree import MAX_ARCS, MAX_ROW, TightTree, _pieces
+from relaxometer.problems.sssp._tight_tree import MAX_ARCS, MAX_ROW, TightTree
 
 DEGREES = [0, 1, MAX_ROW, MAX_ROW + 1, MAX_ARCS, MAX_ARCS + 1, 3 * MAX_ARCS, 3 * MAX_ARCS + 1, 5]
 
@@ -19,22 +19,6 @@ def stars(degrees):
     heads = np.concatenate([hubs, leaves])
     weights = 1.0 + np.arange(len(heads)) % 7
     return Graph.from_arcs("stars", 1 + len(heads), tails, heads, weights, weight_type="float64")
-
-
-def test_pieces_cover_every_long_row_once(device):
-    graph = ResidentGraph.upload(device, stars(DEGREES))
-    count, found = _pieces(graph)
-    pieces = device.asnumpy(found)
-    assert pieces.dtype == np.uint32
-    assert count == len(pieces)
-    expected = [
-        (1 + hub, number)
-        for hub, degree in enumerate(DEGREES)
-        if degree > MAX_ROW
-        for number in range(-(-degree // MAX_ARCS))
-    ]
-    assert [tuple(piece) for piece in pieces.tolist()] == expected
-    assert _pieces(ResidentGraph.upload(device, stars([1, MAX_ROW]))) == (0, None)
 
 
 @pytest.mark.parametrize("pieces", [(128, 1024), (0, 1), (3, 5)])
