@@ -88,22 +88,6 @@ def test_the_choice_for_a_batch(device, monkeypatch, most, chosen):
 
 
 @pytest.mark.parametrize(
-    ("both_ways", "n_vertices", "chosen"),
-    [
-        (True, 4000, "semi-nca"),
-        (True, 4001, "biconnected"),
-        (False, 7000, "cooper-harvey-kennedy"),
-        (False, 7001, "iterative-tree"),
-    ],
-)
-def test_the_limits_from_host_to_host(device, both_ways, n_vertices, chosen):
-    arcs = [(v, v + 1) for v in range(n_vertices - 1)]
-    back = [(w, v) for v, w in arcs] if both_ways else []
-    resident = ResidentGraph.upload(device, graph_of("path", n_vertices, arcs + back))
-    assert solver_of(resident, host_to_host=True).resolved["chosen"] == chosen
-
-
-@pytest.mark.parametrize(
     "dear", [["ALL_CORES", "FEW_GRAPHS", "UPLOADED"], ["ONE_CORE", "UPLOADED"], ["ALL_CORES", "ONE_CORE"]]
 )
 def test_a_batch_from_host_to_host(device, monkeypatch, dear):
@@ -117,21 +101,3 @@ def test_a_batch_from_host_to_host(device, monkeypatch, dear):
     one_core = solver_of(ResidentBatch.upload(device, random_batch()))
     expected = device.asnumpy(device.asarray(one_core.solve().idom))
     np.testing.assert_array_equal(solver.solve().idom, expected)
-
-
-@pytest.mark.parametrize(
-    ("n_vertices", "few", "least"),
-    [
-        (30, True, "one core"),
-        (752, True, "one core"),
-        (2167, False, "one core"),
-        (3290, False, "16 cores"),
-        (10_578, False, "GPU"),
-        (41_802, False, "GPU"),
-        (301_584, False, "GPU"),
-    ],
-)
-def test_expected_costs_of_an_h200_and_16_cores(n_vertices, few, least):
-    costs = auto.costs_from_host(n_vertices, 16, few=few)
-    assert min(costs, key=costs.__getitem__) == least
-    assert list(auto.costs_from_host(n_vertices, 1, few=few)) == ["one core", "GPU"]

@@ -73,25 +73,6 @@ def check(solver, resident, *sources):
         assert not answer.overflowed
 
 
-@pytest.mark.parametrize("graph", GRIDS, ids=lambda graph: graph.name)
-def test_every_mix_of_pushing_and_pulling_is_exact(device, graph):
-    resident = ResidentGraph.upload(device, graph)
-    for delta, beta in MIXES:
-        check(push_pull.Solver(resident, push_pull.Parameters(delta=delta, beta=beta)), resident, 0)
-
-
-@pytest.mark.parametrize("in_shared", [True, False], ids=["shared", "global"])
-@pytest.mark.parametrize("graph", GRIDS, ids=lambda graph: graph.name)
-def test_tiles_are_exact_however_far_they_run_ahead(device, monkeypatch, graph, in_shared):
-    if not in_shared:
-        monkeypatch.setattr(tiled, "_bytes_in_shared", lambda *_: _maps.SHARED_BYTES + 1)
-    resident = ResidentGraph.upload(device, graph)
-    for delta, leash in ((1e-30, 1e-30), (1e-30, "none"), (3.0, 0.5), (1e30, "none")):
-        solver = tiled.Solver(resident, tiled.Parameters(tiles=8, delta=delta, leash=leash))
-        assert solver.resolved["tiles_in_shared_memory"] == in_shared
-        check(solver, resident, 0)
-
-
 PLACES = st.integers(0, 7)
 """Of weights among those that fall on ties of rounding."""
 

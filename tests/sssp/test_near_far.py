@@ -83,19 +83,6 @@ def dense_star(leaves: int) -> Graph:
     return Graph.from_arcs("dense-star", leaves + 1, tails, heads, weights)
 
 
-def test_piles_of_a_dense_graph_hold_every_vertex_at_once(host_device, monkeypatch):
-    searches, search = [], near_far.Solver._search
-    monkeypatch.setattr(
-        near_far.Solver, "_search", lambda *arguments: searches.append(1) or search(*arguments)
-    )
-    resident = ResidentGraph.upload(host_device, dense_star(3 * QUEUE))
-    # One bucket takes all leaves.
-    solver = near_far.Solver(resident, near_far.Parameters(delta=100))
-    proven(solver, resident, 0)
-    assert len(searches) == 1
-    assert solver._capacity == 2 * resident.n_vertices
-
-
 def test_a_search_whose_piles_overflow_is_repeated_with_larger_ones(host_device):
     resident = ResidentGraph.upload(host_device, dense_star(3 * QUEUE))
     solver = near_far.Solver(resident, near_far.Parameters(delta=100))

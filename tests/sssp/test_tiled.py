@@ -11,7 +11,7 @@ from relaxometer.problems.sssp.tiled import tiled
 from relaxometer.problems.sssp.tiled._tiles import REMOTE, cut
 from relaxometer.problems.variants import Skipped
 from sample_graphs import as_type, sample_graphs
-from sssp.searches import solved
+from sssp.searches import KINDS, solved
 
 MANY_TILES = [graph for graph in sample_graphs().values() if graph.n_vertices >= 8]
 
@@ -87,7 +87,7 @@ def test_a_graph_with_a_hub_is_skipped(host_device):
 
 
 @pytest.mark.parametrize("graph", MANY_TILES, ids=lambda graph: graph.name)
-@pytest.mark.parametrize("kind", ["uint32", "uint32/uint64"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_tiles_in_global_memory(device, monkeypatch, graph, kind):
     monkeypatch.setattr(tiled, "_bytes_in_shared", lambda *_: _maps.SHARED_BYTES + 1)
     graph = as_type(graph, kind)
