@@ -111,7 +111,7 @@ def run_on(
 
 def outcomes(result: Measurement) -> list[tuple[str, str]]:
     """Return status and reason of each row."""
-    return [(row["status"], row["reason"]) for row in result.runs]
+    return [(row.status, row.reason) for row in result.runs]
 
 
 def only(result: Measurement) -> tuple[str, str]:

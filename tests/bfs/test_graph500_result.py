@@ -90,9 +90,9 @@ def test_measured_edges_are_the_input_edges_of_the_component():
     edges = kronecker_edges(8, 0, 16 << 8)
     _, labels = graph.component_labels()
     for row in result.runs:
-        inside = labels[edges.tails] == labels[row["source"]]
-        assert row["input_edges"] == inside.sum()
-        assert row["status"] == "ok"
+        inside = labels[edges.tails] == labels[row.source]
+        assert row.input_edges == inside.sum()
+        assert row.status == "ok"
     text = official_output(pd.DataFrame(result.runs), describe(graph))
     assert values(text)["NBFS"] == 3
 

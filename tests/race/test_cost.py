@@ -378,8 +378,8 @@ def run_of(energy_s):
 def test_by_default_nothing_is_repeated(monkeypatch):
     monkeypatch.setattr(counters, "open_rapl", lambda: pytest.fail("no meter is wanted"))
     result = measure(run_of(0), GRAPH, np.array([0, 1]), "host")
-    assert {row["status"] for row in result.runs} == {"ok"}
-    assert all(row.get("energy_j") is None and row.get("peak_bytes") is None for row in result.runs)
+    assert {row.status for row in result.runs} == {"ok"}
+    assert all(row.energy_j is None and row.peak_bytes is None for row in result.runs)
 
 
 ENERGIES = ("energy_j", "energy_low_j", "energy_high_j", "idle_w")
@@ -396,13 +396,13 @@ def test_the_energy_of_a_search_is_in_all_rows(monkeypatch, virtual):
     monkeypatch.setattr(dijkstra_cpu, "Solver", Solver)
     monkeypatch.setattr(counters, "open_rapl", lambda: "a counter")
     result = measure(run_of(0.4), GRAPH, np.array([0, 1]), "host")
-    (row,) = {tuple(row[name] for name in ENERGIES) for row in result.runs}
+    (row,) = {tuple(getattr(row, name) for name in ENERGIES) for row in result.runs}
     assert row == pytest.approx((0.25, 0.25, 0.25, 10))
     found = result.context["cost"]
     assert found["searches"] == pytest.approx(2 * 0.4 / 0.005, abs=4)
     assert found["powers_w"] == pytest.approx([60, 60])
     assert found["idle_powers_w"] == pytest.approx([10, 10, 10])
-    assert {row["status"] for row in result.runs} == {"ok"}
+    assert {row.status for row in result.runs} == {"ok"}
 
 
 def test_a_variant_that_leaks_device_memory_is_seen(monkeypatch):
@@ -421,7 +421,7 @@ def test_a_variant_that_leaks_device_memory_is_seen(monkeypatch):
     monkeypatch.setattr(dijkstra_cpu, "Solver", Leaking)
     monkeypatch.setattr(contestant.cost, "pool_bytes", pool)
     result = measure(run_of(0), GRAPH, np.array([0, 1]), "host")
-    assert {row["leaked_bytes"] for row in result.runs} == {4096}
+    assert {row.leaked_bytes for row in result.runs} == {4096}
     (warning,) = cost_warnings([result.context])
     assert warning == "warning: sssp v on g leaks 4,096 bytes of device memory in each search"
 
@@ -442,12 +442,15 @@ def test_memory_of_a_variant_adds_up_to_what_the_driver_counts(monkeypatch, gpu,
     monkeypatch.setattr(contestant.cost, "pool_bytes", lambda device: (pool["bytes"], pool["bytes"]))
     result = measure(run_of(0.3), GRAPH, np.array([0, 1]), "host")
     (row,) = {
-        tuple(row[name] for name in ("peak_bytes", "nvml_before_bytes", "kernel_bytes", "nvml_peak_bytes"))
+        tuple(
+            getattr(row, name)
+            for name in ("peak_bytes", "nvml_before_bytes", "kernel_bytes", "nvml_peak_bytes")
+        )
         for row in result.runs
     }
     assert row == (33 * mib, 500 * mib, 20 * mib, 553 * mib)
     assert row[0] + row[2] == row[3] - row[1]
-    assert all(row["energy_low_j"] <= row["energy_j"] <= row["energy_high_j"] for row in result.runs)
+    assert all(row.energy_low_j <= row.energy_j <= row.energy_high_j for row in result.runs)
 
 
 def test_the_driver_counts_memory_without_energy_too(monkeypatch):
@@ -456,8 +459,8 @@ def test_the_driver_counts_memory_without_energy_too(monkeypatch):
     monkeypatch.setattr(contestant.cost, "pool_bytes", lambda device: (5, 6))
     monkeypatch.setattr(ORIGINAL, "runs_on", "device")
     result = measure(run_of(0), GRAPH, np.array([0, 1]), "host")
-    assert {(row["peak_bytes"], row["nvml_peak_bytes"]) for row in result.runs} == {(6, 7)}
-    assert all(row.get("throttled") is None for row in result.runs)
+    assert {(row.peak_bytes, row.nvml_peak_bytes) for row in result.runs} == {(6, 7)}
+    assert all(row.throttled is None for row in result.runs)
 
 
 def test_a_failure_of_repeated_searches_is_one_of_the_run(monkeypatch, gpu):
@@ -472,7 +475,7 @@ def test_a_failure_of_repeated_searches_is_one_of_the_run(monkeypatch, gpu):
 
     monkeypatch.setattr(dijkstra_cpu, "Solver", Tiring)
     result = measure(run_of(0.2), GRAPH, np.array([0, 1]), "host")
-    assert {(row["status"], row["reason"]) for row in result.runs} == {
+    assert {(row.status, row.reason) for row in result.runs} == {
         ("oom", "repeated searches: the pool is used up")
     }
 

@@ -97,7 +97,7 @@ def measured(
     )
     result = measure_rival(run, rival, installed, graph, folder, np.array(sources), "host", queries=queries)
     for row in result.runs:
-        if row["status"] == "absent":
+        if row.status == "absent":
             pytest.skip(f"{rival.name}: {row['reason']}")
     return result
 
@@ -110,13 +110,13 @@ def test_answers_are_proven(name: str, problem: str, tmp_path: Path) -> None:
         if takes not in ("either", "batch" if isinstance(graph, Batch) else "graph"):
             continue
         result = measured(rival, problem, graph, sources, tmp_path / graph.name)
-        found = {(row["status"], row["reason"]) for row in result.runs}
+        found = {(row.status, row.reason) for row in result.runs}
         if (name, graph.name) in TOO_HEAVY:
             assert found == {("skipped", TOO_HEAVY[name, graph.name])}
             continue
         # A loaded machine delays messages: then the times are disputed, not the answers.
         assert {status for status, _ in found} <= {"ok", "disputed"}, (graph.name, found)
-        searches = len({row["source"] for row in result.runs})
+        searches = len({row.source for row in result.runs})
         assert len(result.certificates) == len(result.runs) == 2 * searches
         assert all(row["holds"] for row in result.certificates)
         assert result.context["parameters"]["version"] not in ("unknown", "none")
@@ -136,9 +136,9 @@ def test_routingkit_tells_a_far_vertex_from_an_unreached_one(name: str, tmp_path
     chain = Graph.from_arcs("chain", 4, [0, 1], [1, 2], [2**31 - 4, 2])
     far = Graph.from_arcs("far", 4, [0, 1], [1, 2], [2**31 - 4, 3])
     row = measured(RIVALS[name], "sssp", chain, [0], tmp_path / "chain").runs[0]
-    assert row["status"] in ("ok", "disputed")
+    assert row.status in ("ok", "disputed")
     row = measured(RIVALS[name], "sssp", far, [0], tmp_path / "far").runs[0]
-    assert (row["status"], row["reason"]) == ("skipped", TOO_HEAVY[name, "heavy"])
+    assert (row.status, row.reason) == ("skipped", TOO_HEAVY[name, "heavy"])
 
 
 def test_a_rival_tells_what_it_chose_and_how_long_its_preparation_took_in_parts(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_a_rival_tells_what_it_chose_and_how_long_its_preparation_took_in_parts(
         float(result.context["parameters"][name])
         for name in ("order_ms", "contract_ms", "customize_ms", "targets_ms")
     ]
-    assert 0 < sum(parts) <= result.runs[0]["prepare_ms"]
+    assert 0 < sum(parts) <= result.runs[0].prepare_ms
     result = measured(RIVALS["graphblas"], "sssp", grid, [0], tmp_path / "graphblas")
     delta = 32 * grid.weights.mean() / grid.degrees.mean()
     assert int(result.context["parameters"]["delta"]) == 1 + int(delta)

@@ -35,10 +35,10 @@ def answered(folder, code, *, problems=GIVES_PATHS, queries=QUERIES, sources=(0,
 
 def test_every_set_is_answered_and_proven(tmp_path):
     result = answered(tmp_path, HONEST, timing={"repetitions": 2})
-    assert [(row["source"], row["status"], row["reason"]) for row in result.runs] == [
+    assert [(row.source, row.status, row.reason) for row in result.runs] == [
         (source, "ok", "") for source in (0, 1, 2, 0, 1, 2)
     ]
-    assert [row["reached"] for row in result.runs[:3]] == [
+    assert [row.reached for row in result.runs[:3]] == [
         int((right_distances(GRID, one) != 2**32 - 1).sum()) for one in SETS
     ]
     assert all(row["holds"] for row in result.certificates)
@@ -92,7 +92,7 @@ serve(Early)
 """
     result = answered(tmp_path, early, sources=[0], believed=False, timing={"repetitions": 3})
     assert {status for status, _ in outcomes(result)} == {"disputed"}
-    assert all(row["time_ms"] > 40 for row in result.runs)
+    assert all(row.time_ms > 40 for row in result.runs)
 
 
 def test_it_is_tuned_on_untimed_sets(tmp_path):

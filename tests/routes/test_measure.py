@@ -39,12 +39,12 @@ def measured(monkeypatch, change, sources=None):
 
 def test_every_set_has_a_row_and_the_first_answer_is_kept(monkeypatch, tmp_path):
     result = measured(monkeypatch, lambda answer, queries: answer)
-    assert [(row["source"], row["status"], row["reached"]) for row in result.runs] == [
+    assert [(row.source, row.status, row.reached) for row in result.runs] == [
         (0, "ok", 6),
         (1, "ok", 6),
     ]
-    assert all("reached_arcs" not in row and row["time_ms"] > 0 for row in result.runs)
-    assert [(row["queries"], row["queries_hash"]) for row in result.runs] == [
+    assert all(row.reached_arcs is None and row.time_ms > 0 for row in result.runs)
+    assert [(row.queries, row.queries_hash) for row in result.runs] == [
         (QUERIES.sets[source].name, content_hash(QUERIES.sets[source])) for source in (0, 1)
     ]
     assert result.answer["distance"].tolist() == right_distances(GRAPH, PLAIN).tolist()
@@ -61,7 +61,7 @@ def test_an_answer_with_wrong_sizes_is_kept_without_paths(monkeypatch, tmp_path)
         (lambda answer, _: replace(answer, size=answer.size + np.uint32(2**32 - 1)), ["distance"]),
     ):
         result = measured(monkeypatch, change, sources=[1])
-        assert result.runs[0]["status"] == ("ok" if len(columns) == 2 else "invalid")
+        assert result.runs[0].status == ("ok" if len(columns) == 2 else "invalid")
         write_measurement(result, "routes", tmp_path)
         assert pq.read_table(tmp_path / "answer.parquet").column_names == columns
 
@@ -99,5 +99,5 @@ def test_an_answer_with_wrong_sizes_is_kept_without_paths(monkeypatch, tmp_path)
 def test_a_faulty_answer_is_invalid(monkeypatch, change, statuses):
     rows = measured(monkeypatch, change).runs
     for row, reason in zip(rows, statuses, strict=True):
-        assert row["status"] == ("invalid" if reason else "ok")
-        assert row["reason"].startswith(reason or "")
+        assert row.status == ("invalid" if reason else "ok")
+        assert row.reason.startswith(reason or "")

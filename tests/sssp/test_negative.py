@@ -349,13 +349,13 @@ def test_what_a_run_records(variant):
     timing = Timing(repetitions=2, rounds=1, warmup=1)
     run = Run(problem="sssp", graph="g", variant="v", solver=variant, parameters={}, timing=timing)
     result = measure(run, graph, np.array([0, 3]), "host")
-    assert [row["source"] for row in result.runs] == [0, 3, 0, 3]
+    assert [row.source for row in result.runs] == [0, 3, 0, 3]
     if variant in FIND_CYCLES:
-        assert {row["status"] for row in result.runs} == {"ok"}
+        assert {row.status for row in result.runs} == {"ok"}
         assert all(row["holds"] for row in result.certificates)
-        assert [row["reached"] for row in result.runs] == [2, 2, 2, 2]
+        assert [row.reached for row in result.runs] == [2, 2, 2, 2]
         assert result.answer["distance"].tolist() == [UNREACHED, ON_CYCLE, ON_CYCLE, UNREACHED, UNREACHED]
     else:
-        assert {row["status"] for row in result.runs} == {"skipped"}
+        assert {row.status for row in result.runs} == {"skipped"}
         reason = "has weight -1" if variant == "johnson" else "takes weights of type "
-        assert all(reason in row["reason"] for row in result.runs)
+        assert all(reason in row.reason for row in result.runs)

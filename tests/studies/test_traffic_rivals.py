@@ -11,14 +11,12 @@ from relaxometer.core.files import write_table
 from relaxometer.graphs.graph import Graph
 from relaxometer.plan.models import RivalRun, Timing
 from relaxometer.problems.records import TOO_LONG
-from relaxometer.problems.sssp import PROBLEM
-from relaxometer.race.clocks import CONVERT_NS, COPY_NS, Span
+from relaxometer.race.clocks import CONVERT_NS
 from relaxometer.results.verdict import verdict
 from relaxometer.rivals.definition import HELPERS
 from relaxometer.rivals.installation import Installed, installation
-from relaxometer.studies import traffic_rival
+from relaxometer.studies import traffic
 from relaxometer.studies.traffic import measure_traffic, slowed
-from relaxometer.studies.traffic_rival import RivalInTraffic
 from rival_runs import ADAPTERS, GRID, make_rival
 from sample_graphs import sample_graphs
 
@@ -71,7 +69,7 @@ def rows(tmp_path, monkeypatch):
         command = Installed(
             [sys.executable, str(rival.folder / "adapter.py")], {"PYTHONPATH": f"{HELPERS}:{ADAPTERS}"}
         )
-        monkeypatch.setattr(traffic_rival, "installation", lambda *_: installed or command)
+        monkeypatch.setattr(traffic, "installation", lambda *_: installed or command)
         given = {
             "problem": "sssp",
             "graph": graph.name,
@@ -208,38 +206,6 @@ serve(Customizing)
     found = rows(code)
     assert outcomes(found) == {("ok", "")}
     assert all(row["update_ms"] > 150 for row in found)
-
-
-class Ready:
-    """A running adapter that took 40 ms for new weights, and says that it customized in 2 ms."""
-
-    def ping(self):
-        return Span(0.1, 0.0)
-
-    extend = ping
-
-    def take(self, weights):
-        return Span(45.0, 5.0)
-
-    def customize(self):
-        return 2.0, {"customize_ms": "2", "weights_ms": "0"}
-
-
-@pytest.mark.parametrize(
-    ("language", "arcs", "update_ms"),
-    [
-        ("Python", 10**6, 2.0),
-        ("Python", 10**5, 2.0 + 40 - 11),
-        ("C++", 10**6, 2.0 + 40 - 6),
-    ],
-)
-def test_a_compiled_adapter_has_less_time_to_convert_new_weights(tmp_path, language, arcs, update_ms):
-    whole = Graph("fan", np.array([0, arcs, arcs]), np.ones(arcs, np.uint32), np.ones(arcs, np.uint32))
-    take_ns = {"Python": CONVERT_NS, "C++": COPY_NS}[language]
-    rival = RivalInTraffic(Ready(), PROBLEM, ["distance"], {"version": "1"}, tmp_path, take_ns)
-    row = rival.take(whole)
-    assert row["update_ms"] == pytest.approx(update_ms, abs=0.1)
-    assert row["facts"] == "version=1 customize_ms=2 weights_ms=40.000"
 
 
 @pytest.mark.parametrize(

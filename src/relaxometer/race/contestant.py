@@ -2,7 +2,8 @@
 
 `variant.py` asks and judges.
 
-Each request is one word and its argument, a source, the number of a query set, or null:
+Each request is one word and its argument, a source, the number of a query set, or null; the method of this
+name makes the reply:
 
 - nothing, at the start: ``runs_on``, ``emulated``, ``reference_ms`` (`reference.py`), and ``before``, the
   state of the device;
@@ -14,8 +15,9 @@ Each request is one word and its argument, a source, the number of a query set, 
 - ``solve``, as soon as the search is done: ``time_ms``;
 - ``give``: ``download_ms``, ``phases``, ``overflowed``, the ``columns`` with name, dtype and shape, ``graph``
   after the search, and ``throttled``; then the columns themselves;
-- ``reweight``, to the next weights of the graph, for the study of new weights (`traffic.py`): ``way``,
-  ``update_ms``, and ``graph``, fingerprints of the graph that has them;
+- ``take``, for the study of new weights (`traffic.py`): ``graph``, fingerprints of the graph with the next
+  weights, as uploaded;
+- ``reweight``, to these: ``way`` and ``update_ms``;
 - ``cost``, with sources: the fields of :class:`relaxometer.race.measurement.Costs`;
 - ``instrument``: ``phases``, each with its mode, updated vertices, relaxed arcs and ``time_ms``;
 - ``context``: ``after``, the state of the device, and ``reference_ms``.
@@ -55,9 +57,6 @@ from relaxometer.problems.queries import QuerySets
 from relaxometer.race import cost, counters, reference
 
 Weights = npt.NDArray[Any]
-
-CUSTOMIZED, PREPARED = "customized", "prepared anew"
-"""How a variant takes new weights."""
 
 
 def serve(
@@ -125,6 +124,8 @@ class _VariantProcess:
         self.device = get_device(device)
         self.emulated = self.runs_on == "device" and self.device.kind == "host"
         self._meter = self._open_meter() if run.cost.energy_s else None
+        self._columns: list[npt.NDArray[Any]] = []
+        """Those of an answer, until they are sent."""
         self._used: list[int] = []
         """Bytes of device memory in use after each timed search, where that is known."""
         self._outside: list[int | None] = []
@@ -132,39 +133,9 @@ class _VariantProcess:
 
     def answer(self, link: Link, what: str, argument: Any) -> None:
         """Answer one request."""
-        if what == "load":
-            link.reply(**self._load(argument))
-        elif what == "prepare":
-            link.reply(**self._prepare())
-        elif what == "pose":
-            self._posed = self._start(argument)
-            # A launch, since the first one after an answer was moved is slower.
-            self._fingerprint.warm_up()
-            link.reply()
-        elif what == "solve":
-            link.reply(time_ms=self._solve())
-        elif what == "give":
-            reply, columns = self._give()
-            link.reply(**reply)
-            for column in columns:
-                link.send_array(column)
-        elif what == "warm_up":
-            start = self._start(argument)
-            self._fingerprint.warm_up()
-            with stopwatch() as search:
-                self._solver.solve(start)
-                self.device.synchronize()
-            link.reply(search_ms=search.ms)
-        elif what == "reweight":
-            link.reply(**self._reweight())
-        elif what == "cost":
-            link.reply(**self._cost(argument))
-        elif what == "instrument":
-            phases: list[Phase] = []
-            self._solver.solve(self._start(argument), phases)
-            link.reply(phases=[dataclasses.asdict(phase) for phase in phases])
-        else:
-            link.reply(reference_ms=self.reference_ms(), after=self.device.context())
+        link.reply(**getattr(self, what)(argument))
+        while self._columns:
+            link.send_array(self._columns.pop(0))
 
     def reference_ms(self) -> float | None:
         """Return the time of a fixed piece of work where this variant runs."""
@@ -176,7 +147,7 @@ class _VariantProcess:
             return source
         return self._queries.sets[source].upload(self.device)
 
-    def _load(self, sources: Sequence[int | None]) -> dict[str, Any]:
+    def load(self, sources: Sequence[int | None]) -> dict[str, Any]:
         """Upload the graph, and have a first solver load all kernels, which is not timed."""
         parameters = self._run.solver_parameters
         graph, device = self._host, self.device
@@ -203,41 +174,61 @@ class _VariantProcess:
         self._arrived = _arrived_again(resident)
         return {"upload_ms": upload.ms, "graph": fingerprints}
 
-    def _prepare(self) -> dict[str, Any]:
+    def prepare(self, _: None) -> dict[str, Any]:
         """Construct the solver that is measured."""
         with stopwatch() as prepare:
             self._solver = self._module.Solver(self._arrived, self._run.solver_parameters)
             self.device.synchronize()
         return {"prepare_ms": prepare.ms, "resolved": self._solver.resolved}
 
-    def _reweight(self) -> dict[str, Any]:
-        """Customize the solver with the next weights, once uploaded, or prepare it anew."""
+    def take(self, _: None) -> dict[str, Any]:
+        """Upload the next weights."""
         assert isinstance(self._host, Graph)
         weights = next(self._changes)
         # Numba would compile anew for arrays that differ in this.
         weights.setflags(write=self._host.weights.flags.writeable)
-        changed = ResidentGraph.upload(self.device, dataclasses.replace(self._host, weights=weights))
-        self._fingerprint = Fingerprint(changed)
-        fingerprints = self._fingerprint.take()
+        host = dataclasses.replace(self._host, weights=weights)
+        self._changed = ResidentGraph.upload(self.device, host)
+        self._fingerprint = Fingerprint(self._changed)
+        return {"graph": self._fingerprint.take()}
+
+    def reweight(self, _: None) -> dict[str, Any]:
+        """Customize the solver with the weights that were taken, or prepare it anew."""
+        changed = self._changed
         customizes = hasattr(self._solver, "customize")
         with stopwatch() as update:
             if customizes:
-                self._solver.customize(weights if self.runs_on == "cpu" else changed.weights)
+                self._solver.customize(changed.host.weights if self.runs_on == "cpu" else changed.weights)
             else:
                 self._solver = self._module.Solver(changed, self._run.solver_parameters)
             self.device.synchronize()
-        way = CUSTOMIZED if customizes else PREPARED
-        return {"way": way, "update_ms": update.ms, "graph": fingerprints}
+        return {"way": "customized" if customizes else "prepared anew", "update_ms": update.ms}
 
-    def _solve(self) -> float:
-        """Return the milliseconds of a search."""
+    def warm_up(self, source: int | None) -> dict[str, Any]:
+        """Make an untimed search."""
+        start = self._start(source)
+        self._fingerprint.warm_up()
+        with stopwatch() as search:
+            self._solver.solve(start)
+            self.device.synchronize()
+        return {"search_ms": search.ms}
+
+    def pose(self, source: int | None) -> dict[str, Any]:
+        """Make ready for a timed search."""
+        self._posed = self._start(source)
+        # A launch, since the first one after an answer was moved is slower.
+        self._fingerprint.warm_up()
+        return {}
+
+    def solve(self, _: None) -> dict[str, Any]:
+        """Make a timed search."""
         on_host = self.runs_on == "cpu" or getattr(self._solver, "ends_on_host", False)
         with _uncollected(), stopwatch() if on_host else self.device.timer() as search:
             self._answer = self._solver.solve(self._posed)
-        return search.ms
+        return {"time_ms": search.ms}
 
-    def _give(self) -> tuple[dict[str, Any], list[npt.NDArray[Any]]]:
-        """Return the reply that describes the last answer, and its columns."""
+    def give(self, _: None) -> dict[str, Any]:
+        """Describe the last answer, whose columns follow."""
         answer = self._answer
         del self._answer
         if not hasattr(answer, "columns"):
@@ -252,7 +243,8 @@ class _VariantProcess:
             {"name": name, "dtype": str(column.dtype), "shape": column.shape}
             for name, column in columns.items()
         ]
-        reply = {
+        self._columns = list(columns.values())
+        return {
             "download_ms": download.ms,
             "phases": answer.phases,
             "overflowed": bool(getattr(answer, "overflowed", False)),
@@ -260,7 +252,16 @@ class _VariantProcess:
             "graph": self._fingerprint.take(),
             "throttled": self._throttled(),
         }
-        return reply, list(columns.values())
+
+    def instrument(self, source: int | None) -> dict[str, Any]:
+        """Make a search that counts what each phase does."""
+        phases: list[Phase] = []
+        self._solver.solve(self._start(source), phases)
+        return {"phases": [dataclasses.asdict(phase) for phase in phases]}
+
+    def context(self, _: None) -> dict[str, Any]:
+        """Return the state of the device after the searches."""
+        return {"reference_ms": self.reference_ms(), "after": self.device.context()}
 
     def _open_meter(self) -> counters.Meter | None:
         """Return the counters of what this variant runs on; None where there are none."""
@@ -273,7 +274,7 @@ class _VariantProcess:
         meter = self._meter
         return counters.in_words(meter.reasons()) if isinstance(meter, counters.Nvml) else None
 
-    def _cost(self, sources: Sequence[int | None]) -> dict[str, Any]:
+    def cost(self, sources: Sequence[int | None]) -> dict[str, Any]:
         """Return the costs of a search besides time; energy is that of searches from all sources in turn."""
         found: dict[str, Any] = {"leaked_bytes": cost.growth(self._used) if self._used else None}
         found |= self._memory()

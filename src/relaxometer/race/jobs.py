@@ -135,7 +135,7 @@ def _of_one_kind(result: Measurement, run: Run, folder: Path) -> Measurement:
     before, now = (_kind_of_machine(context) for context in (first, result.context))
     if before == now:
         return result
-    if failed := [row for row in result.runs if row["status"] not in PROVEN]:
+    if failed := [row for row in result.runs if row.status not in PROVEN]:
         return replace(result, runs=failed)
     reason = f"on {now}, but the first round ran on {before}"
     return not_measured(run, first["device_kind"], first["device"], result.round, reason)
@@ -169,4 +169,4 @@ def _first_context(folder: Path) -> dict[str, Any]:
 
 def _written(result: Measurement, run: Run, folder: Path) -> Statuses:
     write_measurement(result, run.problem, folder)
-    return {row["status"] for row in result.runs} or {"not measured"}
+    return {row.status for row in result.runs} or {"not measured"}

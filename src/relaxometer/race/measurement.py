@@ -7,18 +7,18 @@ proves, and neither sees the other. This process opens no device.
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol, Self
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -29,13 +29,14 @@ from relaxometer.core.progress import Progress
 from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.graph import Graph
 from relaxometer.plan.models import RivalRun, Run
-from relaxometer.problems.certificate import Certificate
-from relaxometer.problems.problem import Problem, load_problem
+from relaxometer.problems.phases import Phase
+from relaxometer.problems.problem import load_problem
 from relaxometer.problems.queries import QuerySets, content_hash
-from relaxometer.problems.records import PHASES, RUNS, TOO_LONG, certificates_schema
+from relaxometer.problems.records import PHASES, RUNS, certificates_schema
 from relaxometer.race.clocks import Span, disagreement
-from relaxometer.race.cost import planned_s
-from relaxometer.race.proofs import Search, certificate_of, prove_all
+from relaxometer.race.cost import Spent, planned_s
+from relaxometer.race.proofs import Columns, Proof, prove_all
+from relaxometer.race.rows import SearchRow
 from relaxometer.race.sources import untimed_vertices
 
 MAX_UNPROVEN_BYTES = min(4 << 30, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 8)
@@ -65,8 +66,9 @@ class Measurement:
     ----------
     round : int
         From 1. Later rounds have no phases and keep no answer.
-    runs, certificates, phases : list of dict
-        Rows of the tables `RUNS`, :func:`certificates_schema` and `PHASES`.
+    runs : list of SearchRow
+    certificates, phases : list of dict
+        Rows of the tables :func:`certificates_schema` and `PHASES`.
     answer : dict of str to ndarray
         Columns of the first source's answer; empty arrays if there is none.
     context : dict
@@ -74,10 +76,10 @@ class Measurement:
     """
 
     round: int = 1
-    runs: list[dict[str, Any]] = field(default_factory=list)
+    runs: list[SearchRow] = field(default_factory=list)
     certificates: list[dict[str, Any]] = field(default_factory=list)
     phases: list[dict[str, Any]] = field(default_factory=list)
-    answer: dict[str, np.ndarray] = field(default_factory=dict)
+    answer: Columns = field(default_factory=dict)
     context: dict[str, Any] = field(default_factory=dict)
 
 
@@ -96,7 +98,7 @@ class Reply(BaseModel):
     def read(cls, reply: dict[str, Any]) -> Self:
         """Validate a reply; Failed if it does not fit the schema."""
         try:
-            return cls.model_validate(reply)
+            return cls.model_validate_json(json.dumps(reply))
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             where = ".".join(map(str, first["loc"]))
@@ -137,24 +139,19 @@ class Found(Reply):
     throttled: str | None = None
     """Why the clocks were held back right after the search; None if unknown."""
 
+    @property
+    def span(self) -> Span:
+        """The time by our clock."""
+        return Span(self.clock_ms, self.waited_ms)
 
-class Spent(Reply):
-    """As :class:`relaxometer.race.cost.Spent`."""
 
-    energy_j: float
-    energy_low_j: float
-    energy_high_j: float
-    gross_j: float
-    idle_w: float
-    searches: Count
-    seconds: Milliseconds
-    powers_w: list[float]
-    searches_s: list[float]
-    idle_powers_w: list[float]
-    sm_mhz: list[Count] | None
-    memory_mhz: list[Count] | None
-    throttled: str
-    nvml_peak_bytes: Count | None
+class Reweighted(Reply):
+    """How new weights were taken, the time, the fingerprints of the graph that has them, and facts."""
+
+    way: Literal["customized", "prepared anew"]
+    update_ms: Milliseconds
+    graph: dict[str, int] = {}
+    facts: str | None = None
 
 
 class Costs(Reply):
@@ -167,15 +164,6 @@ class Costs(Reply):
     nvml_peak_bytes: Count | None = None
     spent: Spent | None = None
     copy_gb_s: float | None = None
-
-
-class Phase(Reply):
-    """A phase of an instrumented search."""
-
-    mode: str
-    updated: Count
-    relaxed_arcs: Count
-    time_ms: float
 
 
 class Contestant(Protocol):
@@ -197,8 +185,11 @@ class Contestant(Protocol):
     def warm_up(self, source: int | None) -> float:
         """Have an untimed search made; return its milliseconds by the host's clock."""
 
-    def solve(self, source: int | None) -> tuple[Found, dict[str, npt.NDArray[Any]]]:
+    def solve(self, source: int | None) -> tuple[Found, Columns]:
         """Make a timed search, and return the columns of its answer."""
+
+    def reweight(self, changed: Graph) -> Reweighted:
+        """Have the graph's weights replaced by those of `changed`, within a new time limit."""
 
     def instrument(self, source: int | None) -> list[Phase] | None:
         """Return the phases of a search; None if the contestant does not report them."""
@@ -213,12 +204,8 @@ class Contestant(Protocol):
         """Return the state of the device after the searches, for the context."""
 
 
-Opener = Callable[[Run, Problem, Graph | Batch], AbstractContextManager[Contestant]]
-"""Starts a contestant, and ends it."""
-
-
 def measure(
-    opener: Opener,
+    opening: AbstractContextManager[Contestant],
     run: Run,
     graph: Graph | Batch,
     sources: np.ndarray,
@@ -232,7 +219,8 @@ def measure(
 
     Parameters
     ----------
-    opener : callable
+    opening : context manager
+        Starts the contestant, and ends it.
     run : Run
     graph : Graph or Batch
     sources : ndarray of shape (n_sources,), integers
@@ -259,7 +247,7 @@ def measure(
         raise UserError(
             f"graph {graph.name}: source {outside[0]} is out of range; expected 0 to {graph.n_vertices - 1}"
         )
-    job = _Job(opener, run, graph, sources, device, number, queries)
+    job = _Job(opening, run, graph, sources, device, number, queries)
     job.search_all()
     job.prove()
     return job.finish()
@@ -278,7 +266,7 @@ def write_measurement(result: Measurement, problem: str, folder: Path) -> None:
     """
     kept = load_problem(problem)
     certificates = certificates_schema(kept)
-    write_table(pa.Table.from_pylist(result.runs, RUNS), folder / "runs.parquet")
+    write_table(pa.Table.from_pylist([asdict(row) for row in result.runs], RUNS), folder / "runs.parquet")
     write_table(pa.Table.from_pylist(result.certificates, certificates), folder / "certificates.parquet")
     if result.round == 1:
         write_table(pa.Table.from_pylist(result.phases, PHASES), folder / "phases.parquet")
@@ -286,12 +274,19 @@ def write_measurement(result: Measurement, problem: str, folder: Path) -> None:
     write_json(result.context, folder / "context.json")
 
 
+@dataclass(frozen=True)
+class _Search:
+    source: int
+    repetition: int
+    found: Found
+
+
 class _Job:
     """One round of a contestant on one graph: the requests to it, and the resulting rows."""
 
     def __init__(
         self,
-        opener: Opener,
+        opening: AbstractContextManager[Contestant],
         run: Run,
         graph: Graph | Batch,
         sources: np.ndarray,
@@ -299,19 +294,28 @@ class _Job:
         number: int,
         queries: QuerySets | None,
     ) -> None:
-        self._opener = opener
+        self._opening = opening
         self._run, self._graph, self._device, self._queries = run, graph, device, queries
         self._sources: list[int] = sources.tolist()
         self._problem = load_problem(run.problem)
         self._has_source = self._problem.has_source and isinstance(graph, Graph)
         self._what = f"{run.problem} {run.graph} {run.variant}"
-        self._repetitions = self._passes(number, emulated=False)
+        self._emulated = False
+        self._repetitions = self._passes(number)
         self._untimed = itertools.cycle(self._untimed_sources(sources))
-        self._fixed: dict[str, float] = {}
-        self._unproven: list[Search] = []
-        self._clocked: list[Span] = []
+        self._fingerprints: dict[str, int] = {}
+        self._fixed: dict[str, Any] = {}
+        self._costs: dict[str, Any] = {}
+        self._relaxed: dict[int, int] = {}
+        self._searches: list[_Search] = []
+        self._unproven: dict[int, Columns] = {}
+        self._proofs: dict[int, Proof] = {}
+        """By the number of the search, as the answers that are not proven yet."""
+        self._failure: Failed | None = None
+        self._later_failures: dict[int, tuple[str, str]] = {}
+        """By source; of a request after the timed searches."""
         self._result = Measurement(number)
-        self._result.context |= {"round": number, "began": datetime.now(UTC).isoformat()}
+        self._result.context |= {"round": number, "before": {}, "began": datetime.now(UTC).isoformat()}
         self._result.answer = {
             column: np.empty(0, dtype) for column, dtype in self._problem.columns_on(graph).items()
         }
@@ -325,7 +329,7 @@ class _Job:
 
     def search_all(self) -> None:
         """Prepare and make the timed passes over all sources; in round 1, instrument a search from each."""
-        with self._opener(self._run, self._problem, self._graph) as self._contestant:
+        with self._opening as self._contestant:
             try:
                 self._prepare()
                 self._make_passes()
@@ -336,54 +340,99 @@ class _Job:
             except Failed as failure:
                 if failure.status == "usage":
                     raise UserError(failure.reason) from failure
-                self._fill_in(failure.status, failure.reason)
+                self._failure = failure
 
     def prove(self) -> None:
         """Prove all unproven answers, in a process that has the device to itself."""
-        searches, self._unproven = self._unproven, []
-        parts = [(self._graph, searches)]
+        answers, self._unproven = self._unproven, {}
+        part = [(self._root(self._searches[number].source), answer) for number, answer in answers.items()]
+        parts = [(self._graph, part)]
         context, proofs = prove_all(self._what, self._problem, parts, self._device, self._queries)
         self._result.context = context | self._result.context
-        for search, proof in zip(searches, proofs, strict=True):
-            if "status" in proof:
-                search.row |= {"status": proof["status"], "reason": f"the proof: {proof['reason']}"}
-            else:
-                self._settle(search, proof)
+        self._proofs |= zip(answers, proofs, strict=True)
 
     def finish(self) -> Measurement:
-        """Return the results."""
-        self._choose_clock()
-        found = {"before": {}, **self._result.context}  # unknown of a contestant that never began
-        self._result.context = {**found, **environment(), "run": self._run.model_dump()}
-        self._name_queries()
-        return self._result
+        """Build the rows and return the results."""
+        # Emulated times mean nothing.
+        found = [] if self._emulated else [search.found for search in self._searches]
+        dispute = disagreement([one.time_ms for one in found], [one.span for one in found])
+        result = self._result
+        result.runs = [self._row(number, dispute) for number in range(len(self._searches))]
+        result.runs += self._missing_rows()
+        result.certificates = list(self._certificates())
+        result.context |= {**environment(), "run": self._run.model_dump()}
+        return result
 
-    def _choose_clock(self) -> None:
-        """Give all searches our times if the contestant's own disagree; emulated times mean nothing."""
-        if self._result.context.get("device_kind") == "host":
-            return
-        searched = [row for row in self._result.runs if "clock_ms" in row]
-        if not (reason := disagreement([row["time_ms"] for row in searched], self._clocked)):
-            return
-        for row in searched:
-            row["time_ms"] = row["clock_ms"]
-            if row["status"] == "ok":
-                row |= {"status": "disputed", "reason": reason}
-            elif row["status"] == "unproven":
-                row["reason"] += f"; {reason}"
+    def _row(self, number: int, dispute: str) -> SearchRow:
+        """Return the row of a search; `dispute` says why our times count, if they do."""
+        search, proof = self._searches[number], self._proofs.get(number)
+        found = search.found
+        status, reason = self._outcome(search, proof)
+        if dispute and status == "ok":
+            status, reason = "disputed", dispute
+        elif dispute and status == "unproven":
+            reason += f"; {dispute}"
+        return SearchRow(
+            **self._key(search.source, search.repetition),
+            **self._asked(search.source),
+            status=status,
+            reason=reason,
+            time_ms=found.clock_ms if dispute else found.time_ms,
+            relaxed_arcs=self._relaxed.get(search.source),
+            **found.model_dump(include={"clock_ms", "download_ms", "phases", "throttled"}),
+            **self._fixed,
+            **self._costs,
+            **(proof.facts if proof else {}),
+        )
 
-    def _name_queries(self) -> None:
-        """Add the name and the hash of its query set to every row."""
+    def _outcome(self, search: _Search, proof: Proof | None) -> tuple[str, str]:
+        """Return status and reason of a search; a later failure hides no wrong answer."""
+        status, reason = "unproven", "it gives no answer that could be proven"
+        if proof:
+            status, reason = proof.outcome(
+                overflowed=search.found.overflowed,
+                changed=changes_of(self._fingerprints, search.found.graph),
+                too_long=self._graph.lengths.too_long if isinstance(self._graph, Graph) else "",
+                is_rival=isinstance(self._run, RivalRun),
+            )
+        if status in ("ok", "unproven"):
+            return self._later_failures.get(search.source, (status, reason))
+        return status, reason
+
+    def _missing_rows(self) -> Iterator[SearchRow]:
+        """Yield a row for every search that was not made because of a failure."""
+        if self._failure is None:
+            return
+        status, reason = self._failure.status, self._failure.reason
+        done = {(search.source, search.repetition) for search in self._searches}
+        for key in itertools.product(self._repetitions, self._sources):
+            if key[::-1] not in done:
+                named = self._key(key[1], key[0]) | self._asked(key[1])
+                yield SearchRow(**named, status=status, reason=reason)
+
+    def _certificates(self) -> Iterator[dict[str, Any]]:
+        for number, proof in self._proofs.items():
+            if proof.certificate:
+                search = self._searches[number]
+                changed = changes_of(self._fingerprints, search.found.graph)
+                rules = {f"rule_{rule}": count for rule, count in proof.certificate.violations.items()}
+                holds = proof.certificate.holds and not changed
+                yield self._key(search.source, search.repetition) | {"holds": holds} | rules
+
+    def _key(self, source: int, repetition: int) -> dict[str, Any]:
+        """Return the first columns of a row."""
+        return {"source": source, "round": self._result.round, "repetition": repetition}
+
+    def _asked(self, source: int) -> dict[str, Any]:
+        """Return the name and the hash of the query set of a search, if there are sets."""
         if self._queries is None:
-            return
-        asked = [(source, self._queries.sets[source]) for source in self._sources]
-        columns = {source: {"queries": one.name, "queries_hash": content_hash(one)} for source, one in asked}
-        for row in self._result.runs:
-            row |= columns[row["source"]]
+            return {}
+        asked = self._queries.sets[source]
+        return {"queries": asked.name, "queries_hash": content_hash(asked)}
 
-    def _passes(self, number: int, *, emulated: bool) -> range:
+    def _passes(self, number: int) -> range:
         """Return the numbers of the passes of a round."""
-        passes = self._run.timing.passes(emulated=emulated)
+        passes = self._run.timing.passes(emulated=self._emulated)
         return range((number - 1) * passes, number * passes)
 
     def _prepare(self) -> None:
@@ -393,8 +442,8 @@ class _Job:
         context["reference_ms"] = {"before": begun.reference_ms, "after": None}
         if begun.runs_on == "cpu":
             context |= {"device_kind": "cpu", "device": cpu_model()}
-        if begun.emulated:
-            self._repetitions = self._passes(self._result.round, emulated=True)
+        self._emulated = begun.emulated
+        self._repetitions = self._passes(self._result.round)
         timing = self._run.timing
         prepared = self._contestant.prepare([self._untimed_root()] if timing.warmup else [])
         context["parameters"] = prepared.resolved
@@ -441,12 +490,8 @@ class _Job:
 
     def _is_short(self) -> bool:
         """Return whether the last search took less than `WARM_BELOW_MS`, unless no warm-up is wanted."""
-        rows = self._result.runs
-        return bool(rows and self._run.timing.warmup) and rows[-1]["time_ms"] < WARM_BELOW_MS
-
-    def _key(self, source: int, repetition: int) -> dict[str, Any]:
-        """Return the first columns of a row."""
-        return {"source": source, "round": self._result.round, "repetition": repetition}
+        made = self._searches
+        return bool(made and self._run.timing.warmup) and made[-1].found.time_ms < WARM_BELOW_MS
 
     def _root(self, source: int) -> int | None:
         return source if self._has_source else None
@@ -454,40 +499,35 @@ class _Job:
     def _search(self, source: int, repetition: int) -> None:
         """Have one timed search made, and keep its answer."""
         found, answer = self._contestant.solve(self._root(source))
-        if not self._result.runs and found.proven:
-            self._result.answer = answer
-        row: dict[str, Any] = {**self._key(source, repetition), "phases": found.phases}
-        row |= {"time_ms": found.time_ms, "download_ms": found.download_ms, "clock_ms": found.clock_ms}
-        row["throttled"] = found.throttled
-        self._clocked.append(Span(found.clock_ms, found.waited_ms))
         self._set_cold(found.clock_ms)  # without a warm-up, this is the first search
-        row |= self._fixed
-        self._result.runs.append(row)
+        number = len(self._searches)
+        self._searches.append(_Search(source, repetition, found))
         if not found.proven:
-            row |= {"status": "unproven", "reason": "it gives no answer that could be proven"}
             return
-        self._unproven.append(Search(row, self._root(source), answer, found.overflowed, found.graph))
-        if sum(search.nbytes for search in self._unproven) > MAX_UNPROVEN_BYTES:
+        if number == 0:
+            self._result.answer = answer
+        self._unproven[number] = answer
+        if sum(_nbytes(one) for one in self._unproven.values()) > MAX_UNPROVEN_BYTES:
             self.prove()
             # The GPU has worked for another process.
             self._warm_up()
             self._contestant.extend()
 
-    def _settle(self, search: Search, proof: dict[str, Any]) -> None:
-        """Complete the row of a search with the proof of its answer."""
-        certificate = certificate_of(proof)
-        changed = changes_of(self._fingerprints, search.graph)
-        key = self._key(search.row["source"], search.row["repetition"])
-        violations = {f"rule_{rule}": count for rule, count in certificate.violations.items()}
-        self._result.certificates.append(key | {"holds": certificate.holds and not changed} | violations)
-        too_long = self._graph.lengths.too_long if isinstance(self._graph, Graph) else ""
-        is_rival = isinstance(self._run, RivalRun)
-        status, reason = answer_status(search.overflowed, certificate, too_long, is_rival=is_rival)
-        if changed:
-            status, reason = "invalid", changed
-        search.row |= proof
-        if status != "ok" or "status" not in search.row:
-            search.row |= {"status": status, "reason": reason}
+    def _take_costs(self) -> None:
+        """Have the costs besides time measured."""
+        slowest_s = max((search.found.time_ms for search in self._searches), default=0.0) / 1e3
+        more_s = planned_s(self._run.cost, slowest_s) if self._run.cost.energy_s else 0.0
+        try:
+            costs = self._contestant.cost([self._root(source) for source in self._sources], more_s)
+        except Failed as failure:
+            self._note_later("repeated searches", failure, self._sources)
+            raise
+        if costs is not None:
+            known = {name: value for name, value in costs.model_dump().items() if value is not None}
+            spent = known.pop("spent", {})
+            self._result.context["cost"] = known | spent
+            columns = ("energy_j", "energy_low_j", "energy_high_j", "gross_j", "idle_w", "nvml_peak_bytes")
+            self._costs = known | {key: value for key, value in spent.items() if key in columns}
 
     def _instrument_all(self) -> None:
         self._contestant.extend()
@@ -499,90 +539,27 @@ class _Job:
             try:
                 phases = self._contestant.instrument(self._root(source))
             except Failed as failure:
-                self._end_instrumenting(source, failure)
+                self._note_later("instrumented search", failure, [source])
                 return
             if phases is None:
                 return
-            self._keep_phases(source, phases)
+            self._relaxed[source] = sum(phase.relaxed_arcs for phase in phases)
+            for place, phase in enumerate(phases, start=1):
+                self._result.phases.append({"source": source, "phase": place, **asdict(phase)})
             progress.step()
 
-    def _take_costs(self) -> None:
-        """Have the costs besides time measured, and add them to all rows."""
-        slowest_s = max((row["time_ms"] for row in self._result.runs), default=0.0) / 1e3
-        more_s = planned_s(self._run.cost, slowest_s) if self._run.cost.energy_s else 0.0
-        try:
-            costs = self._contestant.cost([self._root(source) for source in self._sources], more_s)
-        except Failed as failure:
-            print(f"{self._what}: repeated searches: {failure.reason}", file=sys.stderr)
-            if failure.status != "timeout":
-                self._mark(self._result.runs, "repeated searches", failure)
-            raise
-        if costs is None:
-            return
-        known = {key: value for key, value in costs.model_dump().items() if value is not None}
-        spent = known.pop("spent", {})
-        self._result.context["cost"] = known | spent
-        columns = ("energy_j", "energy_low_j", "energy_high_j", "gross_j", "idle_w", "nvml_peak_bytes")
-        for row in self._result.runs:
-            row |= known | {key: spent[key] for key in columns if key in spent}
+    def _note_later(self, what: str, failure: Failed, sources: Sequence[int]) -> None:
+        """Mark timed searches from these sources with a later failure, unless it was only too slow."""
+        print(f"{self._what}: {what}: {failure.reason}", file=sys.stderr)
+        if failure.status != "timeout":
+            outcome = failure.status, f"{what}: {failure.reason}"
+            self._later_failures |= dict.fromkeys(sources, outcome)
 
-    def _end_instrumenting(self, source: int, failure: Failed) -> None:
-        """Mark the timed searches of a failed instrumented one, unless it was only too slow."""
-        line = f"{self._what}: instrumented search from {source}: {failure.reason}"
-        print(line, file=sys.stderr)
-        if failure.status == "timeout":
-            return
-        rows = (row for row in self._result.runs if row["source"] == source)
-        self._mark(rows, "instrumented search", failure)
 
-    @staticmethod
-    def _mark(rows: Iterable[dict[str, Any]], what: str, failure: Failed) -> None:
-        """Give timed searches the status of a later failure, except those already known to be wrong."""
-        for row in rows:
-            if row.get("status") != "invalid":
-                row |= {"status": failure.status, "reason": f"{what}: {failure.reason}"}
-
-    def _keep_phases(self, source: int, phases: list[Phase]) -> None:
-        """Record the phases of a search, and its relaxed arcs in the rows of the timed ones."""
-        for number, phase in enumerate(phases, start=1):
-            self._result.phases.append({"source": source, "phase": number, **phase.model_dump()})
-        relaxed = sum(phase.relaxed_arcs for phase in phases)
-        for row in self._result.runs:
-            if row["source"] == source:
-                row["relaxed_arcs"] = relaxed
-
-    def _fill_in(self, status: str, reason: str) -> None:
-        """Add a row for every search that was not made."""
-        done = {(row["source"], row["repetition"]) for row in self._result.runs}
-        for repetition in self._repetitions:
-            for source in self._sources:
-                if (source, repetition) not in done:
-                    row = {**self._key(source, repetition), "status": status, "reason": reason}
-                    self._result.runs.append(row)
+def _nbytes(answer: Columns) -> int:
+    return sum(column.nbytes for column in answer.values())
 
 
 def changes_of(loaded: Mapping[str, int], after: Mapping[str, int]) -> str:
     """Return which arrays of its graph a contestant has changed, by their fingerprints; empty if none."""
-    changed = ", ".join(name for name, value in loaded.items() if after.get(name) != value)
-    return changed and f"changed the graph: {changed}"
-
-
-def answer_status(
-    overflowed: bool, certificate: Certificate, too_long: str, *, is_rival: bool
-) -> tuple[str, str]:
-    """Return the status of an answer, and the reason where it is not ``ok``.
-
-    An overflowed answer of a rival holds a number that cannot be a length, which the proof read as "not
-    reached".
-
-    Parameters
-    ----------
-    overflowed : bool
-    certificate : Certificate
-    too_long : str
-        As :meth:`relaxometer.problems.certificate.Certificate.outcome` takes it.
-    is_rival : bool
-    """
-    if certificate.holds and overflowed and is_rival:
-        return "invalid", TOO_LONG
-    return certificate.outcome(overflowed=overflowed, too_long=too_long)
+    return ", ".join(name for name, value in loaded.items() if after.get(name) != value)

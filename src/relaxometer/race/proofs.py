@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,22 +20,51 @@ from relaxometer.graphs.resident_batch import ResidentBatch
 from relaxometer.problems.certificate import Certificate
 from relaxometer.problems.problem import Problem
 from relaxometer.problems.queries import QuerySets
+from relaxometer.problems.records import TOO_LONG
+
+Columns = dict[str, npt.NDArray[Any]]
 
 
-@dataclass(eq=False)
-class Search:
-    """One search: its row, its answer until it is proven, and the resident graph's fingerprints after it."""
+@dataclass(frozen=True)
+class Proof:
+    """What the prover says of an answer.
 
-    row: dict[str, Any]
-    root: int | None
-    answer: dict[str, npt.NDArray[Any]]
-    overflowed: bool
-    graph: dict[str, int] = field(default_factory=dict)
+    Parameters
+    ----------
+    certificate : Certificate, optional
+        None if the proof failed.
+    facts : dict
+        Columns of the table of searches: how long the proof took, and how much the answer reached.
+    status, reason : str
+        Of a failed proof.
+    """
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the answer."""
-        return sum(column.nbytes for column in self.answer.values())
+    certificate: Certificate | None
+    facts: dict[str, Any]
+    status: str = ""
+    reason: str = ""
+
+    def outcome(self, *, overflowed: bool, changed: str, too_long: str, is_rival: bool) -> tuple[str, str]:
+        """Return the status of the answer, and the reason where it is not ``ok``.
+
+        Parameters
+        ----------
+        overflowed : bool
+            Whether the search met a length beyond the type. A rival's answer then holds a number that cannot
+            be a length, which the proof read as "not reached".
+        changed : str
+            How the contestant changed its graph; empty if it did not.
+        too_long : str
+            As :meth:`relaxometer.problems.certificate.Certificate.outcome` takes it.
+        is_rival : bool
+        """
+        if self.certificate is None:
+            return self.status, f"the proof: {self.reason}"
+        if changed:
+            return "invalid", f"changed the graph: {changed}"
+        if self.certificate.holds and overflowed and is_rival:
+            return "invalid", TOO_LONG
+        return self.certificate.outcome(overflowed=overflowed, too_long=too_long)
 
 
 class Prover:
@@ -56,23 +85,24 @@ class Prover:
         ends = graph.input_degrees if isinstance(graph, Graph) else None
         self._input_degrees = None if ends is None else device.asarray(ends)
 
-    def prove(self, search: Search) -> dict[str, Any]:
+    def prove(self, source: int | None, answer: Columns) -> dict[str, Any]:
         """Return the certificate of an answer, and how much of the graph it reached.
 
-        For query sets, ``reached`` is the number of queries that have an answer.
+        With query sets, `source` is the number of one, and ``reached`` the number of its queries that have an
+        answer.
 
         Raises
         ------
         ValueError
             If the source is not a vertex: no rule would be broken by an answer that reaches nothing.
         """
-        root: Any = search.root
-        if self._queries is not None:
-            root = self._queries.sets[root].upload(self._device)
-        elif root is not None and not 0 <= root < self._n:
-            raise ValueError(f"source {root}; expected 0 to {self._n - 1}")
+        root: Any = source
+        if self._queries is not None and source is not None:
+            root = self._queries.sets[source].upload(self._device)
+        elif source is not None and not 0 <= source < self._n:
+            raise ValueError(f"source {source}; expected 0 to {self._n - 1}")
         with stopwatch() as certify:
-            columns = {name: self._device.asarray(values) for name, values in search.answer.items()}
+            columns = {name: self._device.asarray(values) for name, values in answer.items()}
             certificate = self._certifier.check(root, **columns)
         reached = self._problem.reached(columns)
         return {
@@ -93,13 +123,13 @@ class Prover:
         }
 
 
-Part = tuple[Graph | Batch, Sequence[Search]]
-"""A graph, and searches on it."""
+Part = tuple[Graph | Batch, Sequence[tuple[int | None, Columns]]]
+"""A graph, and the sources and answers of searches on it."""
 
 
 def prove_all(
     what: str, problem: Problem, parts: Sequence[Part], device: str, queries: QuerySets | None = None
-) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+) -> tuple[dict[str, Any], list[Proof]]:
     """Prove the answers of searches in a process that has the device to itself.
 
     Parameters
@@ -107,7 +137,7 @@ def prove_all(
     what : str
         Names the run in messages.
     problem : Problem
-    parts : sequence of (Graph or Batch, sequence of Search)
+    parts : sequence of Part
     device : {"auto", "cuda", "host"}
         The calling process must not have opened CUDA, which does not survive a fork.
     queries : QuerySets, optional
@@ -116,8 +146,8 @@ def prove_all(
     -------
     context : dict
         ``device_kind`` and ``device``.
-    proofs : list of dict
-        One per search: as :meth:`Prover.prove` returns it, or ``status`` and ``reason`` of a failed proof.
+    proofs : list of Proof
+        One per search.
 
     Raises
     ------
@@ -132,15 +162,18 @@ def prove_all(
             raise UserError(f"{what}: the prover {death} when it opened the device") from death
         for _ in range(sum(len(searches) for _, searches in parts)):
             try:
-                proofs.append(child.ask(math.inf, next=True))
+                proofs.append(_proof_of(child.ask(math.inf, next=True)))
             except ChildDied as death:
-                proofs.append({"status": "error", "reason": str(death)})
+                proofs.append(Proof(None, {}, "error", str(death)))
     return context, proofs
 
 
-def certificate_of(proof: dict[str, Any]) -> Certificate:
-    """Take the certificate out of a proof."""
-    return Certificate(proof.pop("violations"), proof.pop("first"), proof.pop("item"))
+def _proof_of(reply: dict[str, Any]) -> Proof:
+    """Return the proof that a reply of the prover describes."""
+    if "status" in reply:
+        return Proof(None, {}, **reply)
+    certificate = Certificate(*(reply.pop(name) for name in ("violations", "first", "item")))
+    return Proof(certificate, reply)
 
 
 def serve_proofs(
@@ -152,25 +185,11 @@ def serve_proofs(
     requests = link.requests()
     for graph, searches in parts:
         prover: Prover | None = None
-        failure: dict[str, Any] = {}
-        if searches:
-            try:
-                prover = Prover(problem, graph, opened, queries)
-            except MemoryError as error:
-                failure = _out_of_memory(error)
-        for search in searches:
+        for source, answer in searches:
             if next(requests, None) is None:
                 return
-            link.reply(**(_proof(prover, search) if prover else failure))
-
-
-def _proof(prover: Prover, search: Search) -> dict[str, Any]:
-    """Return the proof of an answer, or a status if memory runs out."""
-    try:
-        return prover.prove(search)
-    except MemoryError as error:
-        return _out_of_memory(error)
-
-
-def _out_of_memory(error: MemoryError) -> dict[str, Any]:
-    return {"status": "oom", "reason": str(error) or "out of memory"}
+            try:
+                prover = prover or Prover(problem, graph, opened, queries)
+                link.reply(**prover.prove(source, answer))
+            except MemoryError as error:
+                link.reply(status="oom", reason=str(error) or "out of memory")

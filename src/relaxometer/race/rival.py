@@ -18,13 +18,14 @@ from relaxometer.core.environment import cpu_model
 from relaxometer.core.errors import Failed
 from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.graph import Graph
-from relaxometer.plan.models import RivalRun, Run
-from relaxometer.problems.problem import Problem
+from relaxometer.plan.models import RivalRun
+from relaxometer.problems.problem import load_problem
 from relaxometer.problems.queries import QuerySets
 from relaxometer.race import measurement, reference
-from relaxometer.race.clocks import Span, allowed_ms, late_ms
+from relaxometer.race.clocks import CONVERT_NS, COPY_NS, Span, allowed_ms, late_ms
 from relaxometer.race.entrant import Entrant
-from relaxometer.race.measurement import Begun, Found, Measurement, Phase, Prepared
+from relaxometer.race.measurement import Begun, Found, Measurement, Prepared, Reweighted
+from relaxometer.race.proofs import Columns
 from relaxometer.rivals.answers import completed_answer, read_answer
 from relaxometer.rivals.definition import Rival
 from relaxometer.rivals.installation import Installed
@@ -67,23 +68,28 @@ def measure_rival(
     -------
     Measurement
     """
-    entrant = Entrant(run, rival, installed, graph, exchange, queries)
-
-    @contextmanager
-    def opener(_: Run, problem: Problem, graph: Graph | Batch) -> Iterator[_RivalClient]:
-        with ExitStack() as stack:
-            yield _RivalClient(entrant, problem, sources, stack)
-
+    opening = open_rival(Entrant(run, rival, installed, graph, exchange, queries), sources)
     before = _reference_ms(run, installed, device)
-    result = measurement.measure(opener, run, graph, sources, device, number, queries)
+    result = measurement.measure(opening, run, graph, sources, device, number, queries)
     result.context["reference_ms"] = {"before": before, "after": _reference_ms(run, installed, device)}
-    if run.kind != "gpu":
-        result.context |= {"device_kind": "cpu", "device": cpu_model()}
-    elif result.context["device_kind"] != "cuda":  # that of the proof
-        result.context |= {"device_kind": "cuda", "device": "a GPU"}
+    result.context |= place_of(run, result.context["device_kind"])
     if isinstance(installed, str):
         result.context["absent"] = installed
     return result
+
+
+@contextmanager
+def open_rival(entrant: Entrant, sources: npt.NDArray[np.integer]) -> Iterator[_RivalClient]:
+    """Offer a rival, which its `begin` starts, and end it; `sources` are those of the timed searches."""
+    with ExitStack() as stack:
+        yield _RivalClient(entrant, sources, stack)
+
+
+def place_of(run: RivalRun, device_kind: str) -> dict[str, str]:
+    """Return the columns that say where a rival runs, if not on the device that proves its answers."""
+    if run.kind != "gpu":
+        return {"device_kind": "cpu", "device": cpu_model()}
+    return {} if device_kind == "cuda" else {"device_kind": "cuda", "device": "a GPU"}
 
 
 def _reference_ms(run: RivalRun, installed: Installed | str, device: str) -> float | None:
@@ -96,10 +102,12 @@ def _reference_ms(run: RivalRun, installed: Installed | str, device: str) -> flo
 class _RivalClient:
     """A rival as the job sees it; implements :class:`relaxometer.race.measurement.Contestant`."""
 
-    def __init__(self, entrant: Entrant, problem: Problem, sources: np.ndarray, stack: ExitStack) -> None:
-        self._entrant, self._problem, self._sources, self._stack = entrant, problem, sources, stack
+    def __init__(self, entrant: Entrant, sources: npt.NDArray[np.integer], stack: ExitStack) -> None:
+        self._entrant, self._sources, self._stack = entrant, sources, stack
+        self._graph = entrant.graph
+        self._problem = load_problem(entrant.run.problem)
         answers = entrant.rival.definition.problems[entrant.run.problem].answers
-        self._given = [column for column in problem.columns if column in answers]
+        self._given = [column for column in self._problem.columns if column in answers]
         self._round_trips: list[float] = []
         self._idle: list[Span] = []
         """Writing of answers whose searches were over."""
@@ -125,10 +133,9 @@ class _RivalClient:
         loaded = self._running.load()
         self._start_ms = _ms_since(self._began)
         options, definition = self._entrant.options(self._parameters), self._entrant.rival.definition
-        facts = {"version": definition.version or "unknown", **loaded.facts, "threads": options["threads"]}
-        return Prepared(
-            upload_ms=loaded.load_ms, prepare_ms=loaded.prepare_ms, resolved=options | facts, graph={}
-        )
+        self._facts = {"version": definition.version or "unknown", **loaded.facts}
+        resolved = {**options, **self._facts, "threads": options["threads"]}
+        return Prepared(upload_ms=loaded.load_ms, prepare_ms=loaded.prepare_ms, resolved=resolved, graph={})
 
     def warm_up(self, source: int | None) -> float:
         """Have an untimed search made; return its milliseconds by our clock.
@@ -145,7 +152,7 @@ class _RivalClient:
                 self._idle.append(self._running.give(folder))
         return search.ms
 
-    def solve(self, source: int | None) -> tuple[Found, dict[str, npt.NDArray[Any]]]:
+    def solve(self, source: int | None) -> tuple[Found, Columns]:
         """Time a search by both clocks, then ask for its answer.
 
         The answer goes to a new folder, so it is not that of an earlier search. Work after `done`, and on the
@@ -169,11 +176,32 @@ class _RivalClient:
         late = late_ms(give, self._idle, convert_ms)
         ours = Span(early + search.ms + late, search.waited)
         found = _found(theirs, ours, download_ms=give.ms, overflowed=overflowed)
-        return found, completed_answer(self._problem, self._entrant.graph, columns, source)
+        return found, completed_answer(self._problem, self._graph, columns, source)
 
-    def instrument(self, source: int | None) -> list[Phase] | None:
-        """Return None: rivals do not report phases."""
-        return None
+    def reweight(self, changed: Graph) -> Reweighted:
+        """Have the new weights converted, then customize.
+
+        The conversion is free up to the time that its language needs; the rest counts. The fact
+        ``weights_ms`` is the whole time.
+        """
+        running, weights = self._running, changed.weights
+        self._graph = changed
+        running.extend()
+        with tempfile.NamedTemporaryFile(dir=self._folder) as file:
+            weights.astype("<u4", copy=False).tofile(file)
+            file.flush()
+            running.ping()  # wakes the process
+            converting = running.take(Path(file.name))
+        update_ms, facts = running.customize()
+        runs_python = self._entrant.rival.definition.adapter == "adapter.py" and not self._entrant.run.command
+        free_ms = allowed_ms(weights.size, value_ns=CONVERT_NS if runs_python else COPY_NS)
+        self._facts |= facts | {"weights_ms": f"{converting.busy:.3f}"}
+        told = " ".join(f"{name}={value}" for name, value in self._facts.items())
+        early_ms = max(0.0, converting.busy - free_ms)
+        return Reweighted(way="customized", update_ms=update_ms + early_ms, facts=told)
+
+    def instrument(self, source: int | None) -> None:
+        """Return nothing: rivals do not report phases."""
 
     def cost(self, sources: Sequence[int | None], more_s: float) -> None:
         """Return nothing: an adapter has no request for it."""

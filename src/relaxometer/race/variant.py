@@ -9,19 +9,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from functools import partial
-from typing import Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import AfterValidator
 
 from relaxometer.core.errors import Failed
 from relaxometer.core.supervision import Child, ChildDied, DeadlinePassed
 from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.graph import Graph
 from relaxometer.plan.models import Run
-from relaxometer.problems.problem import Problem, added_folders
+from relaxometer.problems.phases import Phase
+from relaxometer.problems.problem import added_folders, load_problem
 from relaxometer.problems.queries import QuerySets
 from relaxometer.race import contestant, measurement
 from relaxometer.race.clocks import Span, believed_ms
@@ -33,11 +35,12 @@ from relaxometer.race.measurement import (
     Found,
     Measurement,
     Milliseconds,
-    Phase,
     Prepared,
     Reply,
+    Reweighted,
     SearchTime,
 )
+from relaxometer.race.proofs import Columns
 
 FAILURES = frozenset({"skipped", "oom", "error", "usage"})
 """Failures that a contestant may report; "usage" is a mistake of the user."""
@@ -55,24 +58,20 @@ def measure(
     queries: QuerySets | None = None,
 ) -> Measurement:
     """Run a variant from every source; see :func:`relaxometer.race.measurement.measure`."""
-
-    def opener(run: Run, problem: Problem, graph: Graph | Batch) -> AbstractContextManager[_VariantClient]:
-        return open_variant(run, problem, graph, device, queries)
-
-    return measurement.measure(opener, run, graph, sources, device, number, queries)
+    opening = open_variant(run, graph, device, queries)
+    return measurement.measure(opening, run, graph, sources, device, number, queries)
 
 
 @contextmanager
 def open_variant(
     run: Run,
-    problem: Problem,
     graph: Graph | Batch,
     device: str,
     queries: QuerySets | None = None,
     changes: Iterable[npt.NDArray[Any]] = (),
 ) -> Iterator[_VariantClient]:
     """Start a variant in a process of its own, and end it; `changes` are the weights of `reweight`."""
-    columns = problem.columns_on(graph)
+    columns = load_problem(run.problem).columns_on(graph)
     with Child(contestant.serve, run, graph, device, added_folders(), queries, changes) as child:
         yield _VariantClient(child, columns, graph.n_vertices, run.timing.timeout_s, queries)
 
@@ -100,16 +99,14 @@ class _Warmed(Reply):
     search_ms: Milliseconds
 
 
-class Reweighted(Reply):
-    """How new weights were taken, the time, and the fingerprints of the graph that has them."""
-
-    way: Literal["customized", "prepared anew"]
-    update_ms: Milliseconds
-    graph: dict[str, int]
+def _countable(phase: Phase) -> Phase:
+    if not 0 <= min(phase.updated, phase.relaxed_arcs) <= max(phase.updated, phase.relaxed_arcs) < 2**63:
+        raise ValueError("counts should be from 0 to 2**63 - 1")
+    return phase
 
 
 class _Phases(Reply):
-    phases: list[Phase]
+    phases: list[Annotated[Phase, AfterValidator(_countable)]]
 
 
 class _State(Reply):
@@ -144,13 +141,16 @@ class _VariantClient:
         loaded = self._ask(load=list(sources))
         self.extend()
         prepared = Prepared.read(loaded | self._ask(prepare=None))
-        ours = Span(self._child.reply_ms, self._child.reply_waited_ms)
-        return prepared.model_copy(update={"prepare_ms": believed_ms(prepared.prepare_ms, ours)})
+        return prepared.model_copy(update={"prepare_ms": self._believed_ms(prepared.prepare_ms)})
+
+    def _believed_ms(self, theirs: float) -> float:
+        """Return the time of the last request."""
+        return believed_ms(theirs, Span(self._child.reply_ms, self._child.reply_waited_ms))
 
     def warm_up(self, source: int | None) -> float:
         return _Warmed.read(self._ask(warm_up=source)).search_ms
 
-    def solve(self, source: int | None) -> tuple[Found, dict[str, npt.NDArray[Any]]]:
+    def solve(self, source: int | None) -> tuple[Found, Columns]:
         """Return the reply to a search, and the columns of its answer."""
         self._ask(pose=source)
         done = _Done.read(self._ask(solve=None))
@@ -164,9 +164,12 @@ class _VariantClient:
         found = given.model_dump(exclude={"columns"})
         return Found(time_ms=done.time_ms, clock_ms=clock_ms, waited_ms=waited_ms, **found), columns
 
-    def reweight(self) -> Reweighted:
+    def reweight(self, changed: Graph) -> Reweighted:
+        """Have the next weights taken, which the contestant's process draws as this one did."""
         self.extend()
-        return Reweighted.read(self._ask(reweight=None))
+        taken = self._ask(take=None)
+        reweighted = Reweighted.read(taken | self._ask(reweight=None))
+        return reweighted.model_copy(update={"update_ms": self._believed_ms(reweighted.update_ms)})
 
     def instrument(self, source: int | None) -> list[Phase]:
         return _Phases.read(self._ask(instrument=source)).phases

@@ -28,7 +28,7 @@ from relaxometer.graphs import graph as graphs
 from relaxometer.graphs.batch import Batch, read_batch
 from relaxometer.graphs.graph import Graph, read_graph
 from relaxometer.problems.problem import load_problem, problem_names
-from relaxometer.race.proofs import Prover, Search
+from relaxometer.race.proofs import Prover
 from relaxometer.results import bundle_file
 from relaxometer.results.bundle_file import AnswerOf, BundleFile, GraphOf
 from relaxometer.results.finished import CERTIFICATES, SUMMARY_FILE
@@ -340,7 +340,7 @@ def _broken(
     if answer.source != source:
         raise ValueError(f"source {answer.source}; expected {source}, as in its first search")
     columns = _columns(found, answer, graph)
-    proof = prover.prove(Search({}, source, columns, False, {}))
+    proof = prover.prove(source, columns)
     broken = [f"rule {rule} broken {count} times" for rule, count in proof["violations"].items() if count]
     told = searches.loc[searches["source"] == (source or 0), "reached_arcs"].dropna()
     if not broken and proof["reached_arcs"] not in set(told):

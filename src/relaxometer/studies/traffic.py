@@ -6,12 +6,12 @@ them as ``docs/rivals.md`` describes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import islice
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,15 +23,17 @@ from relaxometer.graphs.graph import Graph
 from relaxometer.plan.models import Cost, RivalRun, Run, Timing
 from relaxometer.problems import sssp
 from relaxometer.problems.variants import load_solver
-from relaxometer.race.contestant import CUSTOMIZED, PREPARED
-from relaxometer.race.entrant import threads_of
-from relaxometer.race.measurement import Found, answer_status, changes_of
-from relaxometer.race.proofs import Search, certificate_of, prove_all
+from relaxometer.race.clocks import believed_ms
+from relaxometer.race.entrant import Entrant, threads_of
+from relaxometer.race.measurement import Contestant, Found, Reweighted, changes_of
+from relaxometer.race.proofs import Columns, Proof, prove_all
+from relaxometer.race.rival import open_rival, place_of
 from relaxometer.race.sources import sources_table
-from relaxometer.race.variant import Reweighted, open_variant
-from relaxometer.rivals.definition import find_rivals
-from relaxometer.studies.study import OUTCOME, WHERE, Row, Where, completed, study_table
-from relaxometer.studies.traffic_rival import rival_in_traffic
+from relaxometer.race.variant import open_variant
+from relaxometer.rivals.definition import Rival, find_rivals
+from relaxometer.rivals.exchange import export
+from relaxometer.rivals.installation import installation
+from relaxometer.studies.study import OUTCOME, WHERE, Row, completed, study_table
 
 TABLE = pa.schema(
     [
@@ -52,25 +54,10 @@ TABLE = pa.schema(
         *WHERE,
     ]
 )
-"""One row per variant or rival and round: how it took the new weights (`WAYS`), the number of arcs slowed,
+"""One row per variant or rival and round: how it took the new weights (``customized`` or
+``prepared anew``), the number of arcs slowed,
 the time to take the weights, the time of the first search, the median of the others, the number of searches
 and of proven answers. Only rivals have a class of machine, threads, and facts, which the adapter reports."""
-
-WAYS = CUSTOMIZED, PREPARED
-
-
-class TrafficContestant(Protocol):
-    """A variant or rival, in a process of its own, that searches a graph whose weights change."""
-
-    def take(self, changed: Graph) -> Row:
-        """Take the weights of the changed graph; return the columns ``way``, ``update_ms`` and any facts."""
-
-    def search(self, source: int) -> Search:
-        """Search the changed graph; the row has ``time_ms``, and a ``reason`` if the graph was written to."""
-
-
-Opener = Callable[[], AbstractContextManager[TrafficContestant]]
-"""Prepares a contestant with the weights of the graph before any change, and ends it with the block."""
 
 
 @dataclass
@@ -78,8 +65,15 @@ class _Round:
     """One change of the weights as a contestant met it; proven after the contestant has ended."""
 
     changed: Graph
-    taken: Row
-    searches: list[Search]
+    taken: Reweighted
+    searches: list[tuple[Found, Columns]]
+    emulated: bool
+
+    @property
+    def times_ms(self) -> list[float]:
+        """The times of the searches; those of the emulated device mean nothing, so no clock is compared."""
+        found = [one for one, _ in self.searches]
+        return [one.time_ms if self.emulated else believed_ms(one.time_ms, one.span) for one in found]
 
 
 def measure_traffic(
@@ -140,21 +134,20 @@ def measure_traffic(
         rng = np.random.default_rng(seed)
         return (slowed(graph, share, factor, rng) for _ in range(rounds))
 
-    def contestants() -> Iterator[tuple[Row, Opener]]:
+    def contestants() -> Iterator[tuple[Row, AbstractContextManager[Contestant]]]:
         for name in variants:
             run = _run_of(name, graph, timeout_s)
             on_cpu = load_solver("sssp", name).Solver.runs_on == "cpu"
-            place = _ON_CPU | {"device": cpu_model()} if on_cpu else {}
-            yield place, partial(_variant_in_traffic, run, graph, sources[0], device, changes())
+            place: Row = {"device_kind": "cpu", "device": cpu_model()} if on_cpu else {}
+            yield place, open_variant(run, graph, device, changes=changes())
         known = find_rivals(rival_folders) if runs else {}
         for rival in runs:
-            place = _place_of(rival, where)
-            yield place, partial(rival_in_traffic, rival, known[rival.solver], graph, sources[0])
+            place = {"class": rival.kind, "threads": threads_of(rival), **place_of(rival, where.kind)}
+            yield place, open_rival(_entrant(rival, known[rival.solver], graph), np.array(sources))
 
     def rows() -> Iterator[Row]:
-        for place, opener in contestants():
-            is_rival = "class" in place
-            found = _rounds(opener, graph, changes(), sources, device, is_rival=is_rival)
+        for place, opening in contestants():
+            found = _rounds(opening, graph, changes(), sources, device, is_rival="class" in place)
             for row in completed(found, rounds):
                 yield row | place
 
@@ -176,15 +169,9 @@ def _run_of(name: str, graph: Graph, timeout_s: float) -> Run:
     return run.with_parsed(load_solver("sssp", name).Parameters.model_validate({}))
 
 
-_ON_CPU = {"device_kind": "cpu"}
-
-
-def _place_of(run: RivalRun, device: Where) -> Row:
-    """Return the columns that say where a rival runs."""
-    where: Row = {"class": run.kind, "threads": threads_of(run)}
-    if run.kind != "gpu":
-        return where | _ON_CPU | {"device": cpu_model()}
-    return where | ({} if device.kind == "cuda" else {"device_kind": "cuda", "device": "a GPU"})
+def _entrant(run: RivalRun, rival: Rival, graph: Graph) -> Entrant:
+    exchange = export(graph, Path("results/exchange", graph.name), rival.definition.formats)
+    return Entrant(run, rival, installation(rival, run.command), graph, exchange)
 
 
 def slowed(graph: Graph, share: float, factor: float, rng: np.random.Generator) -> npt.NDArray[Any]:
@@ -199,7 +186,7 @@ def slowed(graph: Graph, share: float, factor: float, rng: np.random.Generator) 
 
 
 def _rounds(
-    opener: Opener,
+    opening: AbstractContextManager[Contestant],
     graph: Graph,
     changes: Iterator[npt.NDArray[Any]],
     sources: list[int],
@@ -211,26 +198,31 @@ def _rounds(
     made: list[_Round] = []
     failure = None
     try:
-        with opener() as contestant:
+        with opening as contestant:
+            begun = contestant.begin()
+            contestant.prepare([sources[0]])
+            contestant.warm_up(sources[0])
             for weights in changes:
                 changed = replace(graph, weights=weights)
-                taken = contestant.take(changed)
-                made.append(_Round(changed, taken, [contestant.search(source) for source in sources]))
+                taken = contestant.reweight(changed)
+                searches = [contestant.solve(source) for source in sources]
+                made.append(_Round(changed, taken, searches, begun.emulated))
     except Failed as error:
         if error.status == "usage":
             raise UserError(error.reason) from error
         failure = error
-    parts = [(one.changed, one.searches) for one in made]
+    parts = [
+        (one.changed, list(zip(sources, (answer for _, answer in one.searches), strict=True))) for one in made
+    ]
     proofs = iter(prove_all(f"traffic {graph.name}", sssp.PROBLEM, parts, device)[1] if made else [])
     for one in made:
-        of_round = list(islice(proofs, len(one.searches)))
-        status, reason, proven = _outcome(one, of_round, is_rival=is_rival)
-        times_ms = [search.row["time_ms"] for search in one.searches]
+        of_round = list(islice(proofs, len(sources)))
+        status, reason, proven = _outcome(one, sources, of_round, is_rival=is_rival)
         yield {
-            **one.taken,
+            **one.taken.model_dump(exclude={"graph"}),
             "slowed": int((one.changed.weights != graph.weights).sum()),
-            "first_ms": times_ms[0],
-            "tree_ms": float(np.median(times_ms[1:] or times_ms)),
+            "first_ms": one.times_ms[0],
+            "tree_ms": float(np.median(one.times_ms[1:] or one.times_ms)),
             "searches": len(sources),
             "proven": proven,
             "status": status,
@@ -240,59 +232,20 @@ def _rounds(
         raise failure
 
 
-def _outcome(one: _Round, proofs: Sequence[dict[str, Any]], *, is_rival: bool) -> tuple[str, str, int]:
+def _outcome(
+    one: _Round, sources: Sequence[int], proofs: Sequence[Proof], *, is_rival: bool
+) -> tuple[str, str, int]:
     """Return the status of a round, its first reason, and how many answers are right."""
-    too_long = one.changed.lengths.too_long
     refused = []
-    for search, proof in zip(one.searches, proofs, strict=True):
-        if "status" in proof:
-            status, reason = proof["status"], f"the proof: {proof['reason']}"
-        elif "reason" in search.row:
-            status, reason = "invalid", search.row["reason"]
-        else:
-            certificate = certificate_of(proof)
-            status, reason = answer_status(search.overflowed, certificate, too_long, is_rival=is_rival)
-        if status == "invalid":
-            reason = f"source {search.root}: {reason}"
+    for source, (found, _), proof in zip(sources, one.searches, proofs, strict=True):
+        status, reason = proof.outcome(
+            overflowed=found.overflowed,
+            changed=changes_of(one.taken.graph, found.graph),
+            too_long=one.changed.lengths.too_long,
+            is_rival=is_rival,
+        )
         if status != "ok":
-            refused.append((status, reason))
+            refused.append((status, f"source {source}: {reason}" if status == "invalid" else reason))
     # A wrong answer matters more than a path that is too long.
     status, reason = min(refused, key=lambda one: one[0] != "invalid", default=("ok", ""))
     return status, reason, len(proofs) - len(refused)
-
-
-@contextmanager
-def _variant_in_traffic(
-    run: Run, graph: Graph, source: int, device: str, changes: Iterator[npt.NDArray[Any]]
-) -> Iterator[TrafficContestant]:
-    """Start a variant, which prepares the graph before any change and searches once; end it after."""
-    with open_variant(run, sssp.PROBLEM, graph, device, changes=changes) as client:
-        client.begin()
-        client.prepare([source])
-        client.warm_up(source)
-        yield _Variant(client.reweight, client.solve)
-
-
-class _Variant:
-    """A variant as the study sees it; implements `TrafficContestant`."""
-
-    def __init__(
-        self,
-        reweight: Callable[[], Reweighted],
-        solve: Callable[[int], tuple[Found, dict[str, npt.NDArray[Any]]]],
-    ) -> None:
-        self._reweight, self._solve = reweight, solve
-        self._fingerprints: dict[str, int] = {}
-
-    def take(self, changed: Graph) -> Row:
-        """Have the variant take the next weights, which its process draws as this one did."""
-        taken = self._reweight()
-        self._fingerprints = taken.graph
-        return {"way": taken.way, "update_ms": taken.update_ms}
-
-    def search(self, source: int) -> Search:
-        """Have a search timed, and receive its answer."""
-        found, answer = self._solve(source)
-        changed = changes_of(self._fingerprints, found.graph)
-        row = {"time_ms": found.time_ms, **({"reason": changed} if changed else {})}
-        return Search(row, source, answer, found.overflowed)
