@@ -170,20 +170,6 @@ class Cheat(Slow):
 
 serve(Cheat)
 """,
-    "an own thread takes the core": """
-import hashlib
-
-class Cheat(Honest):
-    def solve(self, source):
-        super().solve(source)
-        work = "sha256", b"", b"", 400_000  # done without Python's lock
-        thread = threading.Thread(target=hashlib.pbkdf2_hmac, args=work)
-        thread.start()
-        while thread.is_alive():
-            os.sched_yield()
-
-talk(Cheat, done="done 2\\n")
-""",
 }
 
 

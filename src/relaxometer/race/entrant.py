@@ -64,8 +64,6 @@ class Running:
     ----------
     adapter : Adapter
     timeout_s : float
-    on_cpu : bool
-        Whether its own threads do all the work, so that their CPU time bounds its working time.
 
     Attributes
     ----------
@@ -73,8 +71,8 @@ class Running:
         By our clock: libraries that prepare with the first search show it.
     """
 
-    def __init__(self, adapter: Adapter, timeout_s: float, *, on_cpu: bool) -> None:
-        self._adapter, self._timeout_s, self._on_cpu = adapter, timeout_s, on_cpu
+    def __init__(self, adapter: Adapter, timeout_s: float) -> None:
+        self._adapter, self._timeout_s = adapter, timeout_s
         self.first_search_ms: float | None = None
         self.extend()
 
@@ -122,24 +120,14 @@ class Running:
     def _ask(self, answer: str, request: str = "") -> tuple[list[str], Span]:
         """Send a request, if there is one; return the words of the reply, and the time."""
         with _failing(self._timeout_s):
-            theirs, ran, ours = self._adapter.waited_ms(), self._adapter.cpu_ms, waited_ms()
-            begin = time.perf_counter()
+            before, begin = self._adapter.waited_ms(), time.perf_counter()
             if request:
                 self._adapter.tell(request)
-            told = waited_ms()
+            # While we send, the adapter may work on the core that we wait for: no excuse.
+            before += waited_ms()
             words = self._adapter.expect(answer, self._deadline - time.monotonic())
             ms = (time.perf_counter() - begin) * 1e3
-            heard, theirs = waited_ms() - told, self._adapter.waited_ms() - theirs
-            sending = self._excused(told - ours, theirs + self._adapter.cpu_ms - ran)
-            return words, Span(ms, theirs + sending + heard)
-
-    def _excused(self, waited: float, at_work: float) -> float:
-        """Return how much of our wait while sending a request the adapter cannot have spent working.
-
-        It may have worked on the core that this thread was waiting for, but on CPUs for no longer than its
-        threads ran. Its own wait is excused anyway. All in milliseconds.
-        """
-        return max(0.0, waited - at_work) if self._on_cpu else 0.0
+            return words, Span(ms, self._adapter.waited_ms() + waited_ms() - before)
 
 
 @dataclass(frozen=True)
@@ -234,7 +222,7 @@ class Entrant:
         with _failing(timeout_s):
             adapter = Adapter(command, environment, folder, limit, one_core=self.run.kind == "cpu-1")
         with adapter:
-            yield Running(adapter, timeout_s, on_cpu=self.run.kind != "gpu")
+            yield Running(adapter, timeout_s)
 
     def _lengths_of_answers(self) -> Iterator[int]:
         """Yield the values that columns of answers to query sets may have."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import resource
 import select
@@ -97,8 +96,6 @@ class Adapter:
         self._poll.register(self._errors, select.POLLIN)
         self._received = self._stderr = b""
         self._failed = self._killed = self._has_searched = False
-        self._one_core, self._excused_ms = one_core, 0.0
-        self._readings = self._read_clocks()
 
     def __enter__(self) -> Self:
         return self
@@ -142,25 +139,8 @@ class Adapter:
         return rest.split()
 
     def waited_ms(self) -> float:
-        """Return how long its main thread has waited for a core until now; see :func:`waited_ms`.
-
-        If all its threads share one core, the others keep the main one waiting too, and what they do is the
-        adapter's work. So time in which the process ran is never a wait.
-        """
-        before, self._readings = self._readings, self._read_clocks()
-        waited, cpu, wall = (now - then for now, then in zip(self._readings, before, strict=True))
-        self._excused_ms += min(waited, max(0.0, wall - cpu)) if self._one_core else waited
-        return self._excused_ms
-
-    @property
-    def cpu_ms(self) -> float:
-        """The CPU time of all its threads in milliseconds, when :meth:`waited_ms` was last called."""
-        return self._readings[1]
-
-    def _read_clocks(self) -> tuple[float, float, float]:
-        """Return the waits of the main thread, the CPU time of all threads, and the time, in milliseconds."""
-        pid = self._process.pid
-        return waited_ms(str(pid)), _cpu_ms(pid), time.perf_counter() * 1e3
+        """Return how long its main thread has waited for a core until now; see :func:`waited_ms`."""
+        return waited_ms(str(self._process.pid))
 
     def _tell(self, line: str) -> None:
         os.write(self._input, line.encode() + b"\n")
@@ -222,17 +202,6 @@ class Adapter:
         with suppress(BlockingIOError):
             while piece := os.read(self._errors, CHUNK):
                 self._stderr = (self._stderr + piece)[-KEPT_STDERR:]
-
-
-def _cpu_ms(pid: int) -> float:
-    """Return the CPU time of all threads of a process in milliseconds; 0 where the system does not tell."""
-    clock = ctypes.c_int()
-    try:
-        if ctypes.CDLL(None).clock_getcpuclockid(pid, ctypes.byref(clock)) == 0:
-            return time.clock_gettime(clock.value) * 1e3
-    except (OSError, AttributeError):
-        pass
-    return 0.0
 
 
 def printable(text: str) -> str:
