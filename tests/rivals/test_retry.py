@@ -3,6 +3,7 @@
 import pytest
 
 from relaxometer.rivals import installation as module
+from relaxometer.rivals.definition import find_rivals
 from relaxometer.rivals.installation import Installed, read_installation, retry_absent, write_installation
 
 
@@ -42,19 +43,14 @@ def test_a_damaged_file_is_left_to_the_rule_that_needs_it(folder, monkeypatch):
     assert (folder / "gone.json").read_text(encoding="utf-8") == "{"
 
 
-def test_pip_installs_where_uv_fails(tmp_path, monkeypatch):
+def test_packages_are_installed_with_their_hashes(tmp_path, monkeypatch):
     commands = []
-
-    def run(command):
-        commands.append(command)
-        if "uv" in command:
-            raise module.Absent("no index")
-
-    monkeypatch.setattr(module, "_run", run)
-    monkeypatch.setattr(module, "_has_module", lambda name: True)
-    module._install_packages(tmp_path / "python", tmp_path / "lock")
-    assert [command[2] for command in commands] == ["uv", "pip"]
-    assert all("--require-hashes" in command for command in commands)
+    monkeypatch.setattr(module, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(module, "_run", commands.append)
+    monkeypatch.setattr(module.Path, "touch", lambda path: None)
+    module._environment(find_rivals([])["scipy"])
+    assert commands[-1][0] == "sh"
+    assert {"--require-hashes", "--only-binary=:all:"} < {*commands[-1]}
 
 
 def test_the_reason_has_the_line_that_pip_announces():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import json
 import os
 import shlex
@@ -16,6 +15,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from relaxometer.core.checkout import ROOT
 from relaxometer.core.errors import UserError, quoted
 from relaxometer.core.files import write_json
 from relaxometer.device import KernelError
@@ -180,35 +180,24 @@ def _environment(rival: Rival) -> Path:
     with locked(folder):
         if not (ready.is_file() and python.exists()):
             shutil.rmtree(folder, ignore_errors=True)
-            options = ["--without-pip"] if _has_module("pip") else []
-            _run([sys.executable, "-m", "venv", *options, str(folder)])
+            _run([sys.executable, "-m", "venv", str(folder)])
             if needed.strip():
-                _install_packages(python, requirements)
+                options = ["--require-hashes", "--only-binary=:all:", "-r", str(requirements.absolute())]
+                _run(["sh", str(ROOT / "workflow/envs/install.sh"), str(python), *options])
             ready.touch()
     return python
-
-
-def _install_packages(python: Path, requirements: Path) -> None:
-    """Install what a rival's lock names, with uv where it is there and succeeds, else with pip."""
-    # The lock is complete; a dependency with extras would have no hash for pip.
-    options = ["--require-hashes", "--no-deps", "--only-binary=:all:", "--quiet", "-r", str(requirements)]
-    if _has_module("uv"):
-        with suppress(Absent):
-            _run([sys.executable, "-m", "uv", "pip", "install", "--python", str(python), *options])
-            return
-    pip = [sys.executable, "-m", "pip", "--python", str(python)] if _has_module("pip") else []
-    pip = pip or [str(python), "-m", "pip"]
-    _run([*pip, "install", "--no-input", "--disable-pip-version-check", *options])
-
-
-def _has_module(name: str) -> bool:
-    return importlib.util.find_spec(name) is not None
 
 
 def _run(command: list[str]) -> None:
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(
-        command, capture_output=True, encoding="utf-8", errors="replace", check=False, env=environment
+        command,
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
+        env=environment,
+        cwd=ROOT,
     )
     if done.returncode != 0:
         print(done.stderr.strip(), file=sys.stderr)
