@@ -288,6 +288,6 @@ def test_files_are_written_once_and_follow_the_graph(tmp_path):
     export(other, folder, [])
     assert not (folder / "graph.gr").exists()  # it was of the other graph
     assert np.fromfile(folder / "targets.u32", "<u4").tolist() == other.targets.tolist()
-    (tmp_path / "grid.json").write_text("not JSON", encoding="utf-8")
+    (folder / "graph.json").write_text("not JSON", encoding="utf-8")
     export(grid, folder, [])
     assert np.fromfile(folder / "targets.u32", "<u4").tolist() == grid.targets.tolist()

@@ -11,7 +11,6 @@ from unittest.mock import patch
 import pytest
 
 from relaxometer.race import clocks
-from relaxometer.rivals.exchange import export
 from rival_runs import GRID, SOURCES, only, outcomes, race
 from sample_graphs import sample_graphs
 
@@ -402,36 +401,6 @@ serve(Chatty)
 """
     assert only(race(tmp_path, code)) == ("ok", "")
     assert capfd.readouterr() == ("", "")
-
-
-def test_the_files_of_the_graph_are_changed(tmp_path):
-    """Its own answers are wrong then; the next rival reads what it should."""
-    code = """
-def spoil(folder):
-    np.memmap(folder / "weights.u32", np.uint32)[:] += 1
-    os.unlink(folder / "targets.u32")
-    os.symlink(folder / "offsets.i64", folder / "targets.u32")
-    (folder / "answers").mkdir()
-    (folder / "answers.u32").touch()
-
-class Cheat(Honest):
-    def __init__(self, graph, problem, parameters):
-        super().__init__(Graph(graph.folder), problem, parameters)
-        spoil(graph.folder)
-
-serve(Cheat)
-"""
-    race(tmp_path, code)
-    folder = tmp_path / "exchange/grid"
-    assert (folder / "answers.u32").exists()
-    export(GRID, folder, [])
-    assert sorted(path.name for path in folder.iterdir()) == [
-        "graph.json",
-        "offsets.i64",
-        "targets.u32",
-        "weights.u32",
-    ]
-    assert only(race(tmp_path, "serve(Honest)")) == ("ok", "")
 
 
 def test_the_folder_of_answers_is_a_link_to_files_of_others(tmp_path):

@@ -26,7 +26,7 @@ from relaxometer.race.rival import measure_rival
 from relaxometer.race.variant import measure
 from relaxometer.rivals.definition import Rival
 from relaxometer.rivals.exchange import export
-from relaxometer.rivals.installation import installation, read_installation
+from relaxometer.rivals.installation import installation, read_absence
 
 Statuses = set[str]
 
@@ -91,8 +91,8 @@ def run_rival(
     if number > 1:
         run = _as_tuned(run, folder)
     exchange = export(graph, Path("results/exchange", graph.name), rival.definition.formats)
-    found = read_installation(Path(installed)) if installed else None
-    start = found if isinstance(found, str) else installation(rival, run.command)
+    absent = read_absence(Path(installed)) if installed else None
+    start = absent or installation(rival, run.command)
     queries = drawn if isinstance(drawn, QuerySets) else None
     what = run, rival, start, graph, exchange, _sources(run, drawn), device, number, queries
     return _written(measure_rival(*what), run, folder)

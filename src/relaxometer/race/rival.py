@@ -45,28 +45,9 @@ def measure_rival(
     number: int = 1,
     queries: QuerySets | None = None,
 ) -> Measurement:
-    """Run a rival from every source; see :func:`relaxometer.race.measurement.measure`.
+    """Run a rival from every source; see :func:`relaxometer.race.measurement.measure`, and `Entrant`.
 
-    Parameters
-    ----------
-    run : RivalRun
-    rival : Rival
-    installed : Installed or str
-        How to start the adapter, or why it is absent.
-    graph : Graph or Batch
-    exchange : Path
-        The folder of the graph's raw arrays.
-    sources : ndarray of shape (n_sources,), integers
-    device : {"auto", "cuda", "host"}
-        Where the answers are proven.
-    number : int
-        The round that this is, from 1.
-    queries : QuerySets, optional
-        The query sets that the searches answer; `sources` are their numbers.
-
-    Returns
-    -------
-    Measurement
+    The device proves the answers.
     """
     opening = open_rival(Entrant(run, rival, installed, graph, exchange, queries), sources)
     before = _reference_ms(run, installed, device)

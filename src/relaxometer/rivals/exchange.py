@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -37,8 +37,8 @@ MAX_GAP = 2**31 - 1
 def export(graph: Graph | Batch, folder: Path, formats: Sequence[str]) -> Path:
     """Write a graph's raw arrays and the files of some `FORMATS` into a folder of their own; return it.
 
-    Files that are as this function left them stay; ``{folder}.json`` says how it left them. So whatever an
-    adapter does to the files costs no other. Jobs on several nodes may call it at once.
+    Files of the same graph stay; ``graph.json`` has the hash of its content. Jobs on several nodes may call
+    it at once.
 
     Parameters
     ----------
@@ -48,24 +48,17 @@ def export(graph: Graph | Batch, folder: Path, formats: Sequence[str]) -> Path:
         Those with an :func:`obstacle` are left out.
     """
     version = hash_of_graph(graph) if isinstance(graph, Graph) else hash_of_batch(graph)
+    facts = _facts(graph) | {"content": version}
     with locked(folder):
-        _renew(folder, version, dict(_writers(graph, formats)))
+        if _read_facts(folder / "graph.json") != facts:
+            shutil.rmtree(folder, ignore_errors=True)
+        for name, write in _writers(graph, formats):
+            if not (path := folder / name).exists():
+                with replacing(path) as temporary:
+                    write(temporary)
+        if not (path := folder / "graph.json").exists():
+            write_json(facts, path)
     return folder
-
-
-def _renew(folder: Path, version: str, writers: Mapping[str, Callable[[Path], object]]) -> None:
-    """Write the files that are missing, changed or of another version of the graph, and remove all others."""
-    stamp = folder.with_suffix(".json")
-    left = _read_stamp(stamp)
-    states = left["files"] if left.get("version") == version else {}
-    _remove_others(folder, {*writers, *states})
-    for name, write in writers.items():
-        path = folder / name
-        if _state(path) is None or states.get(name) != _state(path):
-            with replacing(path) as temporary:
-                write(temporary)
-            states[name] = _state(path)
-    write_json({"version": version, "files": states}, stamp)
 
 
 def write_queries(queries: QuerySet, folder: Path) -> None:
@@ -88,39 +81,17 @@ def obstacle(graph: Graph | Batch, ending: str) -> str:
     return ""
 
 
-def _read_stamp(path: Path) -> dict[str, Any]:
+def _read_facts(path: Path) -> object:
     try:
-        stamp = json.loads(path.read_text(encoding="utf-8"))
-        return stamp if isinstance(stamp.get("files"), dict) else {}
-    except (OSError, ValueError, AttributeError):
-        return {}
-
-
-def _state(path: Path) -> list[int] | None:
-    """Return what every change of a regular file changes; None if there is no such file."""
-    if path.is_symlink() or not path.is_file():
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
         return None
-    facts = path.stat()
-    return [facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns]
-
-
-def _remove_others(folder: Path, names: set[str]) -> None:
-    """Remove whatever an adapter left in the folder, which would help it the next time."""
-    if folder.is_symlink() or not folder.is_dir():
-        folder.unlink(missing_ok=True)
-        return
-    for path in folder.iterdir():
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
-        elif path.name not in names or path.is_symlink():
-            path.unlink()
 
 
 def _writers(graph: Graph | Batch, formats: Sequence[str]) -> Iterator[tuple[str, Callable[[Path], object]]]:
     """Yield the files of a graph by name, and what writes each."""
     for name, array in _arrays(graph).items():
         yield name, partial(_write_array, array)
-    yield "graph.json", partial(write_json, _facts(graph))
     for ending in formats:
         if isinstance(graph, Graph) and not obstacle(graph, ending):
             yield f"graph.{ending}", partial(FORMATS[ending], graph)

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from relaxometer.core.checkout import ROOT
@@ -104,15 +104,15 @@ def state_of_files(command: str | None) -> str:
 
 
 def write_installation(found: Installed | str, path: Path) -> None:
-    """Write what :func:`installation` returned."""
-    write_json({"absent": found} if isinstance(found, str) else asdict(found), path)
+    """Write whether :func:`installation` found a rival absent; another machine may start it otherwise."""
+    write_json({"absent": found if isinstance(found, str) else None}, path)
 
 
-def read_installation(path: Path) -> Installed | str:
-    """Read what :func:`write_installation` wrote; UserError if the file is damaged."""
+def read_absence(path: Path) -> str | None:
+    """Return why a rival is absent, as :func:`write_installation` wrote it; UserError if it is damaged."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        return str(content["absent"]) if "absent" in content else Installed(**content)
+        absent = json.loads(path.read_text(encoding="utf-8"))["absent"]
+        return None if absent is None else str(absent)
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise UserError(f"{path}: not readable ({quoted(error)}); delete it and run again") from None
 
@@ -132,12 +132,11 @@ def retry_absent(folder: Path, rivals: Mapping[str, Rival], *, elsewhere: bool =
 
     def retry(path: Path) -> None:
         with suppress(UserError):  # The rule that needs the file reports it.
-            before = read_installation(path)
-            if not isinstance(before, str):
-                return
-            found = installation(rivals[path.stem], elsewhere=elsewhere)
-            if found != before:
-                write_installation(found, path)
+            before = read_absence(path)
+            if before is not None:
+                found = installation(rivals[path.stem], elsewhere=elsewhere)
+                if found != before:
+                    write_installation(found, path)
 
     with ThreadPoolExecutor() as pool:
         list(pool.map(retry, [path for path in folder.glob("*.json") if path.stem in rivals]))
