@@ -1,36 +1,52 @@
-"""A variant whose own clock disagrees with ours."""
+"""Variants whose own clock disagrees with ours, in the race and in the study of new weights."""
 
 import time
 
 import numpy as np
 import pytest
 
-from relaxometer.plan.models import Run, Timing
-from relaxometer.problems.sssp.dijkstra import dijkstra_cpu
+from race_runs import measured, run_of
 from relaxometer.race import clocks, contestant
-from relaxometer.race.variant import measure
+from relaxometer.studies.traffic import measure_traffic
 from sample_graphs import sample_graphs
 
+HIDDEN_MS = 100
 
-@pytest.mark.parametrize("hidden_s", [0.0, 0.02])
-def test_a_variant_that_works_outside_its_clock_is_timed_by_ours(monkeypatch, hidden_s):
-    search = contestant._VariantProcess.solve
 
-    def solve(process, _):
-        time.sleep(hidden_s)
-        return search(process, None)
+@pytest.fixture
+def hide(monkeypatch):
+    """A function that has variants do some work before their clock starts."""
 
-    monkeypatch.setattr(contestant._VariantProcess, "solve", solve)
-    monkeypatch.setattr(clocks, "EXCUSED_MS", 10.0)  # a loaded machine delays messages
-    timing = Timing(repetitions=1, rounds=1, warmup=1, timeout_s=30)
-    graph = sample_graphs()["grid"]
-    names = {"problem": "sssp", "graph": graph.name, "variant": "dijkstra-cpu", "solver": "dijkstra-cpu"}
-    run = Run(**names, parameters=dijkstra_cpu.Parameters().model_dump(), timing=timing)
-    rows = measure(run, graph, np.arange(8), "host").runs
-    if hidden_s:
+    def hidden(name, ms):
+        original = getattr(contestant._VariantProcess, name)
+
+        def late(process, argument):
+            time.sleep(ms / 1e3)
+            return original(process, argument)
+
+        monkeypatch.setattr(contestant._VariantProcess, name, late)
+
+    monkeypatch.setattr(clocks, "EXCUSED_MS", HIDDEN_MS / 4)  # a loaded machine delays messages
+    return hidden
+
+
+@pytest.mark.parametrize("ms", [0, HIDDEN_MS])
+def test_a_variant_that_works_outside_its_clock_is_timed_by_ours(hide, ms):
+    hide("solve", ms)
+    rows = measured(run_of(warmup=1), np.arange(4)).runs
+    if ms:
         assert {row.status for row in rows} == {"disputed"}
-        assert all(row.time_ms == row.clock_ms >= 20 for row in rows)
+        assert all(row.time_ms == row.clock_ms >= ms for row in rows)
         assert rows[0].reason.startswith("its clock says ")
     else:
         assert {row.status for row in rows} == {"ok"}
         assert all(row.clock_ms >= row.time_ms > 0 for row in rows)
+
+
+def test_so_it_is_with_new_weights(hide):
+    hide("reweight", HIDDEN_MS)
+    hide("solve", HIDDEN_MS)
+    made = {"rounds": 1, "searches": 3, "share": 0.3, "factor": 2.0, "seed": 1}
+    (row,) = measure_traffic(sample_graphs()["grid"], "host", variants=["dijkstra-cpu"], **made).to_pylist()
+    assert row["status"] == "ok"
+    assert all(row[time] >= HIDDEN_MS for time in ("update_ms", "first_ms", "tree_ms"))
