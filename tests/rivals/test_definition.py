@@ -17,27 +17,35 @@ from tiny_workflow import ROOT
 
 TUNED = """
 class Tuned(Honest):
+    @property
+    def facts(self):
+        return {f"seen_{name}": value for name, value in self.parameters.items()}
+
     def solve(self, source):
         assert not (self.parameters["delta"] == "9" and source >= 0), "no such delta"
         super().solve(source)
-        time.sleep(abs(int(self.parameters["delta"]) - 3) / 100)
+        time.sleep(abs(int(self.parameters["delta"]) - 3) / 50)
 
 serve(Tuned)
 """
-TUNE = {"delta": [1, 9, 2, 3, 5], "other": [True, 0.5]}
+TUNE = {"delta": [1, 9, 3], "other": [True, 0.5]}
 PARAMETERS = {name: {"default": 1, "about": "nothing"} for name in ("delta", "other")}
 
 
 def test_the_best_combination_is_chosen_and_recorded(tmp_path):
+    """All parameters reach the adapter as words."""
     result = race(tmp_path, TUNED, tune=TUNE, parameters=PARAMETERS)
     assert only(result) == ("ok", "")
-    assert result.context["parameters"]["delta"] == 3
-    assert result.context["parameters"]["other"] in (True, 0.5)
+    found = result.context["parameters"]
+    assert found["delta"] == 3
+    words = {str(value).lower() if isinstance(value, bool) else str(value) for value in TUNE["other"]}
+    assert {name: found[f"seen_{name}"] for name in ("delta", "threads")} == {"delta": "3", "threads": "1"}
+    assert found["seen_other"] in words
 
 
 def test_the_first_combination_is_shown_if_all_fail(tmp_path):
     result = race(tmp_path, TUNED, tune={"delta": [9, 9.0]}, parameters=PARAMETERS)
-    assert only(result) == ("error", "AssertionError: no such delta (adapter.py:9)")
+    assert only(result) == ("error", "AssertionError: no such delta (adapter.py:13)")
 
 
 def test_a_rival_is_tuned_on_other_sources_than_it_is_timed_on(tmp_path, monkeypatch):
@@ -64,24 +72,6 @@ serve(Spy)
     assert set(timed) == set(SOURCES)  # some are searched again, untimed
 
 
-def test_parameters_reach_the_adapter_as_words(tmp_path):
-    code = """
-class Spy(Honest):
-    @property
-    def facts(self):
-        return {f"seen_{name}": value for name, value in self.parameters.items()}
-
-serve(Spy)
-"""
-    result = race(tmp_path, code, parameters=PARAMETERS, given={"other": False})
-    found = result.context["parameters"]
-    assert {name: found[f"seen_{name}"] for name in ("delta", "other", "threads")} == {
-        "delta": "1",
-        "other": "false",
-        "threads": "1",
-    }
-
-
 # Definitions
 
 ANSWERS = "distance and, if it has it, predecessor, or an empty list"
@@ -92,18 +82,10 @@ FLAWS = {
         "licence": None,
         "license": "MIT",
     },
-    "rival.yaml: clas: unknown key (its value is 'gpu'); did you mean 'class'?": {
-        "class": None,
-        "clas": "gpu",
-    },
     "rival.yaml: class: 'cpu' is invalid: should be 'cpu-1', 'cpu-all' or 'gpu'; did you mean 'cpu-1'?": {
         "class": "cpu"
     },
-    "rival.yaml: adapter: 'main.py' is invalid: should be 'adapter.py' or 'adapter.cpp'": {
-        "adapter": "main.py"
-    },
     "adapter.cpp is not a file": {"adapter": "adapter.cpp"},
-    "rival.yaml: problems: {} is invalid": {"problems": {}},
     "rival.yaml: problems.ssps: unknown problem; did you mean 'sssp'?": {
         "problems": {"ssps": {"answers": []}}
     },
@@ -112,9 +94,6 @@ FLAWS = {
     },
     f"rival.yaml: problems.sssp.answers: 'predecessor' is invalid; expected {ANSWERS}": {
         "problems": {"sssp": {"answers": ["predecessor"]}}
-    },
-    "rival.yaml: problems.bfs.answers: 'level, parent' is invalid; expected level": {
-        "problems": {"bfs": {"answers": ["level", "parent"]}}
     },
     "rival.yaml: problems.bfs.answers: 'level, level' names a column twice": {
         "problems": {"bfs": {"answers": ["level", "level"]}}
@@ -128,7 +107,6 @@ FLAWS = {
     "rival.yaml: parameters.tune: rename it; a configuration has another key tune": {
         "parameters": {"tune": {"default": 1, "about": ""}}
     },
-    "rival.yaml: formats.0: 'gml' is invalid": {"formats": ["gml"]},
 }
 
 
@@ -221,10 +199,10 @@ def test_a_flaw_of_an_entry_is_one_line(tmp_path, entry, message):
 
 
 UNFIT = [
-    (1, [None, True, "x", 2.5, math.nan, 2**63, -(2**70), {"a": 1}, [1], date(2026, 1, 1), {1}]),
-    (0.5, [None, True, "x", "1e3", math.nan, math.inf, -math.inf, 2**63, 1e19, {"a": 1}, [1]]),
-    (True, [None, 1, 0.0, "yes", [True]]),
-    ("text", [None, 1, True, "a\nb", "a\0b", "\ud800", date(2026, 1, 1), {"a": 1}]),
+    (1, [None, True, 2.5, 2**63, -(2**70), [1], date(2026, 1, 1)]),
+    (0.5, ["1e3", math.nan, -math.inf, 2**63, {"a": 1}]),
+    (True, [None, 1, "yes"]),
+    ("text", [1, True, "a\nb", "\ud800", date(2026, 1, 1)]),
 ]
 
 
