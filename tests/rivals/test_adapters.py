@@ -15,21 +15,18 @@ import pytest
 from dominator_samples import all_graphs_of_four, random_batch, random_parts, rooted_graphs, united
 from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.graph import Graph
-from relaxometer.plan.models import RivalRun, Timing
 from relaxometer.problems.problem import load_problem
 from relaxometer.problems.queries import QuerySets
 from relaxometer.race.measurement import Measurement
-from relaxometer.race.rival import measure_rival
 from relaxometer.rivals.definition import HELPERS, REQUIREMENTS, Rival, find_rivals
 from relaxometer.rivals.exchange import export
 from relaxometer.rivals.installation import Absent, Installed, install, installation
+from rival_runs import run_on
 from route_samples import random_queries, some_queries
 from sample_graphs import sample_graphs
 
 SHIPPED = find_rivals([])
 RIVALS = {name: rival for name, rival in SHIPPED.items() if rival.definition.adapter}
-MAX_LINES = {".py": 75, ".cpp": 130}
-TIMING = Timing(repetitions=2, rounds=1, warmup=1, timeout_s=120)
 
 
 def runs() -> list[Any]:
@@ -85,17 +82,9 @@ def measured(
         installed = install(rival)
     except Absent as why:
         pytest.skip(f"{rival.name}: {why}")
-    export(graph, folder, ())
-    run = RivalRun(
-        problem=problem,
-        graph=graph.name,
-        variant=rival.name,
-        solver=rival.name,
-        parameters={},
-        timing=TIMING,
-        kind=rival.definition.class_,
-    )
-    result = measure_rival(run, rival, installed, graph, folder, np.array(sources), "host", queries=queries)
+    timing = {"timeout_s": 120, "warmup": 0}
+    what = {"problem": problem, "queries": queries, "timing": timing, "believed": False}
+    result = run_on(graph, rival, installed, folder, sources=sources, **what)
     for row in result.runs:
         if row.status == "absent":
             pytest.skip(f"{rival.name}: {row['reason']}")
@@ -117,7 +106,7 @@ def test_answers_are_proven(name: str, problem: str, tmp_path: Path) -> None:
         # A loaded machine delays messages: then the times are disputed, not the answers.
         assert {status for status, _ in found} <= {"ok", "disputed"}, (graph.name, found)
         searches = len({row.source for row in result.runs})
-        assert len(result.certificates) == len(result.runs) == 2 * searches
+        assert len(result.certificates) == len(result.runs) == searches
         assert all(row["holds"] for row in result.certificates)
         assert result.context["parameters"]["version"] not in ("unknown", "none")
 
@@ -152,12 +141,6 @@ def test_a_rival_tells_what_it_chose_and_how_long_its_preparation_took_in_parts(
     result = measured(RIVALS["graphblas"], "sssp", grid, [0], tmp_path / "graphblas")
     delta = 32 * grid.weights.mean() / grid.degrees.mean()
     assert int(result.context["parameters"]["delta"]) == 1 + int(delta)
-
-
-@pytest.mark.parametrize("name", RIVALS)
-def test_an_adapter_is_short(name: str) -> None:
-    adapter = RIVALS[name].folder / (RIVALS[name].definition.adapter or "")
-    assert len(adapter.read_text(encoding="utf-8").splitlines()) <= MAX_LINES[adapter.suffix]
 
 
 @pytest.mark.parametrize("name", sorted(SHIPPED.keys() - RIVALS.keys()))
@@ -204,7 +187,6 @@ def test_for_other_machines_only_packages_are_installed(monkeypatch: pytest.Monk
         ("no-such-config --libs", "No such file or directory"),
         ("sh -c 'echo no package llvm >&2; exit 3'", "no package llvm"),
         ("llvm-config '--libs", "No closing quotation"),
-        ('echo "\'"', "No closing quotation"),
         ("printf '\\377'", "can't decode byte 0xff"),
     ],
 )
@@ -234,13 +216,8 @@ def helper() -> ModuleType:
 def test_levels_follow_from_predecessors(helper: ModuleType) -> None:
     chain = np.array([4, 0, 1, 2, -1, 1, -1], dtype=np.int32)  # that of the source, vertex 0, is not read
     assert helper.levels(chain, 0).tolist() == [0, 1, 2, 3, -1, 2, -1]
-    assert chain[0] == 4
-    deep = np.arange(-1, 999)
-    assert helper.levels(deep, 0).tolist() == list(range(1000))
-
-
-def test_a_cycle_of_predecessors_has_no_levels(helper: ModuleType) -> None:
-    assert helper.levels(np.array([-1, 2, 3, 1, 0]), 0).tolist() == [0, -1, -1, -1, 1]
+    assert helper.levels(np.arange(-1, 999), 0).tolist() == list(range(1000))
+    assert helper.levels(np.array([-1, 2, 3, 1, 0]), 0).tolist() == [0, -1, -1, -1, 1], "a cycle"
 
 
 def test_a_batch_comes_apart_and_a_graph_is_its_own_part(helper: ModuleType, tmp_path: Path) -> None:
