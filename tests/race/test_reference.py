@@ -2,14 +2,11 @@
 
 import json
 
-import numpy as np
 import pytest
 
-from relaxometer.plan.models import Run, Timing
+from race_runs import measured, run_of
 from relaxometer.race import reference
-from relaxometer.race.variant import measure
 from rival_runs import race
-from sample_graphs import sample_graphs
 
 
 def test_the_kernel_makes_every_step(device):
@@ -36,10 +33,7 @@ def test_a_process_apart_opens_the_device():
 
 @pytest.mark.parametrize(("solver", "is_timed"), [("dijkstra-cpu", True), ("conventional", False)])
 def test_a_variant_in_real_time_is_between_two(solver, is_timed):
-    graph = sample_graphs()["grid"]
-    timing = Timing(repetitions=1, rounds=1, warmup=0)
-    run = Run(problem="sssp", graph="g", variant="v", solver=solver, parameters={}, timing=timing)
-    found = measure(run, graph, np.array([7]), "host").context["reference_ms"]
+    found = measured(run_of(solver), [7]).context["reference_ms"]
     assert found.keys() == {"before", "after"}
     assert all((ms is not None and ms > 0.1) == is_timed for ms in found.values())
 

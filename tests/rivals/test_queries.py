@@ -9,7 +9,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from relaxometer.core.errors import UserError
 from relaxometer.problems.queries import QuerySets
 from relaxometer.rivals.definition import HELPERS
 from relaxometer.rivals.installation import Installed, installation
@@ -134,12 +133,6 @@ def test_one_that_takes_no_queries_says_so(tmp_path):
         "error",
         "the adapter does not answer queries",
     )
-
-
-def test_the_columns_of_a_definition_are_checked(tmp_path):
-    make_rival(tmp_path / "a", problems={"routes": {"answers": ["distance"]}})
-    with pytest.raises(UserError, match="expected distance and, if it has it, size and, if it has it, path"):
-        make_rival(tmp_path / "b", problems={"routes": {"answers": ["size", "path"]}})
 
 
 CPP = """
