@@ -37,8 +37,9 @@ class Span:
 
 
 def believed_ms(theirs: float, ours: Span) -> float:
-    """Return the time that a contestant reports, or that of our clock if it is clearly more."""
-    return ours.ms if ours.busy > theirs + EXCUSED_MS + EXCUSED_SHARE * ours.ms else theirs
+    """Return the time that a contestant reports, or that of our clock if the two clearly differ."""
+    excess = max(theirs - ours.ms, ours.busy - theirs)
+    return ours.ms if excess > EXCUSED_MS + EXCUSED_SHARE * ours.ms else theirs
 
 
 def disagreement(theirs: Sequence[float], ours: Sequence[Span]) -> str:
@@ -55,10 +56,9 @@ def disagreement(theirs: Sequence[float], ours: Sequence[Span]) -> str:
     """
     if not theirs:
         return ""
-    own_ms, our_ms, busy_ms = map(
-        statistics.median, (theirs, [one.ms for one in ours], [one.busy for one in ours])
-    )
-    if max(own_ms - our_ms, busy_ms - own_ms) <= EXCUSED_MS + EXCUSED_SHARE * our_ms:
+    own_ms, our_ms = statistics.median(theirs), statistics.median(one.ms for one in ours)
+    waited = our_ms - statistics.median(one.busy for one in ours)
+    if believed_ms(own_ms, Span(our_ms, waited)) == own_ms:
         return ""
     return f"its clock says {own_ms:.3g} ms, ours {our_ms:.3g} ms"
 
