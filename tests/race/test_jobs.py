@@ -33,9 +33,8 @@ def measured(folder, solver, timing=TIMING):
     return [folder, second], jobs.run_variant(*what, second, 2)
 
 
-@pytest.mark.parametrize("solver", ["dijkstra-cpu", "conventional"])
-def test_two_rounds_are_gathered(tmp_path, solver):
-    folders, statuses = measured(tmp_path, solver)
+def test_two_rounds_are_gathered(tmp_path):
+    folders, statuses = measured(tmp_path, "conventional")
     assert statuses == {"ok"}
     for file in ("runs.parquet", "certificates.parquet"):
         rows = gather(folders, file).to_pylist()
@@ -111,7 +110,7 @@ def test_a_round_without_a_first_one_is_a_line(tmp_path):
         jobs.run_variant(run_of("dijkstra-cpu"), GRAPH, np.array([7]), "host", tmp_path / "rounds/2", 2)
 
 
-@pytest.mark.parametrize("text", ["[1]", "{", "5"])
+@pytest.mark.parametrize("text", ["[1]", "{"])
 def test_a_damaged_context_of_the_first_round_is_a_line(tmp_path, text):
     (tmp_path / "context.json").write_text(text, encoding="utf-8")
     with pytest.raises(UserError, match=r"context\.json: not readable as JSON"):

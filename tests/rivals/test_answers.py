@@ -85,7 +85,7 @@ def test_columns_survive_every_type(tmp_path_factory, kind, data):
     written = [data.draw(st.sampled_from(markers)) if value is None else value for value in values]
     folder = tmp_path_factory.mktemp("answer")
     np.array(written, dtype).tofile(folder / f"distance.{kind}")
-    columns, overflowed = read_answer(folder, ["distance"], len(values))
+    columns, overflowed = read_answer(folder, {"distance": range(len(values), len(values) + 1)})
     assert columns["distance"].tolist() == [NONE if value is None else value for value in values]
     assert columns["distance"].dtype == np.uint32
     assert not overflowed
@@ -95,11 +95,11 @@ def test_columns_survive_every_type(tmp_path_factory, kind, data):
 def test_a_finite_value_beyond_32_bits_is_an_overflow_of_the_first_column(tmp_path, kind):
     np.array([0, 2**32, 7], TYPES[kind]).tofile(tmp_path / f"distance.{kind}")
     np.array([0, 0, 1], "<u4").tofile(tmp_path / "predecessor.u32")
-    columns, overflowed = read_answer(tmp_path, ["distance", "predecessor"], 3)
+    columns, overflowed = read_answer(tmp_path, dict.fromkeys(("distance", "predecessor"), range(3, 4)))
     assert columns["distance"].tolist() == [0, NONE, 7]
     assert columns["predecessor"].tolist() == [0, NONE, 1]
     assert overflowed
-    assert not read_answer(tmp_path, ["predecessor", "distance"], 3)[1]
+    assert not read_answer(tmp_path, dict.fromkeys(("predecessor", "distance"), range(3, 4)))[1]
 
 
 # Files of graphs

@@ -140,7 +140,7 @@ def test_folders_of_rivals_that_are_none(tmp_path, monkeypatch):
         (["good/mine"], "good/mine' holds no folders of rivals; name the folder above it"),
         (["good", "same"], "two are called 'mine': "),
         (["taken"], f"two are called 'scipy': {OURS / 'scipy'}"),
-        (["n" * 300], "nnn...' cannot be read: File name too long"),
+        (["n" * 300], "nnn...' is not a folder"),
         (["named"], "named/My_Rival: rename it; a rival's name has the form [a-z0-9][a-z0-9-]*"),
         (["repeating"], "rename it; a rival's name should not repeat '-my' more than 19 times at its end"),
     ):

@@ -199,8 +199,8 @@ class _RivalClient:
     def _read(self, folder: Path, source: int | None) -> tuple[dict[str, npt.NDArray[np.uint32]], bool]:
         """Return the columns of an answer, empty if not requested, and whether it overflowed."""
         rows = self._entrant.rows(source)
-        asked = [name for name in self._given if rows[name].stop > 1]
-        columns, overflowed = read_answer(folder, asked, self._entrant.graph.n_vertices, rows)
+        asked = {name: rows[name] for name in self._given if rows[name].stop > 1}
+        columns, overflowed = read_answer(folder, asked)
         empty = (name for name, fitting in rows.items() if fitting.stop == 1)
         return {**columns, **{name: np.empty(0, np.uint32) for name in empty}}, overflowed
 

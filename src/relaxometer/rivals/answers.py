@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,23 +26,18 @@ EXACT = {"<f4": 2**24, "<f8": 2**53}
 """A float of this size may be the next integer, rounded."""
 
 
-def read_answer(
-    folder: Path, given: Iterable[str], n_vertices: int, rows: Mapping[str, range] | None = None
-) -> tuple[dict[str, npt.NDArray[np.uint32]], bool]:
-    """Read the columns that a rival gave, each in a file ``{column}.{type}`` of one value per vertex.
+def read_answer(folder: Path, rows: Mapping[str, range]) -> tuple[dict[str, npt.NDArray[np.uint32]], bool]:
+    """Read the columns that a rival gave, each in a file ``{column}.{type}``.
 
     Parameters
     ----------
     folder : Path
-    given : iterable of str
-        Columns that it promised.
-    n_vertices : int
-    rows : dict of str to range, optional
-        The numbers of values that each column may have, if not one per vertex.
+    rows : dict of str to range
+        The numbers of values that each column may have.
 
     Returns
     -------
-    columns : dict of str to ndarray of shape (n_vertices,), uint32
+    columns : dict of str to ndarray of shape (n_values,), uint32
         `NONE` where the rival has infinity, a negative number or the largest one of its type. Integers may
         also be `NONE` themselves.
     overflowed : bool
@@ -57,8 +52,7 @@ def read_answer(
     """
     columns: dict[str, npt.NDArray[np.uint32]] = {}
     wide = []
-    for name in given:
-        fitting = rows[name] if rows else range(n_vertices, n_vertices + 1)
+    for name, fitting in rows.items():
         columns[name], is_wide = _read_column(folder, name, fitting)
         wide.append(is_wide)
     overflowed = bool(wide) and bool(wide[0].any())

@@ -244,10 +244,10 @@ def find_rivals(folders: Iterable[str], origin: str = "config") -> dict[str, Riv
     """
     found: dict[str, Rival] = {}
     for root in [OURS, *map(Path, folders)]:
-        inside = _rivals_in(root, origin)
-        if not inside and root != OURS:
-            if not os.path.isdir(root):  # noqa: PTH112 (never raises)
-                raise UserError(f"{origin}: rivals: {quoted(root)} is not a folder")
+        if not os.path.isdir(root):  # noqa: PTH112 (never raises)
+            raise UserError(f"{origin}: rivals: {quoted(root)} is not a folder")
+        inside = sorted(path.parent for path in root.glob(f"*/{FILE}"))
+        if not inside:
             is_rival = os.path.isfile(root / FILE)  # noqa: PTH113 (never raises)
             hint = "name the folder above it" if is_rival else f"each is a folder with a {FILE}"
             raise UserError(f"{origin}: rivals: {quoted(root)} holds no folders of rivals; {hint}")
@@ -261,11 +261,3 @@ def find_rivals(folders: Iterable[str], origin: str = "config") -> dict[str, Riv
                 raise UserError(f"{folder}: rename it; a rival's name {flaw}")
             found[folder.name] = Rival(folder)
     return found
-
-
-def _rivals_in(root: Path, origin: str) -> list[Path]:
-    """Return the folders of rivals in a folder, none if it does not exist."""
-    try:
-        return sorted(path.parent for path in root.glob(f"*/{FILE}")) if root.is_dir() else []
-    except OSError as error:
-        raise UserError(f"{origin}: rivals: {quoted(root)} cannot be read: {error.strerror}") from None

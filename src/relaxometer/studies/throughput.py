@@ -137,16 +137,16 @@ def _refused(source: int, status: str, reason: str) -> tuple[str, str]:
     return status, reason if status == "error" else f"source {source}: {reason}"
 
 
-def _many_sources(resident: ResidentGraph, most: int) -> Callable[[Sources], Timed]:
-    refuse_weights(PROBLEM, many_sources.Solver, resident.host)
-    parameters = many_sources.Parameters.model_validate({"sources": most})
-    return _trees(resident, many_sources.Solver(resident, parameters), SsspCertifier(resident))
+def _trees_by(module: Any, certifier: Any) -> Callable[[ResidentGraph, int], Callable[[Sources], Timed]]:
+    """Return a function that prepares a solver for trees and their certifier."""
 
+    def prepare(resident: ResidentGraph, most: int) -> Callable[[Sources], Timed]:
+        if certifier is SsspCertifier:
+            refuse_weights(PROBLEM, module.Solver, resident.host)
+        solver = module.Solver(resident, module.Parameters.model_validate({"sources": most}))
+        return _trees(resident, solver, certifier(resident))
 
-def _phast_many(resident: ResidentGraph, most: int) -> Callable[[Sources], Timed]:
-    refuse_weights(PROBLEM, phast_many.Solver, resident.host)
-    parameters = phast_many.Parameters.model_validate({"sources": most})
-    return _trees(resident, phast_many.Solver(resident, parameters), SsspCertifier(resident))
+    return prepare
 
 
 def _phast_many_distances(resident: ResidentGraph, most: int) -> Callable[[Sources], Timed]:
@@ -166,11 +166,6 @@ def _phast_many_distances(resident: ResidentGraph, most: int) -> Callable[[Sourc
     return search
 
 
-def _multi_source(resident: ResidentGraph, most: int) -> Callable[[Sources], Timed]:
-    parameters = multi_source.Parameters.model_validate({"sources": most})
-    return _trees(resident, multi_source.Solver(resident, parameters), BfsCertifier(resident))
-
-
 def _multi_source_levels(resident: ResidentGraph, most: int) -> Callable[[Sources], Timed]:
     """Return a function that times levels; predecessors for the proof are found after the clock stopped."""
     solver = multi_source.Solver(resident, multi_source.Parameters.model_validate({"sources": most}))
@@ -185,10 +180,10 @@ def _multi_source_levels(resident: ResidentGraph, most: int) -> Callable[[Source
 
 
 PROGRAMS = {
-    "many-sources": _many_sources,
-    "phast-many": _phast_many,
+    "many-sources": _trees_by(many_sources, SsspCertifier),
+    "phast-many": _trees_by(phast_many, SsspCertifier),
     "phast-many-distances": _phast_many_distances,
-    "multi-source": _multi_source,
+    "multi-source": _trees_by(multi_source, BfsCertifier),
     "multi-source-levels": _multi_source_levels,
 }
 """Functions that prepare a variant for a graph and a maximum number of searches."""
