@@ -50,14 +50,6 @@ def test_each_paper_adds_its_own_figures():
     }
 
 
-def test_a_map_is_drawn_where_it_is_asked_for():
-    asked = plan(
-        sssp={"graphs": ["kanto-highways"], "variants": {"adaptive": {}}}, report={"maps": ["kanto-highways"]}
-    )
-    maps = [path for path in wanted(asked) if path.endswith(".png")]
-    assert maps == ["results/figures/common/map/kanto-highways.png"]
-
-
 @pytest.mark.parametrize(("thresholds", "is_swept"), [([1, 2, 3], False), ([1, 2, 3, 4], True)])
 def test_four_variants_that_differ_in_values_are_a_curve(thresholds, is_swept):
     variants = {"adaptive": {}, "tuned": {"solver": "adaptive", "to_all_us": thresholds}}
@@ -65,19 +57,8 @@ def test_four_variants_that_differ_in_values_are_a_curve(thresholds, is_swept):
     names = [f"tuned-{value}" for value in thresholds]
     assert swept(asked) == (names if is_swept else [])
     assert ("results/figures/adaptive/figure-8/usa-ny.svg" in wanted(asked)) == is_swept
-    assert exhibits()["thresholds"].params(asked, "usa-ny")["swept"] == (names if is_swept else [])
+    assert exhibits()["thresholds"].params(asked, "usa-ny")["points"] == (names if is_swept else [])
     assert "adaptive" in exhibits()["mean-times"].params(asked, "")["variants"]
-
-
-@pytest.mark.parametrize(("count", "shown"), [(6, True), (targets.MAX_SHOWN + 1, False)])
-def test_a_curve_that_no_paper_draws_is_shown_with_the_others_unless_it_is_long(count, shown):
-    deltas = [1 + step / 8 for step in range(count)]
-    for variants, papers_of in (
-        ({"near-far": {"delta": deltas}}, ["adaptive"]),
-        ({"adaptive": {"to_all_us": deltas}}, []),
-    ):
-        asked = plan(sssp={"graphs": ["usa-ny"], "variants": variants}, report={"papers": papers_of})
-        assert len(swept(asked)) == (0 if shown else count)
 
 
 def test_results_in_the_format_of_graph500_are_of_its_graphs_only():
@@ -150,5 +131,5 @@ def test_inputs_select_the_searches_of_a_graph(tmp_path):
     assert len(inputs.searches()) == 3
     assert inputs.searches("sssp")["variant"].tolist() == ["a", "b"]
     assert inputs.searches("sssp", variants=["b"])["variant"].tolist() == ["b"]
-    assert inputs.searches(without=["a"])["variant"].tolist() == ["b"]
+    assert Inputs({"timings": str(path)}, {"swept": ["a"]}, "town").searches()["variant"].tolist() == ["b"]
     assert len(Inputs({"timings": str(path)}, {}).searches("sssp")) == 3

@@ -57,11 +57,8 @@ def conventional_and(adaptive_ms, **options):
     [
         (10 / 1.18, "same"),
         (10 / 2, "exceeded"),
-        (10 / 1.06, "less than claimed"),
-        (10 * 1.5, "opposite"),
         (10, "no gain shown"),
         (10 / 1.24, "undecided"),
-        (10 / 1.121, "undecided"),
     ],
 )
 def test_a_speed_claim(adaptive_ms, verdict):
@@ -109,8 +106,6 @@ LOWER = {"claimed": 0.5, "tolerance": 0.1, "direction": "lower"}  # range 0.45 t
         (HIGHER, (1.05, 1.10), "less than claimed"),
         (HIGHER, (0.98, 1.03), "no gain shown"),
         (HIGHER, (0.90, 0.99), "opposite"),
-        (HIGHER, (1.10, 1.20), "undecided"),
-        (HIGHER, (1.20, 1.30), "undecided"),
         (HIGHER, (0.95, 1.20), "undecided"),
         (HIGHER, (float("nan"), float("nan")), "undecided: fewer than 6 samples"),
         (LOWER, (0.46, 0.54), "same"),
@@ -192,45 +187,20 @@ def test_what_is_not_measured_has_a_reason(adaptive, graph, why):
     assert judged(faster(graph=graph), *tables)["verdict"] == f"not measured: {why}"
 
 
-def test_only_common_sources_are_compared():
-    table = searches("conventional", [*spread(10), 5000.0, 5000.0])
-    assert judged(faster(), table, searches("adaptive", spread(5)))["measured"] == pytest.approx(2)
-
-
-@pytest.mark.parametrize(
-    ("mean_ms", "verdict"), [(3.2e-2, "same"), (1e-3, "faster here"), (1.0, "slower here")]
-)
-def test_a_rate_is_arcs_of_the_graph_a_second(mean_ms, verdict):
+def test_a_rate_is_arcs_of_the_graph_a_second():
     one = claim("mean_rate", of="edge-bf", claimed=1e8, unit="arcs/s")
-    line = judged(one, searches("edge-bf", [mean_ms] * 8))
-    assert line["measured"] == pytest.approx(3200 / mean_ms * 1e3)
-    assert line["verdict"] == verdict
+    line = judged(one, searches("edge-bf", [3.2e-2] * 8))
+    assert (line["measured"], line["verdict"]) == (pytest.approx(1e8), "same")
 
 
-def over_cpu(gpu_ms, **options):
+def test_a_gain_over_a_cpu_is_claimed_for_the_gpu():
     one = claim("speedup_over_cpu", of="edge-bf", over="dijkstra-cpu", claimed=40, direction="higher")
-    return judged(
-        one,
-        searches("edge-bf", spread(gpu_ms), **options),
-        searches("dijkstra-cpu", spread(100), device_kind="cpu"),
-    )
-
-
-@pytest.mark.parametrize(
-    ("gpu_ms", "verdict"),
-    [(2.5, "same"), (0.1, "exceeded"), (200, "opposite"), (100, "no gain shown")],
-)
-def test_a_gain_over_a_cpu_is_claimed_for_the_gpu(gpu_ms, verdict):
-    line = over_cpu(gpu_ms)
-    assert line["verdict"] == verdict
-    assert line["measured"] == pytest.approx(100 / gpu_ms)
+    fast = searches("edge-bf", spread(2.5))
+    line = judged(one, fast, searches("dijkstra-cpu", spread(100), device_kind="cpu"))
+    assert (line["verdict"], line["measured"]) == ("same", pytest.approx(40))
     assert (line["device"], line["device_kind"]) == ("NVIDIA X", "cuda")
-
-
-def test_the_cpu_of_a_gain_is_one():
-    one = claim("speedup_over_cpu", of="edge-bf", over="adaptive")
-    line = judged(one, searches("edge-bf", spread(1)), searches("adaptive", spread(9)))
-    assert line["verdict"] == "not measured: adaptive was not timed on a CPU"
+    line = judged(one, fast, searches("dijkstra-cpu", spread(100)))
+    assert line["verdict"] == "not measured: dijkstra-cpu was not timed on a CPU"
 
 
 def test_spreads_are_compared_over_devices_and_common_sources():
@@ -266,14 +236,6 @@ def test_the_band_of_thresholds_is_the_longest_that_gains():
     assert (none["measured"], none["verdict"]) == (0, "no gain shown")
 
 
-def test_the_best_threshold_leaves_the_tuned_variant_aside():
-    tables, names = sweep_of({10: 8, 20: 6, 50: 9})
-    tuned = searches("adaptive", spread(1), to_all_us=33)
-    one = claim("best_threshold", of="adaptive", claimed=350)
-    line = judged(one, tuned, *tables, swept=names)
-    assert (line["measured"], line["verdict"]) == (20, "lower than claimed")
-
-
 @pytest.mark.parametrize(
     ("one", "measured", "verdict"),
     [
@@ -294,12 +256,6 @@ def test_counts_hold_on_any_device(one, measured, verdict):
     assert line["measured"] == pytest.approx(measured)
     assert line["verdict"] == verdict
     assert line["device_kind"] == "host"
-
-
-def test_phases_are_those_of_the_variant_with_most_sources():
-    tables = [phases("adaptive", [1, 900_000], sources=1), phases("conventional", [1, 5, 3], sources=2)]
-    line = judged(claim("peak_updated", claimed=5), counted=tables)
-    assert (line["measured"], line["verdict"]) == (5, "same")
 
 
 def test_a_property_of_a_graph():
@@ -331,19 +287,8 @@ def test_the_readable_table_rounds_and_keeps_units():
     one = claim("mean_time", of="conventional", claimed=107, unit="ms")
     line = readable_claims(pd.DataFrame([judged(one, searches("conventional", [20.12345] * 8))])).iloc[0]
     assert (line["Claimed"], line["Measured"], line["Ratio"]) == ("107 ms", "20.12 ms", "0.19")
-
-
-def test_the_readable_table_has_no_exponents_of_large_numbers_and_digits_of_small_ratios():
     one = claim("mean_time", of="conventional", claimed=9999.7, unit="ms")
     line = readable_claims(pd.DataFrame([judged(one, searches("conventional", [31.0] * 8))])).iloc[0]
     assert (line["Claimed"], line["Ratio"]) == ("10,000 ms", "0.0031")
     slow = readable_claims(pd.DataFrame([judged(one, searches("conventional", [54_321.0] * 8))])).iloc[0]
     assert slow["95% interval"] == "53,899 to 54,747"
-
-
-def test_the_readable_table_gathers_what_was_not_measured():
-    elsewhere = faster(graph="metropolis")
-    lines = pd.DataFrame([judged(faster(), *conventional_and(5)), judged(elsewhere), judged(elsewhere)])
-    table = readable_claims(lines)
-    assert table["Verdict"].tolist() == ["exceeded", "not measured: metropolis is not in this run"]
-    assert table["Claim"].tolist() == ["A claim", "2 claims"]

@@ -2,15 +2,13 @@
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 
 from relaxometer.cli.cost import text_of
 from relaxometer.core.errors import UserError
 from relaxometer.report.figures.cost import cost_table, energy_against_time
-from relaxometer.results.cost import agreement, costs, least_bytes, weight_types
-from relaxometer.results.gather import summarise
-from synthetic_runs import query_sets, rival, searches, spread
+from relaxometer.results.cost import agreement, costs
+from synthetic_runs import rival, searches, spread
 
 
 def with_costs(table, energy_j, **more):
@@ -71,29 +69,6 @@ def test_the_idle_power_is_that_of_each_process():
     assert cost_table(table)["Idle by process [W]"].tolist() == ["100.0 to 110.0"]
 
 
-def test_query_sets_of_several_names_have_costs_without_a_pooled_time():
-    table = with_costs(query_sets("hierarchy", {"pairs": spread(1.0), "table": spread(9.0)}), 0.2)
-    (row,) = costs(table).to_dict("records")
-    assert row["energy_j"] == pytest.approx(0.2)
-    assert np.isnan(row["median_ms"])
-    assert cost_table(table)["Median [ms]"].tolist() == [""]
-    assert not any(axes.lines for axes in energy_against_time(table).axes)
-
-
-def test_only_paths_read_weights():
-    rows = pd.DataFrame(
-        {"problem": ["sssp", "sssp", "bfs", "bfs"], "graph": ["a", "b"] * 2, "reached": 1, "reached_arcs": 10}
-    )
-    assert least_bytes(rows, {"b": "float64"}).tolist() == [96, 136, 56, 56]
-
-
-def test_the_weights_type_is_that_in_the_description(timings):
-    types = weight_types([{"name": "town", "weight_type": "float64"}, {"name": "old"}])
-    assert types == {"town": "float64"}
-    assert costs(timings, types)["least_bytes"].tolist() == [500 * 16 + 1000 * 12] * 2
-    assert cost_table(timings, types)["Must move [MB]"].tolist() == ["0.02"] * 2
-
-
 def test_the_table_is_text_and_empty_where_nothing_is_known(timings):
     table = cost_table(timings.assign(copy_gb_s=np.nan))
     assert table["Energy [mJ]"].tolist() == ["202", "101"]
@@ -114,23 +89,9 @@ def test_the_figure_has_a_point_per_variant_and_says_what_it_shows(timings):
     assert "needs the least energy in 0 of 1 races" in texts
 
 
-def test_a_program_alone_wins_no_race_for_energy(timings):
-    alone = with_costs(searches("tiled", spread(1.0), graph="village"), 0.2)
-    for table, said in ((pd.concat([timings, alone]), "in 0 of 1 races"), (alone, "is better.")):
-        assert " ".join(energy_against_time(table).texts[1].get_text().split()).endswith(said)
-
-
 def test_without_energy_the_figure_says_why(timings):
     figure = energy_against_time(timings.assign(energy_j=np.nan))
     assert any("No energy was measured" in text.get_text() for text in [*figure.texts, *figure.axes[0].texts])
-
-
-def test_the_summary_has_the_costs(timings):
-    lines = summarise(pa.Table.from_pandas(timings, preserve_index=False)).set_index("variant")
-    assert lines.loc["tiled", "energy_j"] == pytest.approx(0.202)
-    assert lines.loc["tiled", "peak_bytes"] == 3 << 20
-    assert lines.loc["near-far", "throttled"] == 48
-    assert pd.isna(lines.loc["boost", "energy_j"])
 
 
 def test_sentences_say_how_well_runs_agree(timings, tmp_path):

@@ -138,38 +138,6 @@ def test_counts_have_all_their_digits(tmp_path, monkeypatch):
     assert shown["median_gteps"].tolist() == ["100", ""]
 
 
-def test_rates_name_the_fastest_run_and_how_ranks_are_joined(table):
-    text = texts(distributed.rates(table))
-    assert "fastest: strong-4 with 300·10⁹ edges/s on 4 ranks" in text
-    assert "NVIDIA X, ranks joined by NCCL" in text
-
-
-def test_parts_give_the_largest_share(table):
-    assert "largest share of a search: 75%" in texts(distributed.computing(table))
-    assert "largest share of a search: 25%" in texts(distributed.communication(table))
-
-
-def test_scaling_gives_the_efficiency_on_the_most_ranks(table):
-    figure = distributed.scaling(table)
-    assert "efficiency of the fastest: weak 70% on 4 ranks, strong 75% on 4 ranks" in texts(figure)
-    assert len(figure.axes) == 2
-
-
-def test_series_of_a_panel_have_different_colours_and_other_problems_only_scale(table):
-    others = [table.assign(series=table["series"] + f"-{k}") for k in range(5)]
-    everything = pd.concat([table, *others, table.assign(series="sssp-strong", problem="sssp")])
-    for axes in distributed.rates(everything).axes:
-        drawn = {container.get_label(): container.lines[0].get_color() for container in axes.containers}
-        assert len(drawn) == len(set(drawn.values())) == 6
-        assert "sssp-strong" not in drawn
-    names = [container.get_label() for container in distributed.scaling(everything).axes[1].containers]
-    assert "sssp-strong" in names
-
-
-def test_one_number_of_ranks_scales_nowhere(table):
-    assert "No series here" in texts(distributed.scaling(table[table["ranks"] == 4]))
-
-
 def test_the_model_predicts_an_h200_alone(tmp_path):
     runs = [run("strong", ranks, 24) for ranks in (1, 2)]
     for each in runs:

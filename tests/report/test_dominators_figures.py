@@ -47,44 +47,6 @@ def test_lines_are_medians_over_size_and_the_crossing_is_marked():
     assert "at 30 it does not" in texts(figure)
 
 
-def test_no_crossing_where_the_cpu_wins_at_the_end():
-    slow = pd.concat([MEASURED, rows("lengauer-tarjan", "large", 0.1, "cpu")])
-    assert dominators.crossing(dominators.median_times(slow, {"small": 30, "large": 10_000})) is None
-    assert "on the largest graph a CPU is faster" in texts(dominators.over_size(slow, GRAPHS))
-
-
-def test_throughput_is_graphs_a_second():
-    figure = dominators.throughput(rows("batch-warp", "cfg", 0.5), [{"name": "cfg", "graphs": 1000}])
-    (dot,) = figure.axes[0].lines
-    assert dot.get_xdata() == pytest.approx([2e6])
-    assert not figure.axes[0].patches, "a bar has no length on a logarithmic axis"
-    assert "1,000 graphs" in figure.axes[0].get_title(loc="left")
-
-
-def test_the_gain_over_the_fastest_program_is_told():
-    both = pd.concat(
-        [
-            rows("batch-warp", "cfg", 0.5),
-            rows("batch-block", "cfg", 0.8),
-            rows("semi-nca", "cfg", 43.0, "cpu"),
-            rows("cooper-harvey-kennedy", "cfg", 22.0, "cpu"),
-        ]
-    )
-    figure = dominators.throughput(both, [{"name": "cfg", "graphs": 1000}])
-    sentence = "Resident: cfg, batch-warp is 44 times as fast as cooper-harvey-kennedy (1 core)"
-    assert sentence in texts(figure)
-
-
-def test_what_moves_the_batch_is_named_and_has_an_own_marker():
-    streams = searches("batch-warp-streams-2", [0.9], graph="cfg", kernel="batch-warp")
-    streams = streams.assign(problem="dominators", parameter_streams=2)
-    both = pd.concat([rows("batch-warp", "cfg", 0.5), streams])
-    figure = dominators.throughput(both, [{"name": "cfg", "graphs": 10_000}])
-    axes = figure.axes[0]
-    assert len({(dot.get_marker(), dot.get_fillstyle()) for dot in axes.lines}) == 2
-    assert [text.get_text() for text in axes.texts] == ["11.1 million, with transfers", "20 million"]
-
-
 def test_times_from_host_to_host_are_compared_with_their_like():
     moved = rows("batch-warp-host-to-host", "cfg", 0.4).assign(
         kernel="batch-warp", parameter_host_to_host=True
@@ -97,12 +59,6 @@ def test_times_from_host_to_host_are_compared_with_their_like():
     assert "Host to host: cfg, batch-warp-host-to-host is 30 times as fast as semi-nca (1 core)" in said
     notes = [text.get_text() for text in figure.axes[0].texts]
     assert notes == ["2.5 million", "20 million", "25 million, host to host"]
-
-
-def test_times_are_of_the_roots_that_all_variants_have():
-    two_roots = searches("iterative-tree", [2.0, 8.0], graph="map").assign(problem="dominators")
-    table = dominators.winners(pd.concat([two_roots, rows("semi-nca", "map", 10.0, "cpu")]))
-    assert table.loc[0, ["kernel_ms", "gain"]].tolist() == [2.0, 5.0]
 
 
 def test_where_a_gpu_loses_comes_first():
@@ -129,13 +85,6 @@ def test_nobody_is_called_faster_without_a_test():
     assert table["CPU / GPU"].tolist() == ["9"]
     figure = dominators.throughput(pd.concat(like), [{"name": "cfg", "graphs": 5}])
     assert "1.01 times as fast as b (1 core) (no difference shown)" in texts(figure)
-
-
-def test_a_run_that_did_not_finish_wins_nothing():
-    late = rows("batch-warp", "large", 0.001)
-    late.loc[late.index[-1], "status"] = "timeout"
-    table = dominators.winners(pd.concat([MEASURED, late])).set_index("graph")
-    assert table.loc["large", "kernel"] == "iterative-tree"
 
 
 def steps(device_kind="cuda"):
@@ -228,10 +177,55 @@ def test_a_sum_of_parts_is_no_measured_best():
     assert waits.in_short(table) == text
 
 
-def test_choices_as_text():
-    table = waits.regret_table(CHOICES)
-    assert table["Best timed"].tolist() == ["at once", "at once", ""]
-    assert table["Regret"].tolist() == ["100%", "15%", ""]
-    assert table["Chosen"].tolist() == ["semi-nca", "semi-nca", ""]
-    nothing = waits.regret_table(CHOICES[CHOICES["kernel"] != "auto"])
-    assert nothing.values.tolist() == [["No graph has real times of both auto and another variant"]]
+def changed(change, arcs, times, full_ms=2.0, *, kept=1.0, device_kind="cuda", status="ok"):
+    table = pd.DataFrame({"time_ms": times, "repetition": range(len(times))})
+    return table.assign(
+        graph="map",
+        change=change,
+        arcs=arcs,
+        full_ms=full_ms,
+        kept=kept,
+        status=status,
+        reason="",
+        device_kind=device_kind,
+        device="NVIDIA X",
+    )
+
+
+UPDATED = pd.concat(
+    [
+        changed("removed", 1, [3.0, 4.0, 5.0], kept=0.25),
+        changed("removed", 100, [8.0]),
+        changed("added", 1, [0.5], full_ms=6.0),
+        changed("added", 100, [1.0], full_ms=6.0),
+    ]
+)
+
+
+def test_lines_are_medians_beside_full_solves():
+    figure = dominators.over_arcs(UPDATED)
+    lines = {line.get_label(): line for line in figure.axes[0].lines}
+    assert list(lines["arcs removed"].get_xdata()) == [1, 100]
+    assert list(lines["arcs removed"].get_ydata()) == [4.0, 8.0]
+    assert list(lines["full solve, removed"].get_ydata()) == [2.0, 2.0]
+    assert list(lines["full solve, added"].get_ydata()) == [6.0, 6.0]
+    assert "removed: 0.25 to 0.5 times as fast as a full solve; added: 6 to 12 times" in texts(figure)
+
+
+def test_a_change_that_failed_once_has_no_times():
+    table = pd.concat([UPDATED, changed("added", 1, [0.1], status="invalid")])
+    failed = dominators.update_medians(table).query("change == 'added' and arcs == 1").iloc[0]
+    assert failed["status"] == "invalid"
+    assert pd.isna(failed["time_ms"])
+    worse = pd.concat([changed("added", 1, [0.1], status="oom"), table])
+    failed = dominators.update_medians(worse).query("change == 'added' and arcs == 1").iloc[0]
+    assert failed["status"] == "invalid", "the worst, not the first"
+    wrong = UPDATED.assign(status="oom")
+    assert "No update was proven correct and finished." in texts(dominators.over_arcs(wrong))
+
+
+def test_the_table_in_words():
+    first = dominators.updates_table(UPDATED).iloc[0]
+    names = ["Graph", "Change", "Arcs", "Status", "Kept", "Clock"]
+    assert first[names].tolist() == ["map", "removed", "1", "ok", "25%", "GPU"]
+    assert first[["Median [ms]", "Full solve [ms]", "Times as fast"]].tolist() == ["4", "2", "0.5"]

@@ -47,8 +47,8 @@ def cpu(mean_ms, graph="small", sources=12):
     )
 
 
-def measured(*tables, swept=()):
-    return edge_bf.rates(pd.concat(tables, ignore_index=True), GRAPHS, swept)
+def measured(*tables):
+    return edge_bf.rates(pd.concat(tables, ignore_index=True), GRAPHS)
 
 
 def curves(axes):
@@ -67,14 +67,6 @@ def test_rates_are_arcs_of_the_graph_over_the_time():
     assert f"best of the paper's four variants {per_s[0]:.3g} (cache and order, small)" in texts(figure)
 
 
-def test_whiskers_are_the_least_and_the_largest_over_sources():
-    (axes,) = edge_bf.performance(measured(*corners())).axes
-    (bars,) = next(p for p in axes.containers if p.get_label() == "neither").lines[2]
-    ((_, low), (_, high)) = bars.get_segments()[0]
-    rates = ARCS["small"] / np.array(spread(8)) / 1e3
-    assert (low, high) == pytest.approx((rates.min(), rates.max()))
-
-
 def test_what_is_not_in_the_source_has_a_panel_of_its_own():
     ours = [
         runs("u32", 0.5, distance="uint32"),
@@ -91,24 +83,12 @@ def test_what_is_not_in_the_source_has_a_panel_of_its_own():
     ]
 
 
-def test_a_sweep_and_a_wrong_variant_stand_in_no_curve():
-    wrong = runs("edge-bf-plain", 8, read_only_cache=False, blocked=False).assign(status="invalid")
-    swept = runs("edge-bf-block-64", 0.1)
-    table = measured(swept, *corners()[:3], wrong, swept=["edge-bf-block-64"])
-    assert set(table["label"]) == {"cache and order", "order only", "cache only"}
-    assert "edge-bf-block-64" not in set(table["variant"])
-
-
 def test_the_gain_over_the_cpu_is_over_sources_of_both():
     figure = edge_bf.speedup(measured(*corners(), cpu(30, sources=4)))
     gains = curves(figure.axes[0])
     assert gains["cache and order"] == pytest.approx([30])
     assert gains["neither"] == pytest.approx([30 / 8])
     assert "best mean 30 (cache and order, small)" in texts(figure)
-
-
-def test_without_a_cpu_run_there_is_no_gain_over_it():
-    assert "dijkstra-cpu was not run" in texts(edge_bf.speedup(measured(*corners())))
 
 
 def test_gains_are_quotients_by_source_with_intervals_and_tested_on_the_largest_graph():
@@ -123,24 +103,10 @@ def test_gains_are_quotients_by_source_with_intervals_and_tested_on_the_largest_
     assert "on large cache and order is 2.00 times as fast as order only" in texts(figure)
 
 
-def test_a_slower_optimisation_is_said_to_be():
-    pair = [runs("edge-bf", 3), runs("edge-bf-no-cache", 2, read_only_cache=False)]
-    assert "cache and order takes 1.50 times as long as order only" in texts(edge_bf.gains(measured(*pair)))
-
-
 def sweep_of_blocks(sweep, sources):
     tables = [runs(f"edge-bf-block-{block}", ms, block=block, sources=sources) for block, ms in sweep.items()]
     timings = pd.concat([*corners(sources=sources), *tables], ignore_index=True)
     return edge_bf.blocks(timings, [f"edge-bf-block-{block}" for block in sweep], "small")
-
-
-def test_the_sweep_of_blocks_stands_beside_the_order_without():
-    sweep = {64: 3, 256: 2, 1024: 4}
-    (axes,) = sweep_of_blocks(sweep, 9).axes
-    medians = [np.median(spread(ms, 9)) for ms in sweep.values()]
-    assert curves(axes)["cache and order"] == pytest.approx(medians)
-    unsorted = next(line for line in axes.lines if line.get_label() == "cache only (not sorted)")
-    assert unsorted.get_ydata()[0] == pytest.approx(np.median(spread(4, 9)))
 
 
 @pytest.mark.parametrize(
@@ -180,7 +146,3 @@ def test_the_bandwidth_is_the_bytes_of_all_phases_over_the_time():
 def test_the_bandwidth_is_held_against_a_copy_on_the_same_gpu_alone(rate):
     (line,) = edge_bf.bandwidth_table(runs("edge-bf", 2), rate).to_dict("records")
     assert line["Share of copy rate"] == ""
-
-
-def test_without_a_kernel_that_knows_its_bytes_the_table_is_empty():
-    assert edge_bf.bandwidth_table(cpu(9), RATE).empty

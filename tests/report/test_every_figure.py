@@ -3,10 +3,9 @@
 import pandas as pd
 import pytest
 
-from relaxometer.report.figures import pareto, summary, throughput, traffic
+from relaxometer.report.figures import pareto, throughput, traffic
 from relaxometer.report.figures.style import save
 from relaxometer.report.papers import adaptive, dominators, edge_bf, hybrid_bfs, survey
-from relaxometer.results.gather import summarise
 from relaxometer.results.samples import proven
 from synthetic_runs import metadata, phases, searches, spread, texts
 
@@ -70,6 +69,12 @@ def changed(rows):
     return traffic.traffic(table.assign(reason="9 GB"), "town")
 
 
+def updated(rows):
+    """Draw the times of updates with the device and status of some rows."""
+    table = rows.head(3).assign(change="removed", arcs=[1, 10, 100], full_ms=2.0, kept=1.0)
+    return dominators.over_arcs(table)
+
+
 FIGURES = {
     "updated": (ADAPTIVE, counted(adaptive.updated_per_phase), False),
     "distribution": (ADAPTIVE, counted(adaptive.updated_distribution), False),
@@ -77,13 +82,14 @@ FIGURES = {
     "mean-times": (ADAPTIVE, lambda rows: adaptive.mean_times(rows, TOWN), True),
     "queues": (QUEUE, lambda rows: survey.queue_orders(rows, "town"), True),
     "widths": (BUCKETS, lambda rows: survey.widths(rows, "town"), True),
-    "edge-rates": (EDGES, lambda rows: edge_bf.performance(edge_bf.rates(rows, TOWN, ())), True),
+    "edge-rates": (EDGES, lambda rows: edge_bf.performance(edge_bf.rates(rows, TOWN)), True),
     "bfs-rates": (BFS, lambda rows: hybrid_bfs.rates_over_scale(rows, TOWN), True),
     "bfs-times": (BFS, lambda rows: hybrid_bfs.computing_times(rows, TOWN), None),
     "levels": (BFS, counted(hybrid_bfs.level_times, "top-down"), True),
     "sweeps": (BFS, lambda rows: hybrid_bfs.sweeps(rows, {"alpha": ["hybrid"]}, "town"), True),
     "trees-over-size": (TREES, lambda rows: dominators.over_size(rows, TOWN), True),
     "trees-per-second": (TREES, lambda rows: dominators.throughput(rows, TOWN), True),
+    "updates": (TREES, updated, True),
     "launches": (ADAPTIVE, launched, True),
     "traffic": (ADAPTIVE, changed, True),
     "pareto": (ADAPTIVE, lambda rows: pareto.preparation_against_search(rows, "sssp"), None),
@@ -135,23 +141,7 @@ def test_emulated_times_are_named_and_never_compared(figure):
 
 
 def test_gains_are_never_of_emulated_times():
-    table = edge_bf.rates(EDGES(device_kind="host"), TOWN, ())
+    table = edge_bf.rates(EDGES(device_kind="host"), TOWN)
     for draw in (edge_bf.speedup, edge_bf.gains):
         assert edge_bf.NO_GPU_TIME in texts(draw(table))
-        assert edge_bf.NOTHING_PROVEN in texts(draw(edge_bf.rates(EDGES(status="error"), TOWN, ())))
-
-
-def test_the_headline_leaves_wrong_runs_out():
-    import pyarrow as pa
-
-    table = pd.concat([searches("right", spread(9)), searches("wrong", spread(1), status="invalid")])
-    drawn = summary.median_times(summarise(pa.Table.from_pandas(table, preserve_index=False)))
-    assert [label.get_text() for label in drawn.axes[0].get_yticklabels()] == ["right"]
-    assert "Not shown: wrong on town (invalid)" in texts(drawn)
-
-
-def test_a_rate_without_single_searches_is_compared_with_none():
-    table = ADAPTIVE().head(3).assign(searches=[1, 10, 100], proven=[1, 10, 100], reason="")
-    said = texts(throughput.throughput(table, ADAPTIVE(status="invalid"), "town"))
-    assert "at once; 111 of 111 answers proven" in said
-    assert "the rate of" not in said
+        assert edge_bf.NOTHING_PROVEN in texts(draw(edge_bf.rates(EDGES(status="error"), TOWN)))

@@ -1,6 +1,5 @@
 """What the figures of breadth-first search say, on tables put in by hand."""
 
-import re
 from pathlib import Path
 
 import numpy as np
@@ -67,35 +66,6 @@ def test_rates_name_the_first_variant_of_each_graph():
     assert labels == ["hybrid", "hybrid-cpu", "top-down"]
 
 
-def test_rates_take_arcs_where_input_edges_are_not_known():
-    unknown = timings().assign(input_edges=np.nan)
-    assert "kron-a: highest median 35" in texts(hybrid_bfs.rates_over_scale(unknown, GRAPHS))
-
-
-def test_times_give_the_speed_up_of_the_gpu():
-    text = texts(hybrid_bfs.computing_times(timings(), GRAPHS))
-    assert "kron-a: hybrid is 20.0 times as fast as hybrid-cpu" in text
-    assert "kron-b: hybrid is 10.0 times as fast" in text
-
-
-def test_no_speed_up_is_given_where_none_is_shown():
-    slow = pd.concat([bfs("hybrid", 2.0), bfs("hybrid-cpu", 2.0, device_kind="cpu")])
-    text = texts(hybrid_bfs.computing_times(slow, GRAPHS[:1]))
-    assert "hybrid and hybrid-cpu: no difference shown" in text
-
-
-def test_emulated_time_is_never_set_against_real_time():
-    mixed = pd.concat([bfs("hybrid", 0.1, device_kind="host"), bfs("hybrid-cpu", 2.0, device_kind="cpu")])
-    text = texts(hybrid_bfs.computing_times(mixed, GRAPHS[:1]))
-    assert "no speed-up of a GPU was measured" in text
-    assert (
-        "emulated"
-        in hybrid_bfs.rates_over_scale(bfs("hybrid", 1.0, device_kind="host"), GRAPHS[:1])
-        .axes[0]
-        .get_ylabel()
-    )
-
-
 def test_levels_say_how_much_is_bottom_up():
     modes = ["top-down", "bottom-up", "bottom-up", "top-down"]
     rows = pd.concat(
@@ -107,23 +77,6 @@ def test_levels_say_how_much_is_bottom_up():
     text = texts(hybrid_bfs.level_times(rows, "kron-a"))
     assert "hybrid: 2 of 4 levels bottom-up, 50% of the time" in text
     assert "it examines 10.0% of the arcs that top-down examines" in text
-
-
-def test_only_the_directions_that_are_marked_are_in_the_legend():
-    def legend(levels):
-        rows = level_rows("hybrid", ["top-down"] * levels, [10] * levels, [10] * levels)
-        drawn = hybrid_bfs.level_times(rows, "kron-a").axes[0].get_legend()
-        return [text.get_text() for text in drawn.get_texts()]
-
-    assert legend(4) == ["hybrid", "top-down"]
-    assert legend(hybrid_bfs.MARKED_LEVELS + 1) == ["hybrid"]
-
-
-def test_the_first_level_of_a_published_figure_is_the_first():
-    figure = PAGE.parent / "figures/hybrid-bfs/levels/kron-g500-s24.svg"
-    shown = re.findall(r">([^<>\n]+)</text>", figure.read_text(encoding="utf-8"))
-    assert "Level (the first expands the source)" in shown
-    assert "levels from zero" not in PAGE.read_text(encoding="utf-8")
 
 
 def test_sweeps_find_the_best_value():

@@ -46,25 +46,6 @@ def test_nothing_of_a_suite_collides_in_colour_or_in_grey(suite, monkeypatch):
         assert len({(one.colour, one.marker) for one in found.values()}) == len(shown)
 
 
-def test_variants_of_one_problem_never_share_a_shape_or_colour():
-    names = list(LOOKS)
-    starts = [names.index(name) for name in ("conventional", "top-down", "persistent-warp", "hierarchy")]
-    for begin, end in zip(starts, [*starts[1:], None], strict=True):
-        of_problem = [LOOKS[name] for name in names[begin:end]]
-        assert len({one.shape for one in of_problem}) == len(of_problem)
-        assert len({one.colour for one in of_problem}) == len(of_problem)
-    assert len({one.shape for one in RIVAL_LOOKS.values()}) == len(RIVAL_LOOKS)
-    assert len({one.colour for one in RIVAL_LOOKS.values()}) == len(RIVAL_LOOKS)
-
-
-def test_no_listed_variant_has_the_open_marker_of_a_rival():
-    assert not [name for name, one in LOOKS.items() if one.is_open]
-    assert all(one.is_open for one in RIVAL_LOOKS.values())
-    for name in ("boost", "unheard-of"):
-        assert look(name, rival=True).points["markerfacecolor"] == "white"
-        assert "markerfacecolor" not in look(name).points
-
-
 def test_a_name_that_is_not_listed_has_one_look_in_every_figure():
     own = [(f"variant-{number}", False) for number in range(9)]
     own += [(f"rival-{number}", True) for number in range(9)]
@@ -131,10 +112,3 @@ def test_a_line_breaks_at_sizes_that_were_not_run():
     found = style.with_gaps(points, [2**14, 2**18, 2**20, 2**21, 2**22])
     assert [np.isnan(point).all() for point in found] == [False, True, False, False, True, False]
     assert [point for point in found if np.isfinite(point[0])] == points
-
-
-def test_sizes_are_labelled_as_powers_of_two_or_plainly():
-    for sizes, labels in (([2**14, 2**20], ["2¹⁴", "2²⁰"]), ([30, 1000], ["30", "1,000"])):
-        _, axes = style.new_figure()
-        style.size_axis(axes, sizes)
-        assert [tick.get_text() for tick in axes.get_xticklabels()] == labels

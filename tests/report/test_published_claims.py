@@ -3,7 +3,6 @@
 import re
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 import yaml
@@ -62,43 +61,6 @@ def test_every_verdict_of_a_page_has_an_id(suite):
     assert all(f"`{name}`" in page for name in known)
 
 
-@pytest.fixture
-def dominators():
-    return Data(RESULTS / "dominators")
-
-
-def gain(data, graph, variant):
-    return data.ratio(graph, "lengauer-tarjan", variant)
-
-
-def test_the_bend_is_that_of_the_published_times(dominators):
-    for claim, variant in (("bend", "multiword"), ("bend-tree", "iterative-tree")):
-        grown = gain(dominators, "flow-random-100k", variant) / gain(dominators, "flow-random-10k", variant)
-        assert dominators.claim(f"dominators-{claim}") == pytest.approx(grown, rel=1e-5)
-
-
-def test_the_share_of_preparing_is_that_of_the_published_steps(dominators):
-    table = dominators.rows("tables/dominators/steps.csv").set_index("Step")
-    (device,) = [column for column in table if column.startswith("NVIDIA ")]
-    steps = table[device]
-    share = steps["Preparing the graph"] / steps["Total"]
-    assert dominators.claim("dominators-preparing-share") == pytest.approx(share, rel=3e-3)
-
-
-@pytest.mark.parametrize("size", ["", "-large"])
-def test_the_gains_of_edge_bf_agree_with_each_other(size):
-    """Two of them need `edge-bf-plain`, which may not have run."""
-    claims = Data(RESULTS / "edge-bf").rows("claims.csv").set_index("id")
-    both, misuse = (claims.loc[f"edge-bf-{name}{size}"] for name in ("both-gain", "cache-misuse"))
-    if np.isnan(misuse["measured"]):
-        for one in (both, misuse):
-            assert np.isnan(one["measured"])
-            assert one["verdict"].startswith("not measured: edge-bf-plain ")
-    else:
-        quotient = both["measured"] / claims.loc[f"edge-bf-order-gain{size}", "measured"]
-        assert misuse["measured"] == pytest.approx(quotient, rel=1e-4)
-
-
 def test_extract_min_is_that_of_the_published_table():
     data = Data(RESULTS / "survey")
     table = data.rows("tables/survey/extract-min-times.csv").set_index("Method")
@@ -111,41 +73,3 @@ def test_extract_min_is_that_of_the_published_table():
         )
         best = data.claim(f"survey-extract-min-threads-{10**exponent}".removesuffix("-10000000"))
         assert table.loc[f"reduction, {best:.0f} threads", column] == reductions[column].min()
-
-
-def test_communication_over_ranks_is_that_of_the_published_table():
-    data = Data(RESULTS / "hybrid-bfs-2d")
-    for claim, series in (("communication", "weak-cpu-and-gpu"), ("communication-peers", "weak-peers")):
-        two, four = (
-            data.value("distributed.csv", "communication_ms", variant=f"{series}-{ranks}") for ranks in (2, 4)
-        )
-        assert data.claim(f"hybrid-bfs-{claim}") == pytest.approx(np.log2(four / two), rel=1e-4)
-
-
-def text_of(file):
-    """Return all text of a figure on one line."""
-    return " ".join(re.findall(r">([^<>\n]+)</text>", file.read_text(encoding="utf-8")))
-
-
-def test_phases_of_adaptive_are_those_of_its_figure():
-    data, folder = Data(RESULTS / "adaptive"), RESULTS / "adaptive/figures/adaptive/figure-5"
-    said = text_of(folder / "kanto-like.svg")
-    phases, sources, peak = (
-        int(number.replace(",", ""))
-        for number in re.search(r"([\d,]+) phases of ([\d,]+) sources; peak ([\d,]+)", said).groups()
-    )
-    assert data.claim("adaptive-phases") == pytest.approx(phases / sources)
-    assert data.claim("adaptive-peak") == peak
-    for claim, limit in (("small-phases", "10,000"), ("below-peak", "a tenth of the peak")):
-        assert f"{data.claim(f'adaptive-{claim}'):.0%} at or under {limit}" in said
-
-
-def test_gains_over_the_cpu_are_near_the_quotients_of_medians():
-    gains = {"edge-bf": ("edge-bf", "dijkstra-cpu"), "hybrid-bfs": ("hybrid", "hybrid-cpu")}
-    for suite, (ours, theirs) in gains.items():
-        data = Data(RESULTS / suite)
-        rows = data.rows("claims.csv", quantity="speedup_over_cpu").dropna(subset="measured")
-        assert len(rows) == 4
-        for line in rows.itertuples():
-            # Fewer sources of the program on the CPU.
-            assert line.measured == pytest.approx(data.ratio(line.graph, theirs, ours), rel=0.13)

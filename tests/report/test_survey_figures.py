@@ -75,20 +75,6 @@ class TestExtractMin:
         assert "1.65 times as fast as the loop (in the paper: 1.65)" in shown
         assert "CUB 6.07 times" in shown
 
-    def test_emulated_reductions_are_not_drawn(self):
-        without_cub = {method: time for method, time in SOURCE.items() if method != "cub"}
-        figure = survey.extract_min(trials(without_cub, device_kind="host"))
-        labels = [line.get_label() for line in figure.axes[0].lines]
-        assert labels == ["loop (CPU)", "heap (CPU)"]
-        assert "whose times are not shown" in texts(figure)
-
-    def test_the_table_names_the_clock(self):
-        table = survey.extract_min_table(trials(SOURCE, device_kind="host")).set_index("Method")
-        assert table["Clock"]["reduction, 512 threads"] == "emulated"
-        assert table["Clock"]["heap (CPU)"] == "CPU"
-        assert table["10,000,000 values [µs]"]["reduction, 128 threads"] == "8,034"
-        assert table["10,000,000 values [µs]"]["heap (CPU)"] == "0.131"
-
 
 def queues(order, mean, **options):
     table = searches(f"bfq-{order}", spread(mean), kernel="bellman-ford-queue", **options)
@@ -149,17 +135,6 @@ class TestWidths:
         assert "fastest at a width of 90" in shown
         assert "Best rule of the paper: mean, 3 ms" in shown
 
-    def test_rules_of_close_widths_are_named_together(self):
-        table = pd.concat(
-            [
-                buckets(1, 9, "max-over-degree"),
-                *(buckets(125, 5, "median"), buckets(126, 5, "mean"), buckets(400, 4)),
-            ]
-        )
-        shown = texts(survey.widths(table, "town"))
-        assert "median, mean" in shown
-        assert "fastest at a width of 400, the widest tried" in shown
-
 
 RATE = {"device_kind": "cuda", "device": "NVIDIA X", "copy_gb_s": 4000.0}
 
@@ -211,22 +186,6 @@ class TestWork:
         assert lines.loc["wrong", ["Median [ms]", "Status"]].tolist() == ["", "invalid"]
         assert lines.loc["emulated", "Class"] == "emulated"
 
-    def test_a_skipped_variant_has_a_line(self):
-        skipped = searches("dijkstra", [np.nan], status="skipped").assign(relaxed_arcs=np.nan)
-        table = pd.concat([searches("fast", spread(1)).assign(relaxed_arcs=1000), skipped])
-        line = work.work_table(table).set_index("Variant").loc["dijkstra"]
-        assert (line["Status"], line["Median [ms]"], line["Rank"]) == ("skipped", "", "")
-
-    def test_the_status_is_the_worst_of_any_row(self):
-        table = pd.concat(
-            searches(" ".join(pair), [1.0, 2.0]).assign(
-                status=lambda rows, pair=pair: rows["source"].map(dict(enumerate(pair))), relaxed_arcs=1000
-            )
-            for pair in (("disputed", "timeout"), ("error", "invalid"), ("ok", "disputed"))
-        )
-        statuses = work.work_table(table).set_index("Variant")["Status"].to_dict()
-        assert statuses == {pair: pair.split()[1] for pair in statuses}
-
 
 class TestClaims:
     """What the survey claims of ExtractMin."""
@@ -252,14 +211,3 @@ class TestClaims:
         undecided = {name for name, line in lines.items() if line["verdict"] != "same"}
         assert {lines[name]["verdict"] for name in undecided} == {"undecided"}
         assert undecided == {f"survey-extract-min-threads-{values}" for values in (100, 1000, 10_000)}
-
-    @pytest.mark.parametrize(
-        ("table", "why"),
-        [
-            (None, "ExtractMin was not timed"),
-            (trials(SOURCE, device_kind="host"), "emulated time"),
-        ],
-    )
-    def test_nothing_is_claimed_without_a_gpu(self, table, why):
-        best = self.claim("extract_min_best_threads", claimed=512)
-        assert self.judged(best, table)["verdict"] == f"not measured: {why}"

@@ -11,13 +11,14 @@ import inspect
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from typing import Literal, NamedTuple, get_args, get_origin
+from typing import Literal, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from relaxometer.core.checkout import ROOT
+from relaxometer.core.docstrings import Entry, described
 from relaxometer.core.errors import UserError
 from relaxometer.datasets import parameters as shared
 from relaxometer.datasets.formats import all_formats
@@ -32,33 +33,16 @@ from relaxometer.rivals.definition import find_rivals
 PAGE = ROOT / "config/README.md"
 
 _TABLE = re.compile(r"(<!-- table: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
-_SECTION = re.compile(r"^Parameters\n-+\n(.*?)(?=^\w[^\n]*\n---|\Z)", re.DOTALL | re.MULTILINE)
-_ENTRY = re.compile(r"^(\S[^:\n]*?)(?: *: *([^\n]*))?\n((?:[ \n].*\n?)*)", re.MULTILINE)
-
-
-class Entry(NamedTuple):
-    """A docstring's entry for one or more parameters."""
-
-    names: tuple[str, ...]
-    values: str
-    meaning: str
 
 
 def entries(model: type[BaseModel]) -> list[Entry]:
     """Return the entries of a model's parameters in the order of its fields; UserError if one is missing."""
-    described: dict[str, Entry] = {}
-    for base in model.__mro__:
-        section = _SECTION.search(inspect.cleandoc(base.__doc__ or "") + "\n")
-        for names, values, meaning in _ENTRY.findall(section[1]) if section else ():
-            entry = Entry(tuple(names.split(", ")), values, " ".join(meaning.split()))
-            # An entry may refer to the description in a base class.
-            if not entry.meaning.startswith("See :class:"):
-                described = dict.fromkeys(entry.names, entry) | described
+    found = described(model)
     fields = [name for name, field in model.model_fields.items() if not _is_fixed(field)]
-    missing = [name for name in fields if name not in described]
+    missing = [name for name in fields if name not in found]
     if missing:
         raise UserError(f"{model.__module__}.{model.__qualname__}: no description of {', '.join(missing)}")
-    return list(dict.fromkeys(described[name] for name in fields))
+    return list(dict.fromkeys(found[name] for name in fields))
 
 
 def _is_fixed(field: FieldInfo) -> bool:

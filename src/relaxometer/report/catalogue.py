@@ -26,7 +26,7 @@ from relaxometer.graphs.files import read_description
 from relaxometer.report import figures, pages, papers
 from relaxometer.report.figures import style
 from relaxometer.report.figures.names import label
-from relaxometer.report.targets import crowded
+from relaxometer.report.targets import crowded, graphs_of
 from relaxometer.results.gather import gather
 from relaxometer.results.processes import with_processes
 from relaxometer.results.samples import proven
@@ -34,6 +34,7 @@ from relaxometer.results.samples import proven
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from relaxometer.plan.models import Run
     from relaxometer.plan.plan import Plan
 
 TIMINGS = "results/timings.parquet"
@@ -55,9 +56,23 @@ Files = Mapping[str, str | list[str]]
 """Input files by what they hold; :class:`Inputs` reads them."""
 
 
+SUMMARISED = {"summary": "results/summary.csv", "timings": TIMINGS}
+"""The inputs of exhibits that show why a run has no time, too."""
+
+
 def metadata(graphs: Sequence[str]) -> list[str]:
     """Return the ``graph.json`` files of some graphs."""
     return [f"results/graphs/{graph}/graph.json" for graph in graphs]
+
+
+def phase_files(runs: Sequence[Run]) -> Files:
+    """Return the gathered searches, and the phases of some runs."""
+    return {"timings": TIMINGS, "phases": [f"{run.folder()}/phases.parquet" for run in runs]}
+
+
+def with_rate(graphs: Sequence[str]) -> Files:
+    """Return the inputs of a table of bandwidths: searches, the rate of a copy, and ``graph.json`` files."""
+    return {"timings": TIMINGS, "rate": "results/device_rates.json", "graphs": metadata(graphs)}
 
 
 class Inputs:
@@ -98,10 +113,12 @@ class Inputs:
         """The gathered searches of all runs, with what is estimated over all of them."""
         return with_processes(self.table("timings"))
 
-    def searches(
-        self, problem: str = "", *, variants: Sequence[str] | None = None, without: Sequence[str] = ()
-    ) -> pd.DataFrame:
-        """Return the gathered searches of a problem and variants, by default all, on the exhibit's graph."""
+    def searches(self, problem: str = "", *, variants: Sequence[str] | None = None) -> pd.DataFrame:
+        """Return the gathered searches of a problem and variants on the exhibit's graph.
+
+        By default those of all problems and variants, except the points of curves that others draw
+        (:func:`without_curves`).
+        """
         rows = self.timings
         if self.graph:
             rows = rows[rows["graph"] == self.graph]
@@ -109,7 +126,17 @@ class Inputs:
             rows = rows[rows["problem"] == problem]
         if variants is not None:
             rows = rows[rows["variant"].isin(list(variants))]
-        return rows[~rows["variant"].isin(list(without))]
+        return rows[~rows["variant"].isin(self.hidden)]
+
+    @property
+    def hidden(self) -> list[str]:
+        """The variants that the exhibit leaves out."""
+        return list(self.params.get("swept", ()))
+
+    def summary(self) -> pd.DataFrame:
+        """Return the lines of ``summary.csv`` without the variants that the exhibit leaves out."""
+        lines = self.table("summary")
+        return lines[~lines["variant"].isin(self.hidden)]
 
     def proven_phases(self) -> pd.DataFrame:
         """Return the gathered phases of the runs that were proven correct."""
@@ -155,6 +182,11 @@ class View:
         return said[:1].upper() + said[1:]
 
 
+def table_view(name: str, category: str, figure: str, view: str, **options: Any) -> View:
+    """Return a :class:`View` of a table."""
+    return View(name, category, figure, view, suffix="csv", **options)
+
+
 class Output(NamedTuple):
     """A file of an exhibit; `shown` is the view that the report shows by this file, if it shows it."""
 
@@ -172,11 +204,13 @@ class Exhibit:
         Unique in the catalogue; the rule is ``plot_`` and this name.
     draw : callable
         Returns a figure or table, or for several views a mapping of these by the views' names.
-    inputs : callable
-        Returns the input files for a plan and a graph, which is empty for exhibits over all graphs.
     views : tuple of View
-    wanted : callable
-        Returns whether a plan wants the exhibit or, if it is drawn for each graph, for which graphs.
+    inputs : callable, optional
+        Returns the input files for a plan and a graph, which is empty for exhibits over all graphs; the
+        gathered searches by default.
+    wanted : callable, optional
+        Returns whether a plan wants the exhibit or, if it is drawn for each graph, for which graphs. A list
+        of graphs means both.
     per_graph : bool
     params : callable, optional
         Returns further arguments for a plan and a graph; the job is repeated when they change.
@@ -186,8 +220,8 @@ class Exhibit:
 
     name: str
     draw: Callable[[Inputs], Content | Mapping[str, Content]]
-    inputs: Callable[[Plan, str], Files]
     views: tuple[View, ...]
+    inputs: Callable[[Plan, str], Files] = lambda *_: {"timings": TIMINGS}
     wanted: Callable[[Plan], Any] = lambda _: True
     per_graph: bool = False
     params: Callable[[Plan, str], dict[str, Any]] = lambda *_: {}
@@ -290,6 +324,16 @@ def exhibits_of(plan: Plan) -> list[Exhibit]:
     """Return the records of a plan's papers and those of no paper."""
     chosen = {"common", *plan.config.report.papers}
     return [one for one in exhibits().values() if one.paper in chosen]
+
+
+def runs_on(problem: str) -> Callable[[Plan], list[str]]:
+    """Return a function that returns the graphs of a problem's runs: what most exhibits need to be wanted."""
+    return lambda plan: graphs_of(plan, problem)
+
+
+def without_curves(plan: Plan, _: str) -> dict[str, Any]:
+    """Return the parameters of an exhibit that leaves out the points of curves; see :func:`swept`."""
+    return {"swept": swept(plan)}
 
 
 def swept(plan: Plan) -> list[str]:

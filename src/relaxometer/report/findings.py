@@ -2,7 +2,7 @@
 
 A suite's folder holds ``page.md``, a Jinja template. :func:`render` fills it from its data:
 ``summary.csv``, ``claims.csv``, ``context.json``, the tables, and ``facts.csv`` with other values. A
-number written in the template is an error (:func:`loose_numbers`), so that every number comes from data.
+number in its prose is an error (:func:`loose_numbers`), so that every number comes from data.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from jinja2 import Environment, StrictUndefined, TemplateError, nodes
+from jinja2 import Environment, StrictUndefined, TemplateError
 
 from relaxometer.core.errors import UserError
 from relaxometer.core.files import read_published, write_text
@@ -30,7 +30,8 @@ TEMPLATE, PAGE = "page.md", "README.md"
 
 NAMES = re.compile(
     r"""
-      \]\([^)]*\)                                   # where a link or a picture leads
+      (?s:\{\{.*?\}\}|\{%.*?%\}|\{\#.*?\#\})   # what the template takes from the data
+    | \]\([^)]*\)                                   # where a link or a picture leads
     | `[^`]*[a-zA-Z][^`]*`                          # names of variants, graphs and files
     | \b(?:H[12]00|K20c|M2090|Graph500|L[12])\b
     | \b(?:SCALE|[Ff]igure|[Tt]able|[Ss]ection)\s\d+
@@ -43,12 +44,9 @@ NAMES = re.compile(
     """,
     re.VERBOSE,
 )
-"""Text in which digits name something."""
+"""Text in which digits name something or come from the data."""
 
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-
-SHOWN = {"parts", "digits", "percent", "whole", "float"}
-"""Functions that show their arguments; those of all others say where to look."""
 
 FACTS = ["id", "what", "value", "unit", "machine", "command", "commit"]
 """Columns of ``facts.csv``."""
@@ -90,43 +88,14 @@ def giga(value: float) -> str:
     return digits(value / 1e9)
 
 
-def loose_numbers(template: str, environment: Environment | None = None) -> list[str]:
-    """Return the numbers that a template states itself, each with its line.
+def loose_numbers(template: str) -> list[str]:
+    """Return the numbers that the prose of a template states itself, each with its line.
 
-    Text counts, and so do constants of expressions, assignments and loops. Digits that are part of a name
-    (:data:`NAMES`) do not, nor do those by which a function finds its data.
+    Digits that are part of a name (:data:`NAMES`) do not count, nor those by which a function finds its data.
     """
-    tree = (environment or _environment({})).parse(template)
-    found: list[tuple[int, str]] = []
-    for output in tree.find_all(nodes.Output):
-        for node in output.nodes:
-            if isinstance(node, nodes.TemplateData):
-                found += _numbers(node.data, node.lineno)
-            else:
-                found += _constants(node)
-    for assigned in tree.find_all(nodes.Assign):
-        found += _constants(assigned.node)
-    for loop in tree.find_all(nodes.For):
-        found += _constants(loop.iter)
-    return [f"line {line}: {number}" for line, number in sorted(found)]
-
-
-def _numbers(text: str, line: int) -> list[tuple[int, str]]:
-    """Return the numbers of a text that begins in `line`, with their lines."""
-    text = NAMES.sub(lambda name: "\n" * name.group().count("\n"), text)
-    return [(line + text[: number.start()].count("\n"), number.group()) for number in NUMBER.finditer(text)]
-
-
-def _constants(node: nodes.Node) -> list[tuple[int, str]]:
-    """Return the numbers among the constants of an expression that it prints or reckons with."""
-    if isinstance(node, nodes.Const):
-        is_flag = node.value is None or isinstance(node.value, bool)
-        return [] if is_flag else _numbers(str(node.value), node.lineno)
-    if isinstance(node, nodes.Filter):  # its arguments say how to format
-        return _constants(node.node) if node.node is not None else []
-    if isinstance(node, nodes.Call) and getattr(node.node, "name", "") not in SHOWN:
-        return []
-    return [number for child in node.iter_child_nodes() for number in _constants(child)]
+    prose = NAMES.sub(lambda name: "\n" * name.group().count("\n"), template)
+    lines = enumerate(prose.splitlines(), start=1)
+    return [f"line {number}: {found}" for number, line in lines for found in NUMBER.findall(line)]
 
 
 def _environment(functions: Mapping[str, Any]) -> Environment:
@@ -150,12 +119,10 @@ def markdown(rows: pd.DataFrame) -> str:
     def line(cells: Iterable[object]) -> str:
         return "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"
 
-    numeric = [
-        all(re.fullmatch(r"[*≥<]*[-\d(].*||skipped|never", str(cell)) for cell in rows.iloc[:, place])
-        for place in range(len(rows.columns))
-    ]
-    rule = "| " + " | ".join("---:" if one else "---" for one in numeric) + " |"
-    return "\n".join([line(rows.columns), rule, *map(line, rows.itertuples(index=False))])
+    cells = rows.astype(str)
+    numeric = [of.str.fullmatch(r"[*≥<]*[-\d(].*||skipped|never").all() for _, of in cells.items()]
+    rule = ["---:" if one else "---" for one in numeric]
+    return "\n".join([line(rows.columns), line(rule), *map(line, rows.itertuples(index=False))])
 
 
 MOVED, MOVED_TO = "python -m relaxometer.all_runs", "python -m relaxometer.cli.all_runs"
@@ -443,7 +410,7 @@ def render(folder: Path) -> str:
     file, environment = folder / TEMPLATE, _environment(Data(folder).functions())
     text = file.read_text(encoding="utf-8")
     try:
-        loose = loose_numbers(text, environment)
+        loose = loose_numbers(text)
         if loose:
             raise UserError(f"{file}: {loose[0]} is written in the prose; cite the data or facts.csv instead")
         return environment.from_string(text).render()

@@ -109,7 +109,10 @@ BATCH = """{% extends "page" %}
 
 VARIANT = """{% extends "page" %}
 {% block body %}
-{{ head | safe }}
+{% for text in said %}
+<p>{{ text | linked }}</p>
+{% endfor %}
+{{ lines | safe }}
 <h2>Times</h2>
 {{ times | safe }}
 <h2>Where it loses</h2>

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axis import Axis, XAxis
 from matplotlib.ticker import Locator
+
+from relaxometer.report.figures.names import plain, wide
 
 MAX_TICKS = 7
 """Labels of a logarithmic axis."""
@@ -31,25 +33,12 @@ LABEL_GAP = 0.3
 
 
 class PlainLogLocator(Locator):
-    """Ticks of a logarithmic axis at round numbers: as many as fit, down to a ratio of 1.05.
-
-    Parameters
-    ----------
-    label : callable
-        Returns the label of a tick.
-    widen : callable
-        Returns the range about a single value, given twice.
-    """
-
-    def __init__(
-        self, label: Callable[[float], str], widen: Callable[[float, float], tuple[float, float]]
-    ) -> None:
-        self._label, self._widen = label, widen
+    """Ticks of a logarithmic axis at round numbers: as many as fit, down to a ratio of 1.05."""
 
     def nonsingular(self, v0: float, v1: float) -> tuple[float, float]:
         """Return the range of the data, widened about a single value."""
         is_single = v0 > 0 and np.isclose(v0, v1, rtol=1e-12, atol=0)
-        return self._widen(v0, v1) if is_single else super().nonsingular(v0, v1)
+        return wide(v0, v1) if is_single else super().nonsingular(v0, v1)
 
     def __call__(self) -> list[float]:
         """Return the ticks of the axis."""
@@ -86,7 +75,7 @@ class PlainLogLocator(Locator):
         points = 72 / figure.dpi * (box.width if is_x else box.height)
         size = mpl.rcParams["xtick.labelsize" if is_x else "ytick.labelsize"]
         at = np.log(np.array(ticks) / low) / np.log(high / low) * points
-        extents = size * np.array([_ems(self._label(tick)) if is_x else 1.0 for tick in ticks])
+        extents = size * np.array([_ems(plain(tick)) if is_x else 1.0 for tick in ticks])
         gaps = np.diff(at) - (extents[1:] + extents[:-1]) / 2
         return bool((gaps >= LABEL_GAP * size).all())
 

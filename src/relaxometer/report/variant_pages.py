@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import ast
+import inspect
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from relaxometer.core.checkout import PACKAGE, ROOT
+from relaxometer.core.docstrings import described
 from relaxometer.core.provenance import code_hash
-from relaxometer.problems.variants import solver_modules
+from relaxometer.problems.variants import load_solver
 from relaxometer.report.figures.names import label
 from relaxometer.report.figures.summary import rounded, whole
-from relaxometer.report.pages import code, data_table, table, table_script
+from relaxometer.report.pages import data_table, table, table_script
 from relaxometer.report.targets import folder, is_swept
 from relaxometer.report.templates import render
 from relaxometer.results.races import relative_times
@@ -26,6 +25,8 @@ from relaxometer.results.readable import number_text
 from relaxometer.results.samples import EMULATED
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from relaxometer.plan.plan import Plan
 
 
@@ -49,8 +50,8 @@ def programs(plan: Plan) -> list[dict[str, Any]]:
     -------
     list of dict
         With the keys ``problem, variant, parameters`` (as configured), ``folders`` (of its runs) and
-        ``about``: of a rival the lines of its definition, of a variant the ``file`` of its module, with the
-        hash of its ``code`` if that is outside the package, so that no commit names it.
+        ``about``: what is ``said`` of it, its ``documented`` parameters, and ``lines`` of names and values,
+        such as the hash of its code if that is outside the package, so that no commit names it.
     """
     hidden = {run.variant for run in plan.runs.values() if is_swept(plan, run)}
     found: dict[tuple[str, str], dict[str, Any]] = {}
@@ -77,7 +78,7 @@ def path(program: Mapping[str, Any]) -> str:
     return f"results/pages/variants/{program['problem']}-{program['variant']}.html"
 
 
-def _of_rival(plan: Plan, name: str) -> dict[str, str]:
+def _of_rival(plan: Plan, name: str) -> dict[str, Any]:
     definition = plan.rivals[name].definition
     lines = {
         "Program": definition.title,
@@ -86,26 +87,35 @@ def _of_rival(plan: Plan, name: str) -> dict[str, str]:
         "Citation": definition.citation,
         "Its preparation": definition.prepares,
     }
-    return {key: value for key, value in lines.items() if value}
+    return {"said": [], "documented": {}, "lines": lines}
 
 
-def _of_variant(problem: str, solver: str) -> dict[str, str]:
-    module = solver_modules(problem)[solver]
-    spec = find_spec(module)
-    assert spec is not None
-    assert spec.origin, "a solver's module is a file"
-    file = Path(spec.origin)
-    about = {"file": str(file.relative_to(ROOT)) if file.is_relative_to(ROOT) else os.path.relpath(file)}
+def _of_variant(problem: str, solver: str) -> dict[str, Any]:
+    module = load_solver(problem, solver)
+    file = Path(module.__file__)
+    first, more = (inspect.cleandoc(one.__doc__ or "") for one in (module, module.Solver))
+    said = dict.fromkeys(text.split("\n\n")[0] for text in (first, more))
+    references = re.search(r"References\n-+\n(.*?)(\n\n|\Z)", more, re.DOTALL)
+    lines = {"Source": references[1] if references else ""}
+    lines["Program"] = str(file.relative_to(ROOT)) if file.is_relative_to(ROOT) else os.path.relpath(file)
+    if file.with_suffix(".cu").is_file():
+        lines["Kernels"] = str(Path(lines["Program"]).with_suffix(".cu"))
     if not file.is_relative_to(PACKAGE):
         # As in the manifest of a bundle; a run with another hash is out of date.
-        about["code"] = code_hash("race.variant", module.removeprefix("relaxometer."))
-    return about
+        code = code_hash("race.variant", module.__name__.removeprefix("relaxometer."))
+        lines["Hash of the code"] = f"`{code}` {HASHED}"
+    return {"said": [*filter(None, said)], "documented": _documented(module.Parameters), "lines": lines}
 
 
-def _file(name: str) -> Path:
-    """Return a file of the repository, or else of the working directory."""
-    inside = ROOT / name
-    return inside if inside.is_file() else Path(name)
+def _documented(model: type[BaseModel]) -> dict[str, tuple[str, str]]:
+    """Return the default and the description of each parameter that has one."""
+    found = described(model)
+    shown = {name: field for name, field in model.model_fields.items() if name in found}
+    defaults = {name: field.get_default(call_default_factory=True) for name, field in shown.items()}
+    return {
+        name: ("" if field.is_required() else str(defaults[name]), found[name].meaning)
+        for name, field in shown.items()
+    }
 
 
 def variant_page(
@@ -125,99 +135,25 @@ def variant_page(
         Its gathered phases.
     """
     ours = timings[timings["variant"] == program["variant"]]
-    head, documented = _about(program["about"])
-    name = program["variant"]
+    about, name = program["about"], program["variant"]
     times = lines.drop(columns=["Problem", "Variant"]).sort_values("Graph", kind="stable")
     times = times.loc[:, [bool((times[column].astype(str) != "").any()) for column in times]]
     return render(
         "variant",
         title=f"{name} ({label(program['problem'])})",
-        head=head,
+        said=about["said"],
+        lines=table((key, value) for key, value in about["lines"].items() if value),
         times=data_table(times, f"{name}-times"),
         losses=_losses(name, timings),
-        parameters=_parameters(program["parameters"], documented, ours),
+        parameters=_parameters(program["parameters"], about["documented"], ours),
         phases=_phases(phases),
         script=table_script(),
     )
 
 
-@dataclass(frozen=True)
-class _Parameter:
-    """Default and description of a parameter, from the source of its variant."""
-
-    default: str
-    meaning: str
-
-
-def _about(about: Mapping[str, str]) -> tuple[str, dict[str, _Parameter]]:
-    """Describe a program in HTML; return that and its parameters."""
-    if "file" not in about:
-        return table(about.items()), {}
-    text = _file(about["file"]).read_text(encoding="utf-8-sig")
-    tree = ast.parse(text)
-    docstrings = {
-        one.name: ast.get_docstring(one) or "" for one in tree.body if isinstance(one, ast.ClassDef)
-    }
-    solver = docstrings.get("Solver", "")
-    first = (ast.get_docstring(tree) or "").split("\n\n")[0]
-    said = [f"<p>{code(first)}</p>"]
-    more = solver.split("\n\n")[0]
-    if more and more != first:
-        said.append(f"<p>{code(more)}</p>")
-    references = re.search(r"References\n-+\n(.*?)(\n\n|\Z)", solver, re.DOTALL)
-    rows = [("Source", references[1])] if references else []
-    rows.append(("Program", about["file"]))
-    kernel = Path(about["file"]).with_suffix(".cu")
-    if _file(str(kernel)).is_file():
-        rows.append(("Kernels", str(kernel)))
-    if "code" in about:
-        rows.append(("Hash of the code", f"`{about['code']}` {HASHED}"))
-    return "\n".join([*said, table(rows)]), _documented(tree, "Parameters")
-
-
-def _documented(tree: ast.Module, name: str) -> dict[str, _Parameter]:
-    """Return the parameters of a class, of a module or imported by it, and of its bases."""
-    for node in tree.body:
-        if isinstance(node, ast.ClassDef) and node.name == name:
-            bases = [_documented(tree, base.id) for base in node.bases if isinstance(base, ast.Name)]
-            docs, defaults = parameter_docs(ast.get_docstring(node) or ""), _defaults(node)
-            own = {key: _Parameter(defaults.get(key, ""), text) for key, text in docs.items()}
-            return {key: one for of_class in (*bases, own) for key, one in of_class.items()}
-        if isinstance(node, ast.ImportFrom) and name in (alias.name for alias in node.names):
-            spec = find_spec(node.module or "")
-            if spec is not None and spec.origin:
-                return _documented(ast.parse(Path(spec.origin).read_text(encoding="utf-8-sig")), name)
-    return {}
-
-
-def _defaults(node: ast.ClassDef) -> dict[str, str]:
-    """Return the default of each field of a class, as it is written."""
-    found = {}
-    for one in node.body:
-        if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name) and one.value:
-            value = one.value
-            if isinstance(value, ast.Call) and value.args:  # Field(default, ...)
-                value = value.args[0]
-            is_text = isinstance(value, ast.Constant) and isinstance(value.value, str)
-            found[one.target.id] = ast.literal_eval(value) if is_text else ast.unparse(value)
-    return found
-
-
-def parameter_docs(docstring: str) -> dict[str, str]:
-    """Return the descriptions of parameters by their names, from a docstring in numpy's style."""
-    section = re.search(r"Parameters\n-+\n(.*)\Z", docstring, re.DOTALL)
-    found: dict[str, str] = {}
-    names: list[str] = []
-    for line in section[1].splitlines() if section else ():
-        if line and not line[0].isspace():
-            names = [name.strip() for name in line.partition(":")[0].split(",")]
-        else:
-            for name in names:
-                found[name] = f"{found.get(name, '')} {line.strip()}".strip()
-    return found
-
-
-def _parameters(given: Mapping[str, str], documented: Mapping[str, _Parameter], ours: pd.DataFrame) -> str:
+def _parameters(
+    given: Mapping[str, str], documented: Mapping[str, tuple[str, str]], ours: pd.DataFrame
+) -> str:
     """Return a table of the parameters, and one of the other values that the program reports."""
     used = {
         column.removeprefix("parameter_"): _in_force(ours, column)
@@ -227,12 +163,12 @@ def _parameters(given: Mapping[str, str], documented: Mapping[str, _Parameter], 
     derived = {name: value for name, value in used.items() if name not in documented and name not in given}
     rows = []
     for name in dict.fromkeys([*given, *documented]):
-        one = documented.get(name, _Parameter("", ""))
-        configured = given.get(name) or (f"{one.default} (default)" if one.default else "default")
-        renamed = REPORTED.search(one.meaning)
+        default, meaning = documented.get(name, ("", ""))
+        configured = given.get(name) or (f"{default} (default)" if default else "default")
+        renamed = REPORTED.search(meaning)
         under = renamed[1] if renamed and renamed[1] in derived else ""
         in_force = f"`{under}`: {derived[under]}" if under else used.get(name, "")
-        rows.append((name, configured, in_force, one.meaning))
+        rows.append((name, configured, in_force, meaning))
     parts = [table(rows, ("Parameter", "Configured", "In force", "Meaning"))] if rows else ["<p>None.</p>"]
     if derived:
         parts += [f'<p class="note">{OTHER_VALUES}</p>', table(derived.items(), ("Name", "Value"))]

@@ -8,20 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from relaxometer.report.catalogue import Exhibit, Files, View, metadata
+from relaxometer.report.catalogue import Exhibit, Files, Inputs, View, metadata, table_view
+from relaxometer.report.figures import style
 from relaxometer.report.figures.looks import look
-from relaxometer.report.figures.style import (
-    GREY,
-    NOT_GPU_TIMES,
-    annotate,
-    empty_figure,
-    entitle,
-    label_percent,
-    new_figure,
-    plain,
-    weight_unit,
-    with_unit,
-)
+from relaxometer.report.figures.names import plain
 from relaxometer.report.figures.summary import CLOCKS, by_graph, percent, rounded
 from relaxometer.results.samples import EMULATED
 
@@ -52,21 +42,21 @@ def eccentricities(
     """
     title = f"Eccentricities, {description['name']}"
     if components.empty:
-        return empty_figure(title, f"Nothing was proven: {passes['reason'].iloc[-1]}")
+        return style.empty_figure(title, f"Nothing was proven: {passes['reason'].iloc[-1]}")
     largest = _largest(components).iloc[0]
     inside = sources[sources["proven"] & (sources["component"] == largest["component"])]
-    figure, axes = new_figure(3.4)
+    figure, axes = style.new_figure(3.4)
     values = inside["eccentricity"].to_numpy(dtype=np.float64)
     shares = np.full(len(values), 1 / len(values))
     axes.hist(values, bins=BINS, weights=shares, color=look("phast-many").colour, linewidth=0)
     axes.margins(y=0.2)
     _mark(axes, largest["radius"], _bound(largest, "radius"), "left")
     _mark(axes, largest["diameter"], _bound(largest, "diameter"), "right")
-    farthest = with_unit("Distance to the farthest vertex", weight_unit(description))
+    farthest = style.with_unit("Distance to the farthest vertex", style.weight_unit(description))
     axes.set(xlabel=farthest, ylabel="Share of the vertices")
     axes.xaxis.set_major_formatter(plain)
-    label_percent(axes.yaxis)
-    entitle(figure, title, f"{_extremes(largest)}\n{_cost(passes)}")
+    style.label_percent(axes.yaxis)
+    style.entitle(figure, title, f"{_extremes(largest)}\n{_cost(passes)}")
     return figure
 
 
@@ -90,10 +80,10 @@ def _mark(axes: Axes, value: float, name: str, side: str) -> None:
     """Draw a vertical line at a value, with its name inside the axes; nothing for a missing value."""
     if pd.isna(value):
         return
-    axes.axvline(value, color=GREY, linewidth=0.9, linestyle=(0, (3, 2)))
+    axes.axvline(value, color=style.GREY, linewidth=0.9, linestyle=(0, (3, 2)))
     at, offset = (value, 0.97), (4 if side == "left" else -4, 0)
-    where = {"xycoords": ("data", "axes fraction"), "ha": side, "va": "top", "color": GREY}
-    annotate(axes, f"{name} {value:,.0f}", at, offset, **where)
+    where = {"xycoords": ("data", "axes fraction"), "ha": side, "va": "top", "color": style.GREY}
+    style.annotate(axes, f"{name} {value:,.0f}", at, offset, **where)
 
 
 def _extremes(component: pd.Series) -> str:
@@ -117,14 +107,14 @@ def _cost(passes: pd.DataFrame) -> str:
     last = passes[passes["proof"]].iloc[-1]
     said = f"{last['device']}; distances from {last['proven']:,.0f} of {last['sources']:,} sources proven"
     if last["device_kind"] == EMULATED:
-        return f"{said}; {NOT_GPU_TIMES}"
+        return f"{said}; {style.NOT_GPU_TIMES}"
     without = passes.loc[~passes["proof"], "time_ms"].iloc[-1]
     return f"{said} in {rounded(last['time_ms'] / 1e3)} s, found in {rounded(without / 1e3)} s"
 
 
 def components_table(components: pd.DataFrame, descriptions: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Return radius and diameter of the largest components of each graph as text."""
-    units = {one["name"]: weight_unit(one) for one in descriptions}
+    units = {one["name"]: style.weight_unit(one) for one in descriptions}
     table = _largest(components).groupby("graph", sort=False).head(SHOWN)
     rows = [
         {
@@ -191,6 +181,11 @@ def passes_table(passes: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+def _draw(inputs: Inputs) -> Figure:
+    sources, components, passes = map(inputs.table, ("sources", "components", "passes"))
+    return eccentricities(sources, components, passes, *inputs.contents("graphs"))
+
+
 def _files(plan: Plan, graph: str) -> Files:
     graphs = [graph] if graph else plan.config.all_pairs.graphs
     kinds = ("sources", "components", "passes") if graph else ("components", "passes")
@@ -201,14 +196,9 @@ def _files(plan: Plan, graph: str) -> Files:
 EXHIBITS = (
     Exhibit(
         "eccentricities",
-        lambda inputs: eccentricities(
-            inputs.table("sources"),
-            inputs.table("components"),
-            inputs.table("passes"),
-            inputs.contents("graphs")[0],
-        ),
+        _draw,
+        (View("eccentricities", "SSSP", "all pairs", "eccentricities"),),
         _files,
-        views=(View("eccentricities", "SSSP", "all pairs", "eccentricities"),),
         wanted=lambda plan: plan.config.all_pairs.graphs,
         per_graph=True,
     ),
@@ -218,11 +208,11 @@ EXHIBITS = (
             "all-pairs": components_table(inputs.table("components"), inputs.contents("graphs")),
             "all-pairs-times": passes_table(inputs.table("passes")),
         },
-        _files,
-        views=(
-            View("all-pairs", "SSSP", "all pairs", "radius and diameter", suffix="csv"),
-            View("all-pairs-times", "SSSP", "all pairs", "times, with and without proof", suffix="csv"),
+        (
+            table_view("all-pairs", "SSSP", "all pairs", "radius and diameter"),
+            table_view("all-pairs-times", "SSSP", "all pairs", "times, with and without proof"),
         ),
-        wanted=lambda plan: bool(plan.config.all_pairs.graphs),
+        _files,
+        wanted=lambda plan: plan.config.all_pairs.graphs,
     ),
 )

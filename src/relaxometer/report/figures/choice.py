@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View
+from relaxometer.report.catalogue import Exhibit, Inputs, View, table_view
+from relaxometer.report.figures import style
 from relaxometer.report.figures.looks import look
-from relaxometer.report.figures.style import (
-    GREY,
-    annotate,
-    empty_figure,
-    emulated_note,
-    entitle,
-    new_figure,
-    plain_log,
-)
 from relaxometer.report.figures.summary import CLOCKS, prepared, rounded
 from relaxometer.report.targets import runs_of
 from relaxometer.results.rows import KEY
@@ -33,6 +26,8 @@ AUTO = "auto"
 
 CLOSE = 0.10
 """Largest regret of a good choice."""
+
+CHOICES = "its choices and why, as a table"
 
 NO_CHOICES = "No graph has real times of both auto and another variant"
 
@@ -57,36 +52,64 @@ def regrets(timings: pd.DataFrame) -> pd.DataFrame:
     """
     times = source_times(timings[timings["problem"] == "sssp"])
     first = timings.drop_duplicates(KEY).set_index(KEY).to_dict("index")
-    is_auto = times["kernel"] == AUTO
     rows = []
-    for (graph, variant), ours in times[is_auto].groupby(["graph", "variant"], sort=False):
-        emulated = ours["device_kind"].iloc[0] == EMULATED
-        others = times[~is_auto & ~times["rival"] & (times["graph"] == graph)]
-        others = others[(others["device_kind"] == EMULATED) == emulated]
-        compared = {
-            name: [float(side.median()) for side in paired(ours, theirs)]
-            for name, theirs in others.groupby("variant", sort=False)
-        }
-        compared = {name: medians for name, medians in compared.items() if np.isfinite(medians).all()}
-        if not compared:
-            continue
+    for graph, variant, ours, others in choices(times[~times["rival"]]):
         run = first["sssp", graph, variant]
-        resolved = {name: run[f"parameter_{name}"] for name in RESOLVED}
         searches = int(run["parameter_searches"])
-        totals = {
-            name: (
-                run["prepare_ms"] + searches * auto_ms,
-                first["sssp", graph, name]["prepare_ms"] + searches * other_ms,
-            )
-            for name, (auto_ms, other_ms) in compared.items()
-        }
-        best = max(totals, key=lambda name: totals[name][0] / totals[name][1])
-        (auto_ms, best_ms), (total_ms, best_total_ms) = compared[best], totals[best]
-        row = {"graph": graph, "variant": variant, "device_kind": run["device_kind"], **resolved}
-        row |= {"searches": searches, "prepare_ms": run["prepare_ms"], "auto_ms": auto_ms, "best": best}
-        row |= {"total_ms": total_ms, "best_ms": best_ms, "best_total_ms": best_total_ms}
-        rows.append(row | {"regret": total_ms / best_total_ms - 1})
+        row = {"graph": graph, "variant": variant, "device_kind": run["device_kind"], "searches": searches}
+        row |= {name: run[f"parameter_{name}"] for name in RESOLVED} | {"prepare_ms": run["prepare_ms"]}
+        before = {name: first["sssp", graph, name]["prepare_ms"] for name in (variant, *others["variant"])}
+        totals = {name: (prepare_ms, searches) for name, prepare_ms in before.items()}
+        rows += [row | found for found in against_best(ours, others, totals)]
     return pd.DataFrame(rows)
+
+
+def choices(times: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame, pd.DataFrame]]:
+    """Yield graph and name of each run of `auto`, its times, and those of other variants on its clock."""
+    is_auto = times["kernel"] == AUTO
+    emulated = times["device_kind"] == EMULATED
+    for (graph, variant), ours in times[is_auto].groupby(["graph", "variant"], sort=False):
+        alike = emulated == emulated[ours.index[0]]
+        yield str(graph), str(variant), ours, times[~is_auto & alike & (times["graph"] == graph)]
+
+
+def against_best(
+    ours: pd.DataFrame, others: pd.DataFrame, totals: Mapping[str, tuple[float, int]] | None = None
+) -> list[dict[str, Any]]:
+    """Compare the times of `auto` with those of the other variant with the least total.
+
+    Parameters
+    ----------
+    ours, others : DataFrame
+    totals : mapping of str to (float, int), optional
+        By variant, its preparation and the number of searches that count; by default a search alone.
+
+    Returns
+    -------
+    list of dict
+        With ``auto_ms, best, best_ms, total_ms, best_total_ms, regret``; empty without another variant.
+    """
+    auto = str(ours["variant"].iloc[0])
+    found: list[dict[str, Any]] = []
+    for name, theirs in others.groupby("variant", sort=False):
+        medians = [float(side.median()) for side in paired(ours, theirs)]
+        spent = [(totals or {}).get(one, (0.0, 1)) for one in (auto, str(name))]
+        both = [before + count * ms for (before, count), ms in zip(spent, medians, strict=True)]
+        if np.isfinite(medians).all():
+            row = {"auto_ms": medians[0], "best": name, "best_ms": medians[1], "total_ms": both[0]}
+            found.append(row | {"best_total_ms": both[1], "regret": both[0] / both[1] - 1})
+    return sorted(found, key=lambda row: -row["regret"])[:1]
+
+
+def good_choices(table: pd.DataFrame, best: str) -> str:
+    """Return how many choices are good, compared with what is best."""
+    good = int((table["regret"] <= CLOSE).sum())
+    return f"auto is within {CLOSE:.0%} of the {best} in {good} of {len(table)} choices"
+
+
+def shown_regret(regret: float) -> str:
+    """Format a regret, without "-0%"."""
+    return f"{round(regret, 2) + 0.0:.0%}"
 
 
 def in_short(table: pd.DataFrame) -> str:
@@ -94,8 +117,7 @@ def in_short(table: pd.DataFrame) -> str:
     real = table[table["device_kind"] != EMULATED] if len(table) else table
     if real.empty:
         return NO_CHOICES
-    good = int((real["regret"] <= CLOSE).sum())
-    return f"auto is within {CLOSE:.0%} of the least total in {good} of {len(real)} choices"
+    return good_choices(real, "least total")
 
 
 def _reason(row: dict[Any, Any]) -> str:
@@ -120,7 +142,7 @@ def regret_table(timings: pd.DataFrame) -> pd.DataFrame:
             "Best variant": row["best"],
             "Best [ms]": rounded(row["best_ms"]),
             "Best total [ms]": rounded(row["best_total_ms"]),
-            "Regret": f"{round(row['regret'], 2) + 0.0:.0%}",  # no "-0%"
+            "Regret": shown_regret(row["regret"]),
             "Probe searches [ms]": f"{row['probe_ms']:,.0f}",
         }
         for row in table.to_dict("records")
@@ -133,31 +155,31 @@ def regret_figure(timings: pd.DataFrame) -> Figure:
     title = "Preparation and searches of auto relative to the best other variant"
     table = regrets(timings)
     if table.empty:
-        return empty_figure(title, in_short(table))
+        return style.empty_figure(title, in_short(table))
     table = table.sort_values("searches", kind="stable")
-    figure, axes = new_figure(ROW_INCHES * len(table) + 1.9)
+    figure, axes = style.new_figure(ROW_INCHES * len(table) + 1.9)
     for y, row in enumerate(table.iloc[::-1].to_dict("records")):
-        style, ratio = look(row["chosen"]), 1 + row["regret"]
-        axes.plot(ratio, y, color=style.colour, marker=style.marker, markersize=7, linestyle="none")
+        mark, ratio = look(row["chosen"]), 1 + row["regret"]
+        axes.plot(ratio, y, color=mark.colour, marker=mark.marker, markersize=7, linestyle="none")
         text = f"{row['chosen']}, {rounded(row['total_ms'])} ms"
         if row["best"] != row["chosen"]:
             text += f"; best: {row['best']}, {rounded(row['best_total_ms'])} ms"
         box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
-        annotate(axes, text, (ratio, y), (8, 0), va="center", bbox=box)
-    axes.axvline(1, color=GREY, linewidth=0.8)
-    axes.axvline(1 + CLOSE, color=GREY, linewidth=0.8, linestyle=(0, (3, 2)))
+        style.annotate(axes, text, (ratio, y), (8, 0), va="center", bbox=box)
+    axes.axvline(1, color=style.GREY, linewidth=0.8)
+    axes.axvline(1 + CLOSE, color=style.GREY, linewidth=0.8, linestyle=(0, (3, 2)))
     kind = EMULATED if (table["device_kind"] == EMULATED).any() else ""
     labels = [f"{graph}, {count:,}" for graph, count in zip(table["graph"], table["searches"], strict=True)]
     axes.set_yticks(range(len(table)), labels[::-1])
     axes.set(
         xscale="log",
-        xlabel=f"Total of auto / least total of another variant{emulated_note(kind)}",
+        xlabel=f"Total of auto / least total of another variant{style.emulated_note(kind)}",
         ylabel="Graph, number of searches",
         ylim=(-0.7, len(table) - 0.3),
     )
     axes.margins(x=0.35)
-    plain_log(axes.xaxis)
-    entitle(figure, title, f"{in_short(table)} (dashed line). Log scale")
+    style.plain_log(axes.xaxis)
+    style.entitle(figure, title, f"{in_short(table)} (dashed line). Log scale")
     return figure
 
 
@@ -177,17 +199,9 @@ EXHIBITS = (
     Exhibit(
         "auto-regret",
         _draw,
-        lambda *_: {"timings": TIMINGS},
-        views=(
+        (
             View("auto-regret", "SSSP", "auto", "its total against the least"),
-            View(
-                "auto-choices",
-                "SSSP",
-                "auto",
-                "its choices and why, as a table",
-                caption="auto-regret",
-                suffix="csv",
-            ),
+            table_view("auto-choices", "SSSP", "auto", CHOICES, caption="auto-regret"),
         ),
         wanted=lambda plan: has_choice(plan, "sssp"),
     ),

@@ -106,8 +106,8 @@ EXHIBITS = (
     Exhibit(
         "claims",
         _draw,
+        (View("claims-in-short", suffix="html"), PAGE),
         lambda *_: {"claims": "results/claims.parquet", "short": "results/tables/common/claims.csv"},
-        views=(View("claims-in-short", suffix="html"), PAGE),
         wanted=lambda plan: bool(plan.runs),
     ),
 )

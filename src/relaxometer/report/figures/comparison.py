@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from relaxometer.report.catalogue import SUMMARY, TIMINGS, Exhibit, Files, Inputs, View
+from relaxometer.report.catalogue import SUMMARY, TIMINGS, Exhibit, Files, Inputs, table_view
 
 if TYPE_CHECKING:
     from relaxometer.plan.plan import Plan
@@ -42,26 +41,13 @@ def _inputs(plan: Plan, _: str) -> Files:
     }
 
 
-def _params(plan: Plan, _: str) -> Mapping[str, Any]:
-    return {"base": plan.config.report.base}
-
-
 EXHIBITS = (
     Exhibit(
         "comparison",
         against_base,
+        (table_view("comparison", SUMMARY, "comparison", "with an earlier run", caption="runs/comparison"),),
         _inputs,
-        views=(
-            View(
-                "comparison",
-                SUMMARY,
-                "comparison",
-                "with an earlier run",
-                caption="runs/comparison",
-                suffix="csv",
-            ),
-        ),
         wanted=lambda plan: plan.config.report.base is not None,
-        params=lambda plan, graph: dict(_params(plan, graph)),
+        params=lambda plan, _: {"base": plan.config.report.base},
     ),
 )

@@ -7,17 +7,10 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from relaxometer.report.catalogue import SUMMARY, TIMINGS, Exhibit, View, metadata, swept
+from relaxometer.report.catalogue import SUMMARY, TIMINGS, Exhibit, View, metadata, table_view, without_curves
+from relaxometer.report.figures import style
 from relaxometer.report.figures.looks import Look, looks_of
 from relaxometer.report.figures.names import CLASSES, full_names, label, short_names
-from relaxometer.report.figures.pareto import COLUMNS, PANEL_INCHES, ROW_INCHES, legend_columns
-from relaxometer.report.figures.style import (
-    empty_figure,
-    entitle,
-    legend_below,
-    new_figure,
-    plain_log,
-)
 from relaxometer.report.figures.summary import rounded
 from relaxometer.results.cost import costs, weight_types
 
@@ -33,21 +26,18 @@ def energy_against_time(timings: pd.DataFrame) -> Figure:
     shown = costs(timings)
     shown = shown[(shown["energy_j"] > 0) & shown["median_ms"].notna()]
     if shown.empty:
-        return empty_figure(TITLE, "No energy was measured: no counter is readable, or cost.energy_s is 0.")
+        return style.empty_figure(
+            TITLE, "No energy was measured: no counter is readable, or cost.energy_s is 0."
+        )
     groups = list(shown.groupby(["problem", "graph"], sort=False))
     names = shown.assign(name=full_names(shown)).drop_duplicates("variant").set_index("variant")["name"]
-    in_a_row = legend_columns(list(names))
-    rows, entries = -(-len(groups) // COLUMNS), -(-len(names) // in_a_row)
-    columns = min(COLUMNS, len(groups))
-    figure, axes = new_figure(PANEL_INCHES * rows + ROW_INCHES * entries + 1.1, columns, rows, squeeze=False)
+    figure, panels, in_a_row = style.panel_grid(len(groups), list(names))
     looks = looks_of(shown[["variant", "rival"]].itertuples(index=False, name=None))
-    for panel, ((problem, graph), of_race) in zip(axes.ravel(), groups, strict=False):
+    for panel, ((problem, graph), of_race) in zip(panels, groups, strict=True):
         _draw_panel(panel, of_race, looks)
         panel.set_title(f"{label(str(problem))} on {graph}", loc="left", fontsize=9.5)
-    for panel in axes.ravel()[len(groups) :]:
-        panel.set_axis_off()
-    legend_below(figure, {names[variant]: looks[variant] for variant in names.index}, in_a_row)
-    entitle(figure, TITLE, _finding(shown))
+    style.legend_below(figure, {names[variant]: looks[variant] for variant in names.index}, in_a_row)
+    style.entitle(figure, TITLE, _finding(shown))
     return figure
 
 
@@ -62,7 +52,7 @@ def _draw_panel(axes: Axes, rows: pd.DataFrame, looks: Mapping[str, Look]) -> No
         )
     axes.set(xscale="log", yscale="log", xlabel="Median search [ms]", ylabel="Energy of a search [J]")
     axes.margins(0.15)
-    plain_log(axes.xaxis, axes.yaxis)
+    style.plain_log(axes.xaxis, axes.yaxis)
 
 
 def _finding(shown: pd.DataFrame) -> str:
@@ -127,17 +117,16 @@ def _share(value: float) -> str:
 EXHIBITS = (
     Exhibit(
         "energy",
-        lambda inputs: energy_against_time(inputs.searches(without=inputs.params["swept"])),
-        lambda *_: {"timings": TIMINGS},
-        views=(View("energy", SUMMARY, "energy", "against time", caption="runs/energy"),),
+        lambda inputs: energy_against_time(inputs.searches()),
+        (View("energy", SUMMARY, "energy", "against time", caption="runs/energy"),),
         wanted=lambda plan: plan.config.cost.energy_s > 0,
-        params=lambda plan, _: {"swept": swept(plan)},
+        params=without_curves,
     ),
     Exhibit(
         "cost",
         lambda inputs: cost_table(inputs.timings, weight_types(inputs.contents("graphs"))),
+        (table_view("cost", SUMMARY, "cost", "energy and memory", caption="runs/cost"),),
         lambda plan, _: {"timings": TIMINGS, "graphs": metadata(plan.graphs)},
-        views=(View("cost", SUMMARY, "cost", "energy and memory", caption="runs/cost", suffix="csv"),),
         wanted=lambda plan: plan.config.cost.energy_s > 0,
     ),
 )

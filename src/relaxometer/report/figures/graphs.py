@@ -14,22 +14,10 @@ from relaxometer.graphs.degrees import WARP, Counts
 from relaxometer.graphs.files import read_columns, with_texts
 from relaxometer.graphs.graph import weight_column
 from relaxometer.graphs.lengths import deviation_of, mean_weight
-from relaxometer.report.catalogue import Exhibit, Inputs, View, metadata
+from relaxometer.report.catalogue import Exhibit, Inputs, View, metadata, table_view
+from relaxometer.report.figures import style
 from relaxometer.report.figures.looks import look
-from relaxometer.report.figures.style import (
-    FAINT,
-    GREY,
-    annotate,
-    empty_figure,
-    entitle,
-    label_percent,
-    legend_above,
-    new_figure,
-    plain,
-    plain_log,
-    weight_unit,
-    with_unit,
-)
+from relaxometer.report.figures.names import plain
 from relaxometer.results.contexts import data_lines
 from relaxometer.results.samples import share_at_or_under
 
@@ -99,16 +87,16 @@ def arc_weights(weights: npt.NDArray[Any], graph: dict[str, Any]) -> Figure:
     """
     weights = weights.astype(np.float64)
     at = _weights_shown(weights)
-    figure, axes = new_figure(3.6)
+    figure, axes = style.new_figure(3.6)
     axes.plot(at, share_at_or_under(weights, at), color=look("conventional").colour, drawstyle="steps-post")
     median, mean = float(np.median(weights)), mean_weight(weights)
     _mark_at(axes, median, "median", height=0.1, left=median < mean)
     _mark_at(axes, mean, "mean", height=0.25, left=mean < median)
-    axes.set(ylim=(0, 1.01), xlabel=with_unit("Arc weight", weight_unit(graph)))
+    axes.set(ylim=(0, 1.01), xlabel=style.with_unit("Arc weight", style.weight_unit(graph)))
     if at[0] > 0:
         axes.set_xscale("log")
-        plain_log(axes.xaxis)
-    label_percent(axes.yaxis)
+        style.plain_log(axes.xaxis)
+    style.label_percent(axes.yaxis)
     axes.set_ylabel("Cumulative share of the arcs")
     spread = deviation_of(weights) / mean if mean > 0 else 0
     finding = (
@@ -116,7 +104,7 @@ def arc_weights(weights: npt.NDArray[Any], graph: dict[str, Any]) -> Figure:
         if at[0] > 0
         else f"{len(weights):,} arcs; {percent((weights < 0).mean())} of them have a negative weight"
     )
-    entitle(figure, f"Figure 3: distribution of arc weights, {graph['name']}", finding)
+    style.entitle(figure, f"Figure 3: distribution of arc weights, {graph['name']}", finding)
     return figure
 
 
@@ -132,10 +120,15 @@ def _weights_shown(weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 def _mark_at(axes: Axes, value: float, name: str, *, height: float, left: bool) -> None:
     """Draw a vertical line at a value, with its name at a height; on the left if `left`."""
-    axes.axvline(value, color=GREY, linewidth=0.9, linestyle=(0, (3, 2)))
+    axes.axvline(value, color=style.GREY, linewidth=0.9, linestyle=(0, (3, 2)))
     box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
-    side: dict[str, Any] = {"ha": "right" if left else "left", "color": GREY, "fontsize": 8.5, "bbox": box}
-    annotate(axes, f"{name} {_rounded(value)}", (value, height), (-4 if left else 4, 0), **side)
+    side: dict[str, Any] = {
+        "ha": "right" if left else "left",
+        "color": style.GREY,
+        "fontsize": 8.5,
+        "bbox": box,
+    }
+    style.annotate(axes, f"{name} {_rounded(value)}", (value, height), (-4 if left else 4, 0), **side)
 
 
 def _rounded(value: float) -> str:
@@ -146,11 +139,11 @@ def degrees(description: Mapping[str, Any]) -> Figure:
     """Draw the distribution of degrees from :func:`relaxometer.graphs.describe.describe_graph`."""
     title = f"Distribution of degrees, {description['name']}"
     if not description["vertices"]:
-        return empty_figure(title, "The graph has no vertices.")
+        return style.empty_figure(title, "The graph has no vertices.")
     directed = "in_degrees" in description
     shown = {"arcs out" if directed else "arcs": description["degrees"]}
     shown |= {"arcs in": description["in_degrees"]} if directed else {}
-    figure, axes = new_figure(3.8)
+    figure, axes = style.new_figure(3.8)
     if max(max(found["value"]) for found in shown.values()) <= MAX_BARS:
         _draw_bars(axes, shown)
     else:
@@ -160,7 +153,7 @@ def degrees(description: Mapping[str, Any]) -> Figure:
     lines = [_degree_finding(description)]
     if description["max_degree"] > WARP:
         lines.append(_warp_finding(description))
-    entitle(figure, title, "\n".join(lines))
+    style.entitle(figure, title, "\n".join(lines))
     return figure
 
 
@@ -175,11 +168,11 @@ def _draw_bars(axes: Axes, shown: Mapping[str, Counts]) -> None:
             axes.bar_label(bars, [percent(share) for share in shares], fontsize=7.5, padding=2)
     occurring = [value for found in shown.values() for value in found["value"]]
     axes.set_xticks(range(min(occurring), max(occurring) + 1))
-    label_percent(axes.yaxis, decimals=0)
+    style.label_percent(axes.yaxis, decimals=0)
     axes.grid(visible=False, axis="x")
     axes.margins(y=0.1)
     if len(shown) > 1:
-        legend_above(axes, len(shown))
+        style.legend_above(axes, len(shown))
 
 
 def draw_tails(axes: Axes, shown: Mapping[str, Counts]) -> None:
@@ -208,10 +201,10 @@ def draw_tails(axes: Axes, shown: Mapping[str, Counts]) -> None:
             label=f"more {label}",
         )
     axes.set(xscale="log", yscale="log")
-    axes.axvline(WARP, color=GREY, linewidth=0.9, linestyle=(0, (3, 2)), label=f"{WARP} (a warp)")
-    plain_log(axes.xaxis, axes.yaxis)
+    axes.axvline(WARP, color=style.GREY, linewidth=0.9, linestyle=(0, (3, 2)), label=f"{WARP} (a warp)")
+    style.plain_log(axes.xaxis, axes.yaxis)
     axes.yaxis.set_major_formatter(lambda share, _: f"{plain(100 * share)}%")
-    legend_above(axes, 3)
+    style.legend_above(axes, 3)
 
 
 def _shares(found: Counts) -> npt.NDArray[np.float64]:
@@ -248,8 +241,8 @@ def batch_sizes(description: Mapping[str, Any]) -> Figure:
     """Draw the distributions of sizes and degrees from :func:`relaxometer.graphs.describe.describe_batch`."""
     title = f"Sizes of flow graphs and degrees of their blocks, {description['name']}"
     if not description["graphs"]:
-        return empty_figure(title, "The batch has no graphs.")
-    figure, (left, right) = new_figure(3.8, 2, width_ratios=(1.25, 1))
+        return style.empty_figure(title, "The batch has no graphs.")
+    figure, (left, right) = style.new_figure(3.8, 2, width_ratios=(1.25, 1))
     _draw_sizes(left, description)
     _draw_few_degrees(right, description)
     sizes = description["sizes"]
@@ -257,7 +250,7 @@ def batch_sizes(description: Mapping[str, Any]) -> Figure:
         f"{description['graphs']:,} graphs with {sizes['min']:,} to {sizes['max']:,} blocks, half of them "
         f"with at most {sizes['quantiles']['0.5']:,}; {description['arcs_per_vertex']:.2f} edges per block"
     )
-    entitle(figure, title, finding)
+    style.entitle(figure, title, finding)
     return figure
 
 
@@ -283,13 +276,13 @@ def _draw_sizes(axes: Axes, description: Mapping[str, Any]) -> None:
     )
     for limit, name in LIMIT_NAMES.items():
         share = description["sizes"]["share_at_most"][str(limit)]
-        axes.axvline(limit, color=FAINT, linewidth=0.9, zorder=0)
+        axes.axvline(limit, color=style.FAINT, linewidth=0.9, zorder=0)
         text = f"{limit:,}, {name}: {100 * share:.3g}%"
-        options = {"rotation": 90, "ha": "right", "va": "bottom", "color": GREY, "fontsize": 7.5}
-        annotate(axes, text, (limit, 0.03), (-2, 0), **options)
-    plain_log(axes.xaxis)
-    label_percent(axes.yaxis)
-    legend_above(axes, 2)
+        options = {"rotation": 90, "ha": "right", "va": "bottom", "color": style.GREY, "fontsize": 7.5}
+        style.annotate(axes, text, (limit, 0.03), (-2, 0), **options)
+    style.plain_log(axes.xaxis)
+    style.label_percent(axes.yaxis)
+    style.legend_above(axes, 2)
 
 
 def _draw_few_degrees(axes: Axes, description: Mapping[str, Any]) -> None:
@@ -303,10 +296,10 @@ def _draw_few_degrees(axes: Axes, description: Mapping[str, Any]) -> None:
         axes.bar_label(bars, [f"{share:.0%}" if share else "" for share in shares], fontsize=7, padding=2)
     axes.set_xticks(range(5), names)
     axes.set(xlabel="Edges of a block", ylabel="Share of the blocks")
-    label_percent(axes.yaxis)
+    style.label_percent(axes.yaxis)
     axes.grid(visible=False, axis="x")
     axes.margins(y=0.1)
-    legend_above(axes, 2)
+    style.legend_above(axes, 2)
 
 
 def _draw_weights(inputs: Inputs) -> Figure:
@@ -325,19 +318,19 @@ EXHIBITS = (
     Exhibit(
         "graphs",
         _draw_outline,
-        lambda plan, _: {"graphs": metadata(plan.graphs)},
-        views=(
-            View("table-1", "Graphs", "table 1", "outline of the graphs", suffix="csv"),
+        (
+            table_view("table-1", "Graphs", "table 1", "outline of the graphs"),
             View("data", suffix="csv"),
         ),
-        wanted=lambda plan: bool(plan.graphs),
+        lambda plan, _: {"graphs": metadata(plan.graphs)},
+        wanted=lambda plan: plan.graphs,
         params=lambda plan, _: {"texts": {graph: plan.datasets[graph].texts for graph in plan.graphs}},
     ),
     Exhibit(
         "arc-weights",
         _draw_weights,
+        (View("arc-weights", "Graphs", "figure 3", "arc weights"),),
         lambda _, graph: {"arcs": f"results/graphs/{graph}/arcs.parquet", "graphs": metadata([graph])},
-        views=(View("arc-weights", "Graphs", "figure 3", "arc weights"),),
         wanted=lambda plan: plan.graphs,
         per_graph=True,
     ),

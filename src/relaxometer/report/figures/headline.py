@@ -6,17 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from relaxometer.report.figures import style
 from relaxometer.report.figures.looks import looks_of
 from relaxometer.report.figures.names import full_names, label
-from relaxometer.report.figures.style import (
-    FAINT,
-    GREY,
-    annotate,
-    entitle,
-    legend_mark,
-    new_figure,
-    plain_log,
-)
 from relaxometer.report.figures.summary import LEAST_PREPARATION_MS, rounded
 from relaxometer.results.samples import with_class
 
@@ -45,7 +37,7 @@ def times_and_preparation(summary: pd.DataFrame) -> Figure:
         for (problem, graph), rows in races
     ]
     heights = [len(rows) + 1.3 for _, rows in panels]
-    figure, axes = new_figure(
+    figure, axes = style.new_figure(
         ROW_INCHES * sum(heights) + 1.8, 1, len(panels), squeeze=False, sharex=True, height_ratios=heights
     )
     for panel, (race, rows) in zip(axes[:, 0], panels, strict=True):
@@ -56,10 +48,10 @@ def times_and_preparation(summary: pd.DataFrame) -> Figure:
         panel.set(xscale="log", ylim=(len(rows) - 0.3, -0.7))
         panel.margins(x=0.14)
         panel.grid(visible=False, axis="y")
-    plain_log(axes[-1, 0].xaxis)
+    style.plain_log(axes[-1, 0].xaxis)
     axes[-1, 0].set_xlabel("Time [ms]")
     _explain(axes[0, 0])
-    entitle(figure, TITLE, "Open markers: rivals. Preparation is done once per graph. Lower is better.")
+    style.entitle(figure, TITLE, "Open markers: rivals. Preparation is done once per graph. Lower is better.")
     return figure
 
 
@@ -68,27 +60,27 @@ def _draw_row(axes: Axes, y: int, line: pd.Series, points: dict[str, Any]) -> No
     search, preparation = line["median_ms"], line["prepare_ms"]
     axes.plot(search, y, linestyle="", markersize=5.5, zorder=3, **points)
     if pd.isna(preparation) or preparation < LEAST_PREPARATION_MS:
-        annotate(axes, rounded(search), (search, y), (7, 0), va="center")
+        style.annotate(axes, rounded(search), (search, y), (7, 0), va="center")
         return
-    axes.plot([search, preparation], [y, y], color=FAINT, linewidth=1, zorder=1)
-    axes.plot(preparation, y, linestyle="", marker="|", markersize=9, color=GREY, zorder=2)
+    axes.plot([search, preparation], [y, y], color=style.FAINT, linewidth=1, zorder=1)
+    axes.plot(preparation, y, linestyle="", marker="|", markersize=9, color=style.GREY, zorder=2)
     is_first = search < preparation
     for value, side in ((search, -1 if is_first else 1), (preparation, 1 if is_first else -1)):
-        annotate(
+        style.annotate(
             axes,
             rounded(value),
             (value, y),
             (7 * side, 0),
             va="center",
             ha="left" if side > 0 else "right",
-            color="black" if value == search else GREY,
+            color="black" if value == search else style.GREY,
         )
 
 
 def _explain(axes: Axes) -> None:
     """Put the legend of the two marks above the first panel, to the right of its title."""
     marks = [
-        legend_mark(linestyle="", marker="o", color="black", label="a search"),
-        legend_mark(linestyle="", marker="|", markersize=9, color=GREY, label="preparation"),
+        style.legend_mark(linestyle="", marker="o", color="black", label="a search"),
+        style.legend_mark(linestyle="", marker="|", markersize=9, color=style.GREY, label="preparation"),
     ]
     axes.legend(handles=marks, loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderaxespad=0.2)

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from relaxometer.report.figures import style
 from relaxometer.report.figures.looks import Look, looks_of
 from relaxometer.report.figures.names import CLASSES, label
-from relaxometer.report.figures.pareto import COLUMNS, PANEL_INCHES, ROW_INCHES, legend_columns
-from relaxometer.report.figures.style import empty_figure, entitle, legend_below, new_figure, plain_log
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,19 +31,12 @@ def times_over_commits(lines: pd.DataFrame) -> Figure:
     title = "Median time of a search over commits"
     shown = lines[lines["class"] != "emulated"]
     if shown.empty:
-        return empty_figure(title, "No variant was measured in real time.")
+        return style.empty_figure(title, "No variant was measured in real time.")
     groups = list(shown.groupby(PANEL, sort=False))
     looks = looks_of(shown[["variant", "rival"]].itertuples(index=False, name=None))
-    in_a_row = legend_columns(list(looks))
-    rows, entries = -(-len(groups) // COLUMNS), -(-len(looks) // in_a_row)
-    figure, axes = new_figure(
-        (PANEL_INCHES + 0.5) * rows + ROW_INCHES * entries + 1.1,
-        min(COLUMNS, len(groups)),
-        rows,
-        squeeze=False,
-    )
+    figure, panels, in_a_row = style.panel_grid(len(groups), list(looks), style.PANEL_INCHES + 0.5)
     contents = shown.groupby(["problem", "graph"])["content"].transform("nunique")
-    for panel, ((problem, graph, content, kind, device), of_panel) in zip(axes.ravel(), groups, strict=False):
+    for panel, ((problem, graph, content, kind, device), of_panel) in zip(panels, groups, strict=True):
         of_content = f" ({content or 'unknown content'})" if contents[of_panel.index[0]] > 1 else ""
         panel.set_title(
             f"{label(str(problem))} on {graph}{of_content}\n{device}, {CLASSES.get(str(kind), kind)}",
@@ -52,10 +44,8 @@ def times_over_commits(lines: pd.DataFrame) -> Figure:
             fontsize=9,
         )
         _draw_panel(panel, of_panel, looks)
-    for panel in axes.ravel()[len(groups) :]:
-        panel.set_axis_off()
-    legend_below(figure, looks, in_a_row)
-    entitle(figure, title, "Whiskers: 95% intervals. Log scales; lower is better. Real time only")
+    style.legend_below(figure, looks, in_a_row)
+    style.entitle(figure, title, "Whiskers: 95% intervals. Log scales; lower is better. Real time only")
     return figure
 
 
@@ -75,4 +65,4 @@ def _draw_panel(axes: Axes, rows: pd.DataFrame, looks: dict[str, Look]) -> None:
     names = [commit[:LETTERS_OF_A_COMMIT] for _, commit in places]
     axes.set_xticks(range(len(places)), labels=names, rotation=30, ha="right")
     axes.margins(x=0.1, y=0.15)
-    plain_log(axes.yaxis)
+    style.plain_log(axes.yaxis)

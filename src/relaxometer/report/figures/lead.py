@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from relaxometer.core.files import read_frame
-from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View, swept
+from relaxometer.report.catalogue import SUMMARISED, Exhibit, Inputs, View, without_curves
 from relaxometer.report.figures.names import label, shown_version
 from relaxometer.report.figures.summary import prepared, rounded, was_run
 from relaxometer.results.races import NEITHER, OURS, RACE, RIVAL, winners
@@ -144,25 +144,19 @@ def lead(summary: pd.DataFrame, timings: pd.DataFrame, measured: str = "", speed
 
 
 def _draw(inputs: Inputs) -> str:
-    hidden, lines = inputs.params["swept"], inputs.table("summary")
     (machine,) = inputs.files("machine")
     known = read_frame(machine, header=None, index_col=0)[1]
     measured = " to ".join(dict.fromkeys(one[:10] for one in str(known.get("Measured", "")).split(" to ")))
-    shown = lines[~lines["variant"].isin(hidden)]
-    return lead(shown, inputs.searches(without=hidden), measured, str(known.get("Speed", "")))
+    return lead(inputs.summary(), inputs.searches(), measured, str(known.get("Speed", "")))
 
 
 EXHIBITS = (
     Exhibit(
         "lead",
         _draw,
-        lambda *_: {
-            "summary": "results/summary.csv",
-            "timings": TIMINGS,
-            "machine": "results/tables/common/machine.csv",
-        },
-        views=(View("lead", suffix="html"),),
+        (View("lead", suffix="html"),),
+        lambda *_: {**SUMMARISED, "machine": "results/tables/common/machine.csv"},
         wanted=lambda plan: bool(plan.runs),
-        params=lambda plan, _: {"swept": swept(plan)},
+        params=without_curves,
     ),
 )

@@ -15,14 +15,7 @@ from relaxometer.graphs.files import with_texts
 from relaxometer.graphs.graph import Graph, read_graph
 from relaxometer.graphs.lengths import unreached
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Files, Inputs, View
-from relaxometer.report.figures.style import (
-    GREY,
-    empty_figure,
-    entitle,
-    new_figure,
-    weight_unit,
-    with_unit,
-)
+from relaxometer.report.figures import style
 from relaxometer.report.targets import folder, runs_of
 from relaxometer.results.samples import failed_variants
 
@@ -72,13 +65,15 @@ def distance_map(graph: Graph, answer: Mapping[str, npt.NDArray[Any]]) -> Figure
     title = f"Shortest-path distance of each road from one source, {graph.name}"
     distance, predecessor = answer["distance"], answer["predecessor"]
     if not len(distance):
-        return empty_figure(title, "No search on this graph was proven correct.")
+        return style.empty_figure(title, "No search on this graph was proven correct.")
     source = int(np.flatnonzero(predecessor == np.arange(len(predecessor)))[0])
     factor, unit = readable_unit(graph)
     known = distance != unreached(distance.dtype)
-    figure = _map(graph, distance * factor, known, with_unit("Distance from the source", unit), [source])
+    figure = _map(
+        graph, distance * factor, known, style.with_unit("Distance from the source", unit), [source]
+    )
     furthest = f"{distance[known].max() * factor:,.0f} {unit}".rstrip()
-    entitle(figure, title, f"Source vertex {source}; the furthest vertex is {furthest} away")
+    style.entitle(figure, title, f"Source vertex {source}; the furthest vertex is {furthest} away")
     return figure
 
 
@@ -101,7 +96,7 @@ def hop_map(graph: Graph, hops: npt.NDArray[np.int32], diameter: Mapping[str, An
         f"The stars are {diameter['low']:,} arcs apart; no two vertices of the largest component are more "
         f"than {diameter['high']:,} apart"
     )
-    entitle(figure, f"Distance of each road in arcs from the black star, {graph.name}", finding)
+    style.entitle(figure, f"Distance of each road in arcs from the black star, {graph.name}", finding)
     return figure
 
 
@@ -122,7 +117,9 @@ def _map(
     tails, heads = roads(graph)
     coloured = known[tails] & known[heads]
     ratio = np.ptp(graph.lat) / max(np.ptp(graph.lon) * parallel, 1e-9)
-    figure, axes = new_figure(float(np.clip(5.4 * ratio + 1.2, 3.5, 9)))  # so that the map fills its width
+    figure, axes = style.new_figure(
+        float(np.clip(5.4 * ratio + 1.2, 3.5, 9))
+    )  # so that the map fills its width
     # Lines of a denser map are thinner, so that they do not merge.
     width = float(np.clip(120 / np.sqrt(graph.n_arcs), 0.1, 1.0))
     _draw_roads(axes, positions, tails[~coloured], heads[~coloured], width=width, color="0.75")
@@ -163,7 +160,7 @@ def _light_to_dark() -> ListedColormap:
 
 def readable_unit(graph: Graph) -> tuple[float, str]:
     """Return the factor from the graph's weights to the unit of its map, and that unit."""
-    unit = weight_unit(graph.metadata)
+    unit = style.weight_unit(graph.metadata)
     return READABLE_UNITS.get(unit, (1.0, unit))
 
 
@@ -260,7 +257,7 @@ def _label(axes: Axes, graph: Graph) -> None:
         "ha": "right",
         "va": "bottom",
         "fontsize": 7,
-        "color": GREY,
+        "color": style.GREY,
     }
     axes.text(0.995, 0.01, ", ".join(terms), **options)
 
@@ -291,8 +288,8 @@ EXHIBITS = (
     Exhibit(
         "map",
         _draw,
+        (View("map", "Graphs", "map", "distance from one source", suffix="png"),),
         _files,
-        views=(View("map", "Graphs", "map", "distance from one source", suffix="png"),),
         wanted=lambda plan: plan.config.report.maps,
         per_graph=True,
         params=lambda plan, graph: {"texts": plan.datasets[graph].texts},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pandas as pd
 
@@ -13,6 +15,15 @@ ACRONYMS = ("sssp", "bfs")
 
 MAX_VERSION = 20
 """Characters of a version in a name."""
+
+
+LARGE = 6
+"""Powers of ten from here on are written as such."""
+
+SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+MIN_SPAN = 10.0
+"""A logarithmic axis of times spans at least this factor, so that noise does not look like a difference."""
 
 
 def label(problem: str) -> str:
@@ -51,3 +62,21 @@ def _full_name(variant: str, kind: str, rival: bool, version: object) -> str:
 def shown_version(version: object) -> str:
     """Return a version as text; nothing if it is not known."""
     return "" if pd.isna(version) or version == "unknown" else str(version)  # type: ignore[call-overload]
+
+
+def plain(value: float, _: float | None = None) -> str:
+    """Format a tick as a plain number; powers of ten from a million on as such."""
+    if value <= 0 or not np.isfinite(value):
+        return "0" if value == 0 else ""
+    power = int(np.floor(np.log10(value) + 1e-9))
+    if power >= LARGE:
+        factor = f"{value / 10.0**power:.3g}"
+        return ("" if factor == "1" else f"{factor}·") + "10" + str(power).translate(SUPERSCRIPT)
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.{max(3, 3 - power)}f}".rstrip("0").rstrip(".")
+
+
+def wide(low: float, high: float) -> tuple[float, float]:
+    """Return the range of a logarithmic axis, widened about its middle to at least `MIN_SPAN`."""
+    half = math.sqrt(max(high / low, MIN_SPAN))
+    middle = math.sqrt(low * high)
+    return middle / half, middle * half

@@ -9,23 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from relaxometer.report.catalogue import TIMINGS, Exhibit, View, swept
+from relaxometer.report.catalogue import Exhibit, View, runs_on, without_curves
+from relaxometer.report.figures import style
 from relaxometer.report.figures.looks import Look, looks_of
-from relaxometer.report.figures.names import full_names, label
-from relaxometer.report.figures.style import (
-    GREY,
-    MIN_SPAN,
-    empty_figure,
-    entitle,
-    legend_below,
-    new_figure,
-    plain,
-    plain_log,
-    shift,
-    wide,
-)
+from relaxometer.report.figures.names import MIN_SPAN, full_names, label, plain, wide
 from relaxometer.report.figures.summary import LEAST_PREPARATION_MS
-from relaxometer.report.targets import graphs_of
 from relaxometer.results.query_sets import by_set
 from relaxometer.results.races import common_medians, finishers
 from relaxometer.results.rows import KEY
@@ -34,16 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
-
-COLUMNS = 2
-"""Panels in a row."""
-
-PANEL_INCHES = 2.5
-ROW_INCHES = 0.2
-"""Height of a row of the legend."""
-
-MOST_IN_A_ROW, LETTERS_IN_A_ROW = 3, 92
-"""Maximum names per row of the legend; fewer if they do not fit."""
 
 LEAST_MS = LEAST_PREPARATION_MS
 """A program that prepares in less is drawn here: it is ready at once, and the rest is the cost of a call."""
@@ -63,15 +41,6 @@ def front(preparation: Sequence[float], search: Sequence[float]) -> list[int]:
             best = search[place]
             kept.append(place)
     return kept
-
-
-def legend_columns(names: Sequence[str]) -> int:
-    """Return the most columns, filled one after the other, in which the names fit below the panels."""
-    for columns in range(min(MOST_IN_A_ROW, len(names)), 1, -1):
-        widths = [max(map(len, part)) for part in np.array_split(np.array(names, dtype=object), columns)]
-        if sum(widths) <= LETTERS_IN_A_ROW:
-            return columns
-    return 1
 
 
 def points(timings: pd.DataFrame) -> pd.DataFrame:
@@ -97,31 +66,24 @@ def preparation_against_search(timings: pd.DataFrame, problem: str) -> Figure:
     shown = shown.assign(prepare_ms=shown["prepare_ms"].clip(lower=LEAST_MS))
     shown = shown[shown.groupby("graph")["variant"].transform("nunique") > 1]
     if shown.empty:
-        return empty_figure(title, "On no graph did two programs finish in real time, proven correct.")
+        return style.empty_figure(title, "On no graph did two programs finish in real time, proven correct.")
     graphs = list(shown["graph"].unique())
     names = shown.drop_duplicates("variant").set_index("variant")["name"]
-    names_in_a_row = legend_columns(list(names))
-    rows, entries = -(-len(graphs) // COLUMNS), -(-len(names) // names_in_a_row)
-    columns = min(COLUMNS, len(graphs))
-    height = PANEL_INCHES * rows + ROW_INCHES * entries + 1.1
-    figure, axes = new_figure(height, columns, rows, squeeze=False, sharex=True)
+    figure, panels, in_a_row = style.panel_grid(len(graphs), list(names), sharex=True)
     looks = looks_of(shown[["variant", "rival"]].itertuples(index=False, name=None))
-    panels = axes.ravel()
     markers = {}
-    for panel, graph in zip(panels, graphs, strict=False):
+    for panel, graph in zip(panels, graphs, strict=True):
         markers[panel] = _draw_panel(panel, shown[shown["graph"] == graph], looks)
         panel.set_title(graph, loc="left", fontsize=9.5)
     least, most = panels[0].get_xlim()  # shared by all
     panels[0].set_xlim(least, max(most, MIN_SPAN * least))  # nothing is left of the least preparation
-    for panel in panels[len(graphs) :]:
-        panel.set_axis_off()
-    for panel in panels[max(0, len(graphs) - columns) : len(graphs)]:
+    for panel in panels[-style.PANELS_IN_A_ROW :]:
         panel.set_xlabel("Preparation [ms]")
         panel.tick_params(labelbottom=True)
-    for panel in axes[:, 0]:
+    for panel in panels[:: style.PANELS_IN_A_ROW]:
         panel.set_ylabel("Median search [ms]")
-    legend_below(figure, {names[variant]: looks[variant] for variant in names.index}, names_in_a_row)
-    entitle(figure, title, _finding(shown))
+    style.legend_below(figure, {names[variant]: looks[variant] for variant in names.index}, in_a_row)
+    style.entitle(figure, title, _finding(shown))
     figure.draw_without_rendering()  # places the panels, so that distances between markers are known
     for panel, of_panel in markers.items():
         _part(panel, of_panel)
@@ -139,13 +101,15 @@ def _part(axes: Axes, markers: Sequence[Line2D]) -> None:
             place += np.array([0.8 * MARKER_POINTS, 0.0])
         placed.append(place)
         right = float(place[0] - start[0]) / 72
-        marker.set_transform(axes.transData + shift(axes, right, 0))
+        marker.set_transform(axes.transData + style.shift(axes, right, 0))
 
 
 def _draw_panel(axes: Axes, rows: pd.DataFrame, looks: Mapping[str, Look]) -> list[Line2D]:
     """Draw the programs on one graph, the fastest first, and the front as steps; return the markers."""
     best = rows.iloc[front(rows["prepare_ms"].tolist(), rows["time_ms"].tolist())]
-    axes.plot(best["prepare_ms"], best["time_ms"], drawstyle="steps-post", color=GREY, linewidth=1, zorder=1)
+    axes.plot(
+        best["prepare_ms"], best["time_ms"], drawstyle="steps-post", color=style.GREY, linewidth=1, zorder=1
+    )
     markers = [
         axes.plot(
             row["prepare_ms"],
@@ -159,7 +123,7 @@ def _draw_panel(axes: Axes, rows: pd.DataFrame, looks: Mapping[str, Look]) -> li
     axes.set(xscale="log", yscale="log")
     axes.margins(0.12)
     axes.set_ylim(*wide(*axes.get_ylim()))
-    plain_log(axes.xaxis, axes.yaxis)
+    style.plain_log(axes.xaxis, axes.yaxis)
     axes.xaxis.set_major_formatter(_prepared)
     return markers
 
@@ -189,15 +153,13 @@ def _finding(shown: pd.DataFrame) -> str:
 
 
 def _exhibit(problem: str) -> Exhibit:
+    name = f"{problem}-pareto"
     return Exhibit(
-        f"{problem}-pareto",
-        lambda inputs: preparation_against_search(inputs.searches(without=inputs.params["swept"]), problem),
-        lambda *_: {"timings": TIMINGS},
-        views=(
-            View(f"{problem}-pareto", label(problem), "preparation", "against search time", caption="pareto"),
-        ),
-        wanted=lambda plan: bool(graphs_of(plan, problem)),
-        params=lambda plan, _: {"swept": swept(plan)},
+        name,
+        lambda inputs: preparation_against_search(inputs.searches(), problem),
+        (View(name, label(problem), "preparation", "against search time", caption="pareto"),),
+        wanted=runs_on(problem),
+        params=without_curves,
     )
 
 

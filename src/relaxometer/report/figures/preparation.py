@@ -7,10 +7,9 @@ from math import ceil
 import numpy as np
 import pandas as pd
 
-from relaxometer.report.catalogue import TIMINGS, Exhibit, View, swept
+from relaxometer.report.catalogue import Exhibit, runs_on, table_view, without_curves
 from relaxometer.report.figures.names import CLASSES, label, short_names
 from relaxometer.report.figures.summary import prepared, rounded
-from relaxometer.report.targets import graphs_of
 from relaxometer.results.rows import KEY
 from relaxometer.results.samples import is_emulated, source_times
 
@@ -102,22 +101,13 @@ def _of_graph(lines: pd.DataFrame) -> pd.DataFrame:
 
 
 def _exhibit(problem: str, name: str) -> Exhibit:
+    said = "its time, and when it pays"
     return Exhibit(
         name,
-        lambda inputs: payoff_table(inputs.searches(without=inputs.params["swept"]), problem),
-        lambda *_: {"timings": TIMINGS},
-        views=(
-            View(
-                name,
-                label(problem),
-                "preparation",
-                "its time, and when it pays",
-                suffix="csv",
-                caption="preparation",
-            ),
-        ),
-        wanted=lambda plan: bool(graphs_of(plan, problem)),
-        params=lambda plan, _: {"swept": swept(plan)},
+        lambda inputs: payoff_table(inputs.searches(), problem),
+        (table_view(name, label(problem), "preparation", said, caption="preparation"),),
+        wanted=runs_on(problem),
+        params=without_curves,
     )
 
 

@@ -9,17 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from relaxometer.report.catalogue import TIMINGS, Exhibit, View, swept
+from relaxometer.report.catalogue import Exhibit, View, swept, without_curves
+from relaxometer.report.figures import style
 from relaxometer.report.figures.looks import Look, looks_of
 from relaxometer.report.figures.names import full_names, label
-from relaxometer.report.figures.style import (
-    empty_figure,
-    entitle,
-    label_percent,
-    new_figure,
-    plain_log,
-    shift,
-)
 from relaxometer.report.targets import graphs_of
 from relaxometer.results.query_sets import takes_queries
 from relaxometer.results.races import RACE, relative_times
@@ -64,18 +57,20 @@ def performance_profiles(timings: pd.DataFrame) -> Figure:
     title = "Performance profile: share of graphs within a factor of the best time"
     profiles = dict(_profiles(timings))
     if not profiles:
-        return empty_figure(
+        return style.empty_figure(
             title, f"No problem has {MIN_GRAPHS} graphs and two programs that finished in real time."
         )
     heights = [max(2.6, ROW_INCHES * rows["variant"].nunique() + 1.0) for rows in profiles.values()]
-    figure, panels = new_figure(sum(heights) + 0.8, rows=len(profiles), squeeze=False, height_ratios=heights)
+    figure, panels = style.new_figure(
+        sum(heights) + 0.8, rows=len(profiles), squeeze=False, height_ratios=heights
+    )
     looks = looks_of(timings[["variant", "rival"]].itertuples(index=False, name=None))
     for axes, (problem, rows) in zip(panels[:, 0], profiles.items(), strict=True):
         _draw_profile(axes, rows, looks)
         # The query sets of each name are a race of their own.
         races = "pairs of a graph and query sets" if takes_queries(problem) else "graphs"
         axes.set_title(f"{label(problem)}: {rows['graph'].nunique()} {races}", loc="left", fontsize=9.5)
-    entitle(figure, title, _finding(profiles))
+    style.entitle(figure, title, _finding(profiles))
     return figure
 
 
@@ -112,8 +107,8 @@ def _draw_profile(axes: Axes, rows: pd.DataFrame, looks: Mapping[str, Look]) -> 
         )
     axes.set(xscale="log", xlim=(1 / 1.03, farthest), ylim=(-0.04, 1.06), ylabel="Share of the graphs")
     axes.set_xlabel("Time within this factor of the best of the graph")
-    plain_log(axes.xaxis)
-    label_percent(axes.yaxis)
+    style.plain_log(axes.xaxis)
+    style.label_percent(axes.yaxis)
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.03), handlelength=3.4, fontsize=8.5)
 
 
@@ -141,7 +136,7 @@ def _area(factors: Floats, shares: Floats) -> float:
 def _dodge(axes: Axes, place: int, lines: int) -> Transform:
     """Return the shift by which the line at a place stays apart from those that coincide with it."""
     points = min(DODGE_POINTS, MAX_DODGE_POINTS / lines) * ((lines - 1) / 2 - place)
-    return shift(axes, 0, points / 72)
+    return style.shift(axes, 0, points / 72)
 
 
 def _finding(profiles: Mapping[str, pd.DataFrame]) -> str:
@@ -171,10 +166,9 @@ def _has_profile(plan: Plan) -> bool:
 EXHIBITS = (
     Exhibit(
         "performance-profile",
-        lambda inputs: performance_profiles(inputs.searches(without=inputs.params["swept"])),
-        lambda *_: {"timings": TIMINGS},
-        views=(View("performance-profile", "Summary", labels={"table": "performance profile (figure)"}),),
+        lambda inputs: performance_profiles(inputs.searches()),
+        (View("performance-profile", "Summary", labels={"table": "performance profile (figure)"}),),
         wanted=_has_profile,
-        params=lambda plan, _: {"swept": swept(plan)},
+        params=without_curves,
     ),
 )

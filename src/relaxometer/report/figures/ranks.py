@@ -17,17 +17,8 @@ import pandas as pd
 
 from relaxometer.core.words import counted
 from relaxometer.report.catalogue import SUMMARY, Exhibit, Inputs, View
+from relaxometer.report.figures import style
 from relaxometer.report.figures.looks import LOOKS, Look
-from relaxometer.report.figures.style import (
-    GREY,
-    NOT_GPU_TIMES,
-    empty_figure,
-    emulated_note,
-    entitle,
-    new_figure,
-    plain_log,
-    without_minor_ticks,
-)
 from relaxometer.report.figures.summary import rounded
 from relaxometer.results.readable import number_text
 from relaxometer.results.samples import EMULATED, in_words, on_one_clock
@@ -37,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NOTHING_PROVEN = "No breadth-first search over several ranks here was proven correct and finished."
-PERFECT: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "linestyle": (0, (3, 2))}
+PERFECT: dict[str, Any] = {"color": style.GREY, "linewidth": 0.9, "linestyle": (0, (3, 2))}
 WAYS = {"nccl": "NCCL", "mpi": "MPI", "peers": "each other's memory"}
 """Names of the transports between ranks."""
 
@@ -50,15 +41,15 @@ def rates(table: pd.DataFrame) -> Figure:
     title = "Figure 9: rate of breadth-first search over the number of ranks"
     shown = _searches(table)
     if shown.empty:
-        return empty_figure(title, NOTHING_PROVEN)
+        return style.empty_figure(title, NOTHING_PROVEN)
 
     def draw(axes: Axes, rows: pd.DataFrame) -> None:
         _scale_by_logarithm(axes, f"Median rate [10⁹ edges/s{_note(rows)}]")
         _lines(axes, rows, "median_gteps", "gteps_low", "gteps_high")
-        for series, style in _looks(rows).items():
+        for series, mark in _looks(rows).items():
             of_series = rows[rows["series"] == series]
             ranks, model = of_series["ranks"], of_series["model_gteps"]
-            axes.plot(ranks, model, color=style.colour, linestyle=":", linewidth=1)
+            axes.plot(ranks, model, color=mark.colour, linestyle=":", linewidth=1)
 
     fastest = shown.iloc[int(shown["median_gteps"].to_numpy().argmax())]
     rate = f"{rounded(fastest['median_gteps'])}·10⁹ edges/s"
@@ -82,7 +73,7 @@ def _part(table: pd.DataFrame, column: str, number: str, part: str) -> Figure:
     title = f"Figure {number}: {part.lower()} time of breadth-first search over the number of ranks"
     shown = _searches(table)
     if shown.empty:
-        return empty_figure(title, NOTHING_PROVEN)
+        return style.empty_figure(title, NOTHING_PROVEN)
 
     def draw(axes: Axes, rows: pd.DataFrame) -> None:
         _scale_by_logarithm(axes, f"{part} time [ms{_note(rows)}]")
@@ -100,7 +91,7 @@ def scaling(table: pd.DataFrame) -> Figure:
     shown = _shown(table)
     shown = shown[shown.groupby("series")["ranks"].transform("nunique") > 1]
     if shown.empty:
-        return empty_figure(title, "No series here has proven runs of different numbers of ranks.")
+        return style.empty_figure(title, "No series here has proven runs of different numbers of ranks.")
     fewest = shown.groupby("series")["ranks"].transform("min")
     shown = shown.assign(speed_up=shown["efficiency"] * shown["ranks"] / fewest)
     most = shown.loc[shown.groupby("series", sort=False)["ranks"].idxmax()]
@@ -139,13 +130,15 @@ def _panels(
     """Draw one panel for series whose graph grows with the ranks and one for those of a fixed graph."""
     kinds = [("Weak scaling", shown[shown["weak"]]), ("Strong scaling", shown[~shown["weak"]])]
     kinds = [(name, rows) for name, rows in kinds if len(rows)]
-    figure, panels = new_figure(0.6 + 2.4 * len(kinds), rows=len(kinds), squeeze=False)
+    figure, panels = style.new_figure(0.6 + 2.4 * len(kinds), rows=len(kinds), squeeze=False)
     for axes, (name, rows) in zip(panels[:, 0], kinds, strict=True):
         draw(axes, rows)
         axes.set_title(name, loc="left", fontsize=9.5)
         _over_ranks(axes, rows)
     emulated = (shown["device_kind"] == EMULATED).any()
-    entitle(figure, title, f"{in_words(shown, 'device')}; {NOT_GPU_TIMES}" if emulated else finding)
+    style.entitle(
+        figure, title, f"{in_words(shown, 'device')}; {style.NOT_GPU_TIMES}" if emulated else finding
+    )
     return figure
 
 
@@ -160,7 +153,7 @@ def _searches(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _note(rows: pd.DataFrame) -> str:
-    return emulated_note(str(rows["device_kind"].iloc[0]))
+    return style.emulated_note(str(rows["device_kind"].iloc[0]))
 
 
 def _machine(rows: pd.DataFrame) -> str:
@@ -180,12 +173,12 @@ def _scale_by_logarithm(axes: Axes, label: str) -> None:
     single value that rounding has moved off a power of ten.
     """
     axes.set(yscale="log", ylabel=label)
-    plain_log(axes.yaxis)
+    style.plain_log(axes.yaxis)
 
 
 def _lines(axes: Axes, rows: pd.DataFrame, column: str, low: str = "", high: str = "") -> None:
     """Draw a solid line for each series, with whiskers from `low` to `high` if these are given."""
-    for series, style in _looks(rows).items():
+    for series, mark in _looks(rows).items():
         of_series = rows[rows["series"] == series]
         middle = of_series[column]
         axes.errorbar(
@@ -195,7 +188,7 @@ def _lines(axes: Axes, rows: pd.DataFrame, column: str, low: str = "", high: str
             markersize=5,
             capsize=2.5,
             label=series,
-            **style.line | {"linestyle": "-"},
+            **mark.line | {"linestyle": "-"},
         )
 
 
@@ -204,7 +197,7 @@ def _over_ranks(axes: Axes, rows: pd.DataFrame) -> None:
     axes.set(xscale="log", xlabel="Ranks, one device each")
     axes.set_xticks(sorted(set(rows["ranks"])))
     axes.xaxis.set_major_formatter(lambda ranks, _: f"{ranks:g}")
-    without_minor_ticks(axes.xaxis)
+    style.without_minor_ticks(axes.xaxis)
     axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), borderaxespad=0.2, handlelength=2.6)
 
 
@@ -228,14 +221,14 @@ EXHIBITS = (
     Exhibit(
         "ranks",
         _draw,
-        lambda *_: {"ranks": "results/distributed.csv"},
-        views=(
+        (
             View("distributed", SUMMARY, labels={"table": "searches over several ranks"}, suffix="html"),
             _view("rate-over-ranks", "figure 9", "rate over ranks"),
             _view("computing-over-ranks", "figure 10", "computing over ranks", "parts-over-ranks"),
             _view("communication-over-ranks", "figure 12", "communication over ranks", "parts-over-ranks"),
             _view("scaling-over-ranks", "scaling", "weak and strong scaling"),
         ),
+        lambda *_: {"ranks": "results/distributed.csv"},
         wanted=lambda plan: bool(plan.distributed),
     ),
 )

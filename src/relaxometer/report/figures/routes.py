@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from relaxometer.core.files import read_frame
-from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View
+from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, runs_on, table_view
 from relaxometer.report.figures.names import CLASSES, short_names
 from relaxometer.report.figures.summary import rounded, whole
 from relaxometer.report.targets import graphs_of
@@ -65,21 +65,19 @@ def _draw(inputs: Inputs) -> pd.DataFrame:
     return routes_table(inputs.searches("routes"), pd.concat(sets))
 
 
+VIEW = table_view(
+    *("routes", "routes", "queries", "times and queries per second by set"), caption="runs/routes"
+)
+
 EXHIBITS = (
     Exhibit(
         "routes",
         _draw,
+        (VIEW,),
         lambda plan, _: {
             "timings": TIMINGS,
             "sets": [f"results/queries/routes/{graph}.parquet" for graph in graphs_of(plan, "routes")],
         },
-        views=(
-            View(
-                *("routes", "routes", "queries", "times and queries per second by set"),
-                suffix="csv",
-                caption="runs/routes",
-            ),
-        ),
-        wanted=lambda plan: bool(graphs_of(plan, "routes")),
+        wanted=runs_on("routes"),
     ),
 )

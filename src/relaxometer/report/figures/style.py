@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from textwrap import wrap
@@ -13,6 +12,7 @@ import numpy as np
 
 from relaxometer.core.files import replacing
 from relaxometer.report.figures.looks import Look
+from relaxometer.report.figures.names import SUPERSCRIPT, plain
 from relaxometer.results.samples import EMULATED
 
 # Matplotlib is imported where figures are drawn, since every start of Snakemake imports this module.
@@ -38,22 +38,20 @@ NOT_GPU_TIMES = "emulated device: these are not GPU times"
 PALETTE = 128
 """Colours in a PNG file."""
 
-LARGE = 6
-"""Powers of ten from here on are written as such."""
-
-SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-
 MAX_STEP = 10.5
 """Sizes with a larger ratio are not connected by a line: others between them were not run."""
-
-MIN_SPAN = 10.0
-"""A logarithmic axis of times spans at least this factor, so that noise does not look like a difference."""
 
 BESIDE_SIZES = 1.4
 """An axis of sizes reaches by this factor beyond those that were run."""
 
 DODGE, MAX_DODGE = 0.008, 0.04
 """Distance between series that stand side by side, and over which all are spread, as shares of the axis."""
+
+PANELS_IN_A_ROW, PANEL_INCHES, LEGEND_ROW_INCHES = 2, 2.5, 0.2
+"""Panels in a row of :func:`panel_grid`, their height, and that of a row of names in the legend below."""
+
+MOST_IN_A_ROW, LETTERS_IN_A_ROW = 3, 92
+"""Maximum names per row of that legend; fewer if they do not fit."""
 
 INK = ".15"
 """The colour of text and axes."""
@@ -135,6 +133,46 @@ def new_figure(
     return figure, figure.subplots(rows, columns, **options)
 
 
+def panel_grid(
+    count: int, names: Sequence[str], inches: float = PANEL_INCHES, **options: Any
+) -> tuple[Figure, list[Axes], int]:
+    """Return a figure with panels side by side and room for a legend of `names` below them.
+
+    Parameters
+    ----------
+    count : int
+        Panels.
+    names : sequence of str
+    inches : float
+        Height of a panel.
+    **options
+        For ``Figure.subplots``.
+
+    Returns
+    -------
+    figure : Figure
+    panels : list of Axes
+    in_a_row : int
+        Names in a row of the legend, for :func:`legend_below`.
+    """
+    in_a_row = legend_columns(names)
+    rows, entries = -(-count // PANELS_IN_A_ROW), -(-len(names) // in_a_row)
+    height = inches * rows + LEGEND_ROW_INCHES * entries + 1.1
+    figure, axes = new_figure(height, min(PANELS_IN_A_ROW, count), rows, squeeze=False, **options)
+    for panel in axes.ravel()[count:]:
+        panel.set_axis_off()
+    return figure, list(axes.ravel()[:count]), in_a_row
+
+
+def legend_columns(names: Sequence[str]) -> int:
+    """Return the most columns, filled one after the other, in which the names fit below the panels."""
+    for columns in range(min(MOST_IN_A_ROW, len(names)), 1, -1):
+        widths = [max(map(len, part)) for part in np.array_split(np.array(names, dtype=object), columns)]
+        if sum(widths) <= LETTERS_IN_A_ROW:
+            return columns
+    return 1
+
+
 def entitle(figure: Figure, title: str, finding: str = "") -> None:
     """Put a title above a figure, and the finding below it in smaller letters."""
     width, height = figure.get_size_inches()
@@ -188,23 +226,12 @@ def legend_below(figure: Figure, looks: Mapping[str, Look], columns: int) -> Non
     figure.legend(handles=handles, loc="outside lower left", ncols=columns, fontsize=8.5, handletextpad=0.3)
 
 
-def plain(value: float, _: float | None = None) -> str:
-    """Format a tick as a plain number; powers of ten from a million on as such."""
-    if value <= 0 or not np.isfinite(value):
-        return "0" if value == 0 else ""
-    power = int(np.floor(np.log10(value) + 1e-9))
-    if power >= LARGE:
-        factor = f"{value / 10.0**power:.3g}"
-        return ("" if factor == "1" else f"{factor}·") + "10" + str(power).translate(SUPERSCRIPT)
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.{max(3, 3 - power)}f}".rstrip("0").rstrip(".")
-
-
 def plain_log(*axes: Axis) -> None:
     """Label logarithmic axes at round numbers, written plainly: 0.5, 1, 2, ... or 0.01, 1, 100, ..."""
     from relaxometer.report.ticks import PlainLogLocator
 
     for axis in axes:
-        axis.set_major_locator(PlainLogLocator(plain, wide))
+        axis.set_major_locator(PlainLogLocator())
         axis.set_major_formatter(plain)
         without_minor_labels(axis)
 
@@ -329,13 +356,6 @@ def draw_dots(axes: Axes, points: Sequence[tuple[float, ...]], style: Look, **op
 def annotate(axes: Axes, text: str, at: tuple[Any, Any], offset: tuple[float, float], **options: Any) -> None:
     """Write small text at a point, moved by an offset in points."""
     axes.annotate(text, at, xytext=offset, textcoords="offset points", **{"fontsize": 8, **options})
-
-
-def wide(low: float, high: float) -> tuple[float, float]:
-    """Return the range of a logarithmic axis, widened about its middle to at least `MIN_SPAN`."""
-    half = math.sqrt(max(high / low, MIN_SPAN))
-    middle = math.sqrt(low * high)
-    return middle / half, middle * half
 
 
 def emulated_note(device_kind: str) -> str:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from relaxometer.report.catalogue import SUMMARY, TIMINGS, Content, Exhibit, Inputs, View, swept
+from relaxometer.report.catalogue import SUMMARISED, SUMMARY, Content, Exhibit, Inputs, View, without_curves
+from relaxometer.report.figures import style
 from relaxometer.report.figures.looks import Look, looks_of
-from relaxometer.report.figures.names import CLASSES, full_names, label, short_names, shown_version
-from relaxometer.report.figures.style import annotate, empty_figure, entitle, new_figure, plain_log, wide
+from relaxometer.report.figures.names import CLASSES, full_names, label, short_names, shown_version, wide
 from relaxometer.report.pages import NOTHING
 from relaxometer.results.gather import with_sets
 from relaxometer.results.races import ranking
@@ -51,7 +51,7 @@ def median_times(summary: pd.DataFrame) -> Figure:
     lines = lines.assign(name=full_names(lines))
     timed = lines.dropna(subset=["median_ms"])
     if timed.empty:
-        return empty_figure(title, "No variant finished with every answer proven correct.")
+        return style.empty_figure(title, "No variant finished with every answer proven correct.")
     panels = [
         (f"{graph} ({label(str(problem))}){note}", of_race, bool(note))
         for note, of_clock in (("", timed[~is_emulated(timed)]), (EMULATED_NOTE, timed[is_emulated(timed)]))
@@ -59,7 +59,7 @@ def median_times(summary: pd.DataFrame) -> Figure:
     ]
     heights = [len(rows) + 1.6 for _, rows, _ in panels]
     looks = looks_of(lines[["variant", "rival"]].itertuples(index=False, name=None))
-    figure, axes = new_figure(
+    figure, axes = style.new_figure(
         ROW_INCHES * sum(heights) + 1.5, rows=len(panels), squeeze=False, height_ratios=heights
     )
     for axis, (name, rows, _) in zip(axes[:, 0], panels, strict=True):
@@ -67,7 +67,7 @@ def median_times(summary: pd.DataFrame) -> Figure:
     for emulated in (False, True):
         together = [axis for axis, panel in zip(axes[:, 0], panels, strict=True) if panel[2] == emulated]
         _share_axis(together, timed[is_emulated(timed) == emulated])
-    entitle(figure, title, _headline_finding(lines))
+    style.entitle(figure, title, _headline_finding(lines))
     return figure
 
 
@@ -77,7 +77,7 @@ def _share_axis(axes: Sequence[Axes], rows: pd.DataFrame) -> None:
         ranges = [axis.get_xlim() for axis in axes]
         for axis in axes:
             axis.set_xlim(*wide(min(low for low, _ in ranges), max(high for _, high in ranges)))
-            plain_log(axis.xaxis)
+            style.plain_log(axis.xaxis)
             axis.tick_params(labelbottom=axis is axes[-1])
         axes[-1].set_xlabel(_time_axis(rows))
 
@@ -87,13 +87,13 @@ def _draw_panel(axes: Axes, rows: pd.DataFrame, title: str, looks: Mapping[str, 
     axes.set_title(title, loc="left", fontsize=9.5)
     ordered = rows.sort_values("median_ms", ascending=False).reset_index(drop=True)
     for y, (_, line) in enumerate(ordered.iterrows()):
-        style = looks[line["variant"]]
+        mark = looks[line["variant"]]
         median, low, high = line[["median_ms", "ci95_low_ms", "ci95_high_ms"]]
         if low < high and not 1 < line["sources"] < FEWEST:  # old summaries have intervals of fewer
             span = [[median - low], [high - median]]
-            axes.errorbar(median, y, xerr=span, fmt="none", color=style.colour, capsize=2.5)
-        axes.plot(median, y, linestyle="", markersize=6 if style.is_open else 5, zorder=3, **style.points)
-        annotate(axes, rounded(median), (np.fmax(median, high), y), (7, 0), va="center")
+            axes.errorbar(median, y, xerr=span, fmt="none", color=mark.colour, capsize=2.5)
+        axes.plot(median, y, linestyle="", markersize=6 if mark.is_open else 5, zorder=3, **mark.points)
+        style.annotate(axes, rounded(median), (np.fmax(median, high), y), (7, 0), va="center")
     axes.set_yticks(range(len(ordered)), ordered["name"])
     axes.set(xscale="log", ylim=(-0.7, len(ordered) - 0.3))
     axes.margins(x=0.18)
@@ -278,9 +278,7 @@ def whole(value: float) -> str:
 
 
 def _draw(inputs: Inputs) -> dict[str, Content]:
-    hidden, lines = inputs.params["swept"], inputs.table("summary")
-    lines = lines[~lines["variant"].isin(hidden)]
-    searches = inputs.searches(without=hidden)
+    lines, searches = inputs.summary(), inputs.searches()
     table = ranked_table(lines, searches)
     return {
         "median-times": median_times(with_sets(lines, searches)),
@@ -290,21 +288,21 @@ def _draw(inputs: Inputs) -> dict[str, Content]:
     }
 
 
+RUNS = {"table": "all variants and rivals"}
+
 EXHIBITS = (
     Exhibit(
         "summary",
         _draw,
-        lambda *_: {"summary": "results/summary.csv", "timings": TIMINGS},
-        views=(
+        (
             View("median-times", "Summary", labels={"table": "median times (figure)"}),
-            View(
-                "runs", SUMMARY, labels={"table": "all variants and rivals"}, suffix="html", caption="summary"
-            ),
+            View("runs", SUMMARY, labels=RUNS, suffix="html", caption="summary"),
             View("emulated", suffix="html"),
             View("ranking", suffix="csv"),
             View("ranking-emulated", suffix="csv"),
         ),
+        lambda *_: SUMMARISED,
         wanted=lambda plan: bool(plan.runs),
-        params=lambda plan, _: {"swept": swept(plan)},
+        params=without_curves,
     ),
 )

@@ -7,20 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from relaxometer.report.catalogue import TIMINGS, Exhibit, Files, View
+from relaxometer.report.catalogue import TIMINGS, Exhibit, Files, View, table_view
+from relaxometer.report.figures import style
 from relaxometer.report.figures.looks import look
 from relaxometer.report.figures.names import short_names
-from relaxometer.report.figures.style import (
-    GREY,
-    NOT_GPU_TIMES,
-    annotate,
-    empty_figure,
-    emulated_note,
-    entitle,
-    new_figure,
-    plain_log,
-    without_minor_labels,
-)
 from relaxometer.report.figures.summary import CLOCKS, by_graph, percent, rounded
 from relaxometer.results.gather import worst
 from relaxometer.results.samples import EMULATED, source_times
@@ -98,35 +88,35 @@ def throughput(launches: pd.DataFrame, timings: pd.DataFrame, graph: str, proble
         failed = launches[launches["status"] != "ok"]
         all_failed = len(failed) == len(launches)
         said = "No launch finished" if all_failed else "Of each number of searches, a launch failed"
-        return empty_figure(title, f"{said}: {failed['reason'].iloc[0]}")
+        return style.empty_figure(title, f"{said}: {failed['reason'].iloc[0]}")
     kind = str(launches["device_kind"].iloc[0])
     alike = (table["device_kind"] == EMULATED) == (kind == EMULATED)
     others = table[alike & ~table["together"]].nlargest(SHOWN, "rate")
-    figure, axes = new_figure(4.0)
+    figure, axes = style.new_figure(4.0)
     for variant, points in many.groupby("variant", sort=False):
-        style = look(str(variant))
-        axes.plot(points["searches"], points["rate"], color=style.colour, marker=style.marker, label=variant)
+        mark = look(str(variant))
+        axes.plot(points["searches"], points["rate"], color=mark.colour, marker=mark.marker, label=variant)
         end = points["searches"].iloc[-1], points["rate"].iloc[-1]
-        annotate(axes, str(variant), end, (6, 0), **AT_END)
+        style.annotate(axes, str(variant), end, (6, 0), **AT_END)
     for row in others.itertuples():
         colour = look(str(row.variant), rival=bool(row.rival)).colour
         axes.axhline(row.rate, color=colour, linewidth=1, linestyle=(0, (4, 2)))
     for rate, names in _labels(others):
-        annotate(axes, names, (1, rate), (4, 0), xycoords=("axes fraction", "data"), **AT_END)
+        style.annotate(axes, names, (1, rate), (4, 0), xycoords=("axes fraction", "data"), **AT_END)
     axes.set(
         xscale="log",
         yscale="log",
         xlabel="Simultaneous searches",
-        ylabel=f"Searches per second{emulated_note(kind)}",
+        ylabel=f"Searches per second{style.emulated_note(kind)}",
     )
     axes.set_xticks(many["searches"].unique(), labels=[f"{count:,}" for count in many["searches"].unique()])
-    without_minor_labels(axes.xaxis)
-    plain_log(axes.yaxis)
-    entitle(figure, title, _finding(many, others, launches, kind))
+    style.without_minor_labels(axes.xaxis)
+    style.plain_log(axes.yaxis)
+    style.entitle(figure, title, _finding(many, others, launches, kind))
     return figure
 
 
-AT_END = {"va": "center", "color": GREY, "annotation_clip": False}
+AT_END = {"va": "center", "color": style.GREY, "annotation_clip": False}
 """How the name of a line is written at its end."""
 
 
@@ -153,7 +143,7 @@ def _finding(many: pd.DataFrame, others: pd.DataFrame, launches: pd.DataFrame, k
         f"{best['searches']:,} at once; {proven:,} of {searched:,} answers proven"
     )
     if kind == EMULATED:
-        return f"{finding}; {NOT_GPU_TIMES}"
+        return f"{finding}; {style.NOT_GPU_TIMES}"
     if others.empty:
         return finding
     single = others.iloc[0]
@@ -195,17 +185,17 @@ def _exhibits(section: str, problem: str, category: str) -> tuple[Exhibit, Exhib
         Exhibit(
             name,
             lambda inputs: throughput(inputs.table("launches"), inputs.timings, inputs.graph, problem),
+            (View(name, category, "throughput", "searches per second"),),
             files,
-            views=(View(name, category, "throughput", "searches per second"),),
             wanted=graphs,
             per_graph=True,
         ),
         Exhibit(
             f"{name}-table",
             lambda inputs: throughput_table(inputs.table("launches"), inputs.timings, problem),
+            (table_view(name, category, "throughput", "searches per second, as a table"),),
             files,
-            views=(View(name, category, "throughput", "searches per second, as a table", suffix="csv"),),
-            wanted=lambda plan: bool(graphs(plan)),
+            wanted=graphs,
         ),
     )
 

@@ -7,18 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from relaxometer.report.catalogue import Exhibit, Files, View
+from relaxometer.report.catalogue import Exhibit, Files, View, table_view
+from relaxometer.report.figures import style
 from relaxometer.report.figures.looks import look
-from relaxometer.report.figures.style import (
-    GREY,
-    NOT_GPU_TIMES,
-    annotate,
-    empty_figure,
-    emulated_note,
-    entitle,
-    new_figure,
-    plain_log,
-)
 from relaxometer.report.figures.summary import CLOCKS, by_graph, percent, rounded
 from relaxometer.results.gather import SEVERITY
 from relaxometer.results.samples import EMULATED
@@ -74,33 +65,33 @@ def traffic(changes: pd.DataFrame, graph: str) -> Figure:
     title = f"Trees after a change of weights, {graph}"
     table = medians(changes[changes["graph"] == graph]).dropna(subset=["ready_ms"])
     if table.empty:
-        return empty_figure(title, f"No search was proven correct and finished: {_reason(changes)}")
+        return style.empty_figure(title, f"No search was proven correct and finished: {_reason(changes)}")
     emulated = table["device_kind"] == EMULATED
     table = table[emulated] if emulated.any() else table
     kind = str(table["device_kind"].iloc[0])
     table = table.sort_values("tree_ms")
     table = table.assign(rival=table["class"].notna())
     columns = [table[column].tolist() for column in ("variant", "rival", "ready_ms", "tree_ms")]
-    figure, axes = new_figure(4.0)
+    figure, axes = style.new_figure(4.0)
     apart = float(table["ready_ms"].max() / table["tree_ms"].min()) ** APART
     lowest = 0.0
     for name, rival, ready_ms, tree_ms in zip(*columns, strict=True):
         per_tree = (ready_ms + (TREES - 1) * tree_ms) / TREES
         axes.plot(TREES, per_tree, color=look(name, rival).colour, label=name)
         lowest = max(per_tree[-1], lowest * apart)
-        annotate(axes, name, (TREES[-1], lowest), (5, 0), **AT_END)
+        style.annotate(axes, name, (TREES[-1], lowest), (5, 0), **AT_END)
     axes.set(
         xscale="log",
         yscale="log",
         xlabel="Trees until the weights change again",
-        ylabel=f"Time per tree, change included [ms{emulated_note(kind)}]",
+        ylabel=f"Time per tree, change included [ms{style.emulated_note(kind)}]",
     )
-    plain_log(axes.xaxis, axes.yaxis)
-    entitle(figure, title, _finding(table, changes, kind))
+    style.plain_log(axes.xaxis, axes.yaxis)
+    style.entitle(figure, title, _finding(table, changes, kind))
     return figure
 
 
-AT_END = {"va": "center", "color": GREY, "annotation_clip": False}
+AT_END = {"va": "center", "color": style.GREY, "annotation_clip": False}
 """How the name of a line is written at its end."""
 
 
@@ -119,7 +110,7 @@ def _finding(table: pd.DataFrame, changes: pd.DataFrame, kind: str) -> str:
         f"{proven:,} answers proven"
     )
     if kind == EMULATED:
-        return f"{finding}; {NOT_GPU_TIMES}"
+        return f"{finding}; {style.NOT_GPU_TIMES}"
     best = table.nsmallest(1, "tree_ms").iloc[0]
     if best["variant"] == first["variant"]:
         return finding
@@ -164,16 +155,16 @@ EXHIBITS = (
     Exhibit(
         "traffic",
         lambda inputs: traffic(inputs.table("changes"), inputs.graph),
+        (View("traffic", "SSSP", "new weights", "time per tree"),),
         _changes,
-        views=(View("traffic", "SSSP", "new weights", "time per tree"),),
         wanted=lambda plan: plan.config.traffic.graphs,
         per_graph=True,
     ),
     Exhibit(
         "traffic-table",
         lambda inputs: traffic_table(inputs.table("changes")),
+        (table_view("traffic", "SSSP", "new weights", "as a table"),),
         _changes,
-        views=(View("traffic", "SSSP", "new weights", "as a table", suffix="csv"),),
-        wanted=lambda plan: bool(plan.config.traffic.graphs),
+        wanted=lambda plan: plan.config.traffic.graphs,
     ),
 )

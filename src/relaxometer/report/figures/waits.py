@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 
-from relaxometer.report.catalogue import TIMINGS, Exhibit, View
-from relaxometer.report.figures.choice import AUTO, CLOSE, NO_CHOICES, has_choice
+from relaxometer.report.catalogue import Exhibit, table_view
+from relaxometer.report.figures.choice import (
+    CHOICES,
+    NO_CHOICES,
+    against_best,
+    choices,
+    good_choices,
+    has_choice,
+    shown_regret,
+)
 from relaxometer.report.figures.summary import rounded
-from relaxometer.results.samples import EMULATED, paired, source_times
+from relaxometer.results.samples import EMULATED, source_times
 
 QUESTIONS = {False: "resident", True: "host to host"}
 """By whether transfers and preparation count."""
@@ -58,26 +65,14 @@ def regrets(timings: pd.DataFrame) -> pd.DataFrame:
     at_once = timings[is_host_to_host(timings)].groupby("graph")["variant"].agg(set).to_dict()
     for host_to_host, question in QUESTIONS.items():
         times = waits(timings, host_to_host=host_to_host)
-        is_auto = times["kernel"] == AUTO
-        for (graph, variant), ours in times[is_auto].groupby(["graph", "variant"], sort=False):
+        for graph, variant, ours, others in choices(times):
             run = timings[(timings["graph"] == graph) & (timings["variant"] == variant)].iloc[0]
-            if (run["parameter_host_to_host"] is True or run["parameter_host_to_host"] == 1) != host_to_host:
+            if bool(is_host_to_host(run.to_frame().T).iloc[0]) != host_to_host:
                 continue
-            others = times[~is_auto & (times["graph"] == graph)]
-            medians = {
-                name: [float(side.median()) for side in paired(ours, theirs)]
-                for name, theirs in others.groupby("variant", sort=False)
-            }
-            medians = {name: both for name, both in medians.items() if np.isfinite(both).all()}
-            if not medians:
-                continue
-            best = max(medians, key=lambda name: medians[name][0] / medians[name][1])
-            auto_ms, best_ms = medians[best]
-            row = {"graph": graph, "question": question, "variant": variant}
-            row |= {name: run[f"parameter_{name}"] for name in ("chosen", "because")}
-            row |= {"auto_ms": auto_ms, "best": best, "best_ms": best_ms}
-            in_parts = host_to_host and best not in at_once[graph]
-            found.append(row | {"regret": auto_ms / best_ms - 1, "in_parts": in_parts})
+            for best in against_best(ours, others):
+                row = {"graph": graph, "question": question, "variant": variant, **best}
+                row |= {name: run[f"parameter_{name}"] for name in ("chosen", "because")}
+                found.append(row | {"in_parts": host_to_host and best["best"] not in at_once[graph]})
     return pd.DataFrame(found)
 
 
@@ -86,10 +81,10 @@ def in_short(table: pd.DataFrame) -> str:
     if table.empty:
         return NO_CHOICES
     timed = table[~table["in_parts"]]
-    good = int((timed["regret"] <= CLOSE).sum())
-    text = f"auto is within {CLOSE:.0%} of the best variant in {good} of {len(timed)} choices"
     others = len(table) - len(timed)
-    return text + f"; compared with a sum of parts: {others} more" * bool(others)
+    return good_choices(timed, "best variant") + f"; compared with a sum of parts: {others} more" * bool(
+        others
+    )
 
 
 def regret_table(timings: pd.DataFrame) -> pd.DataFrame:
@@ -105,7 +100,7 @@ def regret_table(timings: pd.DataFrame) -> pd.DataFrame:
             "Best variant": row["best"],
             "Best [ms]": rounded(row["best_ms"]),
             "Best timed": "in parts" if row["in_parts"] else "at once",
-            "Regret": f"{round(row['regret'], 2) + 0.0:.0%}",  # no "-0%"
+            "Regret": shown_regret(row["regret"]),
         }
         for row in table.to_dict("records")
     ]
@@ -116,10 +111,7 @@ EXHIBITS = (
     Exhibit(
         "dominator-choices",
         lambda inputs: regret_table(inputs.timings),
-        lambda *_: {"timings": TIMINGS},
-        views=(
-            View("dominator-choices", "dominators", "auto", "its choices and why, as a table", suffix="csv"),
-        ),
+        (table_view("dominator-choices", "dominators", "auto", CHOICES),),
         wanted=lambda plan: has_choice(plan, "dominators"),
     ),
 )

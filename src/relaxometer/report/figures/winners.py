@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View, swept
+from relaxometer.report.catalogue import SUMMARISED, Exhibit, Inputs, View, without_curves
 from relaxometer.report.figures.names import CLASSES, label, shown_version
 from relaxometer.report.figures.summary import prepared, rounded
 from relaxometer.results.gather import with_sets
@@ -134,8 +134,7 @@ def in_short(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _draw(inputs: Inputs) -> dict[str, pd.DataFrame]:
-    hidden, lines = inputs.params["swept"], inputs.table("summary")
-    table = winners_table(lines[~lines["variant"].isin(hidden)], inputs.searches(without=hidden))
+    table = winners_table(inputs.summary(), inputs.searches())
     return {"winners": table, "winners-in-short": in_short(table)}
 
 
@@ -143,12 +142,12 @@ EXHIBITS = (
     Exhibit(
         "winners",
         _draw,
-        lambda *_: {"summary": "results/summary.csv", "timings": TIMINGS},
-        views=(
+        (
             View("winners", "Summary", labels={"table": "who wins where"}, suffix="csv"),
             View("winners-in-short", suffix="csv"),
         ),
+        lambda *_: SUMMARISED,
         wanted=lambda plan: bool(plan.runs),
-        params=lambda plan, _: {"swept": swept(plan)},
+        params=without_curves,
     ),
 )

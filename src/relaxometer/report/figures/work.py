@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 
-from relaxometer.report.catalogue import TIMINGS, Exhibit, View, swept
+from relaxometer.report.catalogue import Exhibit, runs_on, table_view, without_curves
 from relaxometer.report.figures.names import CLASSES, label, short_names
 from relaxometer.report.figures.summary import rounded, whole
-from relaxometer.report.targets import graphs_of
 from relaxometer.results.gather import worst
 from relaxometer.results.races import ranking
 from relaxometer.results.rows import KEY, PROVEN
@@ -62,21 +61,13 @@ def work_table(timings: pd.DataFrame, problem: str = "sssp") -> pd.DataFrame:
 
 
 def _exhibit(problem: str) -> Exhibit:
+    name = f"{problem}-work"
     return Exhibit(
-        f"{problem}-work",
-        lambda inputs: work_table(inputs.searches(without=inputs.params["swept"]), problem),
-        lambda *_: {"timings": TIMINGS},
-        views=(
-            View(
-                f"{problem}-work",
-                label(problem),
-                "work",
-                "rank, phases and work of all variants",
-                suffix="csv",
-            ),
-        ),
-        wanted=lambda plan: bool(graphs_of(plan, problem)),
-        params=lambda plan, _: {"swept": swept(plan)},
+        name,
+        lambda inputs: work_table(inputs.searches(), problem),
+        (table_view(name, label(problem), "work", "rank, phases and work of all variants"),),
+        wanted=runs_on(problem),
+        params=without_curves,
     )
 
 

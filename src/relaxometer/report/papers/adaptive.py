@@ -18,39 +18,13 @@ import numpy.typing as npt
 import pandas as pd
 
 from relaxometer.core.words import counted
-from relaxometer.report.catalogue import TIMINGS, Exhibit, Files, Inputs, View, metadata
+from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View, metadata, phase_files
+from relaxometer.report.figures import style
 from relaxometer.report.figures.looks import Look, look, looks_of
-from relaxometer.report.figures.style import (
-    FAINT,
-    GREY,
-    NOT_GPU_TIMES,
-    annotate,
-    draw_dots,
-    empty_figure,
-    emulated_note,
-    entitle,
-    label_percent,
-    legend_above,
-    legend_mark,
-    legend_patch,
-    new_figure,
-    plain_log,
-    whole_ticks,
-)
 from relaxometer.report.figures.summary import rounded
-from relaxometer.report.targets import folder, is_swept, names, runs_of
+from relaxometer.report.targets import is_swept, names, runs_of
+from relaxometer.results import samples
 from relaxometer.results.processes import part_of
-from relaxometer.results.samples import (
-    EMULATED,
-    PHASE_SYNCHRONOUS,
-    gaining_band,
-    in_words,
-    in_words_compared,
-    on_one_clock,
-    share_at_or_under,
-    source_times,
-    updated_counts,
-)
 from relaxometer.results.statistics import log_mean
 
 if TYPE_CHECKING:
@@ -97,18 +71,18 @@ NOTHING_PROVEN = (
 def updated_per_phase(phases: pd.DataFrame, graph: str) -> Figure:
     """Draw figure 4: the vertices that each phase updates, for five sources."""
     title = f"Figure 4: updated vertices per phase, {graph}"
-    counts = updated_counts(phases)
+    counts = samples.updated_counts(phases)
     if counts.empty:
-        return empty_figure(title, NOTHING_PROVEN)
-    figure, axes = new_figure(3.8)
+        return style.empty_figure(title, NOTHING_PROVEN)
+    figure, axes = style.new_figure(3.8)
     shown = counts["source"].unique()[: len(SOURCE_LINES)]
     for letter, source, (colour, dash) in zip(string.ascii_uppercase, shown, SOURCE_LINES, strict=False):
         of_source = counts[counts["source"] == source]
-        style = {"color": colour, "linestyle": dash, "linewidth": 1.2}
-        axes.plot(of_source["phase"], of_source["updated"], label=f"{letter} (vertex {source})", **style)
+        mark = {"color": colour, "linestyle": dash, "linewidth": 1.2}
+        axes.plot(of_source["phase"], of_source["updated"], label=f"{letter} (vertex {source})", **mark)
     axes.set(xlabel="Phase", ylabel="Updated vertices", ylim=(0, None), xlim=(0, None))
     for axis in (axes.xaxis, axes.yaxis):
-        whole_ticks(axis, "auto")
+        style.whole_ticks(axis, "auto")
     axes.yaxis.set_major_formatter("{x:,.0f}")
     axes.legend(title="Source", handlelength=3.4)
     lengths = counts.groupby("source")["phase"].max()
@@ -116,39 +90,39 @@ def updated_per_phase(phases: pd.DataFrame, graph: str) -> Figure:
         f"{_range(lengths.min(), lengths.max())} phases over {counted(len(lengths), 'source')}, "
         f"{lengths.mean():,.0f} on average (in the paper: about 230)"
     )
-    entitle(figure, title, finding)
+    style.entitle(figure, title, finding)
     return figure
 
 
 def updated_distribution(phases: pd.DataFrame, graph: str) -> Figure:
     """Draw figure 5: the cumulative distribution of updated vertices over all phases and sources."""
     title = f"Figure 5: phases by number of updated vertices, {graph}"
-    counts = updated_counts(phases)
+    counts = samples.updated_counts(phases)
     if counts.empty:
-        return empty_figure(title, NOTHING_PROVEN)
+        return style.empty_figure(title, NOTHING_PROVEN)
     updated = counts["updated"].to_numpy()
     peak = int(updated.max())
     at = np.geomspace(1, max(peak, 10), CURVE_POINTS)
-    figure, axes = new_figure(3.6)
+    figure, axes = style.new_figure(3.6)
     colour = look("conventional").colour
-    axes.plot(at, share_at_or_under(updated, at), color=colour, drawstyle="steps-post")
+    axes.plot(at, samples.share_at_or_under(updated, at), color=colour, drawstyle="steps-post")
     marks = {peak / 10: "a tenth of the peak"} | (
         {FEW_UPDATED: f"{FEW_UPDATED:,}"} if peak > FEW_UPDATED else {}
     )
     for marker, (limit, name) in zip("Ds", marks.items(), strict=False):
-        share = float(share_at_or_under(updated, limit))
+        share = float(samples.share_at_or_under(updated, limit))
         label = f"{share:.0%} at or under {name}"
         axes.plot(limit, share, marker, color=colour, label=label)
-    legend_above(axes, 2)
+    style.legend_above(axes, 2)
     axes.set(xscale="log", ylim=(0, 1.03), xlabel="Updated vertices in a phase")
     axes.set_ylabel("Cumulative share of the phases")
-    plain_log(axes.xaxis)
-    label_percent(axes.yaxis)
+    style.plain_log(axes.xaxis)
+    style.label_percent(axes.yaxis)
     finding = (
         f"{len(updated):,} phases of {counted(counts['source'].nunique(), 'source')}; peak {peak:,} "
         "(in the paper: 59% at or under 10,000, peak over 500,000)"
     )
-    entitle(figure, title, finding)
+    style.entitle(figure, title, finding)
     return figure
 
 
@@ -156,38 +130,41 @@ def phase_times(phases: pd.DataFrame, graph: str) -> Figure:
     """Draw figure 6: the time of each phase for one source, in front of the updated vertices."""
     title = f"Figure 6: time of each phase, {graph}"
     if phases.empty:
-        return empty_figure(title, NOTHING_PROVEN)
+        return style.empty_figure(title, NOTHING_PROVEN)
     source = phases["source"].iloc[0]
-    of_source = on_one_clock(phases[phases["source"] == source])
+    of_source = samples.on_one_clock(phases[phases["source"] == source])
     kind = of_source["device_kind"].iloc[0]
-    figure, axes = new_figure(4.4)
-    counts = _updated_behind(axes, updated_counts(of_source))
+    figure, axes = style.new_figure(4.4)
+    counts = _updated_behind(axes, samples.updated_counts(of_source))
     for variant, rows in of_source.groupby("variant", sort=False):
-        style = look(str(variant))
-        axes.plot(rows["phase"], rows["time_ms"], linewidth=1.3, label=variant, **style.line | {"marker": ""})
+        mark = look(str(variant))
+        axes.plot(rows["phase"], rows["time_ms"], linewidth=1.3, label=variant, **mark.line | {"marker": ""})
     switching = of_source[of_source["kernel"] == "adaptive"]
     marks = _mark_all_vertex_phases(axes, switching) if len(switching) else []
     axes.set(
-        yscale="log", xlabel="Phase", ylabel=f"Time of the phase [ms{emulated_note(kind)}]", xlim=(0, None)
+        yscale="log",
+        xlabel="Phase",
+        ylabel=f"Time of the phase [ms{style.emulated_note(kind)}]",
+        xlim=(0, None),
     )
-    plain_log(axes.yaxis)
+    style.plain_log(axes.yaxis)
     handles = [*axes.get_legend_handles_labels()[0], counts, *marks]
-    legend_above(axes, 2 if len(handles) == 4 else 3, handles)
-    entitle(figure, title, _phase_finding(of_source, source, kind))
+    style.legend_above(axes, 2 if len(handles) == 4 else 3, handles)
+    style.entitle(figure, title, _phase_finding(of_source, source, kind))
     return figure
 
 
 def _updated_behind(axes: Axes, counts: pd.DataFrame) -> Patch:
     """Fill the area under the updated vertices behind the lines, on a second axis at the right."""
     right = axes.twinx()
-    right.fill_between(counts["phase"], counts["updated"], color=FAINT, linewidth=0, step="mid")
+    right.fill_between(counts["phase"], counts["updated"], color=style.FAINT, linewidth=0, step="mid")
     right.set(ylabel="Updated vertices", ylim=(0, None))
     right.yaxis.set_major_formatter("{x:,.0f}")
     right.grid(visible=False)
     right.spines["right"].set_visible(True)
     axes.set_zorder(right.get_zorder() + 1)
     axes.patch.set_visible(False)
-    return legend_patch(color=FAINT, label="updated vertices (right)")
+    return style.legend_patch(color=style.FAINT, label="updated vertices (right)")
 
 
 def _mark_all_vertex_phases(axes: Axes, rows: pd.DataFrame) -> list[Patch]:
@@ -199,7 +176,7 @@ def _mark_all_vertex_phases(axes: Axes, rows: pd.DataFrame) -> list[Patch]:
     runs = np.split(phases, np.flatnonzero(np.diff(phases) > 1) + 1)
     for run in runs:
         axes.axvspan(run[0] - 0.5, run[-1] + 0.5, ymax=0.025, color=colour, linewidth=0)
-    return [legend_patch(color=colour, label="adaptive runs all vertices")]
+    return [style.legend_patch(color=colour, label="adaptive runs all vertices")]
 
 
 def _phase_finding(rows: pd.DataFrame, source: int, kind: str) -> str:
@@ -209,22 +186,22 @@ def _phase_finding(rows: pd.DataFrame, source: int, kind: str) -> str:
     if len(adaptive):
         of_all = int((adaptive["mode"] == "all").sum())
         parts.append(f"adaptive ran {of_all} of {len(adaptive)} phases over all vertices")
-    if kind == EMULATED:
-        parts.append(NOT_GPU_TIMES)
+    if kind == samples.EMULATED:
+        parts.append(style.NOT_GPU_TIMES)
     return "; ".join(parts)
 
 
 def mean_times(timings: pd.DataFrame, graphs: Sequence[dict[str, Any]]) -> Figure:
     """Draw figure 7: the mean time of a search on each graph, and the paper's where it has the graph."""
     title = "Figure 7: mean time of a search"
-    times = on_one_clock(source_times(timings))
+    times = samples.on_one_clock(samples.source_times(timings))
     if times.empty:
-        return empty_figure(title, NOTHING_PROVEN)
+        return style.empty_figure(title, NOTHING_PROVEN)
     kind = times["device_kind"].iloc[0]
     sizes = {graph["name"]: graph["vertices"] for graph in graphs if graph["name"] in set(times["graph"])}
     order = sorted(sizes, key=lambda name: sizes[name])
     variants = list(times["variant"].unique())
-    figure, axes = new_figure(3.8 + 0.25 * (len(order) > 3))
+    figure, axes = style.new_figure(3.8 + 0.25 * (len(order) > 3))
     looks = looks_of((variant, False) for variant in variants)
     for place, variant in enumerate(variants):
         at = np.arange(len(order)) + (place - (len(variants) - 1) / 2) * BESIDE
@@ -234,16 +211,18 @@ def mean_times(timings: pd.DataFrame, graphs: Sequence[dict[str, Any]]) -> Figur
         axes.plot(at, published, linestyle="none", color=looks[variant].colour, **PAPER_MARK)
     labels = [f"{name}\n{sizes[name]:,} vertices" for name in order]
     axes.set_xticks(range(len(order)), labels)
-    axes.set(xlabel="", yscale="log", ylabel=f"Mean time over sources [ms{emulated_note(kind)}]")
+    axes.set(xlabel="", yscale="log", ylabel=f"Mean time over sources [ms{style.emulated_note(kind)}]")
     axes.set_xlim(-0.5, len(order) - 0.5)
     axes.grid(visible=False, axis="x")
     axes.margins(y=0.15)
-    plain_log(axes.yaxis)
+    style.plain_log(axes.yaxis)
     handles = axes.get_legend_handles_labels()[0]
     if any((name, variant) in PAPER_MS for name in order for variant in variants):
-        handles.append(legend_mark(linestyle="none", color=GREY, label="in the paper (K20c)", **PAPER_MARK))
-    legend_above(axes, 4, handles)
-    entitle(figure, title, "\n".join(_mean_time_findings(times, order, kind)))
+        handles.append(
+            style.legend_mark(linestyle="none", color=style.GREY, label="in the paper (K20c)", **PAPER_MARK)
+        )
+    style.legend_above(axes, 4, handles)
+    style.entitle(figure, title, "\n".join(_mean_time_findings(times, order, kind)))
     return figure
 
 
@@ -255,28 +234,30 @@ def _mean(rows: pd.DataFrame) -> tuple[float, float, float]:
 
 
 def _mean_dots(
-    axes: Axes, at: npt.NDArray[Any], means: Sequence[tuple[float, ...]], variant: str, style: Look
+    axes: Axes, at: npt.NDArray[Any], means: Sequence[tuple[float, ...]], variant: str, mark: Look
 ) -> None:
     """Draw the means of a variant with their intervals and values."""
-    draw_dots(axes, [(x, *of_graph) for x, of_graph in zip(at, means, strict=True)], style, label=variant)
+    style.draw_dots(
+        axes, [(x, *of_graph) for x, of_graph in zip(at, means, strict=True)], mark, label=variant
+    )
     for x, (value, *_) in zip(at, means, strict=True):
         if np.isfinite(value):
-            annotate(axes, rounded(value), (x, value), (7, 0), va="center")
+            style.annotate(axes, rounded(value), (x, value), (7, 0), va="center")
 
 
 def _mean_time_findings(times: pd.DataFrame, graphs: Sequence[str], kind: str) -> list[str]:
     """Compare adaptive with conventional on each graph."""
-    device = in_words(times, "device")
+    device = samples.in_words(times, "device")
     sources = times.groupby(["graph", "variant"])["source"].size()
     over = f"{_range(sources.min(), sources.max())} {'source' if sources.max() == 1 else 'sources'}"
     lines = [f"{device}, {over}; whiskers: 95% intervals"]
-    if kind == EMULATED:
-        return [f"{lines[0]}; {NOT_GPU_TIMES}"]
+    if kind == samples.EMULATED:
+        return [f"{lines[0]}; {style.NOT_GPU_TIMES}"]
     for graph in graphs:
         of_graph = dict(iter(times[times["graph"] == graph].groupby("variant")))
         if {"adaptive", "conventional"} <= of_graph.keys():
             pair = ("adaptive", of_graph["adaptive"], "conventional", of_graph["conventional"])
-            lines += [f"{graph}: {clause}" for clause in in_words_compared([pair])]
+            lines += [f"{graph}: {clause}" for clause in samples.in_words_compared([pair])]
     return lines
 
 
@@ -284,41 +265,43 @@ def thresholds(timings: pd.DataFrame, swept: Sequence[str], graph: str) -> Figur
     """Draw figure 8: the mean time of adaptive over its threshold, in which the `swept` variants differ."""
     title = f"Figure 8: mean time of a search over the threshold of adaptive, {graph}"
     of_variant = timings.groupby("variant")["parameter_to_all_us"].first()
-    times = on_one_clock(source_times(timings)).assign(to_all_us=lambda rows: rows["variant"].map(of_variant))
+    times = samples.on_one_clock(samples.source_times(timings)).assign(
+        to_all_us=lambda rows: rows["variant"].map(of_variant)
+    )
     sweep = times[times["variant"].isin(swept)]
     if sweep.empty:
-        return empty_figure(title, NOTHING_PROVEN)
+        return style.empty_figure(title, NOTHING_PROVEN)
     kind = times["device_kind"].iloc[0]
     same_sources = times[times["source"].isin(sweep["source"].unique())]
-    figure, axes = new_figure(4.0)
-    style = look("adaptive")
+    figure, axes = style.new_figure(4.0)
+    mark = look("adaptive")
     means = {float(at): _mean(rows) for at, rows in sweep.groupby("to_all_us")}  # type: ignore[arg-type]
-    draw_dots(axes, [(at, *of_point) for at, of_point in means.items()], style)
+    style.draw_dots(axes, [(at, *of_point) for at, of_point in means.items()], mark)
     curve = list(means), [mean for mean, *_ in means.values()]
-    axes.plot(*curve, label="adaptive, fixed threshold", **style.line)
+    axes.plot(*curve, label="adaptive, fixed threshold", **mark.line)
     for variant in ("conventional", "selection"):
         _mean_line(axes, same_sources[same_sources["variant"] == variant], variant)
     _mark_tuned(axes, same_sources[same_sources["variant"] == "adaptive"])
     if graph == PAPER_GRAPH:
-        line = {"color": GREY, "linewidth": 0.9, "linestyle": (0, (2, 2))}
+        line = {"color": style.GREY, "linewidth": 0.9, "linestyle": (0, (2, 2))}
         axes.axvline(PAPER_BEST_US, label=f"best in the paper: {PAPER_BEST_US} µs (K20c)", **line)
     axes.set(
         xscale="log",
         yscale="log",
         xlabel="Threshold: time of a phase after which the search runs all vertices [µs]",
-        ylabel=f"Mean time over sources [ms{emulated_note(kind)}]",
+        ylabel=f"Mean time over sources [ms{style.emulated_note(kind)}]",
     )
-    plain_log(axes.xaxis, axes.yaxis)
-    legend_above(axes, 2)
-    entitle(figure, title, _threshold_finding(sweep, same_sources, kind))
+    style.plain_log(axes.xaxis, axes.yaxis)
+    style.legend_above(axes, 2)
+    style.entitle(figure, title, _threshold_finding(sweep, same_sources, kind))
     return figure
 
 
 def _mean_line(axes: Axes, rows: pd.DataFrame, variant: str) -> None:
     """Draw the mean time of a variant without a threshold."""
     if len(rows):
-        style = look(variant)
-        axes.axhline(rows["time_ms"].mean(), color=style.colour, linestyle=style.dash, label=variant)
+        mark = look(variant)
+        axes.axhline(rows["time_ms"].mean(), color=mark.colour, linestyle=mark.dash, label=variant)
 
 
 def _mark_tuned(axes: Axes, rows: pd.DataFrame) -> None:
@@ -340,13 +323,13 @@ def _threshold_finding(sweep: pd.DataFrame, times: pd.DataFrame, kind: str) -> s
     """Name the threshold of the lowest mean and the band in which the sweep beats conventional."""
     means = sweep.groupby("to_all_us")["time_ms"].mean()
     over = counted(sweep["source"].nunique(), "source")
-    if kind == EMULATED:
-        return f"{over}; {NOT_GPU_TIMES}"
-    finding = f"{in_words(times, 'device')}, {over}; lowest mean at {means.idxmin():g} µs"
+    if kind == samples.EMULATED:
+        return f"{over}; {style.NOT_GPU_TIMES}"
+    finding = f"{samples.in_words(times, 'device')}, {over}; lowest mean at {means.idxmin():g} µs"
     conventional = times[times["variant"] == "conventional"]
     if conventional.empty:
         return f"{finding}; conventional was not proven"
-    band = gaining_band(sweep, conventional)
+    band = samples.gaining_band(sweep, conventional)
     if band is None:
         return f"{finding}; no threshold is shown to be faster than conventional"
     return f"{finding}; faster than conventional from {band[0]:g} to {band[1]:g} µs"
@@ -360,7 +343,7 @@ def _range(low: float, high: float) -> str:
 def compared_runs(plan: Plan, graph: str) -> list[Run]:
     """Return the runs on a graph that the paper compares."""
     runs = runs_of(plan, "sssp", graph)
-    return [run for run in runs if run.solver in PHASE_SYNCHRONOUS and not is_swept(plan, run)]
+    return [run for run in runs if run.solver in samples.PHASE_SYNCHRONOUS and not is_swept(plan, run)]
 
 
 def threshold_runs(plan: Plan, graph: str) -> list[Run]:
@@ -386,48 +369,41 @@ def _draw_phases(inputs: Inputs) -> dict[str, Figure]:
     }
 
 
-def _phase_files(plan: Plan, graph: str) -> Files:
-    phases = [f"{folder(run)}/phases.parquet" for run in compared_runs(plan, graph)]
-    return {"timings": TIMINGS, "phases": phases}
+def _draw_thresholds(inputs: Inputs) -> Figure:
+    swept = inputs.params["points"]
+    return thresholds(inputs.searches(variants=[*inputs.params["variants"], *swept]), swept, inputs.graph)
 
 
 EXHIBITS = (
     Exhibit(
         "phases",
         _draw_phases,
-        _phase_files,
-        views=(
+        (
             View("figure-4", "SSSP", "figure 4", "updated vertices per phase"),
             View("figure-5", "SSSP", "figure 5", "updated vertices, all phases"),
             View("figure-6", "SSSP", "figure 6", "time of each phase"),
         ),
+        lambda plan, graph: phase_files(compared_runs(plan, graph)),
         wanted=_graphs,
         per_graph=True,
     ),
     Exhibit(
         "mean-times",
-        lambda inputs: mean_times(
-            inputs.searches(variants=inputs.params["variants"]), inputs.contents("graphs")
-        ),
+        lambda inputs: mean_times(inputs.searches(**inputs.params), inputs.contents("graphs")),
+        (View("figure-7", "SSSP", "figure 7", "mean time of a search"),),
         lambda plan, _: {"timings": TIMINGS, "graphs": metadata(_graphs(plan))},
-        views=(View("figure-7", "SSSP", "figure 7", "mean time of a search"),),
-        wanted=lambda plan: bool(_graphs(plan)),
+        wanted=_graphs,
         params=lambda plan, _: {"variants": _variants(plan)},
     ),
     Exhibit(
         "thresholds",
-        lambda inputs: thresholds(
-            inputs.searches(variants=[*inputs.params["variants"], *inputs.params["swept"]]),
-            inputs.params["swept"],
-            inputs.graph,
-        ),
-        lambda *_: {"timings": TIMINGS},
-        views=(View("figure-8", "SSSP", "figure 8", "mean time against the threshold"),),
+        _draw_thresholds,
+        (View("figure-8", "SSSP", "figure 8", "mean time against the threshold"),),
         wanted=lambda plan: [graph for graph in plan.graphs if threshold_runs(plan, graph)],
         per_graph=True,
         params=lambda plan, graph: {
             "variants": _variants(plan),
-            "swept": names(threshold_runs(plan, graph)),
+            "points": names(threshold_runs(plan, graph)),
         },
         points=lambda plan: names([run for graph in plan.graphs for run in threshold_runs(plan, graph)]),
     ),

@@ -13,26 +13,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View, metadata
+from relaxometer.report.catalogue import (
+    TIMINGS,
+    Exhibit,
+    Inputs,
+    View,
+    metadata,
+    phase_files,
+    runs_on,
+    table_view,
+)
+from relaxometer.report.figures import style
 from relaxometer.report.figures.looks import Look, looks_of
 from relaxometer.report.figures.names import full_names, short_names
-from relaxometer.report.figures.style import (
-    GREY,
-    NOT_GPU_TIMES,
-    annotate,
-    empty_figure,
-    emulated_note,
-    entitle,
-    legend_above,
-    new_figure,
-    plain_log,
-    size_axis,
-    with_gaps,
-)
 from relaxometer.report.figures.summary import CLOCKS, rounded
 from relaxometer.report.figures.waits import is_host_to_host, is_streamed
 from relaxometer.report.figures.winners import NO_DIFFERENCE
-from relaxometer.report.targets import folder, graphs_of
+from relaxometer.report.targets import graphs_of
 from relaxometer.results.gather import worst
 from relaxometer.results.races import common_medians, faster_of, finishers
 from relaxometer.results.samples import EMULATED, in_words, source_times
@@ -42,7 +39,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from relaxometer.plan.models import Run
     from relaxometer.plan.plan import Plan
+
+PROBLEM, OVER_ARCS = "dominators", "time over the arcs of an update"
 
 STEPS = {
     "prepare": ("Preparing the graph", 0.849),
@@ -82,25 +82,25 @@ def over_size(timings: pd.DataFrame, graphs: Sequence[Mapping[str, Any]]) -> Fig
     title = "Dominators: time over the size of the flow graph"
     medians = median_times(timings, {graph["name"]: graph["vertices"] for graph in graphs})
     if medians.empty:
-        return empty_figure(title, NOTHING_PROVEN)
-    figure, axes = new_figure(4.6)
+        return style.empty_figure(title, NOTHING_PROVEN)
+    figure, axes = style.new_figure(4.6)
     looks = _looks(medians)
     for (variant, name), rows in medians.groupby(["variant", "name"], sort=False):
-        style = looks[str(variant)].line
+        mark = looks[str(variant)].line
         in_front = 2 if (rows["device_kind"] == "cpu").all() else 3
         points = list(zip(rows["size"], rows["time_ms"], strict=True))
-        at, middle = np.array(with_gaps(points, medians["size"].unique())).T
-        axes.plot(at, middle, markersize=5, label=name, zorder=in_front, **style)
+        at, middle = np.array(style.with_gaps(points, medians["size"].unique())).T
+        axes.plot(at, middle, markersize=5, label=name, zorder=in_front, **mark)
     kind = _kernel_kind(medians)
     axes.set(yscale="log", xlabel="Vertices")
-    size_axis(axes, medians["size"])
-    plain_log(axes.yaxis)
-    axes.set_ylabel(f"Median time of a search [ms{emulated_note(kind)}]")
+    style.size_axis(axes, medians["size"])
+    style.plain_log(axes.yaxis)
+    axes.set_ylabel(f"Median time of a search [ms{style.emulated_note(kind)}]")
     crossover = crossing(medians)
     if crossover is not None:
-        axes.axvline(crossover, color=GREY, linewidth=0.8, linestyle=(0, (2, 2)))
-    legend_above(axes, 3)
-    entitle(figure, title, _size_finding(medians, crossover, kind))
+        axes.axvline(crossover, color=style.GREY, linewidth=0.8, linestyle=(0, (2, 2)))
+    style.legend_above(axes, 3)
+    style.entitle(figure, title, _size_finding(medians, crossover, kind))
     return figure
 
 
@@ -154,7 +154,7 @@ def _size_finding(medians: pd.DataFrame, crossover: int | None, kind: str) -> st
     """Give the smallest size at which the GPU wins, and the largest at which it loses."""
     devices = in_words(medians, "device")
     if kind == EMULATED:
-        return f"{devices}; {NOT_GPU_TIMES}"
+        return f"{devices}; {style.NOT_GPU_TIMES}"
     if not {"cuda", "cpu"} <= set(medians["device_kind"]):
         return devices
     if crossover is None:
@@ -171,19 +171,19 @@ def throughput(timings: pd.DataFrame, batches: Sequence[Mapping[str, Any]]) -> F
     sizes = {batch["name"]: batch["graphs"] for batch in batches}
     medians = median_times(timings, sizes)
     if medians.empty:
-        return empty_figure(title, NOTHING_PROVEN)
+        return style.empty_figure(title, NOTHING_PROVEN)
     rates = medians.assign(rate=medians["size"] / medians["time_ms"] * 1e3)
     names = list(rates["graph"].unique())
     clocks = clock_of(timings)
-    figure, panels = new_figure(1.4 + 0.3 * len(rates), rows=len(names), squeeze=False)
+    figure, panels = style.new_figure(1.4 + 0.3 * len(rates), rows=len(names), squeeze=False)
     for axes, name in zip(panels[:, 0], names, strict=True):
         of_batch = rates[rates["graph"] == name].sort_values("rate")
         _dots(axes, of_batch, clocks)
         axes.set_title(f"{name}: {sizes[name]:,} graphs", loc="left", fontsize=9)
     kind = _kernel_kind(rates)
-    panels[-1, 0].set_xlabel(f"Functions per second{emulated_note(kind)}")
-    note = f"; {NOT_GPU_TIMES}" if kind == EMULATED else _gains(timings, names)
-    entitle(figure, title, in_words(rates, "device") + note)
+    panels[-1, 0].set_xlabel(f"Functions per second{style.emulated_note(kind)}")
+    note = f"; {style.NOT_GPU_TIMES}" if kind == EMULATED else _gains(timings, names)
+    style.entitle(figure, title, in_words(rates, "device") + note)
     return figure
 
 
@@ -292,11 +292,11 @@ def _dots(axes: Axes, rates: pd.DataFrame, clocks: Mapping[str, str]) -> None:
     axes.set_xscale("log")
     axes.grid(visible=False, axis="y")
     axes.margins(x=0.2)
-    plain_log(axes.xaxis)
+    style.plain_log(axes.xaxis)
     for place, (variant, rate) in enumerate(zip(rates["variant"], rates["rate"], strict=True)):
         figures = f"{rounded(rate / 1e6)} million" if rate >= 1e6 else f"{rate:,.0f}"
         text = ", ".join([figures, *filter(None, [clocks.get(variant)])])
-        annotate(axes, text, (rate, place), (7, 0), va="center")
+        style.annotate(axes, text, (rate, place), (7, 0), va="center")
 
 
 def steps_table(phases: pd.DataFrame) -> pd.DataFrame:
@@ -304,7 +304,7 @@ def steps_table(phases: pd.DataFrame) -> pd.DataFrame:
     table = pd.DataFrame({"Step": [name for name, _ in STEPS.values()]})
     table["Paper [ms]"] = [f"{value:.3f}" for _, value in STEPS.values()]
     for device, rows in phases.groupby("device", sort=False):
-        note = emulated_note(str(rows["device_kind"].iloc[0]))
+        note = style.emulated_note(str(rows["device_kind"].iloc[0]))
         medians = rows.groupby("mode")["time_ms"].median()
         table[f"{device} [ms{note}]"] = [f"{medians[mode]:.3f}" for mode in STEPS]
     return table
@@ -341,44 +341,44 @@ def over_arcs(updates: pd.DataFrame) -> Figure:
     """Draw the time of updates over the number of arcs, a panel for each graph."""
     table = update_medians(updates).dropna(subset=["time_ms"])
     if table.empty:
-        return empty_figure(UPDATES_TITLE, "No update was proven correct and finished.")
+        return style.empty_figure(UPDATES_TITLE, "No update was proven correct and finished.")
     names = list(table["graph"].unique())
     kind = str(table["device_kind"].iloc[0])
-    figure, panels = new_figure(1.2 + 2.2 * len(names), rows=len(names), sharex=True, squeeze=False)
+    figure, panels = style.new_figure(1.2 + 2.2 * len(names), rows=len(names), sharex=True, squeeze=False)
     for axes, name in zip(panels[:, 0], names, strict=True):
         _update_panel(axes, table[table["graph"] == name])
         axes.set_title(name, loc="right", fontsize=9)
-        axes.set_ylabel(f"Median time [ms{emulated_note(kind)}]")
+        axes.set_ylabel(f"Median time [ms{style.emulated_note(kind)}]")
     panels[-1, 0].set_xlabel("Arcs removed or added per update")
-    legend_above(panels[0, 0], 2)
-    entitle(figure, UPDATES_TITLE, _update_finding(table, kind))
+    style.legend_above(panels[0, 0], 2)
+    style.entitle(figure, UPDATES_TITLE, _update_finding(table, kind))
     return figure
 
 
 def _update_panel(axes: Axes, table: pd.DataFrame) -> None:
     """Draw both changes of one graph, and full solves of the same states."""
     for change, rows in table.groupby("change", sort=False):
-        style, ordered = CHANGE_LOOKS[str(change)], rows.sort_values("arcs")
-        axes.plot(ordered["arcs"], ordered["time_ms"], markersize=5, label=f"arcs {change}", **style.line)
+        mark, ordered = CHANGE_LOOKS[str(change)], rows.sort_values("arcs")
+        axes.plot(ordered["arcs"], ordered["time_ms"], markersize=5, label=f"arcs {change}", **mark.line)
         label = f"full solve, {change}"
         axes.plot(
             ordered["arcs"],
             ordered["full_ms"],
-            color=style.colour,
+            color=mark.colour,
             linestyle=FULL_SOLVES[str(change)],
             label=label,
         )
     axes.set(xscale="log", yscale="log")
     least, most = table[["time_ms", "full_ms"]].min().min(), table[["time_ms", "full_ms"]].max().max()
     axes.set_ylim(10 ** np.floor(np.log10(least)), 10 ** np.ceil(np.log10(most)))
-    plain_log(axes.xaxis, axes.yaxis)
+    style.plain_log(axes.xaxis, axes.yaxis)
 
 
 def _update_finding(table: pd.DataFrame, kind: str) -> str:
     """Give the range of gains over a full solve for each change."""
     devices = in_words(table, "device")
     if kind == EMULATED:
-        return f"{devices}; {NOT_GPU_TIMES}"
+        return f"{devices}; {style.NOT_GPU_TIMES}"
     ranges = [
         f"{change}: {rows['gain'].min():.2g} to {rows['gain'].max():.2g} times as fast as a full solve"
         for change, rows in table.groupby("change", sort=False)
@@ -413,10 +413,10 @@ def _batches(plan: Plan) -> list[str]:
     return [name for name in graphs_of(plan, "dominators") if plan.datasets[name].is_batch]
 
 
-def _step_folders(plan: Plan) -> list[str]:
-    """Return the results of the paper's method on its example."""
+def _step_runs(plan: Plan) -> list[Run]:
+    """Return the runs of the paper's method on its example."""
     runs = plan.runs.values()
-    return [folder(run) for run in runs if run.solver == "persistent-warp" and run.graph == "flow-source"]
+    return [run for run in runs if run.solver == "persistent-warp" and run.graph == "flow-source"]
 
 
 def _draw_updates(inputs: Inputs) -> dict[str, Figure | pd.DataFrame]:
@@ -428,79 +428,50 @@ EXHIBITS = (
     Exhibit(
         "dominator-sizes",
         lambda inputs: over_size(inputs.timings, inputs.contents("graphs")),
+        (View("size", PROBLEM, "size", "time over size", graph="random flow graphs"),),
         lambda plan, _: {"timings": TIMINGS, "graphs": metadata(_family(plan))},
-        views=(View("size", "dominators", "size", "time over size", graph="random flow graphs"),),
-        wanted=lambda plan: bool(_family(plan)),
+        wanted=_family,
     ),
     Exhibit(
         "dominator-batches",
         lambda inputs: throughput(inputs.timings, inputs.contents("batches")),
+        (View("batches", PROBLEM, "batches", "functions per second", graph="all batches"),),
         lambda plan, _: {
             "timings": TIMINGS,
             "batches": [f"results/batches/{batch}/batch.json" for batch in _batches(plan)],
         },
-        views=(View("batches", "dominators", "batches", "functions per second", graph="all batches"),),
-        wanted=lambda plan: bool(_batches(plan)),
+        wanted=_batches,
     ),
     Exhibit(
         "dominator-steps",
         lambda inputs: steps_table(inputs.proven_phases()),
+        (table_view("steps", PROBLEM, "steps", "time of each step, as a table", graph="flow-source"),),
         lambda plan, _: {
-            "timings": TIMINGS,
-            "phases": [f"{path}/phases.parquet" for path in _step_folders(plan)],
-            "contexts": [f"{path}/context.json" for path in _step_folders(plan)],
+            **phase_files(_step_runs(plan)),
+            "contexts": [f"{run.folder()}/context.json" for run in _step_runs(plan)],
         },
-        views=(
-            View(
-                "steps",
-                "dominators",
-                "steps",
-                "time of each step, as a table",
-                graph="flow-source",
-                suffix="csv",
-            ),
-        ),
-        wanted=lambda plan: bool(_step_folders(plan)),
+        wanted=_step_runs,
     ),
     Exhibit(
         "dominator-winners",
         lambda inputs: winners_table(inputs.timings),
-        lambda *_: {"timings": TIMINGS},
-        views=(
-            View(
-                "winners",
-                "dominators",
-                "winners",
-                "where a GPU wins and where it loses, as a table",
-                suffix="csv",
-            ),
-        ),
-        wanted=lambda plan: bool(graphs_of(plan, "dominators")),
+        (table_view("winners", PROBLEM, "winners", "where a GPU wins and where it loses, as a table"),),
+        wanted=runs_on(PROBLEM),
     ),
     Exhibit(
         "dominator-updates",
         _draw_updates,
+        (
+            View("updates", PROBLEM, "updates", OVER_ARCS, graph="all of the study"),
+            table_view(
+                *("update-times", PROBLEM, "updates", f"{OVER_ARCS}, as a table"),
+                graph="all of the study",
+                caption="updates",
+            ),
+        ),
         lambda plan, _: {
             "updates": [f"results/updates/{graph}.parquet" for graph in plan.config.updates.graphs]
         },
-        views=(
-            View(
-                "updates",
-                "dominators",
-                "updates",
-                "time over the arcs of an update",
-                graph="all of the study",
-            ),
-            View(
-                "update-times",
-                "dominators",
-                "updates",
-                "time over the arcs of an update, as a table",
-                graph="all of the study",
-                caption="updates",
-                suffix="csv",
-            ),
-        ),
-        wanted=lambda plan: bool(plan.config.updates.graphs),
+        wanted=lambda plan: plan.config.updates.graphs,
     ),
 )

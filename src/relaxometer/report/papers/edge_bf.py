@@ -10,37 +10,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 
 from relaxometer.core.words import counted
-from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View, metadata, swept
-from relaxometer.report.figures.looks import Look, look, looks_of
-from relaxometer.report.figures.style import (
-    GREY,
-    NOT_GPU_TIMES,
-    draw_series,
-    empty_figure,
-    emulated_note,
-    entitle,
-    legend_above,
-    new_figure,
-    plain_log,
-    size_axis,
+from relaxometer.report.catalogue import (
+    TIMINGS,
+    Exhibit,
+    Inputs,
+    View,
+    metadata,
+    table_view,
+    with_rate,
+    without_curves,
 )
+from relaxometer.report.figures import style
+from relaxometer.report.figures.looks import Look, look, looks_of
+from relaxometer.report.figures.roofline import bytes_moved, medians
 from relaxometer.report.figures.summary import rounded
 from relaxometer.report.targets import is_swept, names, runs_of
+from relaxometer.results import samples
 from relaxometer.results.rows import KEY
-from relaxometer.results.samples import (
-    EMULATED,
-    best_in_words,
-    in_words,
-    in_words_compared,
-    proven,
-    ratio_estimate,
-    run_estimate,
-    source_times,
-)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -98,7 +87,7 @@ EDGE_BYTES, DISTANCE_BYTES = 16, 8
 """Sizes in the paper of an edge (two vertices and a weight) and of a distance."""
 
 NOTHING_PROVEN = "No run of edge-bf on an R-MAT graph was proven correct and finished."
-NO_GPU_TIME = f"Not compared: {NOT_GPU_TIMES}."
+NO_GPU_TIME = f"Not compared: {style.NOT_GPU_TIMES}."
 
 
 def label(run: Mapping[Any, Any]) -> str | None:
@@ -115,7 +104,7 @@ def label(run: Mapping[Any, Any]) -> str | None:
     return ", ".join(ours if ours and corner == "cache and order" else [corner, *ours])
 
 
-def rates(timings: pd.DataFrame, graphs: Sequence[Mapping[str, Any]], swept: Sequence[str]) -> pd.DataFrame:
+def rates(timings: pd.DataFrame, graphs: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Return the searches that the figures show, each with its arcs per second.
 
     CPU times are shown with GPU times, but not with those of the emulated device.
@@ -124,8 +113,6 @@ def rates(timings: pd.DataFrame, graphs: Sequence[Mapping[str, Any]], swept: Seq
     ----------
     timings : DataFrame
     graphs : sequence of dict
-    swept : sequence of str
-        Variants that are points of a sweep, which are left out.
 
     Returns
     -------
@@ -137,12 +124,12 @@ def rates(timings: pd.DataFrame, graphs: Sequence[Mapping[str, Any]], swept: Seq
         [(graph["name"], graph["vertices"], graph["arcs"]) for graph in graphs],
         columns=["graph", "vertices", "arcs"],
     )
-    shown = timings[timings["graph"].isin(sizes["graph"]) & ~timings["variant"].isin(swept)]
+    shown = timings[timings["graph"].isin(sizes["graph"])]
     runs = shown[shown["status"] == "ok"].drop_duplicates(KEY).set_index(KEY)
     labels = pd.Series([label(run) for run in runs.to_dict("records")], index=runs.index, dtype=object)
     named = labels.dropna().rename("label").reset_index().drop_duplicates(["graph", "label"])
-    times = source_times(shown).merge(named, on=KEY)
-    emulated = times["device_kind"] == EMULATED
+    times = samples.source_times(shown).merge(named, on=KEY)
+    emulated = times["device_kind"] == samples.EMULATED
     times = times[emulated] if emulated.any() else times
     times = times.merge(sizes, on="graph")
     return times.assign(mega_arcs_per_s=times["arcs"] / times["time_ms"] / 1e3)
@@ -153,31 +140,31 @@ def performance(measured: pd.DataFrame) -> Figure:
     title = "Bellman-Ford over edges: arcs per second over the size of the graph"
     kernels = measured[measured["label"] != CPU]
     if kernels.empty:
-        return empty_figure(title, NOTHING_PROVEN)
+        return style.empty_figure(title, NOTHING_PROVEN)
     kind = kernels["device_kind"].iloc[0]
     ours: list[str] = [name for name in measured["label"].unique() if name not in IN_THE_PAPER]
     panels = [("As in the paper", list(IN_THE_PAPER))]
     panels += [("Not in the paper", ["cache and order", *ours])] if ours else []
-    figure, axes = new_figure(3.4 * len(panels) + 0.6, 1, len(panels), squeeze=False)
+    figure, axes = style.new_figure(3.4 * len(panels) + 0.6, 1, len(panels), squeeze=False)
     for panel, (name, labels) in zip(axes[:, 0], panels, strict=True):
         _lines(panel, measured[measured["label"].isin(labels)], "mega_arcs_per_s")
-        panel.set(yscale="log", ylabel=f"Million arcs per second{emulated_note(kind)}")
-        plain_log(panel.yaxis)
-        legend_above(panel, 4)
+        panel.set(yscale="log", ylabel=f"Million arcs per second{style.emulated_note(kind)}")
+        style.plain_log(panel.yaxis)
+        style.legend_above(panel, 4)
         panel.get_legend().set(title=name, alignment="left")
-    entitle(figure, title, _best_rate(kernels, kind))
+    style.entitle(figure, title, _best_rate(kernels, kind))
     return figure
 
 
 def _lines(axes: Axes, rows: pd.DataFrame, column: str) -> None:
     """Draw the mean over sources for each label side by side, with whiskers to the extremes."""
-    size_axis(axes, rows["vertices"])
+    style.size_axis(axes, rows["vertices"])
     axes.set_xlabel("Vertices")
     looks = _looks(rows["label"].unique())
     for place, (name, of_label) in enumerate(rows.groupby("label", sort=False)):
         found = of_label.groupby("vertices")[column].agg(["mean", "min", "max"])
         points = list(found.itertuples(name=None))
-        draw_series(axes, points, looks[str(name)], str(name), (place, len(looks)))
+        style.draw_series(axes, points, looks[str(name)], str(name), (place, len(looks)))
 
 
 def _looks(labels: Iterable[str]) -> dict[str, Look]:
@@ -189,9 +176,9 @@ def _looks(labels: Iterable[str]) -> dict[str, Look]:
 
 def _best_rate(kernels: pd.DataFrame, kind: str) -> str:
     """Name the best mean rate of the paper's four variants and of all, with its graph."""
-    over = f"{in_words(kernels, 'device')}; mean and range over sources"
-    if kind == EMULATED:
-        return f"{over}; {NOT_GPU_TIMES}"
+    over = f"{samples.in_words(kernels, 'device')}; mean and range over sources"
+    if kind == samples.EMULATED:
+        return f"{over}; {style.NOT_GPU_TIMES}"
     corners = kernels[kernels["label"].isin(CORNERS.values())]
     found = [("best of the paper's four variants", corners), ("best of all", kernels)]
     said = [f"{what} {_best(rows, 'mega_arcs_per_s')}" for what, rows in found if len(rows)]
@@ -210,24 +197,27 @@ def speedup(measured: pd.DataFrame) -> Figure:
     """Draw the paper's second figure from :func:`rates`: the speed-up over Dijkstra's algorithm on a CPU."""
     title = "Bellman-Ford over edges: speed-up over Dijkstra's algorithm on one CPU core"
     kernels, cpu = measured[measured["label"] != CPU], measured[measured["label"] == CPU]
-    if (kernels["device_kind"] == EMULATED).any():
-        return empty_figure(title, NO_GPU_TIME)
+    if (kernels["device_kind"] == samples.EMULATED).any():
+        return style.empty_figure(title, NO_GPU_TIME)
     key = ["graph", "source"]
     both = kernels.merge(cpu[[*key, "time_ms", "device"]], on=key, suffixes=("", "_cpu"))
     if both.empty:
-        return empty_figure(title, NOTHING_PROVEN if kernels.empty else "dijkstra-cpu was not run.")
+        return style.empty_figure(title, NOTHING_PROVEN if kernels.empty else "dijkstra-cpu was not run.")
     both = both.assign(gain=both["time_ms_cpu"] / both["time_ms"])
-    figure, axes = new_figure(4.6)
+    figure, axes = style.new_figure(4.6)
     _lines(axes, both, "gain")
-    axes.hlines(CLAIMED_SPEEDUP, *CLAIMED_AT, color=GREY, linewidth=4, alpha=0.5, label="mean in the paper")
-    axes.set(yscale="log", ylabel="CPU time / GPU time")
-    plain_log(axes.yaxis)
-    legend_above(axes, 4)
-    finding = (
-        f"{in_words(both, 'device')} against {in_words(both, 'device_cpu')}; mean and range over sources; "
-        f"best mean {_best(both, 'gain')}; in the paper about {CLAIMED_SPEEDUP} from 2^20 to 2^22 vertices"
+    axes.hlines(
+        CLAIMED_SPEEDUP, *CLAIMED_AT, color=style.GREY, linewidth=4, alpha=0.5, label="mean in the paper"
     )
-    entitle(figure, title, finding)
+    axes.set(yscale="log", ylabel="CPU time / GPU time")
+    style.plain_log(axes.yaxis)
+    style.legend_above(axes, 4)
+    finding = (
+        f"{samples.in_words(both, 'device')} against {samples.in_words(both, 'device_cpu')}; mean and range "
+        f"over sources; best mean {_best(both, 'gain')}; in the paper about {CLAIMED_SPEEDUP} from 2^20 "
+        "to 2^22 vertices"
+    )
+    style.entitle(figure, title, finding)
     return figure
 
 
@@ -236,26 +226,28 @@ def gains(measured: pd.DataFrame) -> Figure:
     title = "Bellman-Ford over edges: speed-up by the read-only cache and by sorted edges"
     kernels = measured[measured["label"].isin(CORNERS.values())]
     if kernels.empty:
-        return empty_figure(title, NOTHING_PROVEN)
-    if (kernels["device_kind"] == EMULATED).any():
-        return empty_figure(title, NO_GPU_TIME)
-    figure, axes = new_figure(4.4)
-    size_axis(axes, kernels["vertices"])
+        return style.empty_figure(title, NOTHING_PROVEN)
+    if (kernels["device_kind"] == samples.EMULATED).any():
+        return style.empty_figure(title, NO_GPU_TIME)
+    figure, axes = style.new_figure(4.4)
+    style.size_axis(axes, kernels["vertices"])
     runs: dict[Any, pd.DataFrame] = dict(iter(kernels.groupby(["label", "vertices"])))
     shown = {name: pair for name, pair in GAINS.items() if set(pair) <= set(kernels["label"])}
     for place, (name, (candidate, baseline)) in enumerate(shown.items()):
         points = [
-            (size, *ratio_estimate(of_size, runs[baseline, size]).point())
+            (size, *samples.ratio_estimate(of_size, runs[baseline, size]).point())
             for (label, size), of_size in runs.items()
             if label == candidate and (baseline, size) in runs
         ]
-        draw_series(axes, points, GAIN_LOOKS[name], name, (place, len(shown)))
-    axes.axhline(1, color=GREY, linewidth=0.9)
+        style.draw_series(axes, points, GAIN_LOOKS[name], name, (place, len(shown)))
+    axes.axhline(1, color=style.GREY, linewidth=0.9)
     axes.set(yscale="log", xlabel="Vertices", ylabel="Speed-up, median over sources")
-    plain_log(axes.yaxis)
-    legend_above(axes, 3)
-    entitle(
-        figure, title, f"{in_words(kernels, 'device')}; whiskers: 95% intervals; {_gains_on_largest(kernels)}"
+    style.plain_log(axes.yaxis)
+    style.legend_above(axes, 3)
+    style.entitle(
+        figure,
+        title,
+        f"{samples.in_words(kernels, 'device')}; whiskers: 95% intervals; {_gains_on_largest(kernels)}",
     )
     return figure
 
@@ -265,7 +257,7 @@ def _gains_on_largest(kernels: pd.DataFrame) -> str:
     largest = kernels[kernels["vertices"] == kernels["vertices"].max()]
     graph = largest["graph"].iloc[0]
     of_label = dict(iter(largest[largest["graph"] == graph].groupby("label")))
-    said = in_words_compared(
+    said = samples.in_words_compared(
         [
             (candidate, of_label[candidate], baseline, of_label[baseline])
             for candidate, baseline in GAINS.values()
@@ -280,28 +272,30 @@ def _gains_on_largest(kernels: pd.DataFrame) -> str:
 def blocks(timings: pd.DataFrame, swept: Sequence[str], graph: str) -> Figure:
     """Draw the median time over the vertices per block of the edge order, in which the `swept` differ."""
     title = f"Bellman-Ford over edges: median time over the size of the blocks, {graph}"
-    times = source_times(timings)
-    sizes = _parameter(timings, "block").groupby(timings["variant"]).first()
-    sweep = times[times["variant"].isin(swept)].assign(block=lambda rows: rows["variant"].map(sizes))
+    times = samples.source_times(timings)
+    sweep = times[times["variant"].isin(swept)]
     if sweep.empty:
-        return empty_figure(title, "No run of the sweep was proven correct and finished.")
+        return style.empty_figure(title, "No run of the sweep was proven correct and finished.")
+    sweep = sweep.assign(block=sweep["variant"].map(timings.groupby("variant")["parameter_block"].first()))
     kind = sweep["device_kind"].iloc[0]
-    figure, axes = new_figure(3.8)
+    figure, axes = style.new_figure(3.8)
     runs: dict[float, pd.DataFrame] = dict(iter(sweep.groupby("block")))  # type: ignore[arg-type]
-    size_axis(axes, runs)
-    points = [(block, *run_estimate(rows).point()) for block, rows in runs.items()]
-    draw_series(axes, points, look(VARIANTS["cache and order"]), "cache and order")
+    style.size_axis(axes, runs)
+    points = [(block, *samples.run_estimate(rows).point()) for block, rows in runs.items()]
+    style.draw_series(axes, points, look(VARIANTS["cache and order"]), "cache and order")
     unsorted = _labelled(timings, "cache only", sweep["source"])
     if len(unsorted):
-        style = look(VARIANTS["cache only"])
+        mark = look(VARIANTS["cache only"])
         median = unsorted["time_ms"].median()
-        axes.axhline(median, color=style.colour, linestyle=style.dash, label="cache only (not sorted)")
-    axes.set(ylabel=f"Median time of a search [ms{emulated_note(kind)}]", xlabel="Vertices per block (P)")
+        axes.axhline(median, color=mark.colour, linestyle=mark.dash, label="cache only (not sorted)")
+    axes.set(
+        ylabel=f"Median time of a search [ms{style.emulated_note(kind)}]", xlabel="Vertices per block (P)"
+    )
     axes.set_ylim(bottom=0)
-    legend_above(axes, 2)
-    said = NOT_GPU_TIMES if kind == EMULATED else best_in_words(runs)
+    style.legend_above(axes, 2)
+    said = style.NOT_GPU_TIMES if kind == samples.EMULATED else samples.best_in_words(runs)
     over = counted(sweep["source"].nunique(), "source")
-    entitle(figure, title, f"{in_words(sweep, 'device')}, {over}; {said}")
+    style.entitle(figure, title, f"{samples.in_words(sweep, 'device')}, {over}; {said}")
     return figure
 
 
@@ -309,7 +303,7 @@ def _labelled(timings: pd.DataFrame, wanted: str, sources: pd.Series) -> pd.Data
     """Return the times of the first variant of a label, over given sources."""
     runs = timings[timings["status"] == "ok"].drop_duplicates("variant")
     named = [run["variant"] for run in runs.to_dict("records") if label(run) == wanted]
-    times = source_times(timings[timings["variant"].isin(named[:1])])
+    times = samples.source_times(timings[timings["variant"].isin(named[:1])])
     return times[times["source"].isin(sources)]
 
 
@@ -338,42 +332,26 @@ def bandwidth_table(timings: pd.DataFrame, rate: Mapping[str, Any]) -> pd.DataFr
     ----------
     timings : DataFrame
     rate : dict
-        From :func:`relaxometer.device.rates.copy_rate`.
+        As :func:`relaxometer.report.figures.roofline.medians` takes it.
 
     Returns
     -------
     DataFrame
         One row per graph and variant. The bandwidth is the bytes per phase times the phases over the time of
-        the whole search, so time outside the phases lowers it. There is no share of the copy rate on
-        the emulated device, or if the copy was measured on another device.
+        the whole search, so time outside the phases lowers it.
     """
-    right = proven(timings, timings)
-    known = right.assign(bytes_per_phase=_parameter(right, "bytes_per_phase")).query("status == 'ok'")
-    lines = []
-    for (_, graph, variant), rows in known.dropna(subset="bytes_per_phase").groupby(KEY, sort=False):
-        per_phase = float(rows["bytes_per_phase"].iloc[0])
-        gb_s = float((per_phase * rows["phases"] / rows["time_ms"]).median()) / 1e6
-        comparable = rows["device"].iloc[0] == rate["device"] and rate["device_kind"] != EMULATED
-        lines.append(
-            {
-                "Graph": graph,
-                "Variant": variant,
-                "MB per phase": rounded(per_phase / 1e6),
-                "Phases": f"{rows['phases'].median():.0f}",
-                "Median [ms]": rounded(rows["time_ms"].median()),
-                "GB/s": rounded(gb_s),
-                "Share of copy rate": f"{gb_s / rate['copy_gb_s']:.0%}" if comparable else "",
-            }
-        )
-    columns = ["Graph", "Variant", "MB per phase", "Phases", "Median [ms]", "GB/s", "Share of copy rate"]
-    return pd.DataFrame(lines, columns=columns)
-
-
-def _parameter(timings: pd.DataFrame, name: str) -> pd.Series:
-    """Return a parameter of each search; NaN where it has none, and everywhere if no run has it."""
-    missing = pd.Series(np.nan, index=timings.index)
-    found: pd.Series = timings.get(f"parameter_{name}", missing)
-    return found
+    runs = medians(bytes_moved(timings).dropna(subset="stated"), rate)
+    return pd.DataFrame(
+        {
+            "Graph": runs["graph"],
+            "Variant": runs["variant"],
+            "MB per phase": (runs["stated"] / 1e6).map(rounded),
+            "Phases": runs["phases"].map("{:.0f}".format),
+            "Median [ms]": runs["time_ms"].map(rounded),
+            "GB/s": runs["gb_s"].map(rounded),
+            "Share of copy rate": runs["share"],
+        }
+    )
 
 
 def edge_runs(plan: Plan, graph: str) -> list[Run]:
@@ -394,7 +372,7 @@ def _graphs(plan: Plan) -> list[str]:
 
 
 def _draw_figures(inputs: Inputs) -> dict[str, Figure]:
-    measured = rates(inputs.timings, inputs.contents("graphs"), inputs.params["swept"])
+    measured = rates(inputs.searches(), inputs.contents("graphs"))
     return {"performance": performance(measured), "speedup": speedup(measured), "gains": gains(measured)}
 
 
@@ -410,37 +388,32 @@ EXHIBITS = (
     Exhibit(
         "edge-bf",
         _draw_figures,
-        lambda plan, _: {"timings": TIMINGS, "graphs": metadata(_graphs(plan))},
-        views=(
+        (
             View("performance", "SSSP", "edge-bf 1", "arcs per second", graph="R-MAT"),
             View("speedup", "SSSP", "edge-bf 2", "gain over a CPU", graph="R-MAT"),
             View("gains", "SSSP", "edge-bf 3", "gain of each optimisation", graph="R-MAT"),
         ),
-        wanted=lambda plan: bool(_graphs(plan)),
-        params=lambda plan, _: {"swept": swept(plan)},
+        lambda plan, _: {"timings": TIMINGS, "graphs": metadata(_graphs(plan))},
+        wanted=_graphs,
+        params=without_curves,
     ),
     Exhibit(
         "edge-bf-blocks",
-        lambda inputs: blocks(inputs.searches("sssp"), inputs.params["swept"], inputs.graph),
-        lambda *_: {"timings": TIMINGS},
-        views=(View("blocks", "SSSP", "edge-bf 4", "median time against the size of a block"),),
+        lambda inputs: blocks(inputs.searches("sssp"), inputs.params["points"], inputs.graph),
+        (View("blocks", "SSSP", "edge-bf 4", "median time against the size of a block"),),
         wanted=lambda plan: [graph for graph in _graphs(plan) if block_runs(plan, graph)],
         per_graph=True,
-        params=lambda plan, graph: {"swept": names(block_runs(plan, graph))},
+        params=lambda plan, graph: {"points": names(block_runs(plan, graph))},
         points=lambda plan: names([run for graph in _graphs(plan) for run in block_runs(plan, graph)]),
     ),
     Exhibit(
         "edge-bf-tables",
         _draw_tables,
-        lambda plan, _: {
-            "timings": TIMINGS,
-            "graphs": metadata(_graphs(plan)),
-            "rate": "results/device_rates.json",
-        },
-        views=(
-            View("graphs", "Graphs", "edge-bf table", "outline of the graphs", graph="R-MAT", suffix="csv"),
-            View("bandwidth", "SSSP", "bandwidth", "effective bandwidth against a copy", suffix="csv"),
+        (
+            table_view("graphs", "Graphs", "edge-bf table", "outline of the graphs", graph="R-MAT"),
+            table_view("bandwidth", "SSSP", "bandwidth", "effective bandwidth against a copy"),
         ),
-        wanted=lambda plan: bool(_graphs(plan)),
+        lambda plan, _: with_rate(_graphs(plan)),
+        wanted=_graphs,
     ),
 )

@@ -17,43 +17,17 @@ import pandas as pd
 from relaxometer.core.words import counted
 from relaxometer.graphs.degrees import WARP
 from relaxometer.graphs.graph import read_degrees
-from relaxometer.report.catalogue import TIMINGS, Exhibit, Files, Inputs, View, metadata
+from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View, metadata, phase_files
+from relaxometer.report.figures import style
 from relaxometer.report.figures.graphs import draw_tails
 from relaxometer.report.figures.looks import Look, look, looks_of
-from relaxometer.report.figures.names import short_names
-from relaxometer.report.figures.style import (
-    GREY,
-    NOT_GPU_TIMES,
-    draw_dots,
-    draw_series,
-    empty_figure,
-    emulated_note,
-    entitle,
-    legend_above,
-    legend_mark,
-    new_figure,
-    plain,
-    plain_log,
-    size_axis,
-    whole_ticks,
-)
+from relaxometer.report.figures.names import plain, short_names
 from relaxometer.report.figures.summary import rounded
-from relaxometer.report.targets import folder, graphs_of, is_swept, names, runs_of
+from relaxometer.report.targets import graphs_of, is_swept, names, runs_of
+from relaxometer.results import samples
 from relaxometer.results.graph500_result import edges_per_second, rate_statistics
 from relaxometer.results.processes import PROCESS, with_processes
 from relaxometer.results.rows import PROVEN
-from relaxometer.results.samples import (
-    EMULATED,
-    IDENTITY,
-    REPEATED,
-    best_in_words,
-    in_words,
-    in_words_compared,
-    on_one_clock,
-    proven,
-    run_estimate,
-    source_times,
-)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -86,7 +60,7 @@ def degree_shares(degrees: npt.NDArray[np.int64], graph: str) -> Figure:
     graph : str
     """
     values, counts = np.unique(degrees, return_counts=True)
-    figure, axes = new_figure(3.8)
+    figure, axes = style.new_figure(3.8)
     draw_tails(axes, {"arcs": {"value": values.tolist(), "count": counts.tolist()}})
     axes.set(xlabel="Degree", ylabel="Share of the vertices", ylim=(0.5 / len(degrees), 1.2))
     over_warp, isolated = (degrees > WARP).mean(), (degrees == 0).mean()
@@ -94,32 +68,33 @@ def degree_shares(degrees: npt.NDArray[np.int64], graph: str) -> Figure:
         f"{len(degrees):,} vertices; {over_warp:.1%} have more than {WARP} arcs (in the paper: about 10% of "
         f"2^22 vertices), {isolated:.0%} have none"
     )
-    entitle(figure, f"Figure 11: vertices by degree, {graph}", finding)
+    style.entitle(figure, f"Figure 11: vertices by degree, {graph}", finding)
     return figure
 
 
 def rates_over_scale(timings: pd.DataFrame, graphs: Sequence[dict[str, Any]]) -> Figure:
     """Draw figure 9: the median rate of each variant of BFS over the size of the graph."""
     title = "Figure 9: rate of breadth-first search over the size of the graph"
-    rates = on_one_clock(_rates(timings, graphs))
+    rates = samples.on_one_clock(_rates(timings, graphs))
     if rates.empty:
-        return empty_figure(title, NOTHING_PROVEN)
+        return style.empty_figure(title, NOTHING_PROVEN)
     kind = rates["device_kind"].iloc[0]
-    figure, axes = new_figure(4.4)
+    figure, axes = style.new_figure(4.4)
     best = _draw_over_scale(axes, rates, "gteps", graphs)
-    axes.set_ylabel(f"Median rate [10⁹ edges/s{emulated_note(kind)}]")
+    axes.set_ylabel(f"Median rate [10⁹ edges/s{style.emulated_note(kind)}]")
     lines = [
-        f"{in_words(rates, 'device')}; input edges of the searched component over time, median over sources"
+        f"{samples.in_words(rates, 'device')}; input edges of the searched component over time, "
+        "median over sources"
     ]
-    if kind == EMULATED:
-        lines.append(NOT_GPU_TIMES)
+    if kind == samples.EMULATED:
+        lines.append(style.NOT_GPU_TIMES)
     else:
         lines += [
             f"{graph}: highest median {rounded(value)}·10⁹ edges/s, {variant} (harmonic mean "
             f"{rounded(_harmonic_mean(rates, graph, variant))})"
             for graph, (variant, value) in best.items()
         ]
-    entitle(figure, title, "\n".join([lines[0], "; ".join(lines[1:])]))
+    style.entitle(figure, title, "\n".join([lines[0], "; ".join(lines[1:])]))
     return figure
 
 
@@ -127,17 +102,17 @@ def computing_times(timings: pd.DataFrame, graphs: Sequence[dict[str, Any]]) -> 
     """Draw figure 10 on one GPU: the time of BFS on the CPU, the GPU and both, over the size of the graph."""
     title = "Figure 10: time of breadth-first search on CPU, GPU and both"
     compared = timings[timings["kernel"].isin((CPU_ONLY, GPU_ONLY, BOTH))]
-    times = on_one_clock(source_times(compared))
+    times = samples.on_one_clock(samples.source_times(compared))
     if times.empty:
-        return empty_figure(title, NOTHING_PROVEN)
-    figure, axes = new_figure(4.2)
+        return style.empty_figure(title, NOTHING_PROVEN)
+    figure, axes = style.new_figure(4.2)
     _draw_over_scale(axes, times, "time_ms", graphs)
     kind = times["device_kind"].iloc[0]
-    axes.set_ylabel(f"Median time over sources [ms{emulated_note(kind)}]")
+    axes.set_ylabel(f"Median time over sources [ms{style.emulated_note(kind)}]")
     findings = [_against_cpu(times, graph["name"]) for graph in graphs]
     speedups = "; ".join(finding for finding in findings if finding) or "no speed-up of a GPU was measured"
     paper = "in the paper, a node's GPUs against its CPUs: 1.4 to 3.3 times"
-    entitle(figure, title, f"{in_words(times, 'device')}\n{speedups} ({paper})")
+    style.entitle(figure, title, f"{samples.in_words(times, 'device')}\n{speedups} ({paper})")
     return figure
 
 
@@ -150,7 +125,7 @@ def _harmonic_mean(rates: pd.DataFrame, graph: str, name: str) -> float:
 def _rates(timings: pd.DataFrame, graphs: Sequence[dict[str, Any]]) -> pd.DataFrame:
     """Return one row per run and source: the median rate over its repetitions, in 10^9 edges per second."""
     timings = with_processes(timings)
-    finished = proven(timings, timings)
+    finished = samples.proven(timings, timings)
     finished = finished[finished["status"].isin(PROVEN)]
     directed = {graph["name"]: bool(graph.get("directed")) for graph in graphs}
     parts = [
@@ -160,10 +135,10 @@ def _rates(timings: pd.DataFrame, graphs: Sequence[dict[str, Any]]) -> pd.DataFr
     ]
     if not parts:
         return finished.assign(gteps=np.nan)
-    run = [*IDENTITY, *PROCESS, "source"]
+    run = [*samples.IDENTITY, *PROCESS, "source"]
     rounds = pd.concat(parts).groupby([*run, "round"], sort=False)["gteps"].median()
     rates = rounds.groupby(level=run, sort=False).median().reset_index()
-    return rates.assign(**dict.fromkeys(REPEATED, 0.0))
+    return rates.assign(**dict.fromkeys(samples.REPEATED, 0.0))
 
 
 def _draw_over_scale(
@@ -177,7 +152,7 @@ def _draw_over_scale(
     for (variant, name), of_variant in rows.groupby(["variant", short_names(rows)], sort=False):
         _, points = series.setdefault(str(name), (looks[str(variant)], []))
         for graph in sorted(set(of_variant["graph"]), key=lambda name: sizes[name]):
-            median, low, high = run_estimate(of_variant[of_variant["graph"] == graph], value).point()
+            median, low, high = samples.run_estimate(of_variant[of_variant["graph"] == graph], value).point()
             points.append((sizes[graph], median, low, high))
             best[graph] = max(best.get(graph, ("", 0.0)), (str(name), median), key=lambda pair: pair[1])
     draw_over_sizes(axes, series)
@@ -186,21 +161,21 @@ def _draw_over_scale(
 
 def draw_over_sizes(axes: Axes, series: Mapping[str, tuple[Look, Sequence[Point]]]) -> None:
     """Draw the points (vertices, median, low, high) of each series by its name, on logarithmic axes."""
-    size_axis(axes, {size for _, points in series.values() for size, *_ in points})
-    for place, (name, (style, points)) in enumerate(series.items()):
-        draw_series(axes, points, style, name, (place, len(series)))
+    style.size_axis(axes, {size for _, points in series.values() for size, *_ in points})
+    for place, (name, (mark, points)) in enumerate(series.items()):
+        style.draw_series(axes, points, mark, name, (place, len(series)))
     axes.set(yscale="log", xlabel="Vertices")
-    plain_log(axes.yaxis)
-    legend_above(axes, 3)
+    style.plain_log(axes.yaxis)
+    style.legend_above(axes, 3)
 
 
 def _against_cpu(times: pd.DataFrame, graph: str) -> str:
     """Say what is shown of the GPU against the CPU."""
     of_graph = times[times["graph"] == graph]
     gpu, cpu = (of_graph[of_graph["variant"] == variant] for variant in (GPU_ONLY, CPU_ONLY))
-    if gpu.empty or cpu.empty or (gpu["device_kind"] == EMULATED).any():
+    if gpu.empty or cpu.empty or (gpu["device_kind"] == samples.EMULATED).any():
         return ""
-    (clause,) = in_words_compared([(GPU_ONLY, gpu, CPU_ONLY, cpu)])
+    (clause,) = samples.in_words_compared([(GPU_ONLY, gpu, CPU_ONLY, cpu)])
     return f"{graph}: {clause}"
 
 
@@ -213,36 +188,34 @@ def level_times(phases: pd.DataFrame, graph: str) -> Figure:
     phases = phases[phases["mode"].isin(MODES)]
     phases = phases[phases.groupby("variant")["time_ms"].transform("sum") > 0]
     if phases.empty:
-        return empty_figure(title, NOTHING_PROVEN)
+        return style.empty_figure(title, NOTHING_PROVEN)
     source = phases["source"].iloc[0]
-    of_source = on_one_clock(phases[phases["source"] == source])
+    of_source = samples.on_one_clock(phases[phases["source"] == source])
     kind = of_source["device_kind"].iloc[0]
-    figure, (upper, lower) = new_figure(5.8, rows=2, sharex=True, height_ratios=(2, 1))
+    figure, (upper, lower) = style.new_figure(5.8, rows=2, sharex=True, height_ratios=(2, 1))
     marked: set[str] = set()
     for variant, rows in of_source.groupby("variant", sort=False):
-        style = look(str(variant))
+        mark = look(str(variant))
         level = rows["phase"]
-        upper.plot(level, rows["time_ms"], color=style.colour, linestyle=style.dash, label=variant)
+        upper.plot(level, rows["time_ms"], color=mark.colour, linestyle=mark.dash, label=variant)
         for mode in MODES if len(rows) <= MARKED_LEVELS else ():
             these = rows["mode"] == mode
-            upper.plot(
-                level[these], rows.loc[these, "time_ms"], MODES[mode], color=style.colour, markersize=5
-            )
+            upper.plot(level[these], rows.loc[these, "time_ms"], MODES[mode], color=mark.colour, markersize=5)
             marked |= {mode} if these.any() else set()
     first = of_source[of_source["variant"] == of_source["variant"].iloc[0]]
-    lower.step(first["phase"], first["updated"], where="mid", color=GREY)
+    lower.step(first["phase"], first["updated"], where="mid", color=style.GREY)
     lower.set(xlabel="Level (the first expands the source)", ylabel="New vertices")
     _from_zero(lower, first["updated"])
-    whole_ticks(lower.xaxis)
-    upper.set(yscale="log", ylabel=f"Time of the level [ms{emulated_note(kind)}]")
-    plain_log(upper.yaxis)
+    style.whole_ticks(lower.xaxis)
+    upper.set(yscale="log", ylabel=f"Time of the level [ms{style.emulated_note(kind)}]")
+    style.plain_log(upper.yaxis)
     marks = [
-        legend_mark(linestyle="none", marker=marker, color="black", markersize=5, label=mode)
+        style.legend_mark(linestyle="none", marker=marker, color="black", markersize=5, label=mode)
         for mode, marker in MODES.items()
         if mode in marked
     ]
-    legend_above(upper, 3, [*upper.get_legend_handles_labels()[0], *marks])
-    entitle(figure, title, _level_finding(of_source, int(source), kind))
+    style.legend_above(upper, 3, [*upper.get_legend_handles_labels()[0], *marks])
+    style.entitle(figure, title, _level_finding(of_source, int(source), kind))
     return figure
 
 
@@ -274,8 +247,8 @@ def _level_finding(rows: pd.DataFrame, source: int, kind: str) -> str:
         plain = rows.loc[rows["variant"] == "top-down", "relaxed_arcs"].sum()
         if plain:
             parts.append(f"it examines {examined / plain:.1%} of the arcs that top-down examines")
-    if kind == EMULATED:
-        parts.append(NOT_GPU_TIMES)
+    if kind == samples.EMULATED:
+        parts.append(style.NOT_GPU_TIMES)
     return "; ".join(parts)
 
 
@@ -290,33 +263,33 @@ def sweeps(timings: pd.DataFrame, swept: Mapping[str, Sequence[str]], graph: str
     graph : str
     """
     title = f"Time of hybrid breadth-first search over its parameters, {graph}"
-    times = on_one_clock(source_times(timings))
+    times = samples.on_one_clock(samples.source_times(timings))
     chosen = {name: times[times["variant"].isin(names)] for name, names in swept.items()}
     chosen = {name: rows for name, rows in chosen.items() if len(rows)}
     if not chosen:
-        return empty_figure(title, NOTHING_PROVEN)
+        return style.empty_figure(title, NOTHING_PROVEN)
     kind = times["device_kind"].iloc[0]
-    figure, panels = new_figure(3.4, len(chosen), squeeze=False, sharey=True)
+    figure, panels = style.new_figure(3.4, len(chosen), squeeze=False, sharey=True)
     plain = times[times["variant"] == GPU_ONLY]
     over = counted(next(iter(chosen.values()))["source"].nunique(), "source")
-    findings = [f"{in_words(times, 'device')}, {over}"]
+    findings = [f"{samples.in_words(times, 'device')}, {over}"]
     for axes, (name, rows) in zip(panels[0], chosen.items(), strict=True):
         value = rows["variant"].map(timings.groupby("variant")[f"parameter_{name}"].first()).astype(float)
         runs: dict[float, pd.DataFrame] = dict(iter(rows.groupby(value)))
-        points = [(at, *run_estimate(part).point()) for at, part in runs.items()]
-        draw_dots(axes, points, look(GPU_ONLY), label="fixed value")
+        points = [(at, *samples.run_estimate(part).point()) for at, part in runs.items()]
+        style.draw_dots(axes, points, look(GPU_ONLY), label="fixed value")
         axes.plot(*np.array(points).T[:2], color=look(GPU_ONLY).colour, linewidth=0.9)
         if len(plain):
             same = plain[plain["source"].isin(rows["source"])]
-            axes.axhline(same["time_ms"].median(), color=GREY, linestyle=(0, (3, 2)), label="defaults")
+            axes.axhline(same["time_ms"].median(), color=style.GREY, linestyle=(0, (3, 2)), label="defaults")
         axes.set(xscale="log", yscale="log", xlabel=name)
-        plain_log(axes.xaxis, axes.yaxis)
-        findings.append(f"{name}: {best_in_words(runs)}")
-    panels[0][0].set_ylabel(f"Median time over sources [ms{emulated_note(kind)}]")
-    legend_above(panels[0][0], 2)
-    if kind == EMULATED:
-        findings[1:] = [NOT_GPU_TIMES]
-    entitle(figure, title, "; ".join(findings))
+        style.plain_log(axes.xaxis, axes.yaxis)
+        findings.append(f"{name}: {samples.best_in_words(runs)}")
+    panels[0][0].set_ylabel(f"Median time over sources [ms{style.emulated_note(kind)}]")
+    style.legend_above(panels[0][0], 2)
+    if kind == samples.EMULATED:
+        findings[1:] = [style.NOT_GPU_TIMES]
+    style.entitle(figure, title, "; ".join(findings))
     return figure
 
 
@@ -349,6 +322,11 @@ def _graphs(plan: Plan) -> list[str]:
     return [graph for graph in graphs_of(plan, "bfs") if plain_runs(plan, graph)]
 
 
+def _points(plan: Plan) -> list[str]:
+    swept = [sweeps_of(plan, graph) for graph in _graphs(plan)]
+    return [variant for of_graph in swept for variants in of_graph.values() for variant in variants]
+
+
 def _draw_degrees(inputs: Inputs) -> Figure:
     (vertices,) = inputs.files("vertices")
     return degree_shares(read_degrees(vertices.parent), inputs.graph)
@@ -361,32 +339,27 @@ def _draw_scales(inputs: Inputs) -> dict[str, Figure]:
     return {"figure-9": rates_over_scale(shown, graphs), "figure-10": computing_times(shown, graphs)}
 
 
-def _level_files(plan: Plan, graph: str) -> Files:
-    phases = [f"{folder(run)}/phases.parquet" for run in plain_runs(plan, graph)]
-    return {"timings": TIMINGS, "phases": phases}
-
-
 EXHIBITS = (
     Exhibit(
         "bfs-degrees",
         _draw_degrees,
+        (View("figure-11", "Graphs", "figure 11", "vertices by degree"),),
         lambda _, graph: {
             "vertices": f"results/graphs/{graph}/vertices.parquet",
             "graphs": metadata([graph]),
         },
-        views=(View("figure-11", "Graphs", "figure 11", "vertices by degree"),),
         wanted=graph500_graphs,
         per_graph=True,
     ),
     Exhibit(
         "bfs-scales",
         _draw_scales,
-        lambda plan, _: {"timings": TIMINGS, "graphs": metadata(graph500_graphs(plan))},
-        views=(
+        (
             View("figure-9", "BFS", "figure 9", "rate over size", graph="all of Graph500"),
             View("figure-10", "BFS", "figure 10", "time on CPU and GPU", graph="all of Graph500"),
         ),
-        wanted=lambda plan: bool(graph500_graphs(plan)),
+        lambda plan, _: {"timings": TIMINGS, "graphs": metadata(graph500_graphs(plan))},
+        wanted=graph500_graphs,
         params=lambda plan, _: {
             "variants": names([run for graph in graph500_graphs(plan) for run in plain_runs(plan, graph)])
         },
@@ -394,24 +367,18 @@ EXHIBITS = (
     Exhibit(
         "bfs-levels",
         lambda inputs: level_times(inputs.proven_phases(), inputs.graph),
-        _level_files,
-        views=(View("levels", "BFS", "levels", "direction and time of each level"),),
+        (View("levels", "BFS", "levels", "direction and time of each level"),),
+        lambda plan, graph: phase_files(plain_runs(plan, graph)),
         wanted=_graphs,
         per_graph=True,
     ),
     Exhibit(
         "bfs-sweeps",
-        lambda inputs: sweeps(inputs.searches("bfs"), inputs.params["swept"], inputs.graph),
-        lambda *_: {"timings": TIMINGS},
-        views=(View("sweeps", "BFS", "sweeps", "time against alpha, beta and threshold"),),
+        lambda inputs: sweeps(inputs.searches("bfs"), inputs.params, inputs.graph),
+        (View("sweeps", "BFS", "sweeps", "time against alpha, beta and threshold"),),
         wanted=lambda plan: [graph for graph in _graphs(plan) if sweeps_of(plan, graph)],
         per_graph=True,
-        params=lambda plan, graph: {"swept": sweeps_of(plan, graph)},
-        points=lambda plan: [
-            variant
-            for graph in _graphs(plan)
-            for variants in sweeps_of(plan, graph).values()
-            for variant in variants
-        ],
+        params=sweeps_of,
+        points=_points,
     ),
 )

@@ -13,35 +13,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View, metadata, swept
+from relaxometer.report.catalogue import Exhibit, Inputs, View, runs_on, table_view, with_rate, without_curves
+from relaxometer.report.figures import style
 from relaxometer.report.figures.looks import Look, look
-from relaxometer.report.figures.style import (
-    GREY,
-    NOT_GPU_TIMES,
-    annotate,
-    draw_dots,
-    empty_figure,
-    emulated_note,
-    entitle,
-    legend_above,
-    new_figure,
-    plain_log,
-)
+from relaxometer.report.figures.roofline import bytes_moved, medians
 from relaxometer.report.figures.summary import CLOCKS, rounded
 from relaxometer.report.figures.work import relaxations
 from relaxometer.report.targets import graphs_of, is_swept, names, runs_of
-from relaxometer.results.cost import arcs_bytes, weight_types
+from relaxometer.results import samples
+from relaxometer.results.cost import weight_types
 from relaxometer.results.rows import KEY
-from relaxometer.results.samples import (
-    EMULATED,
-    in_words,
-    in_words_compared,
-    median_extract_min,
-    on_one_clock,
-    proven,
-    run_estimate,
-    source_times,
-)
 from relaxometer.results.statistics import Estimate, Part, median_of
 
 if TYPE_CHECKING:
@@ -61,6 +42,8 @@ METHODS = {
     "heap": Look("#D55E00", "-", "X"),
 }
 """How each method of ExtractMin is drawn."""
+
+TABLE_1 = "survey table 1"
 
 METHOD_LABELS = {"cub": "CUB", "loop": "loop (CPU)", "heap": "heap (CPU)"}
 
@@ -87,17 +70,17 @@ def extract_min(trials: pd.DataFrame) -> Figure:
     trials : DataFrame
         As :data:`relaxometer.studies.extract_min.TABLE`.
     """
-    shown = on_one_clock(median_extract_min(trials))
-    figure, axes = new_figure(4.4)
-    for method, style in METHODS.items():
+    shown = samples.on_one_clock(samples.median_extract_min(trials))
+    figure, axes = style.new_figure(4.4)
+    for method, mark in METHODS.items():
         rows = shown[shown["method"] == method].sort_values("values")
         if len(rows):
             label = _method_label(method)
-            axes.plot(rows["values"], rows["time_us"], markersize=4.5, label=label, **style.line)
+            axes.plot(rows["values"], rows["time_us"], markersize=4.5, label=label, **mark.line)
     axes.set(xscale="log", yscale="log", xlabel="Values", ylabel="Time of one ExtractMin [µs]")
-    plain_log(axes.xaxis, axes.yaxis)
-    legend_above(axes, 3)
-    entitle(
+    style.plain_log(axes.xaxis, axes.yaxis)
+    style.legend_above(axes, 3)
+    style.entitle(
         figure,
         "Table 1 of the survey: time to extract the smallest of many values",
         _extract_min_finding(shown),
@@ -114,7 +97,7 @@ def _extract_min_finding(shown: pd.DataFrame) -> str:
     most = shown["values"].max()
     times = shown[shown["values"] == most].set_index("method")["time_us"]
     reductions = times[times.index.str.startswith("reduction")]
-    devices = in_words(shown, "device")
+    devices = samples.in_words(shown, "device")
     if reductions.empty:
         return f"{devices}. No GPU: the reductions ran on the emulated device, whose times are not shown"
     best = str(reductions.idxmin())
@@ -129,7 +112,7 @@ def _extract_min_finding(shown: pd.DataFrame) -> str:
 
 def extract_min_table(trials: pd.DataFrame) -> pd.DataFrame:
     """Return table 1 in microseconds, one row per method, with emulated times marked."""
-    medians = median_extract_min(trials)
+    medians = samples.median_extract_min(trials)
     wide = medians.pivot(index=["method", "device_kind"], columns="values", values="time_us").reset_index()
     wide = wide.set_index("method").loc[[name for name in METHODS if name in set(wide["method"])]]
     sizes = {n: wide[n].map(rounded) for n in sorted(medians["values"].unique())}
@@ -146,26 +129,30 @@ def queue_orders(timings: pd.DataFrame, graph: str) -> Figure:
     """Draw the time and the relaxed arcs of ``bellman-ford-queue`` for each order of its queues."""
     title = f"Bellman-Ford with queues: time and work by order of the queues, {graph}"
     order_of = timings.groupby("variant")["parameter_order"].first()
-    times = on_one_clock(source_times(timings)).assign(order=lambda rows: rows["variant"].map(order_of))
+    times = samples.on_one_clock(samples.source_times(timings)).assign(
+        order=lambda rows: rows["variant"].map(order_of)
+    )
     if times.empty:
-        return empty_figure(title, NOTHING_PROVEN.format("bellman-ford-queue"))
+        return style.empty_figure(title, NOTHING_PROVEN.format("bellman-ford-queue"))
     kind = times["device_kind"].iloc[0]
     orders = [order for order in ORDERS if order in set(times["order"])]
     looks = {order: look(str(variant)) for variant, order in order_of.items()}
-    figure, (left, right) = new_figure(3.4, 2)
-    _dots(left, {order: run_estimate(times[times["order"] == order]) for order in orders}, looks)
-    left.set_ylabel(f"Median time of a search\n[ms{emulated_note(kind)}]")
+    figure, (left, right) = style.new_figure(3.4, 2)
+    _dots(left, {order: samples.run_estimate(times[times["order"] == order]) for order in orders}, looks)
+    left.set_ylabel(f"Median time of a search\n[ms{style.emulated_note(kind)}]")
     work = _work(timings).assign(order=lambda rows: rows["variant"].map(order_of))
     counts = {order: work.loc[work["order"] == order, "relaxations"] for order in orders}
     _dots(right, {order: median_of(of, COUNTED) for order, of in counts.items() if len(of)}, looks)
     right.set_ylabel("Relaxations\nper reachable arc")
-    entitle(figure, title, _order_finding(times, orders, kind))
+    style.entitle(figure, title, _order_finding(times, orders, kind))
     return figure
 
 
 def _work(timings: pd.DataFrame) -> pd.DataFrame:
     """Return the relaxations per reachable arc of every variant from every source."""
-    counted = proven(timings, timings).query("status == 'ok' and reached_arcs > 0 and relaxed_arcs > 0")
+    counted = samples.proven(timings, timings).query(
+        "status == 'ok' and reached_arcs > 0 and relaxed_arcs > 0"
+    )
     share = counted["relaxed_arcs"] / counted["reached_arcs"]
     return share.groupby([counted["variant"], counted["source"]]).median().rename("relaxations").reset_index()
 
@@ -173,25 +160,29 @@ def _work(timings: pd.DataFrame) -> pd.DataFrame:
 def _dots(axes: Axes, medians: Mapping[str, Estimate], looks: Mapping[str, Look]) -> None:
     """Draw the median over sources of each order with its 95% interval and its value."""
     for place, (order, median) in enumerate(medians.items()):
-        draw_dots(axes, [(place, *median.point())], looks[order])
-        annotate(axes, rounded(median.value), (place, median.value), (7, 0), va="center")
+        style.draw_dots(axes, [(place, *median.point())], looks[order])
+        style.annotate(axes, rounded(median.value), (place, median.value), (7, 0), va="center")
     axes.set_xticks(range(len(medians)), list(medians))
     axes.set(yscale="log", xlim=(-0.5, len(medians) - 0.2))
-    plain_log(axes.yaxis)
+    style.plain_log(axes.yaxis)
     axes.grid(visible=False, axis="x")
     axes.margins(y=0.15)
 
 
 def _order_finding(times: pd.DataFrame, orders: list[str], kind: str) -> str:
     """Compare each order with the plain queue, and give the gain that the survey cites."""
-    over = f"{in_words(times, 'device')}, {times['source'].nunique():,} sources; whiskers: 95% intervals"
-    if kind == EMULATED:
-        return f"{over}; {NOT_GPU_TIMES}"
+    over = (
+        f"{samples.in_words(times, 'device')}, {times['source'].nunique():,} sources; whiskers: 95% intervals"
+    )
+    if kind == samples.EMULATED:
+        return f"{over}; {style.NOT_GPU_TIMES}"
     of_order = {order: times[times["order"] == order] for order in orders}
     if "fifo" not in of_order:
         return over
     others = [order for order in orders if order != "fifo"]
-    clauses = in_words_compared([(order, of_order[order], "fifo", of_order["fifo"]) for order in others])
+    clauses = samples.in_words_compared(
+        [(order, of_order[order], "fifo", of_order["fifo"]) for order in others]
+    )
     found = [
         clause + (f" (cited in the paper: {CITED_GAINS[order]})" if order in CITED_GAINS else "")
         for order, clause in zip(others, clauses, strict=True)
@@ -202,27 +193,27 @@ def _order_finding(times: pd.DataFrame, orders: list[str], kind: str) -> str:
 def widths(timings: pd.DataFrame, graph: str) -> Figure:
     """Draw time, phases and relaxed arcs of ``delta-stepping`` over the width of a bucket."""
     title = f"Delta-stepping: time and work over the width of a bucket, {graph}"
-    times = on_one_clock(source_times(timings))
+    times = samples.on_one_clock(samples.source_times(timings))
     if times.empty:
-        return empty_figure(title, NOTHING_PROVEN.format("delta-stepping"))
+        return style.empty_figure(title, NOTHING_PROVEN.format("delta-stepping"))
     kind = times["device_kind"].iloc[0]
     points = _points(timings, times)
-    figure, panels = new_figure(5.6, 1, 3, sharex=True)
-    style = look("delta-stepping")
+    figure, panels = style.new_figure(5.6, 1, 3, sharex=True)
+    mark = look("delta-stepping")
     columns = {
-        "time_ms": f"Median time\n[ms{emulated_note(kind)}]",
+        "time_ms": f"Median time\n[ms{style.emulated_note(kind)}]",
         "phases": "Phases",
         "relaxations": "Relaxations per\nreachable arc",
     }
     for axes, (column, label) in zip(panels, columns.items(), strict=True):
-        axes.plot(points["delta"], points[column], color=style.colour, marker="o", markersize=4)
+        axes.plot(points["delta"], points[column], color=mark.colour, marker="o", markersize=4)
         axes.set(xscale="log", yscale="log", ylabel=label)
-        plain_log(axes.xaxis, axes.yaxis)
+        style.plain_log(axes.xaxis, axes.yaxis)
         for delta in points.loc[points["rule"] != "given", "delta"]:
-            axes.axvline(delta, color=GREY, linewidth=0.8, linestyle=(0, (3, 2)))
+            axes.axvline(delta, color=style.GREY, linewidth=0.8, linestyle=(0, (3, 2)))
     _name_rules(panels[0], points)
     panels[-1].set_xlabel("Width of a bucket [unit of the weights]")
-    entitle(figure, title, _width_finding(times, points, kind))
+    style.entitle(figure, title, _width_finding(times, points, kind))
     return figure
 
 
@@ -245,15 +236,15 @@ def _name_rules(axes: Axes, points: pd.DataFrame) -> None:
     place = np.log10(ruled["delta"])
     for _, group in ruled.groupby((place.diff() > close).cumsum()):
         middle = np.sqrt(group["delta"].iloc[0] * group["delta"].iloc[-1])
-        options = {"xycoords": ("data", "axes fraction"), "ha": "center", "va": "bottom", "color": GREY}
-        annotate(axes, ", ".join(group["rule"]), (middle, 1.0), (0, 2), **options)
+        options = {"xycoords": ("data", "axes fraction"), "ha": "center", "va": "bottom", "color": style.GREY}
+        style.annotate(axes, ", ".join(group["rule"]), (middle, 1.0), (0, 2), **options)
 
 
 def _width_finding(times: pd.DataFrame, points: pd.DataFrame, kind: str) -> str:
     """Name the fastest width and the best of the survey's three rules."""
-    over = f"{in_words(times, 'device')}, {times['source'].nunique():,} sources"
-    if kind == EMULATED:
-        return f"{over}; {NOT_GPU_TIMES}"
+    over = f"{samples.in_words(times, 'device')}, {times['source'].nunique():,} sources"
+    if kind == samples.EMULATED:
+        return f"{over}; {style.NOT_GPU_TIMES}"
     best = points.nsmallest(1, "time_ms").iloc[0]
     ends = {points["delta"].min(): "the narrowest tried", points["delta"].max(): "the widest tried"}
     end = f", {ends[best['delta']]}" if len(points) > 1 and best["delta"] in ends else ""
@@ -270,42 +261,26 @@ def bandwidth_table(
 ) -> pd.DataFrame:
     """Return the bytes that each variant must at least move on the GPU, as a bandwidth against a copy.
 
-    These are the bytes of its phases if the variant states them, and otherwise the arcs that it relaxes.
-
-    Parameters
-    ----------
-    timings : DataFrame
-    rate : dict
-        From :func:`relaxometer.device.rates.copy_rate`.
-    types : mapping of str to str, optional
-        As :func:`relaxometer.results.cost.costs` takes them.
+    Parameters are those of :func:`relaxometer.report.figures.roofline.medians` and ``bytes_moved``.
 
     Returns
     -------
     DataFrame
-        One row per graph and variant, in the order of the runs; medians over searches. The share is empty if
-        the copy was measured on another device or on the emulated one.
+        One row per graph and variant, in the order of the runs.
     """
-    counted = proven(timings, timings).query("status == 'ok' and device_kind != 'cpu' and relaxed_arcs > 0")
-    per_phase = counted.get("parameter_bytes_per_phase", pd.Series(np.nan, index=counted.index))
-    moved = (per_phase * counted["phases"]).fillna(arcs_bytes(counted, types or {}) * counted["relaxed_arcs"])
-    lines = []
-    for (_, graph, variant), rows in counted.assign(gb=moved / 1e9).groupby(KEY, sort=False):
-        gb_s = float((rows["gb"] / rows["time_ms"]).median()) * 1e3
-        relaxed = float((rows["relaxed_arcs"] / rows["time_ms"]).median()) / 1e6
-        comparable = rows["device"].iloc[0] == rate["device"] and rate["device_kind"] != EMULATED
-        lines.append(
-            {
-                "Graph": graph,
-                "Variant": variant,
-                "GB per search": rounded(float(rows["gb"].median())),
-                "Billion relaxations/s": rounded(relaxed),
-                "GB/s": rounded(gb_s),
-                "Share of copy rate": f"{gb_s / rate['copy_gb_s']:.1%}" if comparable else "",
-            }
-        )
-    columns = ["Graph", "Variant", "GB per search", "Billion relaxations/s", "GB/s", "Share of copy rate"]
-    return pd.DataFrame(lines, columns=columns)
+    searches = bytes_moved(timings, types).query("device_kind != 'cpu' and relaxed_arcs > 0")
+    speed = searches["relaxed_arcs"] / searches["time_ms"] / 1e6
+    runs = medians(searches.assign(speed=speed), rate, decimals=1)
+    return pd.DataFrame(
+        {
+            "Graph": runs["graph"],
+            "Variant": runs["variant"],
+            "GB per search": (runs["moved"] / 1e9).map(rounded),
+            "Billion relaxations/s": runs["speed"].map(rounded),
+            "GB/s": runs["gb_s"].map(rounded),
+            "Share of copy rate": runs["share"],
+        }
+    )
 
 
 def queue_runs(plan: Plan, graph: str) -> list[Run]:
@@ -326,67 +301,56 @@ def _draw_extract_min(inputs: Inputs) -> dict[str, Figure | pd.DataFrame]:
 def _draw_bandwidth(inputs: Inputs) -> pd.DataFrame:
     (rate,) = inputs.contents("rate")
     types = weight_types(inputs.contents("graphs"))
-    return bandwidth_table(inputs.searches("sssp", without=inputs.params["swept"]), rate, types)
+    return bandwidth_table(inputs.searches("sssp"), rate, types)
+
+
+def _widths_swept(plan: Plan) -> list[str]:
+    runs = [run for graph in plan.graphs for run in width_runs(plan, graph)]
+    return names([run for run in runs if is_swept(plan, run)])
 
 
 EXHIBITS = (
     Exhibit(
         "extract-min",
         _draw_extract_min,
-        lambda *_: {"trials": "results/extract_min.parquet"},
-        views=(
-            View("extract-min", "SSSP", "survey table 1", "time of ExtractMin", graph="none"),
-            View(
-                "extract-min-times",
-                "SSSP",
-                "survey table 1",
-                "time of ExtractMin, as a table",
+        (
+            View("extract-min", "SSSP", TABLE_1, "time of ExtractMin", graph="none"),
+            table_view(
+                *("extract-min-times", "SSSP", TABLE_1, "time of ExtractMin, as a table"),
                 graph="none",
                 caption="extract-min",
-                suffix="csv",
             ),
         ),
+        lambda *_: {"trials": "results/extract_min.parquet"},
     ),
     Exhibit(
         "queue-orders",
-        lambda inputs: queue_orders(
-            inputs.searches("sssp", variants=inputs.params["variants"]), inputs.graph
-        ),
-        lambda *_: {"timings": TIMINGS},
-        views=(View("queues", "SSSP", "survey, queues", "order of the queues"),),
+        lambda inputs: queue_orders(inputs.searches("sssp", **inputs.params), inputs.graph),
+        (View("queues", "SSSP", "survey, queues", "order of the queues"),),
         wanted=lambda plan: [graph for graph in plan.graphs if len(queue_runs(plan, graph)) > 1],
         per_graph=True,
         params=lambda plan, graph: {"variants": names(queue_runs(plan, graph))},
     ),
     Exhibit(
         "widths",
-        lambda inputs: widths(inputs.searches("sssp", variants=inputs.params["variants"]), inputs.graph),
-        lambda *_: {"timings": TIMINGS},
-        views=(View("widths", "SSSP", "survey, delta-stepping", "width of a bucket"),),
+        lambda inputs: widths(inputs.searches("sssp", **inputs.params), inputs.graph),
+        (View("widths", "SSSP", "survey, delta-stepping", "width of a bucket"),),
         wanted=lambda plan: [graph for graph in plan.graphs if len(width_runs(plan, graph)) > 1],
         per_graph=True,
         params=lambda plan, graph: {"variants": names(width_runs(plan, graph))},
-        points=lambda plan: names(
-            [run for graph in plan.graphs for run in width_runs(plan, graph) if is_swept(plan, run)]
-        ),
+        points=_widths_swept,
     ),
     Exhibit(
         "survey-bandwidth",
         _draw_bandwidth,
-        lambda plan, _: {
-            **{"timings": TIMINGS, "rate": "results/device_rates.json"},
-            "graphs": metadata(graphs_of(plan, "sssp")),
-        },
-        views=(
-            View(
-                "bandwidth",
-                "SSSP",
-                "survey, bandwidth",
+        (
+            table_view(
+                *("bandwidth", "SSSP", "survey, bandwidth"),
                 "effective bandwidth of all variants against a copy",
-                suffix="csv",
             ),
         ),
-        wanted=lambda plan: bool(graphs_of(plan, "sssp")),
-        params=lambda plan, _: {"swept": swept(plan)},
+        lambda plan, _: with_rate(graphs_of(plan, "sssp")),
+        wanted=runs_on("sssp"),
+        params=without_curves,
     ),
 )
