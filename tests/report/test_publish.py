@@ -2,6 +2,7 @@
 
 import shutil
 from pathlib import Path
+from zipfile import ZipFile
 
 import pandas as pd
 import pyarrow.parquet as pq
@@ -232,5 +233,14 @@ def test_a_published_bundle_and_summary_are_those_of_the_samples(file):
     pd.testing.assert_frame_equal(published.loc[found.index, columns], found[columns], rtol=1e-5)
 
 
-def test_bundles_in_the_documents_are_small():
-    assert PUBLISHED[-1].stat().st_size <= publishing.MOST_BYTES
+def test_the_documents_name_the_suites_without_a_bundle():
+    text = (RESULTS.parent / "bundle.md").read_text(encoding="utf-8")
+    section = text.partition("## Published suites")[2].partition("\n## ")[0]
+    kept = {folder.name: folder / BUNDLE for folder in RESULTS.iterdir() if folder.is_dir()}
+    without = {name for name, bundle in kept.items() if not bundle.is_file()}
+    unanswered = {
+        name for name in kept.keys() - without if "answers/" not in "".join(ZipFile(kept[name]).namelist())
+    }
+    lacks, _, rest = section.partition("The bundles of")
+    assert {name for name in kept if f"`{name}`" in lacks} == without
+    assert {name for name in kept if f"`{name}`" in rest.partition(" have no first answers")[0]} == unanswered
