@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
+
+from relaxometer.results.processes import process_part
+from relaxometer.results.statistics import Estimate, Part, log_median
 
 CLASSES = {"cuda": "gpu", "cpu": "cpu-1", "host": "emulated"}
 
@@ -156,3 +160,42 @@ def texts(figure: Any) -> str:
         found += [axes.get_title(loc="left"), axes.get_xlabel(), axes.get_ylabel()]
         found += [text.get_text() for text in axes.texts]
     return " ".join(" ".join(found).split())
+
+
+class Namesakes:
+    """Runs in pairs of neighbours that differ in nothing, as arrays.
+
+    Parameters
+    ----------
+    sds : array_like of shape (n_pairs,)
+        Standard deviation between processes of both runs of a pair. Neighbouring pairs are of one program.
+    graphs : int
+        Pairs of each program.
+    """
+
+    SOURCES = 16
+
+    def __init__(
+        self, rng: np.random.Generator, sds: Any, *, graphs: int = 3, rounds: int = 2, noise: float = 0.01
+    ) -> None:
+        sds = np.repeat(sds, 2)
+        levels = rng.normal(0, 1, (len(sds), rounds)) * sds[:, None]
+        self.logs = levels.mean(axis=1)[:, None] + rng.normal(
+            0, noise / rounds**0.5, (len(sds), self.SOURCES)
+        )
+        self._own, self._of_program, self._rounds = levels.var(axis=1, ddof=1), 2 * graphs, rounds
+        self.parts = [self._part_of(run) for run in range(len(sds))]
+
+    def _part_of(self, run: int) -> Part:
+        program = run // self._of_program * self._of_program
+        known = self._own[program : program + self._of_program]
+        others = [Part(own, self._rounds - 1) for other, own in enumerate(known, program) if other != run]
+        return process_part(self._own[run], self._rounds, self._own, others)
+
+    def ratios(self, slowdown: float = 1.0) -> list[Estimate]:
+        """Return the time of the second of each pair, slowed down by a factor, over that of the first."""
+        found = []
+        for one in range(0, len(self.logs), 2):
+            log, part = log_median(self.logs[one + 1] + np.log(slowdown) - self.logs[one])
+            found.append(Estimate(log, (part, *self.parts[one : one + 2]), self.SOURCES))
+        return found

@@ -230,10 +230,11 @@ def gpu(monkeypatch, tmp_path):
             NVML_CLOCK_SM, NVML_CLOCK_MEM = 1, 2
             nvmlInit = lambda: None
             nvmlDeviceGetHandleByIndex = lambda number: number
+            nvmlDeviceGetHandleByPciBusId = lambda bus: bus.decode()
             nvmlDeviceGetTotalEnergyConsumption = lambda gpu: int(time.perf_counter() * 100) * 1000
             nvmlDeviceGetMemoryInfo = lambda gpu: SimpleNamespace(used=int(open({str(used)!r}).read()))
-            nvmlDeviceGetClockInfo = lambda gpu, clock: 1000
-            nvmlDeviceGetCurrentClocksThrottleReasons = lambda gpu: 0
+            nvmlDeviceGetClockInfo = lambda gpu, clock: 1980 if clock == NVML_CLOCK_SM else 2619
+            nvmlDeviceGetCurrentClocksThrottleReasons = lambda gpu: 4
             """
         )
     )
@@ -309,36 +310,18 @@ def test_only_memory_that_keeps_growing_is_a_leak(used, leaked):
     assert cost.growth(used) == leaked
 
 
-def nvml(**broken):
-    """A module as pynvml, with a GPU."""
-    functions = {
-        "nvmlInit": lambda: None,
-        "nvmlDeviceGetHandleByIndex": lambda number: "handle",
-        "nvmlDeviceGetHandleByPciBusId": lambda bus: bus.decode(),
-        "nvmlDeviceGetTotalEnergyConsumption": lambda handle: 1500,
-        "nvmlDeviceGetMemoryInfo": lambda handle: SimpleNamespace(used=7),
-        "nvmlDeviceGetClockInfo": lambda handle, clock: 1980 if clock == "sm" else 2619,
-        "nvmlDeviceGetCurrentClocksThrottleReasons": lambda handle: 4,
-        **{"NVML_CLOCK_SM": "sm", "NVML_CLOCK_MEM": "memory"},
-    }
-    return SimpleNamespace(**(functions | broken))
-
-
-def test_the_counters_of_a_gpu_are_read(monkeypatch):
-    monkeypatch.setitem(sys.modules, "pynvml", nvml())
-    reading = counters.open_nvml("0000:1b:00.0").read()
-    assert (reading.joules, reading.used_bytes, reading.sm_mhz, reading.memory_mhz) == (1.5, 7, 1980, 2619)
+def test_the_counters_of_a_gpu_are_read(monkeypatch, gpu):
+    gpu.write_text("7")
+    meter = counters.open_nvml("0000:1b:00.0")
+    reading = meter.read()
+    assert (reading.used_bytes, reading.sm_mhz, reading.memory_mhz) == (7, 1980, 2619)
+    assert 0 <= time.perf_counter() - reading.joules / 100 < 10
     assert counters.in_words(reading.reasons) == "power cap"
-
-
-def test_a_gpu_without_the_counter_has_no_meter(monkeypatch):
-    def lacking(handle):
-        raise RuntimeError("Not Supported")
-
-    monkeypatch.setitem(sys.modules, "pynvml", nvml(nvmlDeviceGetTotalEnergyConsumption=lacking))
-    assert counters.open_nvml() is None
-    monkeypatch.setitem(sys.modules, "pynvml", None)  # the package is not installed
-    assert counters.open_nvml() is None
+    assert counters.open_named(*meter.arguments()).used_bytes() == 7
+    monkeypatch.delattr("pynvml.nvmlDeviceGetTotalEnergyConsumption")
+    assert counters.open_nvml() is None, "a GPU without the counter"
+    monkeypatch.setitem(sys.modules, "pynvml", None)
+    assert counters.open_nvml() is None, "the package is not installed"
 
 
 def test_the_counters_of_processors_add_up_and_wrap(tmp_path):
@@ -453,9 +436,9 @@ def test_memory_of_a_variant_adds_up_to_what_the_driver_counts(monkeypatch, gpu,
     assert all(row.energy_low_j <= row.energy_j <= row.energy_high_j for row in result.runs)
 
 
-def test_the_driver_counts_memory_without_energy_too(monkeypatch):
+def test_the_driver_counts_memory_without_energy_too(monkeypatch, gpu):
     """The pool of a GPU is the test's; processes that are timed have no meter."""
-    monkeypatch.setitem(sys.modules, "pynvml", nvml())
+    gpu.write_text("7")
     monkeypatch.setattr(contestant.cost, "pool_bytes", lambda device: (5, 6))
     monkeypatch.setattr(ORIGINAL, "runs_on", "device")
     result = measure(run_of(0), GRAPH, np.array([0, 1]), "host")

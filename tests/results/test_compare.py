@@ -8,12 +8,11 @@ import pytest
 from relaxometer.core.errors import UserError
 from relaxometer.results import compare
 from relaxometer.results.compare import judge
-from relaxometer.results.processes import process_part
 from relaxometer.results.published import samples_of
 from relaxometer.results.recorded import Recorded
 from relaxometer.results.samples import source_times
-from relaxometer.results.statistics import Estimate, Part, holm, log_median
-from synthetic_runs import query_sets, quiet, searches, spread
+from relaxometer.results.statistics import holm
+from synthetic_runs import Namesakes, query_sets, quiet, searches, spread
 
 NOISE = 0.01
 
@@ -208,43 +207,21 @@ def test_a_machine_that_changed_its_speed_is_warned_of():
     assert notes[1].startswith("warning: the gpu took 1 ms for the reference work in the base and 1.1 ms now")
 
 
-GRAPHS = 4
-
-
-def part_of(own, side, run, rounds):
-    """The process part of a run, from the variances of all runs of both sides."""
-    program = run // GRAPHS * GRAPHS
-    others = [(i, j) for i in range(2) for j in range(program, program + GRAPHS) if (i, j) != (side, run)]
-    known = [Part(own[one], rounds - 1) for one in others]
-    return process_part(own[side, run], rounds, own.ravel(), known)
-
-
-def alarms(sd, slow, comparisons, rng, runs=20, rounds=2, sources=16):
+def alarms(sd, slow, comparisons, rng, rounds=2):
     """Share of comparisons with any regression, and with run 0 among them; from arrays, as `compare` does it.
 
-    Each comparison holds `runs` runs on both sides, those of a program on `GRAPHS` graphs, and is corrected
-    for all of them.
+    Each comparison holds 20 runs on both sides, those of a program on four graphs, and is corrected for all
+    of them. Run 0 of the second side is slower.
     """
-    any_found = first_found = 0
+    found = []
     for _ in range(comparisons):
-        levels = rng.normal(0, sd, (2, runs, rounds))
-        noise = rng.normal(0, NOISE / rounds**0.5, (2, runs, sources))
-        logs = levels.mean(axis=2)[:, :, None] + noise
-        logs[1, 0] += np.log(slow)
-        own = levels.var(axis=2, ddof=1)
-        parts = [[part_of(own, side, run, rounds) for run in range(runs)] for side in range(2)]
-        ratios = []
-        for number in range(runs):
-            log, part = log_median(logs[1, number] - logs[0, number])
-            ratios.append(Estimate(log, (part, parts[0][number], parts[1][number]), sources))
+        both = Namesakes(rng, [sd] * 20, graphs=4, rounds=rounds, noise=NOISE)
+        both.logs[1] += np.log(slow)
+        ratios = both.ratios()
         corrected = holm([one.p_value() for one in ratios])
-        found = [
-            judge(one, p_value, compare.THRESHOLD) == compare.SLOWER
-            for one, p_value in zip(ratios, corrected, strict=True)
-        ]
-        any_found += any(found)
-        first_found += found[0]
-    return any_found / comparisons, first_found / comparisons
+        judged = [judge(*one, compare.THRESHOLD) for one in zip(ratios, corrected, strict=True)]
+        found.append([one == compare.SLOWER for one in judged])
+    return np.any(found, axis=1).mean(), np.mean(found, axis=0)[0]
 
 
 @pytest.mark.parametrize("sd", [0.003, 0.006, 0.03])

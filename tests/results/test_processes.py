@@ -15,10 +15,10 @@ from relaxometer.results.processes import (
     with_processes,
 )
 from relaxometer.results.samples import source_times
-from relaxometer.results.statistics import SIGNIFICANCE, Estimate, Part, log_median
-from synthetic_runs import quiet, searches, spread
+from relaxometer.results.statistics import SIGNIFICANCE, Estimate, Part
+from synthetic_runs import Namesakes, quiet, searches, spread
 
-SOURCES, ROUNDS, RUNS = 16, 2, 60
+RUNS = 60
 
 
 def test_a_level_is_what_all_sources_of_a_round_share():
@@ -62,39 +62,13 @@ def test_the_spread_of_a_whole_table_stays_with_a_selection():
     assert part_of(alone).variance < ASSUMED_SD**2 / 100
 
 
-GRAPHS = 3
-"""Graphs of each program, which it is run on under two names."""
-
-
-class Table:
-    """Runs whose processes differ by their own standard deviations, as arrays; namesakes are neighbours."""
-
-    def __init__(self, rng, sds, noise=0.01):
-        sds = np.repeat(sds, 2)
-        rounds = rng.normal(0, 1, (len(sds), ROUNDS)) * sds[:, None]
-        self.logs = rounds.mean(axis=1)[:, None] + rng.normal(0, noise / ROUNDS**0.5, (len(sds), SOURCES))
-        self.own = rounds.var(axis=1, ddof=1)
-        self.parts = [self.part_of(run) for run in range(len(sds))]
-
-    def part_of(self, run):
-        program = run // (2 * GRAPHS) * 2 * GRAPHS
-        known = self.own[program : program + 2 * GRAPHS]
-        others = [Part(own, ROUNDS - 1) for other, own in enumerate(known, program) if other != run]
-        return process_part(self.own[run], ROUNDS, self.own, others)
-
-    def told_apart(self, one, other, slowdown=1.0):
-        log, part = log_median(self.logs[other] + np.log(slowdown) - self.logs[one])
-        estimate = Estimate(log, (part, self.parts[one], self.parts[other]), SOURCES)
-        return estimate.p_value() < SIGNIFICANCE
-
-
 def share_told_apart(sds_of, slowdown=1.0, comparisons=2_000, runs=RUNS):
     """Return the share of namesakes that are told apart; `sds_of` draws a spread for each two."""
     rng = np.random.default_rng(19)
     found = []
     while len(found) < comparisons:
-        table = Table(rng, sds_of(rng, runs // 2))
-        found += [table.told_apart(one, one + 1, slowdown) for one in range(0, runs, 2)]
+        ratios = Namesakes(rng, sds_of(rng, runs // 2)).ratios(slowdown)
+        found += [one.p_value() < SIGNIFICANCE for one in ratios]
     return np.mean(found[:comparisons])
 
 
@@ -107,7 +81,7 @@ def by_program(median):
     """Draw spreads as published suites have them: programs differ a hundredfold, graphs of one tenfold."""
 
     def draw(rng, count):
-        of_program = np.repeat(np.exp(rng.normal(0, 1.0, -(-count // GRAPHS))), GRAPHS)[:count]
+        of_program = np.repeat(np.exp(rng.normal(0, 1.0, -(-count // 3))), 3)[:count]
         return median * of_program * np.exp(rng.normal(0, 0.6, count))
 
     return draw
@@ -132,15 +106,9 @@ def test_a_slowdown_of_five_percent_is_found(sds_of, least):
 
 
 def test_a_noisy_program_does_not_hide_the_slowdowns_of_quiet_ones():
-    def draw(rng, count):
-        return np.where(np.arange(count) < count // 2, 0.003, 0.05)
-
-    rng = np.random.default_rng(4)
-    found = []
-    for _ in range(20):
-        table = Table(rng, draw(rng, RUNS // 2))
-        found += [table.told_apart(one, one + 1, 1.05) for one in range(0, RUNS // 2, 2)]
-    assert np.mean(found) >= 0.95
+    sds, rng = np.where(np.arange(RUNS // 2) < RUNS // 4, 0.003, 0.05), np.random.default_rng(4)
+    ratios = [Namesakes(rng, sds).ratios(1.05)[: RUNS // 4] for _ in range(20)]
+    assert np.mean([one.p_value() < SIGNIFICANCE for quiet_ones in ratios for one in quiet_ones]) >= 0.95
 
 
 def test_a_run_of_one_process_has_the_spread_of_its_program():
@@ -155,9 +123,5 @@ def test_a_run_of_one_process_has_the_spread_of_its_program():
 def test_the_test_of_sources_alone_would_fail():
     """What the spread between processes is for: the same runs without its part."""
     rng = np.random.default_rng(3)
-    told = 0
-    for _ in range(200):
-        table = Table(rng, rng.uniform(0.01, 0.03, 2))
-        log, part = log_median(table.logs[1] - table.logs[0])
-        told += Estimate(log, (part,), SOURCES).p_value() < SIGNIFICANCE
-    assert told > 60
+    ratios = [Namesakes(rng, [sd]).ratios()[0] for sd in rng.uniform(0.01, 0.03, 200)]
+    assert sum(Estimate(one.log, one.parts[:1], one.n).p_value() < SIGNIFICANCE for one in ratios) > 60
