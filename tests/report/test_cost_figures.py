@@ -129,13 +129,6 @@ def test_processes_count_where_only_memory_was_measured(timings):
     assert cost_table(timings[timings["round"] == 1])["Processes"].tolist() == ["1", "1"]
 
 
-def test_searches_of_earlier_versions_have_no_count_of_the_driver(timings):
-    old = costs(timings.drop(columns=["nvml_before_bytes", "kernel_bytes"]))
-    assert old["driver_bytes"].isna().all()
-    assert old["later_bytes"].isna().all()
-    assert agreement(old, 0.05)[3].startswith("memory outside the pool: 0 of 0 runs")
-
-
 def test_memory_outside_the_pool_is_that_of_one_process(timings):
     grown = np.where(timings["round"] == 2, 709 << 20, 705 << 20)
     pool = np.where(timings["round"] == 2, 3 << 20, 5 << 20)

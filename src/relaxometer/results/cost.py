@@ -22,8 +22,8 @@ COSTS = [
 ]
 """Columns of :func:`costs`."""
 
-LATER = ("nvml_before_bytes", "kernel_bytes", "energy_low_j", "energy_high_j")
-"""Columns that samples of earlier versions lack."""
+LATER = ("energy_low_j", "energy_high_j")
+"""Columns that published samples without energy lack."""
 
 TARGET_BYTES = 4
 """Bytes of an arc's target, the only part of an arc that searches of most problems read."""
