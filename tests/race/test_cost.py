@@ -121,9 +121,10 @@ def test_steps_are_even_if_the_log_reads_at_a_pace_of_its_own(pause_s):
     assert cost.spent(late, busy, idle).energy_high_j == pytest.approx(0.08, rel=0.01)
 
 
-def test_a_fast_counter_has_no_period():
-    assert cost.period_of([Reading(0.011 * at, 5.0 * at) for at in range(50)]) is None
-    assert cost.period_of([]) is None
+@pytest.mark.parametrize("gaps_s", [[0.011] * 50, [0.1, 0.32, 0.05, 0.17] * 10, []])
+def test_fast_and_uneven_counters_have_no_period(gaps_s):
+    times = np.cumsum([0.0, *gaps_s])
+    assert cost.period_of([Reading(float(at), 5.0 * at) for at in times]) is None
 
 
 def test_clocks_and_what_holds_them_back_are_those_of_searches():

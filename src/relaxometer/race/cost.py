@@ -30,6 +30,9 @@ MIN_STEPS = 5
 SLOW_S = 0.05
 """Minimum period of a slow counter, whose steps are even, though each is read a little late."""
 
+EVEN = 0.7
+"""Minimum evenness of the steps, from 0 to 1; readings of others keep their times."""
+
 MAX_DRIFT_W = 0.3
 """An idle interval may exceed another by this much per repeat between them; others are left out."""
 
@@ -143,7 +146,7 @@ def spend(meter: Meter, search: Callable[[], None], sources: int, cost: Cost) ->
 
 
 def period_of(readings: Sequence[Reading]) -> float | None:
-    """Return the seconds between two steps of a slow counter, such as NVML's; None of a fast one."""
+    """Return the seconds between two steps of a slow, even counter, such as NVML's; None of others."""
     times = np.array([one.seconds for one in readings[1:]])  # the first reading is between two steps
     gaps = np.diff(times)
     if not len(gaps) or np.median(gaps) < SLOW_S:
@@ -152,7 +155,8 @@ def period_of(readings: Sequence[Reading]) -> float | None:
     # Gaps are longer where the log missed steps, and a late reading may look as one more.
     steps = np.round(gaps / np.median(gaps)).sum()
     tried = since[-1] / (steps + np.arange(-2, 2.25, 0.25))
-    return float(max(tried, key=lambda period: abs(np.exp(2j * np.pi * since / period).sum())))
+    evenness, period = max((abs(np.exp(2j * np.pi * since / period).mean()), period) for period in tried)
+    return float(period) if evenness >= EVEN else None
 
 
 def spent(readings: Sequence[Reading], busy: Sequence[Interval], idle: Sequence[Interval]) -> Spent | None:
