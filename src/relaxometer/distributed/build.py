@@ -135,9 +135,7 @@ def _reversed(xp: Any, out: Rows, n_rows: int, n_targets: int, symmetric: bool) 
     """Return the reversed rows, without weights."""
     if symmetric:
         return Rows(out.offsets, out.targets)
-    arcs = xp.arange(len(out.targets), dtype=np.int64)
-    rows = (xp.searchsorted(out.offsets, arcs, side="right") - 1).astype(np.uint32)
-    return _rows(xp, out.targets, rows, None, n_targets, n_rows, merge=False)
+    return _rows(xp, out.targets, out.row_of_arcs(xp), None, n_targets, n_rows, merge=False)
 
 
 def owned_degrees(ranks: Ranks, layout: Layout, partial: Any) -> Any:

@@ -272,6 +272,11 @@ class Rows:
     targets: Any
     weights: Any = None
 
+    def row_of_arcs(self, xp: Any) -> Any:
+        """Return the row of each arc, uint32."""
+        arcs = xp.arange(len(self.targets), dtype=np.int64)
+        return (xp.searchsorted(self.offsets, arcs, side="right") - 1).astype(np.uint32)
+
 
 @dataclass(frozen=True, eq=False)
 class Block:

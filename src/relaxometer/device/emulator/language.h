@@ -36,13 +36,8 @@ constexpr size_t vector_alignment(size_t bytes)
 }
 }  // namespace emulator
 
-// NVIDIA's vector types: NAME2 and NAME4 are aligned to their size, up to 16 bytes; NAME1 and NAME3 as a
-// member.
+// NVIDIA's vector types: NAME2 and NAME4 are aligned to their size, up to 16 bytes; NAME3 as a member.
 #define EMULATOR_VECTOR_TYPES(T, NAME)                                \
-    struct NAME##1                                                    \
-    {                                                                 \
-        T x;                                                          \
-    };                                                                \
     struct alignas(emulator::vector_alignment(2 * sizeof(T))) NAME##2 \
     {                                                                 \
         T x, y;                                                       \
@@ -55,10 +50,6 @@ constexpr size_t vector_alignment(size_t bytes)
     {                                                                 \
         T x, y, z, w;                                                 \
     };                                                                \
-    inline NAME##1 make_##NAME##1(T x)                                \
-    {                                                                 \
-        return {x};                                                   \
-    }                                                                 \
     inline NAME##2 make_##NAME##2(T x, T y)                           \
     {                                                                 \
         return {x, y};                                                \

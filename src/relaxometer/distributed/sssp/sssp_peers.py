@@ -194,7 +194,7 @@ class _Numbered(NamedTuple):
         ids[tails[named]] = block.tails.vertices()[named].astype(np.uint32)
         weights = block.out.weights
         total, with_arcs = ranks.reduce([int(weights.sum(dtype=np.uint64)), n_own])
-        rows = _row_of(xp, block.out.offsets, len(weights))
+        rows = block.out.row_of_arcs(xp)
         arc_tails, arc_heads = tails[rows], head_of[block.out.targets]
         del rows
         out = _sorted_rows(xp, arc_tails, weights, arc_heads, most_heads * size)
@@ -215,12 +215,6 @@ def _gathered(ranks: Ranks, own: Any) -> Any:
     parts = [everything[k * len(own) : (k + 1) * len(own)] for k in range(ranks.size)]
     ranks.exchange([(rank, own) for rank in range(ranks.size)], list(enumerate(parts)))
     return everything
-
-
-def _row_of(xp: Any, offsets: DeviceArray, n_arcs: int) -> Any:
-    """Return the row of each arc, uint32."""
-    arcs = xp.arange(n_arcs, dtype=np.int64)
-    return (xp.searchsorted(offsets, arcs, side="right") - 1).astype(np.uint32)
 
 
 def _sorted_rows(xp: Any, rows: Any, weights: DeviceArray, ends: Any, n_rows: int) -> tuple[Any, Any]:
