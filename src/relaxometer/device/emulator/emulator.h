@@ -4,7 +4,7 @@
 //   intrinsics.h          functions of one thread: bits, casts, cached loads, arithmetic
 //   atomics.h             atomicAdd and the like
 //   collectives.h         collective operations: barriers, votes, shuffles, reductions
-//   cooperative_groups.h  the part of NVIDIA's header that kernels need; found by #include <...>
+//   cooperative_groups.h  the barrier of the grid, as in NVIDIA's header; found by #include <...>
 //   launch.h              calls of a kernel for each thread, shared memory
 //   scheduler.h, .cpp     blocks, warps, threads, and their schedule
 //   fiber.h               stacks and switching between them
@@ -16,7 +16,7 @@
 //   messages.h            the text of errors
 //
 // Declares only what CUDA offers, so that a kernel that compiles here also compiles for a GPU: there is no
-// atomicAdd of long long. __activemask and inline PTX are not supported.
+// atomicAdd of long long. __activemask, inline PTX and groups other than the grid are not supported.
 
 #pragma once
 
