@@ -139,7 +139,7 @@ def test_memory_that_runs_out(cuda_device):
     assert cuda_device.item(cuda_device.xp.ones(1)) == 1
 
 
-def test_with_a_driver_the_advice_is_the_script_that_installs_cupy(monkeypatch):
+def test_only_with_a_driver_the_advice_is_the_script_that_installs_cupy(monkeypatch):
     monkeypatch.setattr(cuda, "may_be_there", lambda: True)
     monkeypatch.setattr(cuda.importlib.util, "find_spec", lambda name: None)
     assert cuda.missing(cupy=False) is None
@@ -147,8 +147,6 @@ def test_with_a_driver_the_advice_is_the_script_that_installs_cupy(monkeypatch):
         "CuPy is not installed; install it with: sh workflow/envs/install_cupy.sh "
     )
 
-
-def test_without_a_driver_cupy_does_not_matter(monkeypatch):
     monkeypatch.setattr(cuda, "may_be_there", lambda: False)
     monkeypatch.setattr(cuda.shutil, "which", lambda name: None)
     assert cuda.missing() == cuda.missing(cupy=False) == cuda.NO_DRIVER

@@ -197,17 +197,14 @@ class TestCache:
         assert target.read_bytes() == b"whole"
         assert sorted(file.name for file in cache.glob("some*")) == ["some.so", "some.so.sha256"]
 
-    def test_default_folders(self, monkeypatch, tmp_path):
+    def test_its_folder(self, monkeypatch, tmp_path):
         monkeypatch.delenv("RELAXOMETER_CACHE", raising=False)
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
         assert host_build.cache_folder() == tmp_path / "xdg" / "relaxometer"
         monkeypatch.delenv("XDG_CACHE_HOME")
         monkeypatch.setenv("HOME", str(tmp_path / "home"))
         assert host_build.cache_folder() == tmp_path / "home" / ".cache" / "relaxometer"
-
-    def test_a_folder_that_cannot_be_made_is_named(self, monkeypatch, tmp_path):
-        (tmp_path / "file").write_text("")
-        monkeypatch.setenv("RELAXOMETER_CACHE", str(tmp_path / "file" / "cache"))
+        monkeypatch.setenv("RELAXOMETER_CACHE", "/dev/null/cache")
         with pytest.raises(UserError, match="RELAXOMETER_CACHE"):
             host_build.cache_folder()
 
