@@ -68,7 +68,7 @@ def prepare(
     """
     if problem not in problem_names():
         raise UserError(f"unknown problem {quoted(problem)}; known: {', '.join(problem_names())}")
-    where = _place(device)
+    where = place(device)
     if variant is None:
         variant = _choice(graph, problem, where)
     if variant == "auto" and "searches" in variants.load_solver(problem, variant).Parameters.model_fields:
@@ -76,7 +76,7 @@ def prepare(
     return Prepared(graph, problem, variant, where, parameters)
 
 
-def _place(device: str) -> str:
+def place(device: str) -> str:
     """Return where to search: "cuda", "cpu" or "host"."""
     if device not in ("auto", "cuda", "cpu", "host"):
         raise UserError(f"unknown device {quoted(device)}; known: auto, cuda, cpu, host")

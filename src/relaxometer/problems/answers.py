@@ -8,7 +8,8 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from relaxometer.device import DeviceOutOfMemory, Launch
+from relaxometer.device import DeviceOutOfMemory
+from relaxometer.device.kernels import Launch
 from relaxometer.graphs.resident import ResidentGraph
 
 Arrays = TypeVar("Arrays")

@@ -9,8 +9,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from relaxometer.device import Device, Kernel, Launch
+from relaxometer.device import Device
 from relaxometer.device.arrays import DeviceArray
+from relaxometer.device.kernels import Kernel, Launch
 from relaxometer.device.signature import read_source
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.answers import arrays_ahead

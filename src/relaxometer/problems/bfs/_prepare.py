@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from relaxometer.device import Device, Module
+from relaxometer.device import Device
 from relaxometer.device.arrays import DeviceArray
+from relaxometer.device.kernels import Module
 from relaxometer.device.signature import read_source
 from relaxometer.problems.bfs._levels import WARP, filling
 

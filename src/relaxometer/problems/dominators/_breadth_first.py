@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from relaxometer.device import Kernel
+from relaxometer.device.kernels import Kernel
 from relaxometer.graphs.graph import UNREACHED
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.dominators._forest import Tree

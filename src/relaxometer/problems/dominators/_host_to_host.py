@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from relaxometer.device import Device, Module
+from relaxometer.device import Device
 from relaxometer.device.arrays import DeviceArray
+from relaxometer.device.kernels import Module
 from relaxometer.device.signature import read_source
 from relaxometer.graphs.batch import Batch
 from relaxometer.problems._page_locked import Mirrored

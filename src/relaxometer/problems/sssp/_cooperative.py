@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from relaxometer.device import Device, Kernel, Launch
+from relaxometer.device import Device
+from relaxometer.device.kernels import Kernel, Launch
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.answers import Ahead, arrays_ahead
 from relaxometer.problems.phases import Phase

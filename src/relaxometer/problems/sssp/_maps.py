@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from relaxometer.device import Device, Kernel, Launch, Struct, blocks_for
+from relaxometer.device import Device, blocks_for
+from relaxometer.device.arguments import Struct
 from relaxometer.device.arrays import DeviceArray
+from relaxometer.device.kernels import Kernel, Launch
 from relaxometer.device.signature import Layout
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph

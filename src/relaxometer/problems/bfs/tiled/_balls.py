@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from relaxometer.device import Device, Module
+from relaxometer.device import Device
 from relaxometer.device.arrays import DeviceArray
+from relaxometer.device.kernels import Module
 from relaxometer.device.signature import read_source
 from relaxometer.problems.sssp._cooperative import threads_per_block
 from relaxometer.problems.sssp.tiled._device_tiles import DeviceTiling

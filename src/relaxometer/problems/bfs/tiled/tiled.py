@@ -10,7 +10,8 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field, PositiveInt
 
-from relaxometer.device import Device, Kernel, Module
+from relaxometer.device import Device
+from relaxometer.device.kernels import Kernel, Module
 from relaxometer.device.signature import read_source
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems import variants

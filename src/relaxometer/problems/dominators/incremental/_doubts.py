@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from relaxometer.device import Device, Kernel
+from relaxometer.device import Device
 from relaxometer.device.arrays import DeviceArray
+from relaxometer.device.kernels import Kernel
 from relaxometer.graphs.graph import UNREACHED
 from relaxometer.problems.dominators.incremental._changing_arcs import ChangingArcs
 

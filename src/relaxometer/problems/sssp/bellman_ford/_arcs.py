@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from relaxometer.device import Module
 from relaxometer.device.arrays import DeviceArray
+from relaxometer.device.kernels import Module
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp.phase_synchronous._phase_synchronous import BLOCK, over
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from relaxometer.device import Struct
+from relaxometer.device.arguments import Struct
 from relaxometer.device.signature import Layout, read_source
 from relaxometer.graphs.lengths import LENGTHS, Lengths
 from relaxometer.graphs.resident import ResidentGraph

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from relaxometer.device import Device, Kernel, Module, Struct
+from relaxometer.device import Device
+from relaxometer.device.arguments import Struct
 from relaxometer.device.arrays import DeviceArray
+from relaxometer.device.kernels import Kernel, Module
 from relaxometer.device.signature import read_source
 from relaxometer.graphs.lengths import LENGTHS, SMALLEST_SQUARED, Lengths, deviation_of, mean_weight
 from relaxometer.graphs.resident import ResidentGraph

@@ -10,7 +10,9 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field, PositiveFloat, PositiveInt
 
-from relaxometer.device import Device, Kernel, Module, Struct
+from relaxometer.device import Device
+from relaxometer.device.arguments import Struct
+from relaxometer.device.kernels import Kernel, Module
 from relaxometer.device.signature import read_source
 from relaxometer.graphs.lengths import Lengths, unreached
 from relaxometer.graphs.resident import ResidentGraph
