@@ -236,6 +236,14 @@ def test_the_band_of_thresholds_is_the_longest_that_gains():
     assert (none["measured"], none["verdict"]) == (0, "no gain shown")
 
 
+def test_the_best_threshold_leaves_the_tuned_variant_aside():
+    tables, names = sweep_of({10: 8, 20: 6, 50: 9})
+    tuned = searches("adaptive", spread(1), to_all_us=33)
+    one = claim("best_threshold", of="adaptive", claimed=350)
+    line = judged(one, tuned, *tables, swept=names)
+    assert (line["measured"], line["verdict"]) == (20, "lower than claimed")
+
+
 @pytest.mark.parametrize(
     ("one", "measured", "verdict"),
     [

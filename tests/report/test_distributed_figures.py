@@ -83,17 +83,6 @@ def test_a_wrong_answer_leaves_no_rate(tmp_path):
     assert "fastest: strong-1" in texts(distributed.rates(table.reset_index()))
 
 
-def test_the_efficiency_needs_no_rate_of_a_run_that_failed(tmp_path):
-    runs = [run("strong", ranks, 20) for ranks in (1, 2, 4)]
-    for one, gteps, status in zip(runs, (100, 180, 270), ("invalid", "ok", "ok"), strict=True):
-        write(tmp_path, one, gteps, status=status)
-    table = scaling_table(runs, tmp_path)
-    assert table["efficiency"].tolist() == pytest.approx([float("nan"), 1, 0.75], nan_ok=True)
-    figure = distributed.scaling(table)
-    assert "strong 75% on 4 ranks" in texts(figure)
-    assert figure.axes[0].get_lines()[0].get_ydata().tolist() == pytest.approx([1, 1.5])
-
-
 @pytest.mark.filterwarnings("error")
 def test_runs_that_could_not_be_made_are_lines_without_rates(tmp_path):
     runs = [run("strong", ranks, 20) for ranks in (1, 2)]

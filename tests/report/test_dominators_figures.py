@@ -47,6 +47,12 @@ def test_lines_are_medians_over_size_and_the_crossing_is_marked():
     assert "at 30 it does not" in texts(figure)
 
 
+def test_no_crossing_where_the_cpu_wins_at_the_end():
+    slow = pd.concat([MEASURED, rows("lengauer-tarjan", "large", 0.1, "cpu")])
+    assert dominators.crossing(dominators.median_times(slow, {"small": 30, "large": 10_000})) is None
+    assert "on the largest graph a CPU is faster" in texts(dominators.over_size(slow, GRAPHS))
+
+
 def test_times_from_host_to_host_are_compared_with_their_like():
     moved = rows("batch-warp-host-to-host", "cfg", 0.4).assign(
         kernel="batch-warp", parameter_host_to_host=True
@@ -175,6 +181,15 @@ def test_a_sum_of_parts_is_no_measured_best():
     assert table["in_parts"].tolist() == [False, True]
     text = "auto is within 10% of the best variant in 0 of 1 choices; compared with a sum of parts: 1 more"
     assert waits.in_short(table) == text
+
+
+def test_choices_as_text():
+    table = waits.regret_table(CHOICES)
+    assert table["Best timed"].tolist() == ["at once", "at once", ""]
+    assert table["Regret"].tolist() == ["100%", "15%", ""]
+    assert table["Chosen"].tolist() == ["semi-nca", "semi-nca", ""]
+    nothing = waits.regret_table(CHOICES[CHOICES["kernel"] != "auto"])
+    assert nothing.values.tolist() == [["No graph has real times of both auto and another variant"]]
 
 
 def changed(change, arcs, times, full_ms=2.0, *, kept=1.0, device_kind="cuda", status="ok"):

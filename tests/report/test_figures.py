@@ -50,13 +50,6 @@ def test_figure_4_draws_at_most_five_sources_and_counts_phases_over_all():
     assert "4 phases over 8 sources" in texts(figure)
 
 
-def test_figure_5_says_the_shares_that_were_put_in_above_the_curve():
-    figure = adaptive.updated_distribution(phases("conventional", [100, 10_000, 10_001, 600_000, 20]), "town")
-    legend = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
-    assert legend == ["80% at or under a tenth of the peak", "60% at or under 10,000"]
-    assert not figure.axes[0].texts, "labels of close points would overlap"
-
-
 def test_figure_6_marks_the_phases_over_all_vertices():
     table = phases("adaptive", [1, 30, 40, 2, 0])
     table["mode"] = ["selected", "all", "all", "selected", "selected"] * 2
@@ -85,6 +78,21 @@ def test_figure_7_draws_means_from_small_to_large_and_says_what_the_test_shows()
     )
     assert "large: adaptive is 1.25 times as fast as conventional" in texts(figure)
     assert "small: adaptive and conventional: no difference shown" in texts(figure)
+
+
+def test_figures_7_and_8_show_the_values_of_the_paper():
+    table = pd.concat(
+        [
+            searches("conventional", spread(10), graph="kanto-like"),
+            searches("adaptive-9", spread(9), graph="kanto-like", kernel="adaptive", to_all_us=9),
+        ]
+    )
+    shown = table[table["variant"] == "conventional"]
+    axes = adaptive.mean_times(shown, [metadata("kanto-like")]).axes[0]
+    crosses = [line for line in axes.lines if line.get_marker() == "x"]
+    assert [float(line.get_ydata()[0]) for line in crosses] == [107.0]
+    axes = adaptive.thresholds(table, ["adaptive-9"], "kanto-like").axes[0]
+    assert "best in the paper: 350 µs (K20c)" in [text.get_text() for text in axes.get_legend().get_texts()]
 
 
 def test_the_values_of_the_paper_are_those_of_the_claims():
@@ -218,3 +226,8 @@ def test_real_times_are_preferred_and_never_mixed_with_emulated_ones():
     real, emulated = searches("a", [1.0]), searches("b", [1.0], device_kind="host")
     assert set(on_one_clock(pd.concat([real, emulated]))["variant"]) == {"a"}
     assert set(on_one_clock(emulated)["variant"]) == {"b"}
+
+
+def test_a_png_has_few_colours(tmp_path, square):
+    style.save(maps.distance_map(square, answer_of([0, 1, 2, 3], [0, 0, 1, 0])), tmp_path / "map.png")
+    assert (tmp_path / "map.png").read_bytes()[25] == 3, "the colour type is a palette"

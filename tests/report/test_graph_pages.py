@@ -46,6 +46,14 @@ def bars_of(axes):
     return [[bar.get_height() for bar in bars] for bars in axes.containers]
 
 
+def test_small_degrees_are_bars():
+    figure = drawings.degrees(described(street()))
+    (axes,) = figure.axes
+    np.testing.assert_allclose(bars_of(axes), [[4 / 9, 5 / 9]])
+    assert "44% 56%" in texts(figure)
+    assert "9 vertices; mean degree 1.6, largest 2" in texts(figure)
+
+
 def rows_of(page):
     """Return the cells of every row of a page's tables by the row's name."""
     rows = re.findall(r"<tr><th>([^<]*)</th>(.*?)</tr>", page)
@@ -191,3 +199,13 @@ def test_the_page_of_a_batch(picture):
 def test_an_empty_batch_has_a_page(picture):
     assert "no graphs" in texts(drawings.batch_sizes(small_batch([])))
     assert rows_of(batch_page(small_batch([]), picture))["Graphs"] == ["0"]
+
+
+def test_the_figure_of_a_batch_shows_graphs_and_their_blocks():
+    figure = drawings.batch_sizes(small_batch([2, 2, 4]))
+    left, right = figure.axes
+    graphs_line, blocks_line = left.lines[:2]
+    np.testing.assert_allclose(graphs_line.get_xydata(), [[2, 2 / 3], [4, 1]])
+    np.testing.assert_allclose(blocks_line.get_xydata(), [[2, 0.5], [4, 1]])
+    np.testing.assert_allclose(bars_of(right), [[0, 1, 0, 0, 0]] * 2)
+    assert "3 graphs with 2 to 4 blocks, half of them with at most 2; 1.00 edges per block" in texts(figure)

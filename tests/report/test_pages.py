@@ -13,7 +13,7 @@ import yaml
 from relaxometer.plan.plan import Plan
 from relaxometer.report import catalogue, pages, variant_pages
 from relaxometer.report.figures import claims, pareto, roofline, summary
-from relaxometer.report.figures.lead import NOBODY, sentences
+from relaxometer.report.figures.lead import ALONE, NOBODY, ONE_SIDE, sentences
 from relaxometer.report.figures.names import short_names
 from relaxometer.results.gather import summarise
 from relaxometer.results.samples import with_class
@@ -172,6 +172,12 @@ class TestLead:
         outcome, *_ = sentences(summary_of(table), table)
         assert "In 2 races" in outcome
         assert outcome.endswith("in 1 no difference is shown; in 1 there are too few sources for a verdict.")
+
+    @pytest.mark.parametrize(("status", "said"), [("timeout", ONE_SIDE), ("absent", ALONE)])
+    def test_a_rival_that_did_not_finish_was_run_all_the_same(self, status, said):
+        table = pd.concat([searches("tiled", spread(2)), rival("boost", spread(1), status=status)])
+        outcome, *_ = sentences(summary_of(table), table)
+        assert outcome == f"The fastest programs, by the number of graphs: SSSP: tiled on 1. {said}"
 
     def test_emulated_kernels_win_nothing(self):
         table = searches("tiled", spread(2), device_kind="host")

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 import yaml
 
-from relaxometer.report.findings import Data
 from relaxometer.results.claims import load_claims, verdict
 from relaxometer.results.evidence import Measured
 
@@ -59,17 +58,3 @@ def test_every_verdict_of_a_page_has_an_id(suite):
     assert rows or not known
     assert all(line.split("`")[1] in known for line in rows)
     assert all(f"`{name}`" in page for name in known)
-
-
-def test_extract_min_is_that_of_the_published_table():
-    data = Data(RESULTS / "survey")
-    table = data.rows("tables/survey/extract-min-times.csv").set_index("Method")
-    reductions = table[table.index.str.startswith("reduction")]
-    for exponent in range(1, 8):
-        column = f"{10**exponent:,} values [µs]"
-        assert (
-            float(f"{data.claim(f'survey-extract-min-time-{10**exponent}'):.3g}")
-            == table.loc["reduction, 512 threads", column]
-        )
-        best = data.claim(f"survey-extract-min-threads-{10**exponent}".removesuffix("-10000000"))
-        assert table.loc[f"reduction, {best:.0f} threads", column] == reductions[column].min()

@@ -16,9 +16,7 @@ from relaxometer.report.figures import (
     summary,
     winners,
 )
-from relaxometer.report.figures.names import full_names, short_names
 from relaxometer.results.gather import summarise
-from relaxometer.results.samples import with_class
 from synthetic_runs import rival, searches, spread, texts
 
 ROOT = Path(__file__).parents[2]
@@ -41,25 +39,6 @@ RACE = pd.concat(
         rival("silent", spread(0.1), status="unproven", version="unknown"),
     ]
 )
-
-
-class TestNames:
-    """Names tell rivals, versions and classes."""
-
-    def test_names_tell_the_class_and_the_version(self):
-        lines = with_class(summary_of(RACE))
-        assert full_names(lines).tolist() == [
-            "tiled",
-            "dijkstra-cpu (1 core)",
-            "hybrid-cpu (all cores)",
-            "networkit 11.2 (rival, 1 core)",
-            "graphblas 10.3 (rival, all cores)",
-            "cugraph (rival, GPU)",
-            "silent (rival, 1 core)",
-        ]
-        assert short_names(lines).tolist()[-4:] == [
-            f"{name} (rival)" for name in ("networkit", "graphblas", "cugraph", "silent")
-        ]
 
 
 class TestMedianTimes:
@@ -204,25 +183,6 @@ class TestWinners:
         assert row["Faster"] == f"not compared: {said}"
         assert row["Rival / ours"] == row["95% interval"] == row["Sources"] == ""
 
-    def test_there_is_a_row_for_each_problem_and_graph_with_rivals(self):
-        table = pd.concat(
-            [
-                searches("tiled", spread(1)),
-                rival("boost", spread(2)),
-                searches("tiled", spread(1), graph="alone"),
-                searches("hybrid", spread(3), problem="bfs"),
-                rival("boost", spread(2), problem="bfs"),
-            ]
-        )
-        lost = {"problem": "dominators", "graph": "cfg", "variant": "llvm", "reason": "no opt", "rival": True}
-        rows = winners.winners_table(summary_of(table, [lost]), table)
-        assert rows[["Problem", "Graph"]].values.tolist() == [
-            ["SSSP", "town"],
-            ["BFS", "town"],
-            ["dominators", "cfg"],
-        ]
-        assert rows["Faster"].iloc[-1].endswith("no rival finished (llvm: error)")
-
     def test_without_rivals_the_table_says_so(self):
         table = searches("tiled", [1.0])
         rows = winners.winners_table(summary_of(table), table)
@@ -274,14 +234,6 @@ class TestProfile:
         assert boost.get_xdata().tolist() == [1, 1, 4, 10, farthest]
         assert boost.get_ydata() == pytest.approx([0, 1 / 3, 2 / 3, 1, 1])
         assert all(line.get_drawstyle() == "steps-post" for line in lines.values())
-
-    def test_rivals_have_open_markers_and_the_best_comes_first(self):
-        figure = profiles.performance_profiles(self.TABLE)
-        names = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
-        assert names == ["tiled", "near-far", "r-boost 1.2 (rival, 1 core)"]
-        faces = {name: line.get_markerfacecolor() for name, line in self.lines(figure).items()}
-        assert [name for name, face in faces.items() if face == "white"] == ["r-boost 1.2 (rival, 1 core)"]
-        assert "SSSP: lowest median most often: tiled, 2 of 3 graphs" in texts(figure)
 
     def test_graphs_on_which_one_program_is_alone_do_not_count(self):
         table = profile_table({"tiled": (1, 2, 9), "r-boost": (10, 8, None)})

@@ -58,22 +58,21 @@ SMALLER = {
 class TestExtractMin:
     """Table 1."""
 
-    def test_each_method_is_a_line_of_medians(self):
-        table = pd.concat([trials(SOURCE), trials(dict.fromkeys(SOURCE, 5.0), values=10)])
-        figure = survey.extract_min(table)
-        lines = {line.get_label(): line for line in figure.axes[0].lines}
-        assert list(lines) == [
-            *(f"reduction, {threads} threads" for threads in (128, 256, 512, 1024)),
-            *("CUB", "loop (CPU)", "heap (CPU)"),
-        ]
-        np.testing.assert_array_equal(lines["CUB"].get_xdata(), [10, 10**7])
-        np.testing.assert_allclose(lines["CUB"].get_ydata(), [5, 1105.1])
-
     def test_the_finding_holds_the_best_size_against_the_source(self):
         shown = texts(survey.extract_min(trials(SOURCE)))
         assert "512 threads per block are best (in the paper: 512)" in shown
         assert "1.65 times as fast as the loop (in the paper: 1.65)" in shown
         assert "CUB 6.07 times" in shown
+
+    def test_emulated_reductions_are_not_drawn(self):
+        without_cub = {method: time for method, time in SOURCE.items() if method != "cub"}
+        figure = survey.extract_min(trials(without_cub, device_kind="host"))
+        labels = [line.get_label() for line in figure.axes[0].lines]
+        assert labels == ["loop (CPU)", "heap (CPU)"]
+        assert "whose times are not shown" in texts(figure)
+        table = survey.extract_min_table(trials(SOURCE, device_kind="host")).set_index("Method")
+        assert table["Clock"]["reduction, 512 threads"] == "emulated"
+        assert table["10,000,000 values [µs]"]["heap (CPU)"] == "0.131"
 
 
 def queues(order, mean, **options):

@@ -1,6 +1,6 @@
 """Gather the results of all runs: tables, verdicts, claims and provenance."""
 
-RUN_FOLDERS = [targets.folder(run) for run in PLAN.runs.values()]
+RUN_FOLDERS = [run.folder() for run in PLAN.runs.values()]
 ROUND_FOLDERS = [
     run.folder(number) for run in PLAN.runs.values() for number in PLAN.rounds(run)
 ]

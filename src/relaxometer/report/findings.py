@@ -191,13 +191,10 @@ class Data:
         return " to ".join(map(digits, ends))
 
     def preparation(self, graph: str, variant: str) -> float:
-        """Return the preparation in ms, of the summary or the table of preparations; NaN if unknown."""
+        """Return the preparation in ms; NaN if unknown."""
         if "prepare_ms" in self._read("summary.csv"):
             return self.median(graph, variant, "prepare_ms")
-        if not (self.folder / "tables/common/preparation.csv").is_file():
-            return float("nan")
-        rows = self.rows("tables/common/preparation.csv", Graph=graph, Variant=variant)
-        return float(rows["Preparation [ms]"].iloc[0]) if len(rows) else float("nan")
+        return float("nan")
 
     def ratio(self, graph: str, slow: str, fast: str, file: str = "summary.csv") -> float:
         """Return the median time of a variant over that of another."""

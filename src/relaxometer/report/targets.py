@@ -43,11 +43,6 @@ def names(runs: list[Run]) -> list[str]:
     return list(dict.fromkeys(run.variant for run in runs))
 
 
-def folder(run: Run) -> str:
-    """Return the folder of a run's first round, which has phases and answer too."""
-    return run.folder()
-
-
 @cache
 def _curves(plan: Plan) -> Counter[tuple[str, ...]]:
     return Counter(map(_curve, plan.runs.values()))
@@ -77,4 +72,4 @@ def results(plan: Plan) -> list[str]:
 def _tries(plan: Plan) -> list[str]:
     """Return the files that a run in which a rival was absent leaves out, so that it is tried again."""
     rivals = (run for run in plan.runs.values() if hasattr(run, "kind"))
-    return [f"{folder(run)}/certificates.parquet" for run in rivals]
+    return [f"{run.folder()}/certificates.parquet" for run in rivals]

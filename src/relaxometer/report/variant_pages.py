@@ -18,7 +18,7 @@ from relaxometer.problems.variants import load_solver
 from relaxometer.report.figures.names import label
 from relaxometer.report.figures.summary import rounded, whole
 from relaxometer.report.pages import data_table, table, table_script
-from relaxometer.report.targets import folder, is_swept
+from relaxometer.report.targets import is_swept
 from relaxometer.report.templates import render
 from relaxometer.results.races import relative_times
 from relaxometer.results.readable import number_text
@@ -69,7 +69,7 @@ def programs(plan: Plan) -> list[dict[str, Any]]:
                 "folders": [],
             },
         )
-        one["folders"].append(folder(run))
+        one["folders"].append(run.folder())
     return list(found.values())
 
 

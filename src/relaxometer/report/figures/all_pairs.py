@@ -12,7 +12,7 @@ from relaxometer.report.catalogue import Exhibit, Files, Inputs, View, metadata,
 from relaxometer.report.figures import style
 from relaxometer.report.figures.looks import look
 from relaxometer.report.figures.names import plain
-from relaxometer.report.figures.summary import CLOCKS, by_graph, percent, rounded
+from relaxometer.report.figures.summary import CLOCKS, by_graph, percent, rounded, whole
 from relaxometer.results.samples import EMULATED
 
 if TYPE_CHECKING:
@@ -116,45 +116,23 @@ def components_table(components: pd.DataFrame, descriptions: Sequence[Mapping[st
     """Return radius and diameter of the largest components of each graph as text."""
     units = {one["name"]: style.weight_unit(one) for one in descriptions}
     table = _largest(components).groupby("graph", sort=False).head(SHOWN)
-    rows = [
+    exact = table["proven"] == table["vertices"]
+    return pd.DataFrame(
         {
-            "Graph": one["graph"],
-            "Vertices": f"{one['vertices']:,}",
-            "Sources": f"{one['sources']:,}",
-            "Proven": percent(one["proven"] / one["sources"]),
-            "All reach all": "yes" if one["strong"] else "no",
-            "Radius": _number(one["radius"]),
-            "Centre": _some(one["centre"]),
-            "Diameter": _number(one["diameter"]),
-            "From": _some(one["periphery"]),
-            "To": "" if pd.isna(one["farthest"]) else f"{one['farthest']:.0f}",
-            "Exact": "yes" if _is_exact(one) else "no, bounds",
-            "Unit": units[one["graph"]],
+            "Graph": table["graph"],
+            "Vertices": table["vertices"].map("{:,}".format),
+            "Sources": table["sources"].map("{:,}".format),
+            "Proven": (table["proven"] / table["sources"]).map(percent),
+            "All reach all": table["strong"].map({True: "yes", False: "no"}),
+            "Radius": table["radius"].map(whole),
+            "Centre": table["centre"].map(_some),
+            "Diameter": table["diameter"].map(whole),
+            "From": table["periphery"].map(_some),
+            "To": table["farthest"].map("{:.0f}".format, na_action="ignore").fillna(""),
+            "Exact": exact.map({True: "yes", False: "no, bounds"}),
+            "Unit": table["graph"].map(units),
         }
-        for _, one in table.iterrows()
-    ]
-    return pd.DataFrame(rows, columns=COLUMNS)
-
-
-COLUMNS = [
-    *(
-        "Graph",
-        "Vertices",
-        "Sources",
-        "Proven",
-        "All reach all",
-        "Radius",
-        "Centre",
-        "Diameter",
-        "From",
-        "To",
-    ),
-    *("Exact", "Unit"),
-]
-
-
-def _number(value: float) -> str:
-    return "" if pd.isna(value) else f"{value:,.0f}"
+    )
 
 
 def _some(vertices: Sequence[int]) -> str:

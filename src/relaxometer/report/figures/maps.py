@@ -16,7 +16,7 @@ from relaxometer.graphs.graph import Graph, read_graph
 from relaxometer.graphs.lengths import unreached
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Files, Inputs, View
 from relaxometer.report.figures import style
-from relaxometer.report.targets import folder, runs_of
+from relaxometer.report.targets import runs_of
 from relaxometer.results.samples import failed_variants
 
 if TYPE_CHECKING:
@@ -275,7 +275,7 @@ def _draw(inputs: Inputs) -> Figure:
 
 
 def _files(plan: Plan, graph: str) -> Files:
-    answers = [f"{folder(run)}/answer.parquet" for run in runs_of(plan, "sssp", graph)]
+    answers = [f"{run.folder()}/answer.parquet" for run in runs_of(plan, "sssp", graph)]
     parts = ("vertices.parquet", "arcs.parquet", "graph.json")
     return {
         "graph": [f"results/graphs/{graph}/{part}" for part in parts],

@@ -197,7 +197,7 @@ def _over_ranks(axes: Axes, rows: pd.DataFrame) -> None:
     axes.set(xscale="log", xlabel="Ranks, one device each")
     axes.set_xticks(sorted(set(rows["ranks"])))
     axes.xaxis.set_major_formatter(lambda ranks, _: f"{ranks:g}")
-    style.without_minor_ticks(axes.xaxis)
+    axes.xaxis.minorticks_off()
     axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), borderaxespad=0.2, handlelength=2.6)
 
 

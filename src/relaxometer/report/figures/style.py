@@ -233,7 +233,7 @@ def plain_log(*axes: Axis) -> None:
     for axis in axes:
         axis.set_major_locator(PlainLogLocator())
         axis.set_major_formatter(plain)
-        without_minor_labels(axis)
+        axis.set_minor_formatter("")
 
 
 def label_percent(axis: Axis, decimals: int | None = None) -> None:
@@ -248,20 +248,6 @@ def whole_ticks(axis: Axis, bins: int | Literal["auto"] = 10) -> None:
     from matplotlib.ticker import MaxNLocator
 
     axis.set_major_locator(MaxNLocator(bins, integer=True))
-
-
-def without_minor_labels(axis: Axis) -> None:
-    """Leave out the labels of the minor ticks of a logarithmic axis."""
-    from matplotlib.ticker import NullFormatter
-
-    axis.set_minor_formatter(NullFormatter())
-
-
-def without_minor_ticks(axis: Axis) -> None:
-    """Leave out the minor ticks of a logarithmic axis."""
-    from matplotlib.ticker import NullLocator
-
-    axis.set_minor_locator(NullLocator())
 
 
 def shift(axes: Axes, right: float, up: float) -> Transform:
@@ -280,7 +266,7 @@ def size_axis(axes: Axes, sizes: Iterable[float]) -> None:
     shown = sorted(set(sizes))
     axes.set_xlim(shown[0] / BESIDE_SIZES, shown[-1] * BESIDE_SIZES)
     axes.set_xticks(shown)
-    without_minor_ticks(axes.xaxis)
+    axes.xaxis.minorticks_off()
     powers = [np.log2(size) for size in shown]
     are_powers = all(abs(power - round(power)) < 0.01 for power in powers)
     as_powers = [f"2{str(round(power)).translate(SUPERSCRIPT)}" for power in powers]

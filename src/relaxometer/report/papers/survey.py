@@ -7,7 +7,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -283,14 +283,8 @@ def bandwidth_table(
     )
 
 
-def queue_runs(plan: Plan, graph: str) -> list[Run]:
-    """Return the runs of Bellman-Ford with queues on a graph."""
-    return [run for run in runs_of(plan, "sssp", graph) if run.solver == "bellman-ford-queue"]
-
-
-def width_runs(plan: Plan, graph: str) -> list[Run]:
-    """Return the runs of delta-stepping on a graph."""
-    return [run for run in runs_of(plan, "sssp", graph) if run.solver == "delta-stepping"]
+def _runs(plan: Plan, graph: str, solver: str) -> list[Run]:
+    return [run for run in runs_of(plan, "sssp", graph) if run.solver == solver]
 
 
 def _draw_extract_min(inputs: Inputs) -> dict[str, Figure | pd.DataFrame]:
@@ -305,8 +299,23 @@ def _draw_bandwidth(inputs: Inputs) -> pd.DataFrame:
 
 
 def _widths_swept(plan: Plan) -> list[str]:
-    runs = [run for graph in plan.graphs for run in width_runs(plan, graph)]
+    runs = [run for graph in plan.graphs for run in _runs(plan, graph, "delta-stepping")]
     return names([run for run in runs if is_swept(plan, run)])
+
+
+def _exhibit(
+    name: str, solver: str, draw: Callable[[pd.DataFrame, str], Figure], view: View, **options: Any
+) -> Exhibit:
+    """Return the record of a figure that compares the variants of a solver on each graph."""
+    return Exhibit(
+        name,
+        lambda inputs: draw(inputs.searches("sssp", **inputs.params), inputs.graph),
+        (view,),
+        wanted=lambda plan: [graph for graph in plan.graphs if len(_runs(plan, graph, solver)) > 1],
+        per_graph=True,
+        params=lambda plan, graph: {"variants": names(_runs(plan, graph, solver))},
+        **options,
+    )
 
 
 EXHIBITS = (
@@ -323,21 +332,13 @@ EXHIBITS = (
         ),
         lambda *_: {"trials": "results/extract_min.parquet"},
     ),
-    Exhibit(
-        "queue-orders",
-        lambda inputs: queue_orders(inputs.searches("sssp", **inputs.params), inputs.graph),
-        (View("queues", "SSSP", "survey, queues", "order of the queues"),),
-        wanted=lambda plan: [graph for graph in plan.graphs if len(queue_runs(plan, graph)) > 1],
-        per_graph=True,
-        params=lambda plan, graph: {"variants": names(queue_runs(plan, graph))},
+    _exhibit(
+        *("queue-orders", "bellman-ford-queue", queue_orders),
+        View("queues", "SSSP", "survey, queues", "order of the queues"),
     ),
-    Exhibit(
-        "widths",
-        lambda inputs: widths(inputs.searches("sssp", **inputs.params), inputs.graph),
-        (View("widths", "SSSP", "survey, delta-stepping", "width of a bucket"),),
-        wanted=lambda plan: [graph for graph in plan.graphs if len(width_runs(plan, graph)) > 1],
-        per_graph=True,
-        params=lambda plan, graph: {"variants": names(width_runs(plan, graph))},
+    _exhibit(
+        *("widths", "delta-stepping", widths),
+        View("widths", "SSSP", "survey, delta-stepping", "width of a bucket"),
         points=_widths_swept,
     ),
     Exhibit(
