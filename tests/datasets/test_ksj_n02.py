@@ -182,16 +182,6 @@ def test_a_damaged_archive_is_one_line(archive, damage):
     assert "cannot be read as a zip archive" in refusal(archive)
 
 
-def test_a_damaged_lzma_archive_is_one_line(tmp_path):
-    path = tmp_path / "N02.zip"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
-        archive.writestr("UTF-8/N02-24_RailroadSection.geojson", "[]" * 500)
-    content = path.read_bytes()
-    for at in range(64, len(content) - 150, 5):
-        path.write_bytes(content[:at] + bytes([content[at] ^ 0xFF]) + content[at + 1 :])
-        assert "cannot be read as a zip archive" in refusal(path)
-
-
 def test_a_layer_that_unpacks_to_gigabytes_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("relaxometer.datasets.readers.ksj_n02.MAX_LAYER", 1000)
     assert "unpacks to more than 1000 bytes" in refusal(write_railways(tmp_path / "N02.zip"))
@@ -207,7 +197,6 @@ def test_a_layer_that_unpacks_to_gigabytes_is_refused(tmp_path, monkeypatch):
         ),
         ({"RailroadSection": "線".encode("cp932")}, "not valid JSON in UTF-8 ('utf-8' codec can't decode"),
         ({"RailroadSection": "[" * 100_000}, "not valid JSON in UTF-8 ("),
-        ({"RailroadSection": "[]"}, "_RailroadSection.geojson': not GeoJSON: it has no list 'features'"),
         ({"RailroadSection": '{"features": {}}'}, "not GeoJSON: it has no list 'features'"),
         ({"RailroadSection": '{"features": []}'}, "contains no file *_Station.geojson"),
         (
@@ -265,7 +254,3 @@ def test_a_station_without_a_code_is_named(tmp_path):
     layers["Station"][3]["properties"] |= {"N02_005g": None, "N02_005c": ""}
     refused = refusal(write_railways(tmp_path / "N02.zip", layers))
     assert "features[3]: neither property N02_005g nor N02_005c, which identify" in refused
-
-
-def test_a_missing_file_is_one_line(tmp_path):
-    assert "not readable (No such file or directory)" in refusal(tmp_path / "none.zip")

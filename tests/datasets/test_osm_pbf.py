@@ -136,12 +136,9 @@ def test_tracks_are_reached_through_stops_only():
 
 
 def test_a_stop_on_a_road_only_adds_nothing():
-    joined = [
-        with_railways(road_graph("small", extract, OsmParameters()), extract, OsmParameters(railways=True))
-        for extract in (small_extract(), small_extract(stops=(3, 4)))
-    ]
-    assert joined[0].targets.tolist() == joined[1].targets.tolist()
-    assert joined[1].metadata["walks"] == 1
+    extract = small_extract(stops=(3, 4))
+    roads = road_graph("small", extract, OsmParameters())
+    assert with_railways(roads, extract, OsmParameters(railways=True)).metadata["walks"] == 1
 
 
 @pytest.mark.parametrize(("direction", "ends"), [(1, (0, 1)), (-1, (1, 0))])
@@ -156,7 +153,6 @@ def test_direction_of_one_way_roads(direction, ends):
         (b"<!DOCTYPE html><title>404</title>", "not an OpenStreetMap PBF extract: it begins with a web page"),
         (b"something else", r"it begins with b'somethin'...; fetch it again"),
         (b"PK\x03\x04 something else", "it is a zip archive; unpack it and name the file inside"),
-        (b"BZh91AY&SY", "it is compressed by bzip2; unpack it and name the file inside"),
         (b'<?xml version="1.0"?>\n<osm version="0.6">', "it is OpenStreetMap's XML; osmium cat in.osm"),
         (b"", "not an OpenStreetMap PBF extract: it is empty"),
     ],
@@ -190,7 +186,7 @@ STREETS += [[at for crossing in row for at in (crossing, 2000 + crossing)] for r
 WAYS = {key: (refs, {"highway": "residential"}) for key, refs in enumerate(STREETS, start=1)}
 
 
-@pytest.mark.parametrize("kept", [1, 2, 5, 6, 7])
+@pytest.mark.parametrize("kept", [1, 5, 6, 7])
 def test_an_extract_cut_at_the_end_of_a_block_is_refused_unless_no_way_is_missing(tmp_path, kept):
     blocks = blocks_of(NODES, WAYS, ways_per_block=5)
     path = tmp_path / "cut.osm.pbf"
@@ -292,18 +288,14 @@ def test_what_would_be_read_wrongly_is_refused_with_the_remedy(tmp_path, header,
 @pytest.mark.parametrize(
     ("feature", "message"),
     [
-        (
-            b"HistoricalInformation",
-            r"all versions of the map \('HistoricalInformation'\), .*osmium time-filter in",
-        ),
+        (b"HistoricalInformation", r"all versions of the map .*osmium time-filter in"),
         (b"Splines", r"has 'Splines' among the required features, .*osmium cat in"),
     ],
 )
-def test_a_required_feature_that_is_unknown_is_refused(tmp_path, feature, message):
+def test_a_feature_that_is_unknown_may_be_optional_but_not_required(tmp_path, feature, message):
     path = tmp_path / "odd.osm.pbf"
-    data = block(b"OSMData", _data(WAYS, DENSE, OF_WAYS))
-    optional = block(b"OSMHeader", HEADER + _field(5, feature))
-    path.write_bytes(optional + data + A_RELATION)
+    data = block(b"OSMData", _data(WAYS, DENSE, OF_WAYS) + _field(19, 0))  # an offset of zero
+    path.write_bytes(raw_block(b"OSMHeader", HEADER + _field(5, feature)) + data + A_RELATION)
     assert build(path).n_arcs == 2 * 2 * ROWS * ROWS
     path.write_bytes(block(b"OSMHeader", HEADER + _field(4, feature)) + data + A_RELATION)
     with pytest.raises(UserError, match=message) as caught:
@@ -311,22 +303,9 @@ def test_a_required_feature_that_is_unknown_is_refused(tmp_path, feature, messag
     assert "\n" not in str(caught.value)
 
 
-def test_features_may_come_in_any_order_and_offsets_may_be_zero(tmp_path):
-    path = tmp_path / "odd.osm.pbf"
-    header = raw_block(b"OSMHeader", b"\x22\x0aDenseNodes\x22\x0eOsmSchema-V0.6")
-    data = block(b"OSMData", _data(WAYS, DENSE, OF_WAYS) + _field(19, 0))
-    path.write_bytes(header + data + A_RELATION)
-    assert build(path).n_arcs == 2 * 2 * ROWS * ROWS
-
-
 def test_real_extracts_end_with_relations(road_file):
     for name in ("monaco", "malta", "porto_portugal", "andorra", "liechtenstein"):
         assert ends_with_relations(road_file(f"{name}.osm.pbf"))
-
-
-def test_a_missing_file_is_one_line(tmp_path):
-    with pytest.raises(UserError, match=r"none\.osm\.pbf: not readable \(No such file or directory\)"):
-        build(tmp_path / "none.osm.pbf")
 
 
 def test_no_road_in_the_area_is_one_line(road_file):
