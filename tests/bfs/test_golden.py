@@ -1,13 +1,12 @@
 """Levels of a real map, compared with a value on which independent programs agree."""
 
-import numpy as np
 import pytest
 
-from relaxometer.datasets.readers.topology import read_edges
+from relaxometer.datasets.build import build_graph
+from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.bfs.certify import BfsCertifier
 from relaxometer.problems.variants import Skipped, load_solver, solver_names
-from sample_graphs import undirected
 
 pytestmark = pytest.mark.slow
 
@@ -25,10 +24,8 @@ TOO_SLOW = {
 
 @pytest.fixture(scope="module")
 def new_york(road_file):
-    n, one, other = read_edges(road_file("dimacs9-topology.NY.gr.xz"))
-    graph = undirected("NY", n, np.stack([one, other], axis=1), np.ones(len(one), dtype=int))
-    graph.metadata["directed"] = False
-    return graph
+    file = road_file("dimacs9-topology.NY.gr.xz")
+    return build_graph("NY", Dataset(format="topology", path=str(file)), files=[file])
 
 
 @pytest.mark.parametrize("variant", solver_names("bfs"))

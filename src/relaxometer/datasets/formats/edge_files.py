@@ -93,14 +93,16 @@ class Graph500EdgesParameters(Section):
     weights: FileWeights = Unit()
 
 
+_DIMACS = "relaxometer.datasets.readers.dimacs"
+
 FORMATS = {
     "dimacs": Format(
-        "relaxometer.datasets.readers.dimacs",
+        _DIMACS,
         needs="file",
         parameters=DimacsParameters,
         companion="coordinates",
     ),
-    "topology": Format("relaxometer.datasets.readers.topology", needs="file", parameters=TopologyParameters),
+    "topology": Format(_DIMACS, "build_topology", needs="file", parameters=TopologyParameters),
     "matrix-market": Format(
         "relaxometer.datasets.readers.matrix_market", needs="file", parameters=MatrixParameters
     ),

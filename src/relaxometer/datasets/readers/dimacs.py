@@ -1,8 +1,12 @@
-"""Readers of the formats of the 9th DIMACS Implementation Challenge: arcs (``.gr``), coordinates (``.co``).
+"""Readers of the formats of the 9th DIMACS Implementation Challenge, and of the PACE challenge's format.
+
+The former are arcs (``.gr``) and coordinates (``.co``), the latter edges without weights (``.gr``, ``p tw``).
 
 References
 ----------
 9th DIMACS Implementation Challenge, "File formats", https://www.diag.uniroma1.it/challenge9/format.shtml
+
+PACE 2016, Track A, "Input format", https://pacechallenge.org/2016/treewidth/
 """
 
 from __future__ import annotations
@@ -14,8 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from relaxometer.core.errors import UserError, quoted
-from relaxometer.datasets.formats.edge_files import DimacsParameters
+from relaxometer.datasets.formats.edge_files import DimacsParameters, TopologyParameters
 from relaxometer.datasets.parameters import BOUNDS, IntegerType
+from relaxometer.datasets.readers.edge_weights import make_weights
 from relaxometer.datasets.readers.text import (
     Column,
     LineFormat,
@@ -52,6 +57,29 @@ def build(name: str, dataset: Dataset[DimacsParameters], files: list[Path], base
         lat=lat,
         weight_type=weight_type,
         metadata={"arcs_in_file": len(tails)},
+    )
+
+
+def build_topology(
+    name: str, dataset: Dataset[TopologyParameters], files: list[Path], base: Graph | None
+) -> Graph:
+    """Make the graph of a file of undirected edges; see :data:`relaxometer.datasets.build.Reader`."""
+    (file,) = files
+    header = read_problem_line(file, "p tw <vertices> <edges>", "edge")
+    n_vertices, _ = header.numbers
+    ends = (Column("vertex", 1, n_vertices), Column("neighbour", 1, n_vertices))
+    one, other = LineFormat("an edge", ends, comments=("c",)).read(file, header.start, header.lines_before)
+    header.check_count(file, len(one), "edges")
+    weights = make_weights(dataset.parameters.weights, len(one))
+    return Graph.from_arcs(
+        name,
+        n_vertices,
+        one - 1,
+        other - 1,
+        weights,
+        undirected=True,
+        weight_type=weights.dtype.name,
+        metadata={"edges_in_file": len(one)},
     )
 
 

@@ -15,7 +15,7 @@ from relaxometer.core.validation import Section
 from relaxometer.datasets.parameters import BOUNDS, FLOATS, LogNormal, LogUniform, Unit, Values, WeightType
 from relaxometer.datasets.readers.text import Column
 from relaxometer.datasets.weights import check_scale, log_uniform, log_uniform_floats, scaled
-from relaxometer.graphs.graph import MAX_WEIGHT, Graph
+from relaxometer.graphs.graph import MAX_WEIGHT
 
 Floats = npt.NDArray[np.float64]
 Distribution = Unit | LogUniform | LogNormal | Values
@@ -109,25 +109,6 @@ def note_on_values(path: Path, parameters: Section) -> dict[str, str]:
         file=sys.stderr,
     )
     return {"values_in_file": "not used: weights are 1"}
-
-
-def graph_of_edges(
-    name: str,
-    n_vertices: int,
-    ends: tuple[npt.ArrayLike, npt.ArrayLike],
-    weights: npt.NDArray[Any],
-    metadata: dict[str, Any],
-) -> Graph:
-    """Return the graph of undirected edges, in the type of their weights."""
-    return Graph.from_arcs(
-        name,
-        n_vertices,
-        *ends,
-        weights,
-        undirected=True,
-        weight_type=weights.dtype.name,
-        metadata=metadata,
-    )
 
 
 def _lognormal(rng: np.random.Generator, size: int, mu: float, sigma: float) -> npt.NDArray[np.uint32]:

@@ -17,7 +17,6 @@ from relaxometer.core.errors import UserError
 from relaxometer.datasets.formats.edge_files import Graph500EdgesParameters
 from relaxometer.datasets.parameters import Values
 from relaxometer.datasets.readers.edge_weights import (
-    graph_of_edges,
     make_weights,
     note_on_values,
     value_column,
@@ -52,7 +51,16 @@ def build(
         metadata |= note_on_completeness(files[0], dataset)
     else:
         metadata |= note_on_values(files[1], parameters)
-    return graph_of_edges(name, n_vertices, (one, other), weights, metadata)
+    return Graph.from_arcs(
+        name,
+        n_vertices,
+        one,
+        other,
+        weights,
+        undirected=True,
+        weight_type=weights.dtype.name,
+        metadata=metadata,
+    )
 
 
 def read_edges(
