@@ -10,7 +10,7 @@ from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.graph import content_hash
 
 SMALL_PHASE = 10_000
-SOURCES = 2
+SOURCES = 1
 
 
 @pytest.fixture(scope="module")
