@@ -97,6 +97,11 @@ def without_length(handler):
     handler.wfile.write(CONTENT)
 
 
+def without_length_and_cut(handler):
+    handler.head(200)
+    handler.wfile.write(CONTENT[:HALF])
+
+
 def changed(handler):
     good(handler, content=CONTENT[::-1], tag='"2"')
 
@@ -217,6 +222,7 @@ def test_only_progress_renews_the_attempts(server, destination, progress):
         [cut, status(416)],
         [status(500), status(503, Retry_After="0"), good],
         [without_length],
+        [without_length_and_cut],
     ],
 )
 def test_transient_failures_are_retried(server, destination, plan):

@@ -308,6 +308,11 @@ def test_real_extracts_end_with_relations(road_file):
         assert ends_with_relations(road_file(f"{name}.osm.pbf"))
 
 
+def test_a_missing_file_is_one_line(tmp_path):
+    with pytest.raises(UserError, match=r"none\.osm\.pbf: not readable \(No such file or directory\)"):
+        ends_with_relations(tmp_path / "none.osm.pbf")
+
+
 def test_no_road_in_the_area_is_one_line(road_file):
     with pytest.raises(
         UserError, match=r"^graph small: the extract has no road of these classes in this area"
