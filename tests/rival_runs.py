@@ -16,6 +16,7 @@ from relaxometer.graphs.graph import Graph
 from relaxometer.plan.models import RivalRun, Timing
 from relaxometer.problems.queries import QuerySets
 from relaxometer.race import clocks
+from relaxometer.race.entrant import Entrant
 from relaxometer.race.measurement import Measurement
 from relaxometer.race.rival import measure_rival
 from relaxometer.rivals.definition import HELPERS, Rival
@@ -105,7 +106,7 @@ def run_on(
     export(graph, exchange, rival.definition.formats)
     with patch.object(clocks, "EXCUSED_MS", 1e6) if believed else nullcontext():
         return measure_rival(
-            made, rival, installed, graph, exchange, np.array(sources), "host", queries=queries
+            Entrant(made, rival, installed, graph, exchange, queries), np.array(sources), "host"
         )
 
 

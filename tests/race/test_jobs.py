@@ -10,7 +10,7 @@ import pytest
 from relaxometer.core.errors import UserError
 from relaxometer.plan.models import RivalRun, Run, Timing
 from relaxometer.problems.sssp.dijkstra import dijkstra_cpu
-from relaxometer.race import jobs
+from relaxometer.race import entrant, jobs
 from relaxometer.race.measurement import not_measured
 from relaxometer.results.gather import gather
 from relaxometer.rivals.definition import find_rivals
@@ -93,12 +93,12 @@ def test_how_a_rival_starts_is_asked_where_it_runs(tmp_path, monkeypatch, writte
     file, started = tmp_path / "cugraph.json", []
     write_installation(written, file)
 
-    def measure_rival(run, rival, start, graph, *what):
-        started.append(start)
-        return not_measured(run, "cuda", "d", 1, "a test")
+    def measure_rival(one, *what):
+        started.append(one.installed)
+        return not_measured(one.run, "cuda", "d", 1, "a test")
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(jobs, "installation", lambda rival, command: "it needs an NVIDIA GPU")
+    monkeypatch.setattr(entrant, "installation", lambda rival, command: "it needs an NVIDIA GPU")
     monkeypatch.setattr(jobs, "measure_rival", measure_rival)
     run = RivalRun(**{**run_of("cugraph").model_dump(), "kind": "gpu"})
     jobs.run_rival(run, find_rivals([])["cugraph"], str(file), GRAPH, np.array([7]), "host", tmp_path)

@@ -11,11 +11,11 @@ from relaxometer.core.files import write_table
 from relaxometer.graphs.graph import Graph
 from relaxometer.plan.models import RivalRun, Timing
 from relaxometer.problems.records import TOO_LONG
+from relaxometer.race import entrant
 from relaxometer.race.clocks import CONVERT_NS
 from relaxometer.results.verdict import verdict
 from relaxometer.rivals.definition import HELPERS
 from relaxometer.rivals.installation import Installed, installation
-from relaxometer.studies import traffic
 from relaxometer.studies.traffic import measure_traffic, slowed
 from rival_runs import ADAPTERS, GRID, make_rival
 from sample_graphs import sample_graphs
@@ -69,7 +69,7 @@ def rows(tmp_path, monkeypatch):
         command = Installed(
             [sys.executable, str(rival.folder / "adapter.py")], {"PYTHONPATH": f"{HELPERS}:{ADAPTERS}"}
         )
-        monkeypatch.setattr(traffic, "installation", lambda *_: installed or command)
+        monkeypatch.setattr(entrant, "installation", lambda *_: installed or command)
         names = {"problem": "sssp", "graph": graph.name, "variant": "mine", "solver": "own"}
         given = {**names, "parameters": {}, "timing": Timing(timeout_s=30), "kind": rival.definition.class_}
         made = {"rounds": ROUNDS, "searches": 3, "share": 0.5, "factor": 4.0, "seed": 1}

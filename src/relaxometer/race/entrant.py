@@ -29,8 +29,8 @@ from relaxometer.race.measurement import MAX_REASON
 from relaxometer.race.sources import untimed_vertices
 from relaxometer.rivals.adapter import Adapter, printable
 from relaxometer.rivals.definition import Rival
-from relaxometer.rivals.exchange import obstacle, write_queries
-from relaxometer.rivals.installation import Installed
+from relaxometer.rivals.exchange import export, obstacle, write_queries
+from relaxometer.rivals.installation import Installed, installation
 
 THREADS = ("OMP", "OPENBLAS", "MKL", "NUMBA", "RAYON")
 """Libraries that take their number of threads from a variable ``{library}_NUM_THREADS``."""
@@ -266,6 +266,18 @@ class Entrant:
         """Return the milliseconds of a search by the adapter's clock."""
         self.pose(running, source)
         return running.solve(source)[0]
+
+
+def enter(
+    run: RivalRun,
+    rival: Rival,
+    graph: Graph | Batch,
+    absent: str | None = None,
+    queries: QuerySets | None = None,
+) -> Entrant:
+    """Write the graph's files for a rival, and find out how to start it unless it is known to be absent."""
+    exchange = export(graph, Path("results/exchange", graph.name), rival.definition.formats)
+    return Entrant(run, rival, absent or installation(rival, run.command), graph, exchange, queries)
 
 
 @contextmanager

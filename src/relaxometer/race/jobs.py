@@ -21,12 +21,12 @@ from relaxometer.graphs.graph import Graph
 from relaxometer.plan.models import RivalRun, Run
 from relaxometer.problems.queries import QuerySets
 from relaxometer.problems.variants import uses_one_core
+from relaxometer.race.entrant import enter
 from relaxometer.race.measurement import Measurement, not_measured, write_measurement
 from relaxometer.race.rival import measure_rival
 from relaxometer.race.variant import measure
 from relaxometer.rivals.definition import Rival
-from relaxometer.rivals.exchange import export
-from relaxometer.rivals.installation import installation, read_absence
+from relaxometer.rivals.installation import read_absence
 
 Statuses = set[str]
 
@@ -90,12 +90,9 @@ def run_rival(
         return _written(left_out, run, folder)
     if number > 1:
         run = _as_tuned(run, folder)
-    exchange = export(graph, Path("results/exchange", graph.name), rival.definition.formats)
-    absent = read_absence(Path(installed)) if installed else None
-    start = absent or installation(rival, run.command)
     queries = drawn if isinstance(drawn, QuerySets) else None
-    what = run, rival, start, graph, exchange, _sources(run, drawn), device, number, queries
-    return _written(measure_rival(*what), run, folder)
+    entrant = enter(run, rival, graph, read_absence(Path(installed)) if installed else None, queries)
+    return _written(measure_rival(entrant, _sources(run, drawn), device, number), run, folder)
 
 
 def _sources(run: Run, drawn: npt.NDArray[np.int64] | QuerySets | None) -> npt.NDArray[np.int64]:

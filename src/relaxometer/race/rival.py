@@ -20,14 +20,12 @@ from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.graph import Graph
 from relaxometer.plan.models import RivalRun
 from relaxometer.problems.problem import load_problem
-from relaxometer.problems.queries import QuerySets
 from relaxometer.race import measurement, reference
 from relaxometer.race.clocks import CONVERT_NS, COPY_NS, Span, allowed_ms, late_ms
 from relaxometer.race.entrant import Entrant
 from relaxometer.race.measurement import Begun, Found, Measurement, Prepared, Reweighted
 from relaxometer.race.proofs import Columns
 from relaxometer.rivals.answers import completed_answer, read_answer
-from relaxometer.rivals.definition import Rival
 from relaxometer.rivals.installation import Installed
 
 MAX_PAUSE_S = 0.5
@@ -35,23 +33,13 @@ MAX_PAUSE_S = 0.5
 
 
 def measure_rival(
-    run: RivalRun,
-    rival: Rival,
-    installed: Installed | str,
-    graph: Graph | Batch,
-    exchange: Path,
-    sources: np.ndarray,
-    device: str,
-    number: int = 1,
-    queries: QuerySets | None = None,
+    entrant: Entrant, sources: npt.NDArray[np.integer], device: str, number: int = 1
 ) -> Measurement:
-    """Run a rival from every source; see :func:`relaxometer.race.measurement.measure`, and `Entrant`.
-
-    The device proves the answers.
-    """
-    opening = open_rival(Entrant(run, rival, installed, graph, exchange, queries), sources)
+    """Run a rival from every source; see :func:`relaxometer.race.measurement.measure`."""
+    run, installed = entrant.run, entrant.installed
+    opening = open_rival(entrant, sources)
     before = _reference_ms(run, installed, device)
-    result = measurement.measure(opening, run, graph, sources, device, number, queries)
+    result = measurement.measure(opening, run, entrant.graph, sources, device, number, entrant.queries)
     result.context["reference_ms"] = {"before": before, "after": _reference_ms(run, installed, device)}
     result.context |= place_of(run, result.context["device_kind"])
     if isinstance(installed, str):

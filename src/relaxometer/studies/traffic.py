@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,15 +23,13 @@ from relaxometer.plan.models import Cost, RivalRun, Run, Timing
 from relaxometer.problems import sssp
 from relaxometer.problems.variants import load_solver
 from relaxometer.race.clocks import believed_ms
-from relaxometer.race.entrant import Entrant, threads_of
+from relaxometer.race.entrant import enter, threads_of
 from relaxometer.race.measurement import Contestant, Found, Reweighted, changes_of
 from relaxometer.race.proofs import Columns, Proof, prove_all
 from relaxometer.race.rival import open_rival, place_of
 from relaxometer.race.sources import sources_table
 from relaxometer.race.variant import open_variant
-from relaxometer.rivals.definition import Rival, find_rivals
-from relaxometer.rivals.exchange import export
-from relaxometer.rivals.installation import installation
+from relaxometer.rivals.definition import find_rivals
 from relaxometer.studies.study import OUTCOME, WHERE, Row, completed, study_table
 
 TABLE = pa.schema(
@@ -143,7 +140,7 @@ def measure_traffic(
         known = find_rivals(rival_folders) if runs else {}
         for rival in runs:
             place = {"class": rival.kind, "threads": threads_of(rival), **place_of(rival, where.kind)}
-            yield place, open_rival(_entrant(rival, known[rival.solver], graph), np.array(sources))
+            yield place, open_rival(enter(rival, known[rival.solver], graph), np.array(sources))
 
     def rows() -> Iterator[Row]:
         for place, opening in contestants():
@@ -167,11 +164,6 @@ def _run_of(name: str, graph: Graph, timeout_s: float) -> Run:
         problem="sssp", graph=graph.name, variant=name, solver=name, parameters={}, timing=timing, cost=Cost()
     )
     return run.with_parsed(load_solver("sssp", name).Parameters.model_validate({}))
-
-
-def _entrant(run: RivalRun, rival: Rival, graph: Graph) -> Entrant:
-    exchange = export(graph, Path("results/exchange", graph.name), rival.definition.formats)
-    return Entrant(run, rival, installation(rival, run.command), graph, exchange)
 
 
 def slowed(graph: Graph, share: float, factor: float, rng: np.random.Generator) -> npt.NDArray[Any]:
