@@ -6,7 +6,6 @@ import sys
 import numpy as np
 import pytest
 
-from relaxometer.core.errors import UserError
 from relaxometer.core.files import write_table
 from relaxometer.graphs.graph import Graph
 from relaxometer.plan.models import RivalRun, Timing
@@ -259,15 +258,3 @@ def test_a_program_in_cpp_takes_new_weights(rows, tmp_path):
     rng = np.random.default_rng(1)
     for row in found:
         assert row["facts"].startswith(f"version=1 first={slowed(GRID, 0.5, 4.0, rng)[0]} weights_ms=")
-
-
-@pytest.mark.parametrize(
-    "problems",
-    [
-        {"bfs": {"answers": ["level"], "customizes": True}},
-        {"sssp": {"answers": [], "customizes": True}},
-    ],
-)
-def test_only_proven_shortest_paths_take_new_weights(tmp_path, problems):
-    with pytest.raises(UserError, match=r"customizes: new weights are for sssp with answers; leave it out"):
-        make_rival(tmp_path, problems=problems)
