@@ -98,15 +98,14 @@ def test_the_timed_solver_finds_nothing_of_the_first_one(monkeypatch, tmp_path):
 class Scripted:
     """A contestant whose clock shows given milliseconds."""
 
+    begun = Begun(runs_on="cpu", before={})
+
     def __init__(self, warm_ups=(), time_ms=20.0, slow_s=0.0, costs_fail=False):
         self.warm_ups, self.asked = iter(warm_ups), []
         self.time_ms, self.slow_s, self.costs_fail = time_ms, slow_s, costs_fail
 
     def extend(self):
         pass
-
-    def begin(self):
-        return Begun(runs_on="cpu", before={})
 
     def prepare(self, sources):
         self.asked.append(("prepare", sources))

@@ -167,13 +167,12 @@ class Costs(Reply):
 
 
 class Contestant(Protocol):
-    """A contestant as the job sees it; each method raises :class:`Failed` if it fails."""
+    """A started contestant as the job sees it; each method raises :class:`Failed` if it fails."""
+
+    begun: Begun
 
     def extend(self) -> None:
         """Give the contestant its whole time limit again, from now."""
-
-    def begin(self) -> Begun:
-        """Wait until the contestant has started."""
 
     def prepare(self, sources: Sequence[int | None]) -> Prepared:
         """Have the graph loaded and prepared.
@@ -220,7 +219,7 @@ def measure(
     Parameters
     ----------
     opening : context manager
-        Starts the contestant, and ends it.
+        Starts the contestant, or raises `Failed`, and ends it.
     run : Run
     graph : Graph or Batch
     sources : ndarray of shape (n_sources,), integers
@@ -329,18 +328,18 @@ class _Job:
 
     def search_all(self) -> None:
         """Prepare and make the timed passes over all sources; in round 1, instrument a search from each."""
-        with self._opening as self._contestant:
-            try:
+        try:
+            with self._opening as self._contestant:
                 self._prepare()
                 self._make_passes()
                 self._take_costs()
                 if self._result.round == 1:
                     self._instrument_all()
                 self._finish_context(self._contestant.state_of_device())
-            except Failed as failure:
-                if failure.status == "usage":
-                    raise UserError(failure.reason) from failure
-                self._failure = failure
+        except Failed as failure:
+            if failure.status == "usage":
+                raise UserError(failure.reason) from failure
+            self._failure = failure
 
     def prove(self) -> None:
         """Prove all unproven answers, in a process that has the device to itself."""
@@ -436,7 +435,7 @@ class _Job:
         return range((number - 1) * passes, number * passes)
 
     def _prepare(self) -> None:
-        begun = self._contestant.begin()
+        begun = self._contestant.begun
         context = self._result.context
         context["before"] = begun.before
         context["reference_ms"] = {"before": begun.reference_ms, "after": None}

@@ -6,8 +6,8 @@ import shutil
 import statistics
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from relaxometer.plan.models import RivalRun
 from relaxometer.problems.problem import load_problem
 from relaxometer.race import measurement, reference
 from relaxometer.race.clocks import CONVERT_NS, COPY_NS, Span, allowed_ms, late_ms
-from relaxometer.race.entrant import Entrant
+from relaxometer.race.entrant import Entrant, Running
 from relaxometer.race.measurement import Begun, Found, Measurement, Prepared, Reweighted
 from relaxometer.race.proofs import Columns
 from relaxometer.rivals.answers import completed_answer, read_answer
@@ -49,9 +49,15 @@ def measure_rival(
 
 @contextmanager
 def open_rival(entrant: Entrant, sources: npt.NDArray[np.integer]) -> Iterator[_RivalClient]:
-    """Offer a rival, which its `begin` starts, and end it; `sources` are those of the timed searches."""
-    with ExitStack() as stack:
-        yield _RivalClient(entrant, sources, stack)
+    """Tune a rival if that is asked for, start it, and end it; `sources` are those of the timed searches."""
+    entrant.check()
+    has_source = load_problem(entrant.run.problem).has_source and isinstance(entrant.graph, Graph)
+    with tempfile.TemporaryDirectory(prefix="rival-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        parameters = entrant.tuned(sources if has_source else None, folder)
+        began = time.perf_counter()
+        with entrant.start(parameters, folder) as running:
+            yield _RivalClient(entrant, running, folder, parameters, began)
 
 
 def place_of(run: RivalRun, device_kind: str) -> dict[str, str]:
@@ -71,8 +77,12 @@ def _reference_ms(run: RivalRun, installed: Installed | str, device: str) -> flo
 class _RivalClient:
     """A rival as the job sees it; implements :class:`relaxometer.race.measurement.Contestant`."""
 
-    def __init__(self, entrant: Entrant, sources: npt.NDArray[np.integer], stack: ExitStack) -> None:
-        self._entrant, self._sources, self._stack = entrant, sources, stack
+    def __init__(
+        self, entrant: Entrant, running: Running, folder: Path, parameters: Mapping[str, Any], began: float
+    ) -> None:
+        self._entrant, self._running, self._folder = entrant, running, folder
+        self._parameters, self._began = parameters, began
+        self.begun = Begun(runs_on="device" if entrant.run.kind == "gpu" else "cpu", before={})
         self._graph = entrant.graph
         self._problem = load_problem(entrant.run.problem)
         answers = entrant.rival.definition.problems[entrant.run.problem].answers
@@ -84,18 +94,6 @@ class _RivalClient:
     def extend(self) -> None:
         """Give the rival its whole time limit again, from now."""
         self._running.extend()
-
-    def begin(self) -> Begun:
-        """Tune the rival if that is asked for, and start it."""
-        self._entrant.check()
-        run = self._entrant.run
-        scratch = tempfile.TemporaryDirectory(prefix="rival-", ignore_cleanup_errors=True)
-        self._folder = Path(self._stack.enter_context(scratch))
-        has_source = self._problem.has_source and isinstance(self._entrant.graph, Graph)
-        self._parameters = self._entrant.tuned(self._sources if has_source else None, self._folder)
-        self._began = time.perf_counter()
-        self._running = self._stack.enter_context(self._entrant.start(self._parameters, self._folder))
-        return Begun(runs_on="device" if run.kind == "gpu" else "cpu", before={})
 
     def prepare(self, sources: Sequence[int | None]) -> Prepared:
         """Have the graph loaded and prepared, once: an adapter cannot do it again."""

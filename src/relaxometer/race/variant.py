@@ -128,13 +128,11 @@ class _VariantClient:
         self._child, self._columns, self._n, self._timeout_s = child, columns, n_vertices, timeout_s
         self._queries = queries
         self.extend()
+        self.begun = Begun.read(self._ask())
 
     def extend(self, more_s: float = 0) -> None:
         """Give the contestant another `timeout_s` from now, and `more_s`."""
         self._deadline = time.monotonic() + self._timeout_s + more_s
-
-    def begin(self) -> Begun:
-        return Begun.read(self._ask())
 
     def prepare(self, sources: Sequence[int | None]) -> Prepared:
         self.extend(COMPILING_S)

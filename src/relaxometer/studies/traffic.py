@@ -191,14 +191,13 @@ def _rounds(
     failure = None
     try:
         with opening as contestant:
-            begun = contestant.begin()
             contestant.prepare([sources[0]])
             contestant.warm_up(sources[0])
             for weights in changes:
                 changed = replace(graph, weights=weights)
                 taken = contestant.reweight(changed)
                 searches = [contestant.solve(source) for source in sources]
-                made.append(_Round(changed, taken, searches, begun.emulated))
+                made.append(_Round(changed, taken, searches, contestant.begun.emulated))
     except Failed as error:
         if error.status == "usage":
             raise UserError(error.reason) from error
