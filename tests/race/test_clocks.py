@@ -14,7 +14,7 @@ from relaxometer.race.clocks import Span, allowed_ms, believed_ms, disagreement,
         (0.1, 1.0, 0.0, 0.1),  # a message
         (100.0, 106.0, 0.0, 100.0),
         (100.0, 107.0, 0.0, 107.0),
-        (12.0, 10.0, 0.0, 10.0),
+        (12.0, 10.0, 0.0, 12.0),  # a rival prepares before we have read that it has loaded
         (10.0, 20.0, 9.0, 10.0),  # we waited for a core
         (10.0, 20.0, 5.0, 20.0),
     ],

@@ -37,9 +37,12 @@ class Span:
 
 
 def believed_ms(theirs: float, ours: Span) -> float:
-    """Return the time that a contestant reports, or that of our clock if the two clearly differ."""
-    excess = max(theirs - ours.ms, ours.busy - theirs)
-    return ours.ms if excess > EXCUSED_MS + EXCUSED_SHARE * ours.ms else theirs
+    """Return the time that a contestant reports, or that of our clock if it is clearly more."""
+    return ours.ms if ours.busy - theirs > _excused_ms(ours) else theirs
+
+
+def _excused_ms(ours: Span) -> float:
+    return EXCUSED_MS + EXCUSED_SHARE * ours.ms
 
 
 def disagreement(theirs: Sequence[float], ours: Sequence[Span]) -> str:
@@ -57,8 +60,8 @@ def disagreement(theirs: Sequence[float], ours: Sequence[Span]) -> str:
     if not theirs:
         return ""
     own_ms, our_ms = statistics.median(theirs), statistics.median(one.ms for one in ours)
-    waited = our_ms - statistics.median(one.busy for one in ours)
-    if believed_ms(own_ms, Span(our_ms, waited)) == own_ms:
+    span = Span(our_ms, our_ms - statistics.median(one.busy for one in ours))
+    if believed_ms(own_ms, span) == own_ms and own_ms - our_ms <= _excused_ms(span):
         return ""
     return f"its clock says {own_ms:.3g} ms, ours {our_ms:.3g} ms"
 

@@ -57,6 +57,10 @@ the time to take the weights, the time of the first search, the median of the ot
 and of proven answers. Only rivals have a class of machine, threads, and facts, which the adapter reports."""
 
 
+WARM_UPS = 3
+"""Untimed searches before the first change; the slowest writing of their answers bounds honest writing."""
+
+
 @dataclass
 class _Round:
     """One change of the weights as a contestant met it; proven after the contestant has ended."""
@@ -192,7 +196,8 @@ def _rounds(
     try:
         with opening as contestant:
             contestant.prepare([sources[0]])
-            contestant.warm_up(sources[0])
+            for _ in range(WARM_UPS):
+                contestant.warm_up(sources[0])
             for weights in changes:
                 changed = replace(graph, weights=weights)
                 taken = contestant.reweight(changed)
