@@ -65,8 +65,8 @@ class Study:
 
 
 def _launch(row: Mapping[Any, Any]) -> str:
-    by = f" by {row['variant']}" if "variant" in row else ""
-    return f"{counted(row['searches'], 'search', 'searches')} at once{by} on {row['graph']}"
+    searches = counted(row["searches"], "search", "searches")
+    return f"{searches} at once by {row['variant']} on {row['graph']}"
 
 
 def _change_of_weights(row: Mapping[Any, Any]) -> str:
