@@ -22,12 +22,13 @@ WIDTHS = {
 }
 
 
-def star(leaves: int) -> Graph:
-    """A hub with arcs to all leaves, and an arc from one leaf to another vertex."""
-    heads = np.arange(1, leaves + 1)
-    tails = np.append(np.zeros(leaves, dtype=int), leaves)
-    weights = np.append(np.arange(leaves) % 7 + 1, 1)
-    return Graph.from_arcs("star", leaves + 2, tails, np.append(heads, leaves + 1), weights)
+def dense_star(leaves: int) -> Graph:
+    """A hub with arcs to all leaves, each of which has heavy arcs to the next nine."""
+    ids = np.arange(leaves)
+    tails = np.append(np.zeros(leaves, dtype=int), np.repeat(ids + 1, 9))
+    heads = np.append(ids + 1, 1 + (ids[:, None] + np.arange(1, 10)).ravel() % leaves)
+    weights = np.append(ids % 7 + 1, np.full(9 * leaves, 50))
+    return Graph.from_arcs("dense-star", leaves + 1, tails, heads, weights)
 
 
 def shift_of(device, graph, delta=None):
@@ -65,22 +66,13 @@ def test_a_phase_takes_buckets_along_until_it_reaches_its_target(device, width, 
 
 @pytest.mark.parametrize("width", ["block", "grid"])
 def test_piles_that_overflow_are_doubled(device, width):
-    graph = star(3 * QUEUE)
+    graph = dense_star(3 * QUEUE)
     resident = ResidentGraph.upload(device, graph)
-    solver = near_far.Solver(resident, near_far.Parameters(**WIDTHS[width]))
+    solver = near_far.Solver(resident, near_far.Parameters(**WIDTHS[width], delta=100))
     phases = []
     proven(solver, resident, 0, phases)
     assert sum(phase.updated for phase in phases) == graph.n_vertices
     proven(solver, resident, 0)
-
-
-def dense_star(leaves: int) -> Graph:
-    """A hub with arcs to all leaves, each of which has heavy arcs to the next nine."""
-    ids = np.arange(leaves)
-    tails = np.append(np.zeros(leaves, dtype=int), np.repeat(ids + 1, 9))
-    heads = np.append(ids + 1, 1 + (ids[:, None] + np.arange(1, 10)).ravel() % leaves)
-    weights = np.append(ids % 7 + 1, np.full(9 * leaves, 50))
-    return Graph.from_arcs("dense-star", leaves + 1, tails, heads, weights)
 
 
 def test_a_search_whose_piles_overflow_is_repeated_with_larger_ones(host_device):
@@ -250,7 +242,7 @@ class TestManySources:
             assert certifier.check(source, distance[row], predecessor[row]).holds
 
     def test_piles_that_overflow_are_doubled(self, host_device):
-        resident = ResidentGraph.upload(host_device, star(3 * QUEUE))
+        resident = ResidentGraph.upload(host_device, dense_star(3 * QUEUE))
         solver = many_sources.Solver(resident, many_sources.Parameters())
         distance = solver.solve_many([0, 1, 3 * QUEUE]).distance
         for row, source in enumerate([0, 1, 3 * QUEUE]):

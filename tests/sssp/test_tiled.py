@@ -54,16 +54,15 @@ def test_a_queue_that_overflows_loses_nothing(device, monkeypatch, graph, in_sha
 
 
 @pytest.mark.parametrize("kind", ["uint32", "uint32/uint64"])
-def test_what_shared_memory_does_not_hold_stays_in_global_memory(host_device, monkeypatch, kind):
+def test_what_shared_memory_does_not_hold_stays_in_global_memory(device, monkeypatch, kind):
     """Arcs first, then tiles; lengths of 64 bits need twice the memory."""
     graph = as_type(sample_graphs()["grid"], kind)
-    need = tiled._bytes_in_shared(-(-graph.n_vertices // 4), LENGTHS[kind])
-    assert need == (1 + graph.lengths.is_wide) * tiled._bytes_in_shared(
-        -(-graph.n_vertices // 4), LENGTHS["uint32"]
-    )
-    for limit, tiles, arcs in ((10**6, True, True), (need + 100, True, False), (need - 1, False, False)):
-        monkeypatch.setattr(_maps, "SHARED_BYTES", limit)
-        resolved = solved(host_device, "tiled", graph, 0, tiles=4)[0].resolved
+    vertices, limit = -(-graph.n_vertices // 4), _maps.SHARED_BYTES
+    need = tiled._bytes_in_shared(vertices, LENGTHS[kind])
+    assert need == (1 + graph.lengths.is_wide) * tiled._bytes_in_shared(vertices, LENGTHS["uint32"])
+    for held, tiles, arcs in ((limit, True, True), (need + 100, True, False), (need - 1, False, False)):
+        monkeypatch.setattr(_maps, "SHARED_BYTES", held)
+        resolved = solved(device, "tiled", graph, 0, tiles=4)[0].resolved
         assert resolved["tiles_in_shared_memory"] == tiles
         assert resolved["arcs_in_shared_memory"] == arcs
 
