@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from dominator_samples import (
     both_ways,
     graph_of,
+    labelled,
     random_graph,
     reference_by_removal,
     rooted_graphs,
@@ -68,17 +69,23 @@ def limited_solver(limits, graph, share):
         return solver_of(get_device("host"), graph, largest_share=share)
 
 
+def follow(device, solver, graph, root, batches, kept=0):
+    """Compare every answer with a full solve."""
+    n, arcs = graph.n_vertices, arcs_of(graph)
+    np.testing.assert_array_equal(device.asnumpy(solver.solve(root).idom), semi_nca(device, graph, root))
+    for added, removed in batches:
+        arcs = (arcs - set(removed)) | set(added)
+        idom, now = device.asnumpy(solver.apply(added, removed).idom), graph_of("now", n, sorted(arcs))
+        np.testing.assert_array_equal(idom, semi_nca(device, now, root))
+        if n < 150:
+            np.testing.assert_array_equal(idom, reference_by_removal(now, root))
+        assert solver.kept >= kept
+
+
 @given(history=histories(), share=st.sampled_from([0.0, 0.5, 1.0]), limits=limits())
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_every_update_equals_a_full_solve(history, share, limits):
-    graph, root, batches = history
-    solver = limited_solver(limits, graph, share)
-    arcs = arcs_of(graph)
-    np.testing.assert_array_equal(solver.solve(root).idom, reference_by_removal(graph, root))
-    for added, removed in batches:
-        arcs = (arcs - set(removed)) | set(added)
-        expected = reference_by_removal(graph_of("now", graph.n_vertices, sorted(arcs)), root)
-        np.testing.assert_array_equal(solver.apply(added, removed).idom, expected)
+    follow(get_device("host"), limited_solver(limits, history[0], share), *history)
 
 
 def grid_arcs(side):
@@ -109,118 +116,72 @@ def maps(draw):
 @given(history=maps(), limits=limits())
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_maps_equal_a_full_solve(history, limits):
-    graph, root, batches = history
-    solver, arcs = limited_solver(limits, graph, 1.0), arcs_of(graph)
-    solver.solve(root)
-    for added, removed in batches:
-        arcs = (arcs - set(removed)) | set(added)
-        expected = reference_by_removal(graph_of("now", graph.n_vertices, sorted(arcs)), root)
-        np.testing.assert_array_equal(solver.apply(added, removed).idom, expected)
+    follow(get_device("host"), limited_solver(limits, history[0], 1.0), *history)
 
 
 @pytest.mark.parametrize("share", [0.1, 1.0])
 def test_a_long_history_of_a_larger_graph(device, share):
-    rng = np.random.default_rng(3)
-    n = 400
+    rng, n = np.random.default_rng(3), 400
     graph = random_graph(rng, n, 900)
-    arcs = arcs_of(graph)
-    solver = solver_of(device, graph, largest_share=share)
-    solver.solve(5)
+    now, batches = arcs_of(graph), []
     for _ in range(15):
-        listed = np.array(sorted(arcs))
+        listed = np.array(sorted(now))
         removed = {tuple(arc) for arc in listed[rng.random(len(listed)) < 0.01].tolist()}
         added = {tuple(arc) for arc in rng.integers(0, n, (int(rng.integers(0, 12)), 2)).tolist()}
-        arcs = (arcs - removed) | added
-        idom = device.asnumpy(solver.apply(sorted(added), sorted(removed)).idom)
-        np.testing.assert_array_equal(idom, semi_nca(device, graph_of("now", n, sorted(arcs)), 5))
+        now = (now - removed) | added
+        batches.append((sorted(added), sorted(removed)))
+    follow(device, solver_of(device, graph, largest_share=share), graph, 5, batches)
+
+
+def small(arcs, *batches, kept=0):
+    """A graph of vertices A to H, batches like "+AB -CD", and how many reached vertices at least keep their place."""
+
+    def chosen(batch, sign):
+        return labelled(" ".join(one[1:] for one in batch.split() if one[0] == sign), "ABCDEFGH")
+
+    changes = [(chosen(batch, "+"), chosen(batch, "-")) for batch in batches]
+    return graph_of("small", 8, labelled(arcs, "ABCDEFGH")), changes, kept
 
 
 STREETS = [(0, 1), *((v, v + 1) for v in range(1, 50)), (0, 51), *((v, v + 1) for v in range(51, 100))]
-DEEP = sorted(arcs_of(rooted_graphs()["deep-tree"]))
+TWO_GRIDS = [*grid_arcs(5), *((u + 25, w + 25) for u, w in grid_arcs(5)), (24, 25), (25, 24)]
 
 HISTORIES = {
     # Vertex 95 dominated 98; the vertices below 95, 96 to 100, are searched again.
-    "two streets": (101, [*STREETS, (95, 98)], [([], [(95, 98)])], 101 - 5),
-    "an arc to all": (600, DEEP, [([(0, 300)], [])], 600),
-    "the dominator keeps an arc": (
-        5,
-        [(0, 1), (1, 2), (0, 2), (2, 3), (3, 4), (4, 2)],
-        [([], [(1, 2), (4, 2)])],
-        5,
-    ),
-    "a root without arcs": (9, grid_arcs(3), [([], [(0, 1), (0, 3)])], None),
-    # Without 0 -> 1 vertices 1 and 5 become unreachable, and all paths to 4 pass 3.
-    "lost arcs count as removed": (
-        6,
-        [(0, 1), (0, 2), (2, 3), (3, 4), (1, 5), (5, 4)],
-        [([], [(0, 1)])],
-        None,
-    ),
-    # A detour of the first pass passes 1, which the batch cuts off; the second pass must do without.
-    "a detour by an unreached vertex": (
-        7,
-        [(0, 1), (0, 2), (1, 3), (1, 4), (4, 3), (2, 5), (5, 3), (3, 6)],
-        [([], [(1, 3), (0, 1)])],
-        None,
-    ),
-    # When 2 -> 3 is gone, no laid out arc enters 3, but it is still reached by the new 1 -> 3.
-    "a way in by a spare slot is no detour": (
-        4,
-        [(0, 1), (0, 2), (2, 3)],
-        [([(1, 3)], [(2, 3)]), ([(2, 3)], []), ([], [(2, 3)])],
-        None,
-    ),
-    # Vertex 3 moves from behind 1 to behind 4, which becomes the only way to 5.
-    "a new detour avoids the old dominator": (
-        6,
-        [(0, 1), (1, 3), (0, 4), (4, 5), (3, 5), (4, 3)],
-        [([], [(4, 3)]), ([(4, 3)], [(1, 3)])],
-        None,
-    ),
-    # Vertex 2 stays reached, but from 3, which therefore has no other way in than 4.
-    "a head is reached again by a new arc": (
-        5,
-        [(0, 1), (1, 2), (2, 3), (0, 4), (4, 3)],
-        [([(3, 2)], [(1, 2)])],
-        None,
-    ),
-    # Without 0 -> 1 vertex 1 is unreached, and one of two paths to 3 is gone.
-    "an unreached vertex loses its arcs": (
-        5,
-        [(0, 1), (0, 2), (1, 3), (2, 3), (3, 4)],
-        [([], [(0, 1)]), ([(4, 1)], [])],
-        None,
-    ),
-    "no arcs": (4, [], [([(2, 3)], []), ([(0, 1)], []), ([], [(0, 1)]), ([(0, 2)], [])], None),
+    "two streets": (graph_of("streets", 101, [*STREETS, (95, 98)]), [([], [(95, 98)])], 101 - 5),
+    "additions": (rooted_graphs()["deep-tree"], [([(0, 300)], [])], 600),
+    "the dominator keeps an arc": small("AB BC AC CD DE EC", "-BC -EC", kept=5),
+    "a root without arcs": (graph_of("grid", 9, grid_arcs(3)), [([], [(0, 1), (0, 3)])], 0),
+    # Without A -> B vertices B and F become unreachable, and all paths to E pass D.
+    "lost arcs count as removed": small("AB AC CD DE BF FE", "-AB"),
+    # A detour of the first pass passes B, which the batch cuts off; the second pass must do without.
+    "a detour by an unreached vertex": small("AB AC BD BE ED CF FD DG", "-BD -AB"),
+    # When C -> D is gone, no laid out arc enters D, but it is still reached by the new B -> D.
+    "a way in by a spare slot is no detour": small("AB AC CD", "+BD -CD", "+CD", "-CD"),
+    # Vertex D moves from behind B to behind E, which becomes the only way to F.
+    "a new detour avoids the old dominator": small("AB BD AE EF DF ED", "-ED", "+ED -BD"),
+    # Vertex C stays reached, but from D, which therefore has no other way in than E.
+    "a head is reached again by a new arc": small("AB BC CD AE ED", "+DC -BC"),
+    # Without A -> B vertex B is unreached, and one of two paths to D is gone.
+    "an unreached vertex loses its arcs": small("AB AC BD CD DE", "-AB", "+EB"),
+    "no arcs": small("", "+CD", "+AB", "-AB", "+AC"),
     # Behind the bridge nothing is reached, and the near grid stays as it was.
-    "a bridge": (
-        50,
-        [*grid_arcs(5), *((u + 25, w + 25) for u, w in grid_arcs(5)), (24, 25), (25, 24)],
-        [([], [(24, 25)]), ([(24, 25)], [])],
-        None,
-    ),
+    "a bridge": (graph_of("grids", 50, TWO_GRIDS), [([], [(24, 25)]), ([(24, 25)], [])], 0),
     # Nearly all vertices of this grid of 400 are children of the root in the dominator tree.
     "a map": (
-        400,
-        grid_arcs(20),
+        graph_of("map", 400, grid_arcs(20)),
         [([], [arc]) for arc in [(399, 398), (398, 397), (379, 399), (210, 211)]],
         351,
     ),
 }
-"""Vertices, arcs, batches of arcs added and removed, and the vertices that at least keep their place."""
+"""A graph, batches of arcs added and removed, and how many reached vertices at least keep their place."""
 
 
 @pytest.mark.parametrize("name", HISTORIES)
 def test_histories_equal_a_full_solve(device, name):
-    n, arcs, batches, kept = HISTORIES[name]
-    graph = graph_of(name, n, arcs)
-    solver, now = solver_of(device, graph, largest_share=1.0), set(arcs)
-    solver.solve(0)
-    for added, removed in batches:
-        now = (now - set(removed)) | set(added)
-        idom = device.asnumpy(solver.apply(added, removed).idom)
-        np.testing.assert_array_equal(idom, semi_nca(device, graph_of("now", n, sorted(now)), 0))
-        assert kept is None or solver.kept >= kept
+    graph, batches, kept = HISTORIES[name]
+    solver = solver_of(device, graph, largest_share=1.0)
+    follow(device, solver, graph, 0, batches, kept)
     np.testing.assert_array_equal(device.asnumpy(solver.solve(0).idom), semi_nca(device, graph, 0))
 
 
