@@ -67,14 +67,20 @@ def hub() -> Graph:
     return undirected("hub", n, edges, rng.integers(1, 1000, n - 1))
 
 
+def grid_edges(rows: int, columns: int, seed: int | None = None) -> np.ndarray:
+    """The edges of a street grid, shape (n_edges, 2); the ids are shuffled by a seed if given."""
+    ids = np.arange(rows * columns)
+    if seed is not None:
+        ids = np.random.default_rng(seed).permutation(ids)
+    ids = ids.reshape(rows, columns)
+    pairs = (ids[:, :-1], ids[:, 1:]), (ids[:-1], ids[1:])
+    return np.concatenate([np.stack([a.ravel(), b.ravel()], axis=1) for a, b in pairs])
+
+
 def grid() -> Graph:
     """A street grid of 23 x 31 with random lengths."""
-    rng = np.random.default_rng(6)
-    ids = np.arange(23 * 31).reshape(23, 31)
-    across = np.stack([ids[:, :-1].ravel(), ids[:, 1:].ravel()], axis=1)
-    down = np.stack([ids[:-1].ravel(), ids[1:].ravel()], axis=1)
-    edges = np.concatenate([across, down])
-    return undirected("grid", ids.size, edges, rng.integers(1, 100, len(edges)))
+    edges = grid_edges(23, 31)
+    return undirected("grid", 23 * 31, edges, np.random.default_rng(6).integers(1, 100, len(edges)))
 
 
 def random_directed() -> Graph:

@@ -10,7 +10,7 @@ from relaxometer.problems.bfs.certify import BfsCertifier
 from relaxometer.problems.bfs.tiled import tiled
 from relaxometer.problems.sssp import _maps
 from relaxometer.problems.variants import Skipped
-from sample_graphs import hide_host_graph, sample_graphs, undirected
+from sample_graphs import grid_edges, hide_host_graph, sample_graphs, undirected
 
 MANY_TILES = [graph for graph in sample_graphs().values() if graph.n_vertices >= 8]
 
@@ -96,18 +96,28 @@ def test_balls_of_several_hops_save_phases(device):
     assert phases[1] < phases[0] / 2
 
 
-def test_a_graph_with_a_hub_is_skipped(host_device):
-    heads = np.arange(1, 5001)
-    graph = Graph.from_arcs("hub", 5001, np.zeros(5000, dtype=int), heads, np.ones(5000, dtype=int))
-    with pytest.raises(Skipped, match="a vertex has 5000 arcs, more than 4096"):
-        tiled.Solver(ResidentGraph.upload(host_device, graph), tiled.Parameters())
+HUB = Graph.from_arcs("hub", 5001, np.zeros(5000, int), np.arange(1, 5001), np.ones(5000, int))
 
 
-def test_a_graph_that_is_too_large_is_skipped_before_it_is_cut(host_device, monkeypatch):
-    monkeypatch.delattr(tiled, "Cutter")
-    graph = Graph.from_arcs("large", 32768 * 5, [0], [1], [1])
-    with pytest.raises(Skipped, match="163840 vertices; 5 tiles hold at most 163835"):
-        tiled.Solver(ResidentGraph.upload(host_device, graph), tiled.Parameters(tiles=5))
+@pytest.mark.parametrize(
+    ("graph", "tiles", "message"),
+    [
+        (HUB, "auto", "a vertex has 5000 arcs, more than 4096"),
+        (
+            Graph.from_arcs("large", 32768 * 5, [0], [1], [1]),
+            5,
+            "163840 vertices; 5 tiles hold at most 163835",
+        ),
+        (
+            Graph.from_arcs("large", 32767 * 2, [0], [1], [1]),
+            2,
+            "a tile has 32768 balls and 0 arcs that leave it",
+        ),
+    ],
+)
+def test_graphs_that_do_not_suit_are_skipped(host_device, graph, tiles, message):
+    with pytest.raises(Skipped, match=message):
+        tiled.Solver(ResidentGraph.upload(host_device, graph), tiled.Parameters(tiles=tiles))
 
 
 def test_a_tile_that_shared_memory_does_not_hold_is_skipped(host_device, monkeypatch):
@@ -117,22 +127,9 @@ def test_a_tile_that_shared_memory_does_not_hold_is_skipped(host_device, monkeyp
         tiled.Solver(resident, tiled.Parameters(tiles=4))
 
 
-def test_a_tile_with_too_many_balls_is_skipped(host_device):
-    graph = Graph.from_arcs("large", 32767 * 2, [0], [1], [1])
-    with pytest.raises(Skipped, match="a tile has 32768 balls and 0 arcs that leave it"):
-        tiled.Solver(ResidentGraph.upload(host_device, graph), tiled.Parameters(tiles=2))
-
-
 def street_grid(seed=None):
-    rows, columns = 60, 40
-    ids = np.arange(rows * columns)
-    if seed is not None:
-        ids = np.random.default_rng(seed).permutation(ids)
-    ids = ids.reshape(rows, columns)
-    across = np.stack([ids[:, :-1].ravel(), ids[:, 1:].ravel()], axis=1)
-    down = np.stack([ids[:-1].ravel(), ids[1:].ravel()], axis=1)
-    edges = np.concatenate([across, down])
-    return undirected("streets", ids.size, edges, np.ones(len(edges), dtype=int))
+    edges = grid_edges(60, 40, seed)
+    return undirected("streets", 2400, edges, np.ones(len(edges), dtype=int))
 
 
 @pytest.mark.parametrize(("seed", "way"), [(None, "ranges"), (3, "grow")])

@@ -134,7 +134,7 @@ def test_a_long_history_of_a_larger_graph(device, share):
 
 
 def small(arcs, *batches, kept=0):
-    """A graph of vertices A to H, batches like "+AB -CD", and how many reached vertices at least keep their place."""
+    """A graph of vertices A to H, batches like "+AB -CD", and how many vertices at least are kept."""
 
     def chosen(batch, sign):
         return labelled(" ".join(one[1:] for one in batch.split() if one[0] == sign), "ABCDEFGH")

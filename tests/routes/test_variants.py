@@ -16,7 +16,7 @@ from relaxometer.problems.routes._queries import Spec, draw_queries, read_querie
 from relaxometer.problems.routes.certify import RoutesCertifier
 from relaxometer.problems.variants import Skipped, load_solver
 from route_samples import random_queries, right_distances, some_queries, table_queries
-from sample_graphs import detour_too_long, sample_graphs, undirected
+from sample_graphs import detour_too_long, grid_edges, sample_graphs, undirected
 
 VARIANTS = [
     ("dijkstra-cpu", {}),
@@ -64,10 +64,8 @@ def test_every_kind_of_query_on_every_sample_graph(device, graph, name, paramete
 
 def even(weight, side=10):
     """A street grid with many paths of equal length; without arcs of weight 0, labels are distances alone."""
-    corners = np.arange(side * side).reshape(side, side)
-    pairs = (corners[1:], corners[:-1]), (corners[:, 1:], corners[:, :-1])
-    ends = np.concatenate([np.stack(pair, axis=-1).reshape(-1, 2) for pair in pairs])
-    return undirected("even", side * side, ends, np.full(len(ends), weight))
+    edges = grid_edges(side, side)
+    return undirected("even", side * side, edges, np.full(len(edges), weight))
 
 
 @every_variant

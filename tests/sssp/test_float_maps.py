@@ -18,7 +18,7 @@ from relaxometer.problems.sssp.push_pull import push_pull
 from relaxometer.problems.sssp.push_pull._prepare import prepare
 from relaxometer.problems.sssp.tiled import tiled
 from relaxometer.problems.sssp.tiled._device_tiles import Cutter
-from sample_graphs import FLOATS, sample_graphs
+from sample_graphs import FLOATS, grid_edges, sample_graphs
 
 MIXES = [(1e-30, 1e-9), (1e-30, 1e9), (0.7, 4.0), (1e30, 1e-9), (3e38, 1e9)]
 """Widths and betas of `push-pull`: next to nothing and everything in a bucket, push only, pull at once."""
@@ -32,9 +32,7 @@ def floats(kind, name, n, arcs, weights, **options):
 
 def street_grid(kind, weights_of, side=14):
     """A street grid with weights by a function of a random generator and their number."""
-    cells = np.arange(side * side).reshape(side, side)
-    pairs = (cells[:, :-1], cells[:, 1:]), (cells[:-1], cells[1:])
-    edges = np.concatenate([np.stack([a.ravel(), b.ravel()], axis=1) for a, b in pairs])
+    edges = grid_edges(side, side)
     weights = weights_of(np.random.default_rng(4), len(edges), kind)
     name = f"grid-{weights_of.__name__}-{kind.name}"
     return floats(kind, name, side * side, edges, weights, undirected=True)

@@ -12,22 +12,15 @@ from relaxometer.problems.sssp._packed_arcs import MAX_ARCS
 from relaxometer.problems.sssp.tiled import tiled
 from relaxometer.problems.sssp.tiled._device_tiles import FRONTIER, MAX_VERTICES, Cutter, Order
 from relaxometer.problems.variants import Skipped
-from sample_graphs import hide_host_graph, sample_graphs, undirected
+from sample_graphs import grid_edges, hide_host_graph, sample_graphs, undirected
 from sssp.searches import solved
 
 GRAPHS = pytest.mark.parametrize("graph", sample_graphs().values(), ids=lambda graph: graph.name)
 
 
 def street_grid(rows, columns, seed=None):
-    """A street grid, with the ids shuffled by a seed if given."""
-    ids = np.arange(rows * columns)
-    if seed is not None:
-        ids = np.random.default_rng(seed).permutation(ids)
-    ids = ids.reshape(rows, columns)
-    across = np.stack([ids[:, :-1].ravel(), ids[:, 1:].ravel()], axis=1)
-    down = np.stack([ids[:-1].ravel(), ids[1:].ravel()], axis=1)
-    edges = np.concatenate([across, down])
-    return undirected("streets", ids.size, edges, np.arange(len(edges)) % 90 + 1)
+    edges = grid_edges(rows, columns, seed)
+    return undirected("streets", rows * columns, edges, np.arange(len(edges)) % 90 + 1)
 
 
 def tiles_of(n, n_tiles):
