@@ -6,8 +6,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csgraph
 
+from graph_strategies import drawn_graphs
 from relaxometer.device import get_device
-from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.bfs import NO_PREDECESSOR, UNREACHED
 from relaxometer.problems.bfs._switching import SwitchingParameters
@@ -157,20 +157,8 @@ def test_rows_longer_than_a_piece(device, variant, parameters, is_known_undirect
         checked(resident, solver, source)
 
 
-@st.composite
-def small_graphs(draw):
-    n = draw(st.integers(1, 70))
-    vertex = st.integers(0, n - 1)
-    arcs = draw(st.lists(st.tuples(vertex, vertex), max_size=150))
-    tails, heads = zip(*arcs, strict=True) if arcs else ((), ())
-    odd = draw(st.booleans())
-    weights = np.ones(len(tails), dtype=int)
-    graph = Graph.from_arcs("drawn", n, tails, heads, weights, keep_self_loops=odd, keep_parallel=odd)
-    return graph, draw(vertex)
-
-
 @pytest.mark.parametrize(("variant", "parameters"), SETTINGS, ids=name_of)
-@given(case=small_graphs())
+@given(case=drawn_graphs(st.just(1), most=70))
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_any_small_graph(variant, parameters, case):
     graph, source = case

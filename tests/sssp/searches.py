@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
+from graph_strategies import drawn_graphs
 from relaxometer.graphs.graph import MAX_WEIGHT, Graph
 from relaxometer.graphs.lengths import LENGTHS, unreached
 from relaxometer.graphs.resident import ResidentGraph
@@ -89,18 +90,11 @@ def ordinary_weights(kind):
     return st.integers(0, 12 if kind == "uint32" else MAX_WEIGHT)
 
 
-@st.composite
-def small_graphs(draw, kind, heavy=False):
-    """A graph, mostly of special weights, and a source; of heavy uint32 weights, sums are too long."""
-    n = draw(st.integers(1, 20))
-    vertex, like = st.integers(0, n - 1), "uint32/uint64" if heavy else kind
+def small_graphs(kind, heavy=False):
+    """Draw a graph, mostly of special weights, and a source; of heavy uint32 weights, sums are too long."""
+    like = "uint32/uint64" if heavy else kind
     weight = st.sampled_from(special_weights(like)) | ordinary_weights(like)
-    # With more than eight arcs per vertex, a graph is not taken for a map.
-    arcs = draw(st.lists(st.tuples(vertex, vertex, weight), max_size=min(60, 8 * n)))
-    tails, heads, weights = zip(*arcs, strict=True) if arcs else ((), (), ())
-    kept = draw(st.booleans())
-    given = {"keep_self_loops": kept, "keep_parallel": kept, "weight_type": kind}
-    return Graph.from_arcs("drawn", n, tails, heads, weights, **given), draw(vertex)
+    return drawn_graphs(weight, weight_type=kind)
 
 
 def _random(kind, choose, n=90):
