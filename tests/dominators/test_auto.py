@@ -101,3 +101,8 @@ def test_a_batch_from_host_to_host(device, monkeypatch, dear):
     one_core = solver_of(ResidentBatch.upload(device, random_batch()))
     expected = device.asnumpy(device.asarray(one_core.solve().idom))
     np.testing.assert_array_equal(solver.solve().idom, expected)
+
+
+def test_a_machine_of_one_core_has_no_others_to_choose():
+    assert list(auto.costs_from_host(30, 16, few=True)) == ["one core", "16 cores", "GPU"]
+    assert list(auto.costs_from_host(30, 1, few=True)) == ["one core", "GPU"]

@@ -177,11 +177,13 @@ HISTORIES = {
 """A graph, batches of arcs added and removed, and how many reached vertices at least keep their place."""
 
 
+@pytest.mark.parametrize("most_lost", [_doubts.MAX_LOST, 1])
 @pytest.mark.parametrize("name", HISTORIES)
-def test_histories_equal_a_full_solve(device, name):
+def test_histories_equal_a_full_solve(device, monkeypatch, name, most_lost):
+    monkeypatch.setattr(_doubts, "MAX_LOST", most_lost)
     graph, batches, kept = HISTORIES[name]
     solver = solver_of(device, graph, largest_share=1.0)
-    follow(device, solver, graph, 0, batches, kept)
+    follow(device, solver, graph, 0, batches, kept if most_lost > 1 else 0)
     np.testing.assert_array_equal(device.asnumpy(solver.solve(0).idom), semi_nca(device, graph, 0))
 
 
