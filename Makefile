@@ -41,7 +41,7 @@ quick: .venv/dev  ## a sample of the tests with line coverage, about seven minut
 test-slurm: .venv/dev  ## the workflow on a SLURM cluster of one node; skipped where slurm-wlm and munge are missing
 	$(BIN)/python -m pytest -m slurm -rs tests/workflow/test_slurm.py
 
-fuzz: .venv/dev  ## COUNT damaged files, registries, configurations and downloads; another SEED gives others
+fuzz: .venv/dev  ## COUNT damaged files, registries and configurations; another SEED gives others
 	cd tests && ../$(BIN)/python -m fuzz.driver --count $(COUNT) --seed $(SEED)
 
 kill-test: COUNT = 100

@@ -32,13 +32,12 @@ def statuses(monkeypatch, solve, *, resolved=None, timeout_s=60.0):
         def __init__(self, graph, parameters):
             super().__init__(graph, parameters)
             self.given = graph
+            self.resolved = self.resolved if resolved is None else resolved
 
         def solve(self, source, phases=None):
             answer = super().solve(source, phases)
             return answer if source == 0 else solve(self, answer)
 
-    if resolved is not None:
-        Solver.resolved = resolved
     monkeypatch.setattr(dijkstra_cpu, "Solver", Solver)
     result = measured(run_of(timeout_s=timeout_s))
     holds = [row["holds"] for row in result.certificates]

@@ -121,7 +121,7 @@ answer = solver.search(0)  # {", ".join(load_problem(problem).columns)}; answer.
 
 def main() -> None:
     """Race on the file that the command line names."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(prog="relaxometer pick", description=__doc__)
     parser.add_argument("file", help="a graph: DIMACS, Matrix Market, OpenStreetMap, ...")
     parser.add_argument("--format", help="of the file, if its name does not tell it")
     parser.add_argument("--problem", choices=PROBLEMS, default="sssp")

@@ -18,7 +18,7 @@ PROBLEMS = ("sssp", "bfs", "dominators")
 
 def main() -> None:
     """Search as the command line says."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(prog="relaxometer solve", description=__doc__)
     parser.add_argument("file", help="a graph: DIMACS, Matrix Market, OpenStreetMap, ...")
     parser.add_argument("--format", help="of the file, if its name does not tell it")
     parser.add_argument("--problem", choices=PROBLEMS, default="sssp")

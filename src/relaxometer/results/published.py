@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from relaxometer.core.errors import UserError
@@ -87,10 +88,13 @@ def as_gathered(samples: pa.Table) -> pa.Table:
 
 
 def read_timings(path: Path) -> pa.Table:
-    """Return the searches of a ``timings.parquet``; UserError if it is damaged or lacks a column."""
+    """Return the searches of a ``timings.parquet``; UserError if it is damaged or lacks a column.
+
+    A run that could not be made has a row there, but no search.
+    """
     table = read_table(path)
     _check_columns(path, table, "delete it and run again: make run")
-    return table
+    return table.filter(pc.is_valid(table["device_kind"])) if len(table) else table
 
 
 def _check_columns(path: Path, table: pa.Table, advice: str) -> None:
