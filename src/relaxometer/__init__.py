@@ -11,13 +11,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from relaxometer.core.errors import UserError as GraphError
-    from relaxometer.library.answers import Answer, WrongAnswer
-    from relaxometer.library.graph import Graph
-    from relaxometer.library.prepared import Prepared, prepare
+from typing import Any
 
 __version__ = "0.1.0"
 
@@ -31,7 +25,7 @@ _HOMES = {
     "WrongAnswer": ("library.answers", "WrongAnswer"),
     "prepare": ("library.prepared", "prepare"),
 }
-"""Module and name of what is exported; each is imported when it is first used, so that importing is cheap."""
+"""Module and name of what is exported, imported when it is first used; `__init__.pyi` has the types."""
 
 
 def __getattr__(name: str) -> Any:

@@ -39,11 +39,7 @@ class Solver(dijkstra_cpu.Solver):
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         super().__init__(graph, dijkstra_cpu.Parameters())
         self.graph, self._fault = graph, parameters.fault
-
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """The parameters in force."""
-        return {"fault": {1, 2} if self._fault == "not-json" else self._fault}
+        self.resolved = {"fault": {1, 2} if self._fault == "not-json" else self._fault}
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Any:
         """Find the shortest paths from `source`, then fail."""
