@@ -26,7 +26,7 @@ class Solver(OneMode):
     """SSSP by two all-vertex kernels per phase, the first of them faulty."""
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
-        super().__init__(graph, parameters)
+        self.resolved = parameters.model_dump()
         fault = np.uint32(FAULTS.index(parameters.fault))
         self._arrays = Arrays(graph)
         module = graph.device.module(Path(__file__).with_name("faulty_kernel.cu"))
