@@ -128,19 +128,21 @@ def _supervise(what: str, outputs: list[str], log: Path) -> None:
     """Return in a child process; the parent waits for it, notes a violent death, and ends."""
     from relaxometer.core.supervision import cause_of_death, die_with_parent  # other jobs need not load it
 
-    if not (child := os.fork()):
-        die_with_parent()
-        return
-    stopped: list[int] = []
+    child, stopped = 0, []
 
     def forward(number: int, _: object) -> None:
         stopped.append(number)
-        if number != signal.SIGINT:  # which a terminal sends to both
+        if child and number != signal.SIGINT:  # which a terminal sends to both
             with suppress(ProcessLookupError):
                 os.kill(child, number)
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, forward)
+    # Before the fork, since the child may be quick.
+    former = {number: signal.signal(number, forward) for number in (signal.SIGINT, signal.SIGTERM)}
+    if not (child := os.fork()):
+        for number, handler in former.items():
+            signal.signal(number, handler)
+        die_with_parent()
+        return
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if code < 0 and not stopped:
         code = _note(f"{what}: {cause_of_death(code)}; see {log}", outputs)
