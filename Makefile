@@ -34,7 +34,7 @@ run: .venv/ready  ## the whole workflow; SUITE=adaptive runs config/suites/adapt
 test: .venv/dev  ## every test that this machine can run, except those of test-slurm
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slurm"
 
-quick: .venv/dev  ## a sample of the tests with line coverage, about seven minutes on two cores
+quick: .venv/dev  ## a sample of the tests with line coverage, about three minutes on two cores
 	$(BIN)/python -m pytest -n auto --dist worksteal --quick --cov --cov-report=
 	@echo "Lines covered: $$($(BIN)/coverage report --format=total)%"
 
