@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from relaxometer.cli import command
+from relaxometer.cli import command, pick
 from tiny_workflow import write_tiny_map
 
 
@@ -45,6 +45,20 @@ def test_pick_ranks_proven_variants_and_its_lines_run(town, monkeypatch, capsys,
     names: dict = {}
     exec(lines, names)
     names["answer"].verify()
+
+
+def test_the_lines_name_the_format_and_the_searches_of_auto():
+    auto = pick.Standing("auto", "ok", "", 1.0, 1.0)
+    lines = pick.snippet("map.txt", "edge-list", "sssp", auto, 7)
+    assert "from_file('map.txt', format='edge-list')" in lines
+    assert "prepare(graph, 'sssp', searches=7)" in lines
+
+
+@pytest.mark.parametrize("given", ["0", "-2", "many"])
+def test_pick_refuses_numbers_below_one(town, monkeypatch, capsys, given):
+    with pytest.raises(SystemExit):
+        relaxometer(monkeypatch, "pick", town, "--sources", given)
+    assert "is not an integer of at least 1" in capsys.readouterr().err
 
 
 def test_pick_says_when_no_variant_suits(town, monkeypatch):

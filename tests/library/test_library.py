@@ -1,5 +1,6 @@
 """The package as a library: graphs from arrays, searches, proofs, and one line per mistake."""
 
+import copy
 import re
 from pathlib import Path
 
@@ -121,8 +122,9 @@ def test_a_networkx_graph_is_answered_by_its_nodes(kind):
     tree = rx.prepare(rx.Graph.from_networkx(made, "cost", default=9)).search("a")
     assert tree.path_to((1, 2)) == ["a", "b", (1, 2)]
     assert dict(zip(made, tree.distance.tolist(), strict=True)) == {"a": 0, "b": 5, "c": 9, (1, 2): 7}
-    with pytest.raises(rx.GraphError, match="'z' is not a node of the graph"):
-        tree.path_to("z")
+    for unknown in ("z", {}):
+        with pytest.raises(rx.GraphError, match="is not a node of the graph"):
+            tree.path_to(unknown)
     assert rx.prepare(rx.Graph.from_networkx(made), "bfs").search((1, 2)).level[0] == (
         2 if kind is nx.Graph else 2**32 - 1
     )
@@ -152,6 +154,16 @@ def test_a_wrong_answer_is_refused_with_rule_and_vertex(graph):
     answer.distance[answer.distance.argmax()] -= 1
     with pytest.raises(rx.WrongAnswer, match=r"rule \w+ broken .* vertex"):
         answer.verify()
+
+
+def test_an_answer_from_before_other_weights_is_not_called_wrong(graph):
+    trees = rx.prepare(graph)
+    before = trees.search(0).verify()
+    assert np.array_equal(copy.copy(before).distance, before.distance)
+    trees.customize(graph.csr.weights + 1)
+    with pytest.raises(rx.GraphError, match="the weights have changed since this search"):
+        before.verify()
+    trees.search(0).verify()
 
 
 def test_kernels_answer_on_the_emulated_device(graph):
@@ -184,7 +196,18 @@ def csr(offsets=(0, 1, 1), targets=(1,), weights=(5,), **options):
         (lambda: csr(offsets=(0, 2, 1)), "offsets: descend after element 1"),
         (lambda: csr(offsets=(0, 1, 3)), "offsets: expected to begin with 0 and end with 1"),
         (lambda: csr(targets=(2,)), "targets: element 0 is 2; expected 0 to 1"),
-        (lambda: csr(weights=(1, 2)), "weights: 2 for 1 targets"),
+        (lambda: csr(weights=(1, 2)), r"weights: shape \(2,\); expected \(1,\)"),
+        (lambda: csr(weights=((5, 6),)), r"weights: shape \(1, 2\); expected \(1,\)"),
+        (
+            lambda: rx.Graph.from_arcs(3, [0, 1], [1], [1, 1]),
+            r"shapes \(2,\), \(1,\), \(2,\); expected equal",
+        ),
+        (
+            lambda: rx.Graph.from_arcs(3, [0, 1], [1, 2], [1]),
+            r"shapes \(2,\), \(2,\), \(1,\); expected equal",
+        ),
+        (lambda: rx.Graph.from_arcs(-1, [], []), "n_vertices: -1"),
+        (lambda: rx.Graph.from_scipy(np.eye(2)), "ndarray is not a sparse matrix"),
         (lambda: csr(weights=(np.nan,)), "weight of arc 0 is nan"),
         (lambda: csr(weights=(-1.0,)), r"weight of arc 0 is -1\.0"),
         (lambda: csr(weights=(2**40,)), "weight of arc 0 is 1099511627776"),
@@ -200,6 +223,9 @@ def csr(offsets=(0, 1, 1), targets=(1,), weights=(5,), **options):
         (lambda: rx.prepare(csr()).pairs([0], [1]), "sssp answers searches"),
         (lambda: rx.prepare(csr(), "routes").pairs([0], [1, 0]), "1 origins and 2 targets"),
         (lambda: rx.prepare(csr(), "routes").search(0), "routes answers pairs"),
+        (lambda: rx.prepare(csr(), "routes").pairs([0], [1], limit=-1), "limit: -1"),
+        (lambda: list(rx.prepare(csr(), "routes").table_in_pieces([0], [1], rows=0)), "rows: 0"),
+        (lambda: rx.prepare(csr(), "dominators").search(0, limit=1), "leave out limit"),
         (lambda: rx.prepare(csr()).customize([1, 2]), r"weights: shape \(2,\); expected \(1,\)"),
     ],
 )

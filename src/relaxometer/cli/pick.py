@@ -110,13 +110,22 @@ def table(standings: list[Standing], searches: int) -> str:
     return "\n".join(lines)
 
 
-def snippet(path: str, problem: str, standing: Standing) -> str:
+def snippet(path: str, form: str | None, problem: str, standing: Standing, searches: int) -> str:
     """Return the lines of Python that use a variant."""
+    file = f"{path!r}, format={form!r}" if form else repr(path)
+    named = f"searches={searches}" if standing.variant == "auto" else f"variant={standing.variant!r}"
     return f"""import relaxometer as rx
 
-graph = rx.Graph.from_file({path!r})
-solver = rx.prepare(graph, {problem!r}, variant={standing.variant!r})
+graph = rx.Graph.from_file({file})
+solver = rx.prepare(graph, {problem!r}, {named})
 answer = solver.search(0)  # {", ".join(load_problem(problem).columns)}; answer.verify() proves it"""
+
+
+def _positive(text: str) -> int:
+    """Read an integer of at least 1."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not an integer of at least 1")
+    return int(text)
 
 
 def main() -> None:
@@ -125,8 +134,8 @@ def main() -> None:
     parser.add_argument("file", help="a graph: DIMACS, Matrix Market, OpenStreetMap, ...")
     parser.add_argument("--format", help="of the file, if its name does not tell it")
     parser.add_argument("--problem", choices=PROBLEMS, default="sssp")
-    parser.add_argument("--searches", type=int, default=100, help="as many as you expect to make")
-    parser.add_argument("--sources", type=int, default=5, help="timed searches per variant")
+    parser.add_argument("--searches", type=_positive, default=100, help="as many as you expect to make")
+    parser.add_argument("--sources", type=_positive, default=5, help="timed searches per variant")
     parser.add_argument("--device", choices=("auto", "cuda", "cpu", "host"), default="auto")
     given = parser.parse_args()
     try:
@@ -146,7 +155,8 @@ def main() -> None:
     best = min(standings, key=lambda one: one.total_ms(given.searches))
     if best.status != "ok":
         raise SystemExit("error: no variant has finished")
-    print(f"\nEvery answer is proven. Use the fastest:\n\n{snippet(given.file, given.problem, best)}")
+    lines = snippet(given.file, given.format, given.problem, best, given.searches)
+    print(f"\nEvery answer is proven. Use the fastest:\n\n{lines}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Failed jobs as results: a file that could not be made is empty, and a hidden note beside it says why.
+"""Failed jobs as results: the output of a failed job is empty, and a hidden note next to it gives the reason.
 
 A failed download, build or run must not cost what others measured, so for Snakemake its job succeeds: it
 leaves empty files and notes with the reason. A job that needs such a file fails for the same reason. One that
@@ -36,7 +36,7 @@ def failure_of(file: str | Path) -> str:
 
 
 def is_made(file: Path) -> bool:
-    """Return whether a file exists and is no failure."""
+    """Return whether a file exists and its job succeeded."""
     return file.is_file() and not failure_of(file)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -57,7 +58,7 @@ class Launch:
         self._start(self._given)
 
 
-class Kernel:
+class Kernel(ABC):
     """A compiled ``__global__`` function of either device."""
 
     def __init__(self, name: str, arguments: Arguments) -> None:
@@ -105,13 +106,13 @@ class Kernel:
         start = functools.partial(self._start, self._checked(shape, shared_mem), arguments)
         return Launch(arguments, args, start)
 
+    @abstractmethod
     def _checked(self, shape: Shape, shared_mem: int) -> tuple[int, ...]:
         """Return grid, block and shared memory, seven numbers; KernelError if they do not fit the device."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _start(self, shape: tuple[int, ...], arguments: Arguments, args: Sequence[Any]) -> None:
         """Run the kernel with what is packed of `args`."""
-        raise NotImplementedError
 
     def _refuse_blocks(self, blocks: int, most: int) -> None:
         """Raise KernelError if a cooperative launch has too many blocks."""
@@ -121,7 +122,7 @@ class Kernel:
             )
 
 
-class Module:
+class Module(ABC):
     """The kernels of one compiled ``.cu`` file, on either device."""
 
     def __init__(self, path: Path, options: tuple[str, ...], array_type: type) -> None:
@@ -156,8 +157,9 @@ class Module:
             self._kernels[name] = self._new_kernel(name, arguments)
         return self._kernels[name]
 
+    @abstractmethod
     def _new_kernel(self, name: str, arguments: Arguments) -> Kernel:
-        raise NotImplementedError
+        """Return the device's kernel of this name."""
 
 
 @functools.lru_cache(maxsize=4096)

@@ -384,7 +384,7 @@ _EXPRESSION = re.compile(r"(?:[-+*/|&~()\s\w]|<<|>>)+")
 def _evaluate(text: str, dtype: np.dtype[Any] | None, constants: Mapping[str, int]) -> int | None:
     """Evaluate an integer expression of literals and earlier constants; None if it is anything else.
 
-    Numbers have no types: negative ones may be unsigned, so a quotient or shift beside a minus is unknown.
+    Numbers have no types: negative ones may be unsigned, so a quotient or shift next to a minus is unknown.
     """
     expression = _LITERAL.sub(r"\1", text.replace("'", "").strip())
     depends_on_types = re.search(r"[-~]", expression) and re.search("/|>>", expression)

@@ -178,6 +178,9 @@ class Graph(Csr):
             _checked(heads, n_vertices - 1, "head", name),
             words,
         )
+        if len({array.shape for array in arcs}) > 1 or words.ndim != 1:
+            shapes = ", ".join(str(array.shape) for array in arcs)
+            raise UserError(f"graph {name}: tails, heads, weights: shapes {shapes}; expected equal lengths")
         offsets, targets, loads = csr_of_arcs(
             n_vertices,
             *arcs,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from relaxometer.library.prepared import Prepared
 
 
-class WrongAnswer(Exception):  # noqa: N818 - what it says is the error
+class WrongAnswer(Exception):  # noqa: N818 - named for what it reports
     """An answer that breaks a rule of its certificate; the message names the rule and the vertex."""
 
 
@@ -39,6 +39,8 @@ class Answer:
         Whether some path was too long for the type of distances, so that it was not followed.
     proof : mapping of str to array, optional
         The columns that are proven, if `columns` are not all of them.
+    version : int
+        How often the weights had been changed before the search.
     """
 
     prepared: Prepared
@@ -46,9 +48,12 @@ class Answer:
     start: Any
     overflowed: bool = False
     proof: Mapping[str, Any] | None = None
+    version: int = 0
 
     def __getattr__(self, name: str) -> Any:
-        if not name.startswith("_") and name in self.columns:
+        if name.startswith("_") or "columns" not in self.__dict__:  # while it is copied
+            raise AttributeError(name)
+        if name in self.columns:
             return self.columns[name]
         raise AttributeError(f"{self.prepared.problem} has no {name!r}; it has {', '.join(self.columns)}")
 
@@ -70,7 +75,7 @@ class Answer:
         Raises
         ------
         UserError
-            If there is no such vertex, the problem has no tree, or the answer is a negative cycle.
+            If the vertex is unknown, the problem has no tree, or the answer is a negative cycle.
         """
         graph = self.prepared.graph
         vertex = graph.vertex(node)
@@ -79,7 +84,7 @@ class Answer:
         while path and (before := int(parents[path[-1]])) != path[-1]:
             path.append(before)
             if len(path) > len(parents):
-                raise UserError("the answer is a negative cycle, which no path leads to the end of")
+                raise UserError("the answer is a negative cycle: there is no shortest path")
         names = graph.nodes
         return [one if names is None else names[one] for one in reversed(path)]
 
@@ -98,6 +103,8 @@ class Answer:
         ------
         WrongAnswer
             If a rule is broken, or a path was too long for the type of distances.
+        UserError
+            If the weights have changed since the search.
         """
         self.prepared.check(self)
         return self

@@ -63,9 +63,13 @@ class Graph:
             if isinstance(node, int | np.integer) and 0 <= node < self.n_vertices:
                 return int(node)
             raise UserError(f"vertex {quoted(node)}: expected an integer from 0 to {self.n_vertices - 1}")
-        if node not in self._numbers:
+        if not self.has_node(node):
             raise UserError(f"{quoted(node)} is not a node of the graph")
         return self._numbers[node]
+
+    def has_node(self, node: object) -> bool:
+        """Return whether the caller has a vertex of this name."""
+        return isinstance(node, Hashable) and node in self._numbers
 
     @cached_property
     def _numbers(self) -> dict[Hashable, int]:
@@ -101,8 +105,8 @@ class Graph:
         starts = _integers(arrays[0], "offsets")
         heads = _integers(arrays[1], "targets")
         loads = np.ones(len(heads), np.uint32) if weights is None else arrays[2]
-        if len(loads) != len(heads):
-            raise UserError(f"weights: {len(loads)} for {len(heads)} targets; expected as many")
+        if np.shape(loads) != heads.shape:
+            raise UserError(f"weights: shape {np.shape(loads)}; expected {heads.shape}, one for each target")
         if not len(starts) or starts[0] != 0 or starts[-1] != len(heads):
             raise UserError(f"offsets: expected to begin with 0 and end with {len(heads)}")
         if len(descents := np.flatnonzero(starts[1:] < starts[:-1])):
@@ -136,6 +140,8 @@ class Graph:
         UserError
             As :meth:`from_csr`.
         """
+        if n_vertices < 0:
+            raise UserError(f"n_vertices: {n_vertices}; expected at least 0")
         loads = np.ones(len(tails), np.uint32) if weights is None else _on_host(weights)
         csr = graphs.Graph.from_arcs(
             "graph",
@@ -159,6 +165,8 @@ class Graph:
         UserError
             If the matrix is not square, or as :meth:`from_csr`.
         """
+        if not hasattr(matrix, "tocsr"):
+            raise UserError(f"{type(matrix).__name__} is not a sparse matrix of SciPy")
         if matrix.shape[0] != matrix.shape[1]:
             raise UserError(f"the matrix has shape {matrix.shape}; expected as many rows as columns")
         rows = matrix.tocsr()
@@ -197,7 +205,7 @@ class Graph:
         path : str or Path
             May be compressed, as docs/datasets.md says.
         format : str, optional
-            By default the name tells it: ``.gr``, ``.mtx``, ``.osm.pbf``, ``.metis``.
+            By default the name tells it: ``.gr``, ``.mtx``, ``.pbf``.
         **parameters
             Keys of the format; see config/README.md.
         """

@@ -21,13 +21,13 @@ from relaxometer.problems import variants
 from relaxometer.problems.problem import load_problem, problem_names
 
 ON_CPU = {"sssp": "dijkstra-cpu", "bfs": "hybrid-cpu", "dominators": "semi-nca", "routes": "hierarchy-cpu"}
-"""The variant of a problem where there is no GPU."""
+"""The default variant of each problem without a GPU."""
 
 ON_GPU = {"routes": "hierarchy"}
-"""The variant of a problem on a GPU; the others have `auto`."""
+"""The default variant on a GPU of problems without `auto`."""
 
 NEGATIVE = {"cpu": "bellman-ford-cpu", "cuda": "johnson", "host": "johnson"}
-"""The variant of ``sssp`` for weights that may be negative."""
+"""The default variant of ``sssp`` for signed weights."""
 
 PIECE = 1 << 22
 """Distances of a piece of a table."""
@@ -49,10 +49,10 @@ def prepare(
     graph : Graph
     problem : {"sssp", "bfs", "dominators", "routes"}
     searches : int, default=1
-        Expected number of searches: more preparation pays for more of them.
+        Expected number of searches, which decides how much preparation breaks even.
     variant : str, optional
-        One of docs/variants.md. By default, on a GPU the one that is expected to take the least time for so
-        many searches, with its preparation; without a GPU, a program for the CPU.
+        One of docs/variants.md. By default, on a GPU the one with the least expected total time, preparation
+        plus `searches` searches; without a GPU, a program for the CPU.
     device : {"auto", "cuda", "cpu", "host"}
         "auto" is a GPU if there is one, else the CPU. "host" emulates the GPU's kernels on the CPU, to debug
         them; that is slow.
@@ -62,7 +62,7 @@ def prepare(
     Raises
     ------
     UserError
-        If the graph does not suit, or something is unknown.
+        If the variant does not take the graph, or an argument is invalid.
     DeviceOutOfMemory
         If the graph does not fit.
     """
@@ -124,7 +124,7 @@ class Prepared:
             raise UserError(f"{variant} takes batches of graphs only")
         self.graph, self.problem, self.variant = graph, problem, variant
         self.kind = load_problem(problem)
-        self._where, self._module = where, module
+        self._module, self._version = module, 0
         self._parameters = validated(module.Parameters, parameters, f"variant {variant}")
         self.device = get_device("cuda" if where == "cuda" and runs_on == "device" else "host")
         self._load(graph.csr)
@@ -160,16 +160,19 @@ class Prepared:
         """
         if self.problem == "routes":
             raise UserError("routes answers pairs and tables: prepared.pairs(origins, targets)")
-        if isinstance(source, list | tuple | np.ndarray) and not self._is_node(source):
+        if limit is not None and self.problem == "dominators":
+            raise UserError("dominators have no distances; leave out limit")
+        if isinstance(source, list | tuple | np.ndarray) and not self.graph.has_node(source):
             return self._search_many([self.graph.vertex(one) for one in source], limit)
-        return self._answer(self._solver.solve(self.graph.vertex(source)), source, limit)
+        return self._search(self.graph.vertex(source), limit)
 
-    def _is_node(self, source: Any) -> bool:
-        return self.graph.nodes is not None and isinstance(source, tuple) and source in self.graph.nodes
+    def _search(self, vertex: int, limit: float | None) -> Answer:
+        found = self._solver.solve(vertex)
+        return self._finished(found.columns, vertex, getattr(found, "overflowed", False), limit)
 
     def _search_many(self, vertices: list[int], limit: float | None) -> list[Answer]:
         if not hasattr(self._solver, "solve_many"):
-            return [self._answer(self._solver.solve(one), one, limit, number=True) for one in vertices]
+            return [self._search(one, limit) for one in vertices]
         answers = []
         most = self._parameters.sources
         for start in range(0, len(vertices), most):
@@ -181,15 +184,11 @@ class Prepared:
                 answers.append(self._finished(columns, vertex, any(flags), limit))
         return answers
 
-    def _answer(self, found: Any, source: Any, limit: float | None, *, number: bool = False) -> Answer:
-        vertex = source if number else self.graph.vertex(source)
-        return self._finished(found.columns, vertex, getattr(found, "overflowed", False), limit)
-
     def _finished(self, columns: Any, start: Any, overflowed: bool, limit: float | None) -> Answer:
         """Return an answer where the caller's arrays are, cut at the limit."""
         asked = self.device.asarray if self.graph.on_device else self.device.asnumpy
         moved = {name: asked(one) for name, one in columns.items()}
-        answer = Answer(self, moved, start, overflowed)
+        answer = Answer(self, moved, start, overflowed, version=self._version)
         return answer if limit is None else replace(answer, columns=_cut(moved, limit), proof=moved)
 
     def pairs(
@@ -244,7 +243,9 @@ class Prepared:
             Rows per piece; by default about four million distances.
         """
         starts, ends = self._vertices(origins), self._vertices(targets)
-        step = rows or max(1, PIECE // max(1, len(ends)))
+        step = max(1, PIECE // max(1, len(ends))) if rows is None else rows
+        if step < 1:
+            raise UserError(f"rows: {rows}; expected at least 1")
         for first in range(0, len(starts), step):
             part = starts[first : first + step]
             answer = self._routes(
@@ -270,7 +271,9 @@ class Prepared:
         from relaxometer.problems.routes import Queries
         from relaxometer.problems.routes._queries import MAX_CUTOFF
 
-        cutoff = MAX_CUTOFF if limit is None else min(limit, MAX_CUTOFF)
+        if limit is not None and limit < 0:
+            raise UserError(f"limit: {limit}; expected at least 0")
+        cutoff = MAX_CUTOFF if limit is None else min(int(limit), MAX_CUTOFF)
         queries = Queries("pairs", origins, targets, columns, cutoff, paths).upload(self.device)
         found = self._solver.solve(queries).columns
         wanted = found if paths else {"distance": found["distance"]}
@@ -293,6 +296,7 @@ class Prepared:
             raise UserError(f"weights: shape {given.shape}; expected ({csr.n_arcs},)")
         own = csr.lengths.checked(given if self.graph.order is None else given[self.graph.order], "customize")
         changed = replace(csr, weights=own)
+        self._version += 1
         self.graph = replace(self.graph, csr=changed)
         if not hasattr(self._solver, "customize"):
             self._load(changed)
@@ -307,6 +311,8 @@ class Prepared:
 
     def check(self, answer: Answer) -> None:
         """Prove an answer; see :meth:`Answer.verify`."""
+        if answer.version != self._version:
+            raise UserError("the weights have changed since this search; verify answers before customize")
         columns = {name: self.device.asarray(one) for name, one in (answer.proof or answer.columns).items()}
         certificate = self._certifier.check(answer.start, **columns)
         too_long = self.graph.csr.lengths.too_long

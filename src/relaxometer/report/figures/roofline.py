@@ -61,7 +61,7 @@ def medians(searches: pd.DataFrame, rate: Mapping[str, Any], decimals: int = 0) 
     searches : DataFrame
         From :func:`bytes_moved`.
     rate : mapping
-        From :func:`relaxometer.device.rates.copy_rate`. There is no share of it on the emulated device, or if
+        From :func:`relaxometer.device.rates.copy_rate`. The share is unknown on the emulated device, or if
         it was measured on another device.
     decimals : int
         Of the share.

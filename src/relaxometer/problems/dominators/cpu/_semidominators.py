@@ -83,7 +83,7 @@ def _find_share(graphs: FlowGraphs, idom: Ids, begin: int, end: int, by_ancestor
 
 @njit(cache=True)
 def find(graphs: FlowGraphs, idom: Ids, by_ancestors: bool) -> int:
-    """Find the dominators of all graphs on one core; return 0, as there are no rounds."""
+    """Find the dominators of all graphs on one core; return 0, the number of rounds."""
     return _find_share(graphs, idom, 0, len(graphs.roots), by_ancestors)
 
 
