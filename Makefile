@@ -10,7 +10,10 @@ VERBOSE ?= 0
 export VERBOSE
 # A job is a process of its own: without bytecode it would spend two seconds on compiling what it imports.
 unexport PYTHONDONTWRITEBYTECODE
+# With these of the user, pip would install elsewhere than in .venv.
+unexport PIP_USER PIP_TARGET PIP_PREFIX PIP_ROOT
 BIN := .venv/bin
+SPACE := $(subst ,, )
 # Nothing, or the sign that keeps make from printing a command.
 Q := $(if $(filter-out 0,$(VERBOSE)),,@)
 # The name of a file as one word of the shell, also if it has spaces.
@@ -145,6 +148,7 @@ INSTALLERS := $(addprefix workflow/envs/,install.sh uv.lock install_cupy.sh inst
 
 .venv/ready: requirements.lock pyproject.toml $(INSTALLERS)
 	$(Q)$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; name one with make PYTHON=...")'
+	$(if $(findstring $(SPACE),$(CURDIR)),$(error Snakemake cannot start jobs in "$(CURDIR)", whose path has a space; move the clone))
 	@echo "setting up .venv"
 	$(Q)test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(Q)sh workflow/envs/install.sh $(BIN)/python --require-hashes -r requirements.lock

@@ -13,10 +13,6 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 from snakemake.utils import update_config
 
-# A job is a process of its own: without bytecode it would spend two seconds on compiling what it imports.
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-sys.dont_write_bytecode = False
-
 # Imports and plans leave no garbage, and collecting takes a tenth of the start. Enabled again below.
 gc.disable()
 
@@ -47,6 +43,7 @@ from relaxometer.plan.models import RivalRun
 from relaxometer.plan.plan import Plan
 from relaxometer.core import failures, screen
 from relaxometer.core.cache import let_numba_write
+from relaxometer.core.environment import forget_harmful, python_obstacle
 from relaxometer.core.errors import UserError, quoted
 from relaxometer.core.occupancy import forget_killed_run, occupy
 from relaxometer.core.provenance import code_hash, data_hash
@@ -56,6 +53,11 @@ from relaxometer.core.words import counted
 from relaxometer.core.yaml_files import read_sections
 from relaxometer.report import catalogue, papers, targets, terminal, variant_pages
 from relaxometer.rivals.installation import retry_absent
+
+if obstacle := python_obstacle():
+    sys.exit(f"error: {obstacle}")
+# Jobs inherit the environment.
+forget_harmful()
 
 # As a module, the outer workflow owns the screen, the command line and the event handlers.
 IS_MODULE = not workflow.modifier.is_main_snakefile()

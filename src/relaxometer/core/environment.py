@@ -20,6 +20,29 @@ from relaxometer.core.checkout import ROOT
 
 PROJECT = ROOT / "pyproject.toml"
 
+HARMFUL = {
+    "MPLBACKEND": "that of a notebook cannot be imported here",
+    "NUMBA_DISABLE_JIT": "programs would be interpreted, and ranked all the same",
+    "PYTHONDONTWRITEBYTECODE": "each job, a process of its own, would spend two seconds on compiling",
+}
+"""Variables, set for other programs, under which a run would fail or measure something else, and how."""
+
+
+def forget_harmful() -> None:
+    """Unset what would harm this process and those that it starts."""
+    for name in HARMFUL:
+        os.environ.pop(name, None)
+    sys.dont_write_bytecode = False
+
+
+def python_obstacle() -> str | None:
+    """Return why Snakemake could not start jobs with this Python, or None."""
+    if " " not in sys.executable:
+        return None
+    return (
+        f"{sys.executable}: Snakemake cannot start jobs with a Python whose path has a space; move the clone"
+    )
+
 
 def how_to_install(*packages: str) -> str:
     """Return the end of a message about missing packages: the command that installs the project's versions.

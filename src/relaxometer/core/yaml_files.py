@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -118,8 +119,13 @@ class _Loader(yaml.SafeLoader):
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         try:
-            return super().construct_object(node, deep)
+            value = super().construct_object(node, deep)
         except (ValueError, LookupError, AttributeError, TypeError):
             # For example a date in a 13th month, a number of 5,000 digits, or `!!bool perhaps`.
             problem = f"{quoted(node.value)} is not a valid {node.tag.rpartition(':')[2]}"
             raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark) from None
+        if type(value) is int and re.match("[-+]?0[0-9_]|.*:", node.value):
+            # YAML 1.1 has octal and sexagesimal numbers, as in 010 and 1:30.
+            problem = f"{quoted(node.value)} would be read as {value}; write {value}, or a text in quotes"
+            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
+        return value
