@@ -58,6 +58,8 @@ def test_a_kernel_that_cannot_be_imported_is_one_line(monkeypatch, tmp_path, tex
 OF_THE_USER = {
     "MPLBACKEND": "module://matplotlib_inline.backend_inline",
     "NUMBA_DISABLE_JIT": "1",
+    "PIP_TARGET": "elsewhere",
+    "PIP_USER": "1",
     "PYTHONDONTWRITEBYTECODE": "1",
 }
 

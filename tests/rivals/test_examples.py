@@ -53,3 +53,10 @@ def test_an_exception_in_cpp_is_a_reason_of_one_line(tmp_path):
     status, reason = only(run_on(sample_graphs()["grid"], rival, installed, tmp_path / "grid"))
     assert status == "skipped"
     assert reason == "too large " * 50
+
+
+def test_the_first_missing_header_says_how_to_install_what_is_needed(tmp_path):
+    (tmp_path / "adapter.cpp").write_text('#include "rival.hpp"\n#include <no/such.hpp>\n', encoding="utf-8")
+    needs = {"header": "no/other.hpp", "how": "apt install libno-dev"}
+    rival = make_rival(tmp_path, adapter="adapter.cpp", needs=needs)
+    assert installation(rival) == "no no/such.hpp: apt install libno-dev"

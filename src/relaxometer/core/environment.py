@@ -23,6 +23,8 @@ PROJECT = ROOT / "pyproject.toml"
 HARMFUL = {
     "MPLBACKEND": "that of a notebook cannot be imported here",
     "NUMBA_DISABLE_JIT": "programs would be interpreted, and ranked all the same",
+    "PIP_TARGET": "packages of rivals would be installed elsewhere than in their environments",
+    "PIP_USER": "as PIP_TARGET",
     "PYTHONDONTWRITEBYTECODE": "each job, a process of its own, would spend two seconds on compiling",
 }
 """Variables, set for other programs, under which a run would fail or measure something else, and how."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -233,11 +234,12 @@ def _compiled(rival: Rival) -> Path:
         return built_once(f"rival-{rival.name}-{digest}", build)
     except KernelError as error:
         print(error, file=sys.stderr)
+        # GCC and Clang. The first header that is missing need not be the one that the definition names.
+        missing = re.search(r"fatal error: '?([^':]+)'?(: No such file|.* not found)", str(error))
         needs = definition.needs
-        why = (
-            f"no {needs.header}: {needs.how}" if needs and needs.header and needs.header in str(error) else ""
-        )
-        raise Absent(why or str(error).splitlines()[0]) from None
+        if missing and needs and needs.header:
+            raise Absent(f"no {missing[1]}: {needs.how}") from None
+        raise Absent(str(error).splitlines()[0]) from None
 
 
 def _printed_flags(command: str | None) -> list[str]:
