@@ -60,7 +60,7 @@ def test_the_next_process_finds_the_compiled_search(tmp_path):
         "import numpy as np\n"
         "from relaxometer.problems.sssp.dijkstra._heap import search\n"
         "nothing = np.zeros(0, dtype=np.uint32)\n"
-        "search(np.zeros(2, dtype=np.int64), nothing, nothing, 0, None)\n"
+        "search(np.zeros(2, dtype=np.int64), nothing, nothing, nothing, np.uint32(0), None)\n"
     )
     env = os.environ | {
         "NUMBA_CACHE_DIR": str(tmp_path),

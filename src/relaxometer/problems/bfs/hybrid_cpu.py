@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.bfs import NO_PREDECESSOR, UNREACHED, Answer
-from relaxometer.problems.bfs._levels import full_beyond, singleton, words_of
+from relaxometer.problems.bfs._levels import full_beyond, words_of
 from relaxometer.problems.bfs._switching import SwitchingParameters
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.variants import SolverBase
@@ -47,20 +49,28 @@ class Solver(SolverBase):
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the levels from `source`."""
+        return self._solve(np.array([source], dtype=np.uint32), self._host.n_vertices, phases)
+
+    def solve_from(self, sources: npt.NDArray[np.uint32], bound: Any = None) -> Answer:
+        """Find the levels from the nearest of different sources, those below `bound`; each is a root."""
+        return self._solve(sources, self._host.n_vertices if bound is None else int(bound) - 1, None)
+
+    def _solve(self, sources: npt.NDArray[np.uint32], deepest: int, phases: list[Phase] | None) -> Answer:
         n, degrees = self._host.n_vertices, self._host.offsets
         level, predecessor = np.full(n, UNREACHED), np.full(n, NO_PREDECESSOR)
-        level[source], predecessor[source] = 0, source
+        level[sources], predecessor[sources] = 0, sources
         visited = full_beyond(np, n)
-        visited |= singleton(np, n, source)
+        self._cpu.mark_listed(sources, len(sources), visited)
         state = self._cpu.Found(visited, level, predecessor)
         listed, spare = self._lists
         frontier, following = np.zeros_like(visited), np.zeros_like(visited)
-        listed[0] = source
+        vertices = len(sources)
+        listed[:vertices] = sources
         many_arcs, few_vertices = self._parameters.limits(n, self._host.n_arcs)
-        vertices, arcs = 1, int(degrees[source + 1] - degrees[source])
+        arcs = int((degrees[sources.astype(np.int64) + 1] - degrees[sources]).sum())
         is_top_down = True
         depth = 0
-        while vertices:
+        while vertices and depth < deepest:
             begin = time.perf_counter()
             if is_top_down and arcs > many_arcs:
                 is_top_down = False

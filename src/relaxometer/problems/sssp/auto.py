@@ -138,6 +138,8 @@ class Solver:
         self._kind, self._expected = self._survey()
         self._probe(worth_a_probe(self._expected, self._searches, parameters.probes), parameters.probes)
         self._chosen, self._solver = self._choose()
+        if hasattr(self._solver, "solve_from"):
+            self.solve_from = self._solver.solve_from
         totals = {name: cost.total(self._searches) for name, cost in self._expected.items()}
         choice = {
             "chosen": self._chosen,

@@ -55,10 +55,14 @@ def search(
     offsets: npt.NDArray[np.int64],
     targets: npt.NDArray[np.uint32],
     weights: npt.NDArray[Any],
-    source: int,
+    sources: npt.NDArray[np.uint32],
+    bound: np.uint32,
     rounded: npt.NDArray[np.float32] | None,
 ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32], int, bool]:
     """Return distances, predecessors, the number of relaxed arcs, and whether a path is too long.
+
+    Distances are those from the nearest source. Paths as long as `bound`, the bits of a length, or longer are
+    not followed.
 
     Weights are integers if `rounded` is None. Otherwise they are float32, distances are their bits, which
     compare as they do, and `rounded` has one element to add them in. The compiler leaves out the other case.
@@ -67,11 +71,13 @@ def search(
     unreached = UNREACHED if rounded is None else INFINITE
     distance = np.full(n, unreached, dtype=np.uint32)
     predecessor = np.full(n, NO_PREDECESSOR, dtype=np.uint32)
-    heap = np.empty(len(targets) + 1, dtype=np.uint64)
-    distance[source] = 0
-    predecessor[source] = source
-    heap[0] = np.uint64(source)
-    size = 1
+    heap = np.empty(len(targets) + len(sources), dtype=np.uint64)
+    size = 0
+    for source in sources:
+        distance[source] = 0
+        predecessor[source] = source
+        push(heap, size, np.uint64(source))
+        size += 1
     relaxed = 0
     overflowed = False
     while size > 0:
@@ -88,8 +94,9 @@ def search(
                 rounded[0] = distance.view(np.float32)[v] + weights[i]
                 length = np.uint64(rounded.view(np.uint32)[0])
             head = targets[i]
-            if length >= np.uint64(unreached):
-                overflowed = True
+            if length >= np.uint64(bound):
+                if length >= np.uint64(unreached):
+                    overflowed = True
             elif length < np.uint64(distance[head]):
                 distance[head] = np.uint32(length)
                 predecessor[head] = v

@@ -66,10 +66,14 @@ def search(
     offsets: npt.NDArray[np.int64],
     targets: npt.NDArray[np.uint32],
     weights: npt.NDArray[Any],
-    source: int,
+    sources: npt.NDArray[np.uint32],
+    bound: np.uint64,
     rounded: npt.NDArray[np.float64] | None,
 ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint32], int, bool]:
     """Return distances, predecessors, the number of relaxed arcs, and whether a path is too long.
+
+    Distances are those from the nearest source. Paths as long as `bound`, the bits of a length, or longer are
+    not followed.
 
     Weights are uint32 if `rounded` is None. Then no path is too long: with fewer than 2**32 arcs it is
     shorter than 2**64. Otherwise they are float64, distances are their bits, which compare as they do, and
@@ -78,12 +82,14 @@ def search(
     n = len(offsets) - 1
     distance = np.full(n, UNREACHED if rounded is None else INFINITE, dtype=np.uint64)
     predecessor = np.full(n, NO_PREDECESSOR, dtype=np.uint32)
-    lengths = np.empty(len(targets) + 1, dtype=np.uint64)
-    vertices = np.empty(len(targets) + 1, dtype=np.uint32)
-    distance[source] = 0
-    predecessor[source] = source
-    push(lengths, vertices, 0, np.uint64(0), np.uint32(source))
-    size = 1
+    lengths = np.empty(len(targets) + len(sources), dtype=np.uint64)
+    vertices = np.empty(len(targets) + len(sources), dtype=np.uint32)
+    size = 0
+    for source in sources:
+        distance[source] = 0
+        predecessor[source] = source
+        push(lengths, vertices, size, np.uint64(0), source)
+        size += 1
     relaxed = 0
     overflowed = False
     while size > 0:
@@ -101,7 +107,7 @@ def search(
                 if length >= INFINITE:
                     overflowed = True
             head = targets[i]
-            if length < distance[head]:
+            if length < distance[head] and length < bound:
                 distance[head] = length
                 predecessor[head] = v
                 push(lengths, vertices, size, length, head)

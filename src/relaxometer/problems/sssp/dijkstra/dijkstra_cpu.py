@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems import variants
@@ -39,14 +40,27 @@ class Solver(variants.SolverBase):
         rounded = np.zeros(1, dtype=self._lengths.dtype) if self._lengths.is_float else None
         heap = _wide_heap if self._lengths.is_wide else _heap
         self._search = partial(heap.search, rounded=rounded)
-        self._search(np.zeros(2, dtype=np.int64), np.zeros(0, dtype=np.uint32), host.weights[:0], 0)
+        nothing = np.zeros(0, dtype=np.uint32)
+        self._search(np.zeros(2, dtype=np.int64), nothing, host.weights[:0], nothing, self._lengths.unreached)
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`.
 
         There are no phases; an instrumented run records the search as one.
         """
-        distance, predecessor, relaxed, overflowed = self._search(*self._csr, source)
+        answer, relaxed = self._solve(np.array([source], dtype=np.uint32), self._lengths.unreached)
         if phases is not None:
-            phases.append(Phase("heap", int((predecessor != source).sum()), int(relaxed), 0.0))
-        return Answer(self._lengths.distance(distance), predecessor, None, bool(overflowed))
+            phases.append(Phase("heap", int((answer.predecessor != source).sum()), relaxed, 0.0))
+        return answer
+
+    def solve_from(self, sources: npt.NDArray[np.uint32], bound: Any = None) -> Answer:
+        """Find the shortest paths from the nearest source; parameters are those of `near_far.Solver`."""
+        lengths = self._lengths
+        words = lengths.unreached if bound is None else lengths.words(np.array([bound]))[0]
+        return self._solve(sources, words)[0]
+
+    def _solve(self, sources: npt.NDArray[np.uint32], bound: Any) -> tuple[Answer, int]:
+        """Return the answer and the number of relaxed arcs."""
+        distance, predecessor, relaxed, overflowed = self._search(*self._csr, sources, bound)
+        answer = Answer(self._lengths.distance(distance), predecessor, None, bool(overflowed))
+        return answer, int(relaxed)

@@ -47,6 +47,7 @@ struct Graph {
 struct Tree {
     length_t* distance;
     u32* predecessor;
+    length_t bound;  // paths of this length or longer are not followed; at most NO_PATH
 };
 
 // Piles are known by their counters: near ones, two beyond the slots, and the slots. Near piles have three
@@ -180,13 +181,13 @@ struct Search {
     }
 
     // The length of the path to `target` along an expanded entry; NO_PATH if it cannot help: the arc is
-    // missing or leads back, or the type does not hold the length.
+    // missing or leads back, or the length reaches the bound or is one that the type does not hold.
     __device__ length_t path_length(const Entry& from, u32 target, weight_t weight) const
     {
         if (target >= MORE_ARCS || target == from.predecessor) return NO_PATH;
         u64 length = extended_length(from.distance, weight);
-        if (length >= NO_PATH) {
-            store_relaxed(&gain.overflowed, 1u);
+        if (length >= tree.bound) {
+            if (length >= NO_PATH) store_relaxed(&gain.overflowed, 1u);
             return NO_PATH;
         }
         return static_cast<length_t>(length);
@@ -298,20 +299,20 @@ __device__ __forceinline__ Entry taken_entry(const Piles& piles, const Taken& ta
     return piles.far(SLOT + slot)[place];
 }
 
-// The state of a search that knows only its source.
-__device__ inline State first_state()
+// The state of a search that knows only its sources.
+__device__ inline State first_state(u32 n_sources)
 {
     State state = {};
-    state.total.count[NEAR] = 1;
+    state.total.count[NEAR] = n_sources;
     state.total.least = NO_PATH;
     return state;
 }
 
-// Puts the source into the near pile of phase 0. The tree has been cleared.
-__device__ inline void begin_search(const Tree& tree, const Piles& piles, u32 source)
+// Puts a source at its place of the near pile of phase 0. The tree has been cleared.
+__device__ inline void begin_search(const Tree& tree, const Piles& piles, u32 source, u32 place)
 {
     tree.distance[source] = ZERO_LENGTH;
-    piles.near_of(0)[0] = {ZERO_LENGTH, source, source, 0};
+    piles.near_of(0)[place] = {ZERO_LENGTH, source, source, 0};
 }
 
 // Labels all vertices unreached. Both arrays are aligned to 16 bytes.

@@ -29,12 +29,12 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         u32 i = taken;
         if (i >= n_sources) break;
         size_t row = static_cast<size_t>(i) * stride;
-        Tree tree = {distances + row, predecessors + row};
+        Tree tree = {distances + row, predecessors + row, NO_PATH};
         clear_tree(tree, graph.n, threadIdx.x, blockDim.x);
         __syncthreads();
         if (threadIdx.x == 0) {
-            state = first_state();
-            begin_search(tree, piles, sources[i]);
+            state = first_state(1);
+            begin_search(tree, piles, sources[i], 0);
             queue[0] = piles.near_of(0)[0];
             log.begin();
         }

@@ -158,17 +158,24 @@ __device__ __forceinline__ void take_step(const Decision& next, GridPhase& all, 
     }
 }
 
-// Clears the gains and the tree, then makes the first entry.
+// Where a search starts.
+struct Origin {
+    u32 source;
+    const u32* sources;  // different ones, instead of `source`; or null
+    u32 n_sources;
+};
+
+// Clears the gains and the tree, then makes the first entries.
 __device__ __forceinline__ void start(const cg::grid_group& grid, const Problem& problem, const Tree& tree,
-                                      u32 source, const Log& log, Shared* shared)
+                                      const Origin& origin, const Log& log, Shared* shared)
 {
     for (u32 i = 0; blockIdx.x == 0 && i < 3; ++i) clear_gain(shared->gains[i]);
     clear_tree(tree, problem.graph.n, thread_id(), thread_count());
     grid.sync();
-    if (thread_id() == 0) {
-        begin_search(tree, problem.piles, source);
-        log.begin();
+    for (u32 i = thread_id(); i < origin.n_sources; i += thread_count()) {
+        begin_search(tree, problem.piles, origin.sources ? origin.sources[i] : origin.source, i);
     }
+    if (thread_id() == 0) log.begin();
 }
 
 // Brings a block's state up to date after a step: copies what the first block left, or adds the gains.
@@ -203,8 +210,8 @@ __device__ __forceinline__ void run_alone(const Problem& problem, const Tree& tr
 // `result` gets phases << 2 | full << 1 | overflowed.
 extern "C" __global__ void __launch_bounds__(1024, 1)
     near_far(const __grid_constant__ Problem problem, const __grid_constant__ Limits limits, u32 source,
-             length_t* distance, u32* predecessor, Shared* shared, LogRecord* records, u32 log_capacity,
-             u64* result)
+             const u32* sources, u32 n_sources, length_t bound, length_t* distance, u32* predecessor,
+             Shared* shared, LogRecord* records, u32 log_capacity, u64* result)
 {
     extern __shared__ uint4 memory[];
     __shared__ State known;
@@ -213,13 +220,13 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     cg::grid_group grid = cg::this_grid();
     Entry* queue = reinterpret_cast<Entry*>(memory);
     const Piles& piles = problem.piles;
-    Tree tree = {distance, predecessor};
+    Tree tree = {distance, predecessor, bound};
     Log log = {records, log_capacity};
     if (threadIdx.x == 0) {
         stage.count = stage.expanded = stage.relaxed = hubs.count = 0;
-        known = first_state();
+        known = first_state(n_sources);
     }
-    start(grid, problem, tree, source, log, shared);
+    start(grid, problem, tree, {source, sources, n_sources}, log, shared);
     Step before = NEXT_EPOCH;
     for (u32 step = 0;; ++step) {
         grid.sync();

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
+import numpy.typing as npt
 from pydantic import Field, PositiveFloat, model_validator
 
 from relaxometer.device import DeviceOutOfMemory
@@ -108,7 +109,8 @@ class Solver:
         # Last, since it waits for the weights to be summed up.
         self._shift = bucket_shift(graph, packed, None if parameters.delta == "auto" else parameters.delta)
         self._allocate_first(initial_capacity(graph))
-        answer, log = (np.uint32(0), None, None), (None, np.uint32(LOG_ROWS))
+        self._one = {"sources": None, "n_sources": np.uint32(1), "bound": graph.lengths.unreached}
+        answer, log = (np.uint32(0), *self._one.values(), None, None), (None, np.uint32(LOG_ROWS))
         arguments = (self._problem, packed_limits, *answer, shared, *log, self._result)
         self._launch = kernel.bind(blocks, threads, arguments, shared_mem=queue)
         self._arrays = trees_ahead(graph, self._launch)
@@ -119,8 +121,27 @@ class Solver:
 
         A search whose piles turn out too small is repeated with twice the capacity, which is kept.
         """
+        return self._solve(phases, source=np.uint32(source), **self._one)
+
+    def solve_from(self, sources: npt.NDArray[np.uint32], bound: Any = None) -> Answer:
+        """Find the shortest paths from the nearest of different sources; each is its own predecessor.
+
+        Parameters
+        ----------
+        sources : ndarray of shape (n_sources,), uint32
+        bound : scalar of the type of distances, optional
+            Paths of this length or longer are not followed.
+        """
+        while self._capacity < len(sources):
+            self._double()
+        lengths = self._graph.lengths
+        words = lengths.unreached if bound is None else lengths.words(np.array([bound]))[0]
+        own = self._graph.device.asarray(sources)
+        return self._solve(None, sources=own, n_sources=np.uint32(len(sources)), bound=words)
+
+    def _solve(self, phases: list[Phase] | None, **start: Any) -> Answer:
         while True:
-            answer, full = self._search(source, phases)
+            answer, full = self._search(phases, start)
             if not full:
                 return answer
             self._double()
@@ -148,12 +169,12 @@ class Solver:
         self._capacity = capacity
         allocate_piles(self._problem, self._graph, 1, capacity, self._shift)
 
-    def _search(self, source: int, phases: list[Phase] | None) -> tuple[Answer, bool]:
+    def _search(self, phases: list[Phase] | None, start: dict[str, Any]) -> tuple[Answer, bool]:
         """Run the kernel; return the answer, and whether it is void because a pile was too small."""
         device, xp = self._graph.device, self._graph.device.xp
         tree = self._arrays.take()
         log = None if phases is None else xp.zeros((LOG_ROWS, 4), dtype=xp.uint64)
-        self._launch(source=np.uint32(source), records=log)
+        self._launch(**start, records=log)
         self._arrays.prepare()
         result = device.item(self._result)
         count, full, overflowed = result >> 2, bool(result & 2), bool(result & 1)
