@@ -37,12 +37,15 @@ class Graph:
         The caller's name of each vertex; by default, vertices are numbers from 0.
     order : ndarray of shape (n_arcs,), int64, optional
         The caller's number of each arc, where arcs had to be sorted.
+    given : tuple of tails, heads, weights and whether they are edges, optional
+        The caller's arcs, where some may have been left out.
     """
 
     csr: graphs.Graph
     on_device: bool = False
     nodes: Sequence[Hashable] | None = None
     order: npt.NDArray[np.int64] | None = None
+    given: tuple[Any, Any, Any, bool] | None = None
 
     @property
     def n_vertices(self) -> int:
@@ -53,6 +56,31 @@ class Graph:
     def n_arcs(self) -> int:
         """Number of directed arcs."""
         return self.csr.n_arcs
+
+    @property
+    def n_given(self) -> int:
+        """Number of arcs, or edges, that the caller gave."""
+        return self.n_arcs if self.given is None else len(self.given[0])
+
+    @cached_property
+    def numbers(self) -> npt.NDArray[np.int64] | None:
+        """The caller's number of each arc; None if they are the same.
+
+        Of parallel arcs that are equally light, the first one counts.
+        """
+        if self.given is None:
+            return self.order
+        *arrays, is_undirected = self.given
+        tails, heads, weights = map(np.asarray, arrays)
+        own = np.arange(len(tails))
+        if is_undirected:
+            tails, heads = np.append(tails, heads), np.append(heads, tails)
+            weights, own = np.append(weights, weights), np.append(own, own)
+        order = np.lexsort((own, weights, heads, tails))
+        tails, heads = tails[order], heads[order]
+        is_first = np.append(True, (tails[1:] != tails[:-1]) | (heads[1:] != heads[:-1]))[: len(tails)]
+        kept: npt.NDArray[np.int64] = own[order][is_first & (tails != heads)]
+        return kept
 
     def __repr__(self) -> str:
         return f"Graph({self.n_vertices:,} vertices, {self.n_arcs:,} arcs, weights {self.csr.lengths.title})"
@@ -100,7 +128,7 @@ class Graph:
         UserError
             If an array has a wrong type or shape, offsets descend, or a target or weight is out of range.
         """
-        arrays = [_on_host(array) for array in (offsets, targets, weights)]
+        arrays = [on_host(array) for array in (offsets, targets, weights)]
         on_device = any(hasattr(array, "__cuda_array_interface__") for array in (offsets, targets))
         starts = _integers(arrays[0], "offsets")
         heads = _integers(arrays[1], "targets")
@@ -142,17 +170,18 @@ class Graph:
         """
         if n_vertices < 0:
             raise UserError(f"n_vertices: {n_vertices}; expected at least 0")
-        loads = np.ones(len(tails), np.uint32) if weights is None else _on_host(weights)
+        arrays = [on_host(array) for array in (tails, heads, weights)]
+        if weights is None:
+            arrays[2] = np.ones(len(tails), np.uint32)
         csr = graphs.Graph.from_arcs(
             "graph",
             n_vertices,
-            _on_host(tails),
-            _on_host(heads),
-            loads,
+            *arrays,
             undirected=undirected,
-            weight_type=_weight_type(loads, None),
+            weight_type=_weight_type(arrays[2], None),
         )
-        return cls(csr, hasattr(tails, "__cuda_array_interface__"))
+        given = (*arrays, undirected)
+        return cls(csr, hasattr(tails, "__cuda_array_interface__"), given=given)
 
     @classmethod
     def from_scipy(cls, matrix: Any) -> Graph:
@@ -194,7 +223,7 @@ class Graph:
         tails, heads = (np.array([numbers[edge[end]] for edge in edges], np.int64) for end in (0, 1))
         loads = np.array([edge[2] for edge in edges]) if weight and edges else None
         made = cls.from_arcs(len(nodes), tails, heads, loads, undirected=not graph.is_directed())
-        return cls(made.csr, nodes=nodes)
+        return cls(made.csr, nodes=nodes, given=made.given)
 
     @classmethod
     def from_file(cls, path: str | Path, *, format: str | None = None, **parameters: Any) -> Graph:
@@ -230,7 +259,7 @@ ENDINGS = {".gr": "dimacs", ".mtx": "matrix-market", ".pbf": "osm-pbf"}
 """Formats by the suffix of a file."""
 
 
-def _on_host(array: Any) -> Any:
+def on_host(array: Any) -> Any:
     """Return an array in host memory as NumPy's."""
     if array is None or isinstance(array, np.ndarray):
         return array
