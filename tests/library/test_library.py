@@ -226,6 +226,20 @@ def csr(offsets=(0, 1, 1), targets=(1,), weights=(5,), **options):
         (lambda: rx.prepare(csr(), "routes").pairs([0], [1], limit=-1), "limit: -1"),
         (lambda: list(rx.prepare(csr(), "routes").table_in_pieces([0], [1], rows=0)), "rows: 0"),
         (lambda: rx.prepare(csr(), "dominators").search(0, limit=1), "leave out limit"),
+        (lambda: rx.prepare(csr(), "dominators").nearest([0]), "dominators have one root"),
+        (lambda: rx.prepare(csr(), "routes").nearest([0]), "routes answers pairs"),
+        (lambda: rx.prepare(csr()).nearest([]), "sources: none; expected at least one"),
+        (lambda: rx.prepare(csr()).nearest([0, 2]), "vertex '2': expected an integer from 0 to 1"),
+        (lambda: rx.prepare(csr()).nearest([[0, 1]]), r"vertices: shape \(1, 2\); expected one dimension"),
+        (lambda: rx.prepare(csr(weights=(-1,))).nearest([0]), "dijkstra-cpu, which .* takes weights of type"),
+        (lambda: rx.prepare(csr()).search(0, limit=np.nan), "limit: nan; expected at least 0"),
+        (lambda: rx.prepare(csr()).search(0).sums_along([1, 2]), r"along: shape \(2,\); expected \(1,\)"),
+        (
+            lambda: rx.prepare(csr()).search(0).sums_along(["a"]),
+            "along: type <U1; expected integers or floats",
+        ),
+        (lambda: rx.prepare(csr()).search(0).sums_along([2**62]), "would not fit 64 bits; give floats"),
+        (lambda: rx.prepare(csr(), "dominators").search(0).sums_along([1]), "no shortest-path tree"),
         (lambda: rx.prepare(csr()).customize([1, 2]), r"weights: shape \(2,\); expected \(1,\)"),
     ],
 )
@@ -258,6 +272,19 @@ RECIPES = (Path(__file__).parents[2] / "docs/library.md").read_text(encoding="ut
     "recipe", re.findall(r"```python\n(.*?)```", RECIPES, re.DOTALL), ids=lambda text: text.split("\n")[0]
 )
 def test_a_recipe_of_the_documentation_runs(recipe, tmp_path, monkeypatch):
+    if "import torch" in recipe:
+        pytest.importorskip("torch")
     monkeypatch.chdir(tmp_path)
     write_tiny_map(tmp_path / "map.gr")
-    exec(compile(recipe, "docs/library.md", "exec"), {})
+    exec(compile(recipe, "docs/library.md", "exec"), {"streets": streets()})
+
+
+def streets():
+    """A graph with the attributes of osmnx's, whose nodes have ids of OpenStreetMap."""
+    made = nx.MultiDiGraph(crs="epsg:4326")
+    ids = [4_600_000_001, 7, 12_000_000_000]
+    for place, node in enumerate(ids):
+        made.add_node(node, x=5.1 + place / 100, y=52.1, street_count=2)
+    for u, v, length in [(0, 1, 81.25), (1, 0, 81.25), (1, 2, 40.5), (1, 2, 99.0), (2, 1, 40.5), (2, 2, 9.0)]:
+        made.add_edge(ids[u], ids[v], osmid=1, length=length, oneway=False, travel_time=length / 9)
+    return made

@@ -26,21 +26,24 @@ class Answer:
 
     ``sssp`` has ``distance`` and ``predecessor``, ``bfs`` has ``level`` and ``predecessor``, ``dominators``
     has ``idom``, each an array of shape (n_vertices,). ``routes`` has ``distance`` of shape (n_queries,) and,
-    where they were asked for, the paths: ``size`` vertices of each, one after the other in ``path``. The
-    largest number of the type, or infinity, stands for "not reached"; see :attr:`reached`.
+    where they were asked for, the paths: ``size`` vertices of each, one after the other in ``path``, and sums
+    of other weights, ``along``. The nearest of several sources is ``source``. The largest number of the type,
+    or infinity, stands for "not reached"; see :attr:`reached`.
 
     Parameters
     ----------
     prepared : Prepared
     columns : mapping of str to ndarray or device array
     start : Any
-        What the certifier takes: the source, or resident queries.
+        What is proven: an answer from this source, from these sources, or for these resident queries.
     overflowed : bool
         Whether some path was too long for the type of distances, so that it was not followed.
     proof : mapping of str to array, optional
         The columns that are proven, if `columns` are not all of them.
     version : int
         How often the weights had been changed before the search.
+    bound : scalar, optional
+        The least distance that the search left out.
     """
 
     prepared: Prepared
@@ -49,6 +52,7 @@ class Answer:
     overflowed: bool = False
     proof: Mapping[str, Any] | None = None
     version: int = 0
+    bound: Any = None
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or "columns" not in self.__dict__:  # while it is copied
@@ -79,8 +83,8 @@ class Answer:
         """
         graph = self.prepared.graph
         vertex = graph.vertex(node)
-        parents = self._parents
-        path = [vertex] if parents[vertex] != NO_PREDECESSOR else []
+        parents, is_there = self._parents
+        path = [vertex] if is_there[vertex] else []
         while path and (before := int(parents[path[-1]])) != path[-1]:
             path.append(before)
             if len(path) > len(parents):
@@ -89,12 +93,36 @@ class Answer:
         return [one if names is None else names[one] for one in reversed(path)]
 
     @property
-    def _parents(self) -> npt.NDArray[np.uint32]:
+    def _parents(self) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.bool_]]:
+        """The tree, all of it since paths along negative arcs may leave the limit, and what is within it."""
         name = next((one for one in ("predecessor", "idom") if one in self.columns), None)
         if name is None:
             raise UserError(f"{self.prepared.problem} has no tree; ask for paths")
-        host: npt.NDArray[np.uint32] = self.prepared.device.asnumpy(self.columns[name])
-        return host
+        asnumpy = self.prepared.device.asnumpy
+        return asnumpy((self.proof or self.columns)[name]), asnumpy(self.columns[name] != NO_PREDECESSOR)
+
+    def sums_along(self, weights: Any) -> Any:
+        """Sum up other weights, such as travel times, on the tree's path to each vertex.
+
+        Parameters
+        ----------
+        weights : array_like of shape (n_given,), integers or floats
+            In the order of the arcs, or edges, that the graph was made from; those of a file are in the order
+            of ``graph.csr``. Between parallel arcs a path takes the lightest, of equal ones the first.
+
+        Returns
+        -------
+        array of shape (n_vertices,), int64 or float64
+            Where the answer's arrays are. Sums of integers are exact. Where no path leads they are infinity,
+            or the largest number of the type.
+
+        Raises
+        ------
+        UserError
+            If the problem has no shortest paths, the weights have changed since the search, or the array has
+            a wrong type or shape, or integers whose sum might not fit.
+        """
+        return self.prepared.sums_along(self, weights)
 
     def verify(self) -> Answer:
         """Prove the answer by the race's certificate, without a reference solver, and return it.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -13,10 +13,11 @@ import numpy.typing as npt
 from relaxometer.core.errors import UserError, quoted
 from relaxometer.core.validation import nearest, validated
 from relaxometer.device import get_device
-from relaxometer.graphs.lengths import unreached
+from relaxometer.graphs.lengths import ON_CYCLE, Lengths, unreached
 from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.library import _forests, _trees
 from relaxometer.library.answers import Answer, WrongAnswer
-from relaxometer.library.graph import Graph
+from relaxometer.library.graph import Graph, on_host
 from relaxometer.problems import variants
 from relaxometer.problems.problem import load_problem, problem_names
 
@@ -31,6 +32,9 @@ NEGATIVE = {"cpu": "bellman-ford-cpu", "cuda": "johnson", "host": "johnson"}
 
 PIECE = 1 << 22
 """Distances of a piece of a table."""
+
+PIECE_ALONG = 1 << 16
+"""The same where paths are needed."""
 
 
 def prepare(
@@ -138,7 +142,12 @@ class Prepared:
             self._solver = self._module.Solver(self._resident, self._parameters)
         except variants.Skipped as reason:
             raise UserError(f"{self.variant} does not suit this graph: {reason}") from None
-        self.__dict__.pop("_certifier", None)
+        self._forget()
+
+    def _forget(self) -> None:
+        """Drop what was made for the former weights."""
+        for name in ("_certifier", "_forest_solver", "_arcs"):
+            self.__dict__.pop(name, None)
 
     @property
     def resolved(self) -> dict[str, Any]:
@@ -152,133 +161,271 @@ class Prepared:
         ----------
         source : node, or list or array of nodes
         limit : number, optional
-            Vertices that are farther, or on a later level, count as not reached.
+            Vertices that are farther, or on a later level, count as not reached. ``near-far``,
+            ``dijkstra-cpu`` and ``hybrid-cpu`` stop there; other variants search on and leave them out.
 
         Returns
         -------
         Answer, or list of Answer
         """
+        if _is_array(source) and not self.graph.has_node(source):
+            return list(self.search_each(source, limit=limit))
+        return self._search(self.graph.vertex(source), self._beyond(limit))
+
+    def search_each(self, sources: Any, *, limit: float | None = None) -> Iterator[Answer]:
+        """Yield the answer of each source in turn, so that all of them need not fit in memory.
+
+        Parameters
+        ----------
+        sources : list or array of nodes
+        limit : number, optional
+            As for :meth:`search`.
+        """
+        beyond, vertices = self._beyond(limit), self._vertices(sources)
+        if hasattr(self._solver, "solve_many"):
+            return self._search_many(vertices, beyond)
+        return (self._search(int(one), beyond) for one in vertices)
+
+    def nearest(self, sources: Any, *, limit: float | None = None) -> Answer:
+        """Search from all of several sources at once: each vertex belongs to the nearest one.
+
+        Parameters
+        ----------
+        sources : list or array of nodes
+            At least one. Each is a root, its own predecessor, even if another is at distance 0.
+        limit : number, optional
+            Vertices that are farther count as not reached; the search stops there.
+
+        Returns
+        -------
+        Answer
+            With the columns of a search, and ``source``, uint32: the root that a vertex is nearest to, one of
+            them if several are, as a number; ``path_to(node)[0]`` is its name. The search is one by
+            ``near-far`` or, on the CPU, ``dijkstra-cpu`` or ``hybrid-cpu``, whatever the variant.
+
+        Raises
+        ------
+        UserError
+            If weights are signed, there is no source, or the problem is neither ``sssp`` nor ``bfs``.
+        """
+        beyond = self._beyond(limit)
+        if self.problem == "dominators":
+            raise UserError("dominators have one root; sssp and bfs have nearest sources")
+        vertices = np.unique(self._vertices(sources))
+        if not len(vertices):
+            raise UserError("sources: none; expected at least one")
+        return self._search_from(self._forest_solver, vertices, beyond, mark=True)
+
+    def _beyond(self, limit: float | None) -> Any:
+        """Return the least distance or level beyond a limit, None if all are within it.
+
+        Raises
+        ------
+        UserError
+            If the problem has no search, or none with such a limit.
+        """
         if self.problem == "routes":
             raise UserError("routes answers pairs and tables: prepared.pairs(origins, targets)")
         if limit is not None and self.problem == "dominators":
             raise UserError("dominators have no distances; leave out limit")
-        if isinstance(source, list | tuple | np.ndarray) and not self.graph.has_node(source):
-            return self._search_many([self.graph.vertex(one) for one in source], limit)
-        return self._search(self.graph.vertex(source), limit)
+        return None if limit is None else _forests.first_beyond(limit, self._lengths)
 
-    def _search(self, vertex: int, limit: float | None) -> Answer:
+    @property
+    def _lengths(self) -> Lengths:
+        """The type of distances or levels."""
+        return self.graph.csr.lengths if self.problem == "sssp" else _forests.LEVELS
+
+    @cached_property
+    def _forest_solver(self) -> Any:
+        """A solver that takes several sources: the prepared one or, if it does not, another."""
+        if hasattr(self._solver, "solve_from"):
+            return self._solver
+        on_cpu = self._module.Solver.runs_on == "cpu"
+        problem, name = (self.problem, ON_CPU[self.problem]) if on_cpu else ("sssp", "near-far")
+        graph = self._resident
+        if problem != self.problem:
+            ones = self.device.xp.ones(graph.n_arcs, np.uint32)
+            graph = replace(graph, host=_forests.unweighted(graph.host), weights=ones)
+        module = variants.load_solver(problem, name)
+        try:
+            variants.refuse_weights(load_problem(problem), module.Solver, graph.host)
+        except variants.Skipped as reason:
+            raise UserError(f"{name}, which searches from several sources, {reason}") from None
+        return module.Solver(graph, module.Parameters())
+
+    def _search_from(
+        self, solver: Any, vertices: npt.NDArray[np.uint32], beyond: Any, *, mark: bool
+    ) -> Answer:
+        """Search from several sources, up to a bound that weights hold; `mark` the source of each vertex."""
+        bound = None if beyond is None or beyond > self._lengths.largest else beyond
+        found = solver.solve_from(vertices, bound)
+        columns = dict(zip(self.kind.columns, found.columns.values(), strict=True))
+        if mark:
+            columns["source"] = _trees.roots(self.device.xp, columns["predecessor"])
+        overflowed = bound is None and getattr(found, "overflowed", False)
+        answer = self._finished(columns, vertices, overflowed, beyond if bound is None else None)
+        return replace(answer, bound=bound)
+
+    def _search(self, vertex: int, beyond: Any) -> Answer:
+        if beyond is not None and hasattr(self._solver, "solve_from"):
+            return self._search_from(self._solver, np.array([vertex], np.uint32), beyond, mark=False)
         found = self._solver.solve(vertex)
-        return self._finished(found.columns, vertex, getattr(found, "overflowed", False), limit)
+        return self._finished(found.columns, vertex, getattr(found, "overflowed", False), beyond)
 
-    def _search_many(self, vertices: list[int], limit: float | None) -> list[Answer]:
-        if not hasattr(self._solver, "solve_many"):
-            return [self._search(one, limit) for one in vertices]
-        answers = []
+    def _search_many(self, vertices: npt.NDArray[np.uint32], beyond: Any) -> Iterator[Answer]:
         most = self._parameters.sources
         for start in range(0, len(vertices), most):
             part = vertices[start : start + most]
-            first, second, *flags = self._solver.solve_many(np.array(part))
-            names = list(self.kind.columns)
-            for row, vertex in enumerate(part):
-                columns = dict(zip(names, (first[row], second[row]), strict=True))
-                answers.append(self._finished(columns, vertex, any(flags), limit))
-        return answers
+            first, second, *flags = self._solver.solve_many(part.astype(np.int64))
+            for row, vertex in enumerate(part.tolist()):
+                columns = dict(zip(self.kind.columns, (first[row], second[row]), strict=True))
+                yield self._finished(columns, vertex, any(flags), beyond)
 
-    def _finished(self, columns: Any, start: Any, overflowed: bool, limit: float | None) -> Answer:
-        """Return an answer where the caller's arrays are, cut at the limit."""
+    def _finished(self, columns: Any, start: Any, overflowed: bool, beyond: Any) -> Answer:
+        """Return an answer where the caller's arrays are, without distances from `beyond` on."""
         asked = self.device.asarray if self.graph.on_device else self.device.asnumpy
         moved = {name: asked(one) for name, one in columns.items()}
         answer = Answer(self, moved, start, overflowed, version=self._version)
-        return answer if limit is None else replace(answer, columns=_cut(moved, limit), proof=moved)
+        return answer if beyond is None else replace(answer, columns=_cut(moved, beyond), proof=moved)
 
     def pairs(
         self,
-        origins: Sequence[Hashable],
-        targets: Sequence[Hashable],
+        origins: Any,
+        targets: Any,
         *,
-        limit: int | None = None,
+        limit: float | None = None,
         paths: bool = False,
+        along: Any = None,
     ) -> Answer:
         """Find the distance, and the path if asked for, from each origin to the target at the same place.
 
         Parameters
         ----------
-        origins, targets : sequence of nodes, of equal length
-        limit : int, optional
+        origins, targets : list or array of nodes, of equal length
+        limit : number, optional
             A longer path counts as none.
         paths : bool, default=False
+        along : array_like of shape (n_given,), integers or floats, optional
+            Other weights, to be summed up along the shortest path found, as by :meth:`Answer.sums_along`: the
+            column ``along``, int64 or float64 of shape (n_queries,). Needs memory for all paths.
 
         Raises
         ------
         UserError
-            If the problem is not ``routes``, or lengths differ.
+            If the problem is not ``routes``, lengths differ, or as :meth:`Answer.sums_along`.
         """
         starts, ends = self._vertices(origins), self._vertices(targets)
         if len(starts) != len(ends):
             raise UserError(f"{len(starts)} origins and {len(ends)} targets; expected as many")
-        return self._routes(starts, ends, 0, limit, paths)
+        return self._routes(starts, ends, 0, limit, paths, self._second_weights(along))
 
-    def table(
-        self, origins: Sequence[Hashable], targets: Sequence[Hashable], *, limit: int | None = None
-    ) -> npt.NDArray[Any]:
-        """Return the distances from every origin to every target, shape (n_origins, n_targets)."""
-        pieces = list(self.table_in_pieces(origins, targets, limit=limit))
-        return np.concatenate(pieces) if pieces else np.empty((0, len(targets)), np.uint32)
+    def table(self, origins: Any, targets: Any, *, limit: float | None = None, along: Any = None) -> Any:
+        """Return the distances from every origin to every target, shape (n_origins, n_targets).
+
+        Parameters
+        ----------
+        origins, targets, limit, along
+            As for :meth:`pairs`.
+
+        Returns
+        -------
+        ndarray, or with `along` a tuple of two
+            The distances, and the sums of the other weights.
+        """
+        pieces = list(self.table_in_pieces(origins, targets, limit=limit, along=along))
+        if along is not None and pieces:
+            return tuple(np.concatenate(tables) for tables in zip(*pieces, strict=True))
+        empty = np.empty((0, len(targets)), np.uint32)
+        nothing = empty if along is None else (empty, self.device.asnumpy(self._second_weights(along))[:0])
+        return np.concatenate(pieces) if pieces else nothing
 
     def table_in_pieces(
         self,
-        origins: Sequence[Hashable],
-        targets: Sequence[Hashable],
+        origins: Any,
+        targets: Any,
         *,
-        limit: int | None = None,
+        limit: float | None = None,
+        along: Any = None,
         rows: int | None = None,
-    ) -> Iterator[npt.NDArray[Any]]:
+    ) -> Iterator[Any]:
         """Yield the table of distances in pieces of whole rows, so that a large one need not fit in memory.
 
         Parameters
         ----------
-        origins, targets, limit
+        origins, targets, limit, along
             As for :meth:`table`.
         rows : int, optional
-            Rows per piece; by default about four million distances.
+            Rows per piece; by default about four million distances, or 65,536 with `along`.
         """
-        starts, ends = self._vertices(origins), self._vertices(targets)
-        step = max(1, PIECE // max(1, len(ends))) if rows is None else rows
+        starts, ends, values = self._vertices(origins), self._vertices(targets), self._second_weights(along)
+        piece = PIECE if along is None else PIECE_ALONG
+        step = max(1, piece // max(1, len(ends))) if rows is None else rows
         if step < 1:
             raise UserError(f"rows: {rows}; expected at least 1")
         for first in range(0, len(starts), step):
             part = starts[first : first + step]
-            answer = self._routes(
-                np.repeat(part, len(ends)), np.tile(ends, len(part)), len(ends), limit, False
-            )
-            yield self.device.asnumpy(answer.distance).reshape(len(part), len(ends))
+            queries = np.repeat(part, len(ends)), np.tile(ends, len(part)), len(ends)
+            found = self._routes(*queries, limit, False, values).columns.values()
+            tables = tuple(self.device.asnumpy(one).reshape(len(part), len(ends)) for one in found)
+            yield tables[0] if along is None else tables
 
-    def _vertices(self, nodes: Sequence[Hashable]) -> npt.NDArray[np.uint32]:
-        if self.graph.nodes is None:
-            given = np.asarray(nodes)
-            if (
-                given.size
-                and given.dtype.kind in "iu"
-                and given.min() >= 0
-                and given.max() < self.graph.n_vertices
-            ):
-                return given.astype(np.uint32)
-        return np.array([self.graph.vertex(one) for one in nodes], np.uint32)
+    def _vertices(self, nodes: Any) -> npt.NDArray[np.uint32]:
+        given = on_host(nodes) if _is_array(nodes) else list(nodes)
+        if self.graph.nodes is None and (numbers := np.asarray(given)).dtype.kind in "iu":
+            if numbers.ndim != 1:
+                raise UserError(f"vertices: shape {numbers.shape}; expected one dimension")
+            if numbers.size and numbers.min() >= 0 and numbers.max() < self.graph.n_vertices:
+                return numbers.astype(np.uint32)
+        return np.array([self.graph.vertex(one) for one in given], np.uint32)
 
-    def _routes(self, origins: Any, targets: Any, columns: int, limit: int | None, paths: bool) -> Answer:
+    def _routes(
+        self, origins: Any, targets: Any, columns: int, limit: float | None, paths: bool, values: Any
+    ) -> Answer:
         if self.problem != "routes":
             raise UserError(f"{self.problem} answers searches; prepare(graph, 'routes') answers pairs")
         from relaxometer.problems.routes import Queries
         from relaxometer.problems.routes._queries import MAX_CUTOFF
 
-        if limit is not None and limit < 0:
-            raise UserError(f"limit: {limit}; expected at least 0")
-        cutoff = MAX_CUTOFF if limit is None else min(int(limit), MAX_CUTOFF)
-        queries = Queries("pairs", origins, targets, columns, cutoff, paths).upload(self.device)
+        cutoff = int(MAX_CUTOFF if limit is None else min(_forests.checked_limit(limit), MAX_CUTOFF))
+        with_paths = paths or values is not None
+        queries = Queries("pairs", origins, targets, columns, cutoff, with_paths).upload(self.device)
         found = self._solver.solve(queries).columns
-        wanted = found if paths else {"distance": found["distance"]}
+        wanted = dict(found) if paths else {"distance": found["distance"]}
+        if values is not None:
+            size, path = (self.device.asarray(found[name]) for name in ("size", "path"))
+            wanted["along"] = _trees.sums_of_paths(self.device, self._arcs, size, path, values)
         answer = self._finished(wanted, queries, False, None)
-        return replace(answer, proof={**found, **answer.columns})
+        return replace(answer, proof=found)
+
+    @cached_property
+    def _arcs(self) -> tuple[Any, Any, Any]:
+        """Offsets, targets and weights of the arcs on the device."""
+        resident = self._resident
+        if resident.targets is None:
+            resident = ResidentGraph.upload(self.device, self.graph.csr)
+        return resident.offsets, resident.targets, resident.weights.view(self.graph.csr.weights.dtype)
+
+    def _second_weights(self, weights: Any) -> Any:
+        """Return other weights in the order of the arcs, int64 or float64 on the device."""
+        if weights is None:
+            return None
+        given = weights if isinstance(weights, self.device.xp.ndarray) else on_host(weights)
+        values = _trees.summable(self.device, given, self.graph.n_given, self.graph.n_vertices)
+        numbers = self.graph.numbers
+        return values if numbers is None else values[self.device.asarray(numbers)]
+
+    def sums_along(self, answer: Answer, weights: Any) -> Any:
+        """Sum up other weights along a tree; see :meth:`Answer.sums_along`."""
+        if "predecessor" not in answer.columns:
+            raise UserError(f"{self.problem} has no shortest-path tree to sum up along")
+        self._refuse_stale(answer)
+        if self._lengths.is_signed and bool((answer.distance == ON_CYCLE).any()):
+            raise UserError("the answer is a negative cycle: there is no shortest path")
+        whole = self.device.asarray((answer.proof or answer.columns)["predecessor"])
+        sums = _trees.sums_of_trees(self.device.xp, self._arcs, whole, self._second_weights(weights))
+        if answer.proof is not None:
+            sums[~self.device.asarray(answer.reached)] = _trees.nowhere(sums.dtype)
+        return (self.device.asarray if self.graph.on_device else self.device.asnumpy)(sums)
 
     def customize(self, weights: Any) -> None:
         """Give the arcs other weights, in the order of the arrays that the graph was made from.
@@ -303,28 +450,41 @@ class Prepared:
             return
         self._resident = ResidentGraph.upload(self.device, changed)
         self._solver.customize(own if self._module.Solver.runs_on == "cpu" else self._resident.weights)
-        self.__dict__.pop("_certifier", None)
+        self._forget()
 
     @cached_property
     def _certifier(self) -> Any:
         return self.kind.certifier(self._resident)
 
+    def _refuse_stale(self, answer: Answer) -> None:
+        if answer.version != self._version:
+            raise UserError("the weights have changed since this search; use answers before customize")
+
     def check(self, answer: Answer) -> None:
         """Prove an answer; see :meth:`Answer.verify`."""
-        if answer.version != self._version:
-            raise UserError("the weights have changed since this search; verify answers before customize")
+        self._refuse_stale(answer)
         columns = {name: self.device.asarray(one) for name, one in (answer.proof or answer.columns).items()}
-        certificate = self._certifier.check(answer.start, **columns)
+        if isinstance(answer.start, np.ndarray):
+            csr = self.graph.csr if self.problem == "sssp" else _forests.unweighted(self.graph.csr)
+            certificate = _forests.prove(self.device, csr, answer.start, answer.bound, columns)
+        else:
+            certificate = self._certifier.check(answer.start, **columns)
         too_long = self.graph.csr.lengths.too_long
         status, reason = certificate.outcome(overflowed=answer.overflowed, too_long=too_long)
         if status != "ok":
             raise WrongAnswer(reason)
 
 
-def _cut(columns: dict[str, Any], limit: float) -> dict[str, Any]:
-    """Return the columns of a tree without the vertices beyond a limit."""
+def _is_array(nodes: Any) -> bool:
+    """Return whether these are several vertices, not one."""
+    arrays = "__dlpack__", "__cuda_array_interface__"
+    return isinstance(nodes, list | tuple | np.ndarray) or any(hasattr(nodes, name) for name in arrays)
+
+
+def _cut(columns: dict[str, Any], bound: Any) -> dict[str, Any]:
+    """Return the columns of a tree without the vertices at this distance or a greater one."""
     first, *others = columns
-    beyond = columns[first] > limit
+    beyond = columns[first] >= bound
     cut = {name: one.copy() for name, one in columns.items()}
     cut[first][beyond] = unreached(cut[first].dtype)
     for name in others:
