@@ -15,14 +15,15 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-__all__ = ["Answer", "Graph", "GraphError", "Prepared", "WrongAnswer", "prepare"]
+__all__ = ["Answer", "Graph", "GraphError", "Prepared", "WrongAnswer", "csgraph", "prepare"]
 
-_HOMES = {
+_HOMES: dict[str, tuple[str, str | None]] = {
     "Answer": ("library.answers", "Answer"),
     "Graph": ("library.graph", "Graph"),
     "GraphError": ("core.errors", "UserError"),
     "Prepared": ("library.prepared", "Prepared"),
     "WrongAnswer": ("library.answers", "WrongAnswer"),
+    "csgraph": ("csgraph", None),
     "prepare": ("library.prepared", "prepare"),
 }
 """Module and name of what is exported, imported when it is first used; `__init__.pyi` has the types."""
@@ -32,6 +33,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'relaxometer' has no attribute {name!r}")
     module, own = _HOMES[name]
-    found = getattr(import_module(f"relaxometer.{module}"), own)
+    home = import_module(f"relaxometer.{module}")
+    found = getattr(home, own) if own else home
     globals()[name] = found
     return found
