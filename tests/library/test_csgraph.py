@@ -28,17 +28,22 @@ SIGNED = {
 
 
 @st.composite
-def graphs(draw, weights):
-    """A matrix as a caller may have it: dense, masked or sparse, with explicit zeros and repeated places."""
+def graphs(draw, weights, highest=0):
+    """A matrix as a caller may have it: dense, masked or sparse, with explicit zeros and repeated places.
+
+    Heights of vertices make weights negative without a negative cycle.
+    """
     n = draw(st.integers(1, 7))
     places = draw(st.lists(st.tuples(*[st.integers(0, n - 1)] * 2), max_size=3 * n))
     values = draw(st.lists(weights, min_size=len(places), max_size=len(places)))
     rows, columns = np.array(places, np.int64).reshape(-1, 2).T
+    height = np.array(draw(st.lists(st.integers(0, highest), min_size=n, max_size=n)))
+    values = np.array(values, float) + height[columns] - height[rows]
     kind = draw(st.sampled_from(["dense", "no arc", "masked", "rows", "columns", "lists"]))
     if kind == "rows":  # unsorted, and entries of one place stand side by side
         order = np.argsort(rows, kind="stable")
         offsets = np.searchsorted(rows[order], np.arange(n + 1))
-        return sp.csr_array((np.array(values, float)[order], columns[order], offsets), shape=(n, n))
+        return sp.csr_array((values[order], columns[order], offsets), shape=(n, n))
     dense, is_arc = np.zeros((n, n)), np.zeros((n, n), bool)
     dense[rows, columns], is_arc[rows, columns] = values, True
     if kind == "masked":
@@ -158,6 +163,19 @@ def test_weights_of_any_sign(function, data, kind, directed, unweighted):
             np.testing.assert_array_equal(found[0], expected[0], strict=True)
 
 
+@given(
+    graphs(WEIGHTS["integers"], highest=20), st.sampled_from(["bellman_ford", "johnson", "floyd_warshall"])
+)
+@settings(max_examples=25)
+def test_trees_with_negative_arcs(graph, function):
+    expected = getattr(scipys, function)(graph)
+    for device in DEVICES:
+        distance, predecessor = getattr(csgraph, function)(graph, return_predecessors=True, device=device)
+        np.testing.assert_array_equal(distance, expected, strict=True)
+        for source in range(len(expected)) if function != "floyd_warshall" else ():
+            assert_tree(graph, distance[source], predecessor[source], source, directed=True)
+
+
 @pytest.mark.parametrize("where", DEVICES)
 def test_only_a_negative_cycle_within_reach_concerns_bellman_ford(where):
     graph = sp.csr_array(([1.0, -2.0, 1.0, -3.0], ([0, 1, 2, 3], [1, 1, 3, 2])), shape=(4, 4))
@@ -169,6 +187,14 @@ def test_only_a_negative_cycle_within_reach_concerns_bellman_ford(where):
         csgraph.bellman_ford(graph, indices=[0, 3], device=where)
     with pytest.raises(scipys.NegativeCycleError):
         csgraph.johnson(graph, indices=0, device=where)
+
+
+@pytest.mark.parametrize("where", DEVICES)
+@pytest.mark.parametrize("function", ["dijkstra", "johnson", "bellman_ford"])
+def test_an_entry_without_a_finite_weight_is_no_arc(function, where):
+    graph = sp.csr_array(([2.0, np.inf, np.nan, 1.0], ([0, 0, 1, 1], [1, 2, 0, 3])), shape=(4, 4))
+    found = getattr(csgraph, function)(graph, device=where)
+    np.testing.assert_array_equal(found, getattr(scipys, function)(graph))
 
 
 @pytest.mark.parametrize("where", DEVICES)
