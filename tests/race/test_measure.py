@@ -11,11 +11,12 @@ import pytest
 from race_runs import GRAPH, ORIGINAL, measured, run_of
 from relaxometer.core.errors import Failed
 from relaxometer.device import DeviceOutOfMemory
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems import variants
 from relaxometer.problems.dominators import iterative_tree
 from relaxometer.problems.records import RUNS
 from relaxometer.problems.sssp.dijkstra import dijkstra_cpu
-from relaxometer.race import measurement
+from relaxometer.race import contestant, measurement
 from relaxometer.race.measurement import Begun, Found, Prepared
 from relaxometer.race.rows import SearchRow
 
@@ -90,8 +91,9 @@ def test_the_timed_solver_finds_nothing_of_the_first_one(monkeypatch, tmp_path):
     assert row.status == "ok"
     assert row.cold_ms > row.prepare_ms
     assert 0 < row.prepare_ms < 400
-    # A solver to throw away and its search; then the first search, the timed and the instrumented one.
+    # A solver to throw away and its search; the first search, the timed and the instrumented one; a call.
     expected = ["construct", "solve-True", "construct", "solve-True", "solve-False", "solve-True"]
+    expected += ["construct", "solve-False"]
     assert log.read_text().split() == expected
 
 
@@ -100,8 +102,8 @@ class Scripted:
 
     begun = Begun(runs_on="cpu", before={})
 
-    def __init__(self, warm_ups=(), time_ms=20.0, slow_s=0.0, costs_fail=False):
-        self.warm_ups, self.asked = iter(warm_ups), []
+    def __init__(self, warm_ups=(), time_ms=20.0, slow_s=0.0, costs_fail=False, calls=()):
+        self.warm_ups, self.asked, self.calls = iter(warm_ups), [], iter(calls)
         self.time_ms, self.slow_s, self.costs_fail = time_ms, slow_s, costs_fail
 
     def extend(self):
@@ -118,8 +120,15 @@ class Scripted:
     def solve(self, source):
         time.sleep(self.slow_s)
         self.asked.append(("solve", source))
-        times = {"time_ms": self.time_ms, "clock_ms": self.time_ms, "download_ms": 0.0}
-        return Found(**times, phases=None, overflowed=False, proven=False), {}
+        return self.found(self.time_ms), {}
+
+    def found(self, time_ms, cold_ms=None):
+        times = {"time_ms": time_ms, "clock_ms": time_ms, "cold_ms": cold_ms, "download_ms": 0.0}
+        return Found(**times, phases=None, overflowed=False, proven=False)
+
+    def call(self, source):
+        times = next(self.calls, None)
+        return times and (self.found(*times), {})
 
     def instrument(self, source):
         return None
@@ -139,28 +148,88 @@ class Scripted:
     ("warmup", "cold_ms", "asked"), [(2, 12.0, ["prepare", "warm_up", "warm_up"]), (0, 25.0, ["prepare"])]
 )
 def test_cold_is_preparation_and_the_first_search(warmup, cold_ms, asked):
-    contestant = Scripted([7.0, 1.0])
-    rows = contestant.rows(run_of(repetitions=2, warmup=warmup))
+    one = Scripted([7.0, 1.0])
+    rows = one.rows(run_of(repetitions=2, warmup=warmup))
     assert [(row.prepare_ms, row.cold_ms) for row in rows] == [(5.0, cold_ms)] * 4
-    assert [what for what, _ in contestant.asked if what != "solve"] == asked
-    searched = [source for what, source in contestant.asked if what == "warm_up"]
-    (_, first), *_ = contestant.asked
+    assert [what for what, _ in one.asked if what != "solve"] == asked
+    searched = [source for what, source in one.asked if what == "warm_up"]
+    (_, first), *_ = one.asked
     assert len(first) == (warmup > 0)
     assert not {0, 1} & {*first, *searched}
+
+
+@pytest.mark.parametrize(
+    ("budget_s", "calls", "cold_ms"), [(60, [50, 60, 70, 80], 9.0), (0, [50, 60, 70, None], 8.0)]
+)
+def test_each_search_has_a_call_while_there_is_time(monkeypatch, budget_s, calls, cold_ms):
+    monkeypatch.setattr(measurement, "CALLS_S", budget_s)
+    one = Scripted([7.0], calls=[(50, 7.0), (60, 8.0), (70, 10.0), (80, 11.0)])
+    rows = one.rows(run_of(repetitions=2, warmup=1))
+    assert [(row.call_ms, row.cold_ms) for row in rows] == [(ms, cold_ms) for ms in calls]
+
+
+SPAN_S = 0.05
+"""What each part of a call takes at least in the test below."""
+
+
+@pytest.mark.parametrize(("solver", "spans"), [("dijkstra-cpu", 2), ("conventional", 4)])
+def test_a_call_takes_all_from_host_memory_to_host_memory(monkeypatch, solver, spans):
+    """A CPU program has nothing to upload and to download."""
+
+    def slowed(of, name):
+        original = getattr(of, name)
+
+        def slow(*arguments, **named):
+            time.sleep(SPAN_S)
+            return original(*arguments, **named)
+
+        monkeypatch.setattr(of, name, slow)
+
+    run = run_of(solver)
+    module = variants.load_solver("sssp", solver)
+    for of, name in ((ResidentGraph, "upload"), (module.Solver, "__init__"), (module.Solver, "solve")):
+        slowed(of, name)
+    slowed(contestant._VariantProcess, "_fetch")
+    first, second = measured(run).runs
+    assert (first.status, second.status) == ("ok", "ok")
+    assert first.call_ms >= spans * SPAN_S * 1e3
+    assert first.prepare_ms < 2 * SPAN_S * 1e3
+    assert (second.call_ms is None) == (solver == "conventional")  # emulated
+
+
+def test_the_answer_of_a_call_is_proven(monkeypatch):
+    class Wrong(ORIGINAL):
+        built = 0
+
+        def __init__(self, graph, parameters):
+            Wrong.built += 1
+            super().__init__(graph, parameters)
+
+        def solve(self, source, phases=None):
+            answer = super().solve(source, phases)
+            if self.built > 2:  # the first solver is thrown away, the second timed
+                answer.distance[source] = 1
+            return answer
+
+    monkeypatch.setattr(dijkstra_cpu, "Solver", Wrong)
+    result = measured(sources=[0])
+    assert [row.status for row in result.runs] == ["invalid"]
+    assert result.runs[0].reason.startswith("call: rule source broken once, first at vertex 0")
+    assert [row["holds"] for row in result.certificates] == [True]
 
 
 @pytest.mark.parametrize(
     ("time_ms", "warmup", "between"), [(4.9, 1, ["warm_up"]), (5.1, 1, []), (4.9, 0, [])]
 )
 def test_a_short_search_follows_an_untimed_one(time_ms, warmup, between):
-    contestant = Scripted([1.0] * 9, time_ms)
-    contestant.rows(run_of(warmup=warmup))
-    assert [what for what, _ in contestant.asked[1 + warmup :]] == ["solve", *between, "solve"]
+    one = Scripted([1.0] * 9, time_ms)
+    one.rows(run_of(warmup=warmup))
+    assert [what for what, _ in one.asked[1 + warmup :]] == ["solve", *between, "solve"]
 
 
 def test_passes_that_a_slow_variant_may_leave_out_are_not_failures():
-    contestant = Scripted(slow_s=0.02, costs_fail=True)
-    rows = contestant.rows(run_of(repetitions=4, enough_s=0.01))
+    one = Scripted(slow_s=0.02, costs_fail=True)
+    rows = one.rows(run_of(repetitions=4, enough_s=0.01))
     assert [(row.repetition, row.status) for row in rows] == [(0, "unproven")] * 2
 
 

@@ -42,7 +42,9 @@ def test_the_example_in_cpp_is_proven(tmp_path):
     assert isinstance(installed, Installed), installed
     for name in ("grid", "zero-weights", "parallel-arcs"):
         graph = sample_graphs()[name]
-        assert only(run_on(graph, rival, installed, tmp_path / name)) == ("ok", "")
+        result = run_on(graph, rival, installed, tmp_path / name)
+        assert only(result) == ("ok", "")
+        assert result.runs[0].call_ms > result.runs[0].cold_ms > 0
 
 
 def test_an_exception_in_cpp_is_a_reason_of_one_line(tmp_path):

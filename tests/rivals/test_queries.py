@@ -43,6 +43,7 @@ def test_every_set_is_answered_and_proven(tmp_path):
     assert all(row["holds"] for row in result.certificates)
     assert result.answer["distance"].tolist() == right_distances(GRID, PAIRS).tolist()
     assert len(result.answer["path"]) == 0
+    assert all(row.call_ms > 0 for row in result.runs)
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,7 @@ def test_every_search_is_a_row_with_the_right_counts(finished, graph, sources, v
     assert {row["reached_arcs"] for row in rows} == {graph.n_arcs}
     spent = ("upload_ms", "prepare_ms", "cold_ms", "download_ms", "certify_ms")
     assert all(row[key] > 0 for row in rows for key in spent)
+    assert rows[0]["call_ms"] > 0
 
 
 def test_phases_are_recorded_for_every_source(finished, graph, sources):

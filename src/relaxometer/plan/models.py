@@ -76,7 +76,8 @@ class Timing(Section):
         one more, and a variant that is not emulated searches once before the timed preparation.
     timeout_s : float
         A variant is killed if its preparation on a graph takes longer than this many seconds, or if all its
-        searches do. A first preparation, in which its kernels compile, may take another minute.
+        searches do. A first preparation, in which its kernels compile, may take another minute. Each call
+        (`call_ms`) has this time again.
     enough_s : float, optional
         No further pass of a process begins this many seconds after its first search, so slow variants have
         fewer repetitions. Nor does an instrumented search this many seconds after the first one, so they have

@@ -16,6 +16,7 @@ RUNS = pa.schema(
         ("time_ms", pa.float64()),
         ("prepare_ms", pa.float64()),
         ("cold_ms", pa.float64()),
+        ("call_ms", pa.float64()),
         ("upload_ms", pa.float64()),
         ("download_ms", pa.float64()),
         ("certify_ms", pa.float64()),
@@ -48,6 +49,8 @@ RUNS = pa.schema(
 ``time_ms`` is by the contestant's clock; ``clock_ms`` by ours, with the way there and back.
 ``prepare_ms`` and ``cold_ms`` are the same in all rows of a round. ``cold_ms`` is the time from the graph's
 arrays on the device to the first answer there: ``prepare_ms`` and the first search, by the host's clock.
+``call_ms``, from arrays in host memory to an answer there, is one span: upload or building, preparation,
+search and download. It is of another search from the row's source; null in rows without one.
 
 From ``peak_bytes`` to ``copy_gb_s`` they are the same in all rows of a round, and null where they were not
 measured (docs/cost.md). ``throttled`` says why clocks were held back right after the search. ``queries`` and

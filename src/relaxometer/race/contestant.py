@@ -13,8 +13,9 @@ name makes the reply:
 - ``warm_up``: ``search_ms``, by the host's clock;
 - ``pose``: nothing; the query set, if there are sets, is on the device from now on;
 - ``solve``, as soon as the search is done: ``time_ms``;
-- ``give``: ``download_ms``, ``phases``, ``overflowed``, the ``columns`` with name, dtype and shape, ``graph``
-  after the search, and ``throttled``; then the columns themselves;
+- ``call``, which replaces graph and solver: ``time_ms``, from arrays in host memory to an answer there;
+- ``give``, after either: ``download_ms``, ``phases``, ``overflowed``, the ``columns`` with name, dtype and
+  shape, ``graph`` after the search, and ``throttled``; then the columns themselves;
 - ``take``, for the study of new weights (`traffic.py`): ``graph``, fingerprints of the graph with the next
   weights, as uploaded;
 - ``reweight``, to these: ``way`` and ``update_ms``;
@@ -34,6 +35,7 @@ import itertools
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -149,16 +151,11 @@ class _VariantProcess:
 
     def load(self, sources: Sequence[int | None]) -> dict[str, Any]:
         """Upload the graph, and have a first solver load all kernels, which is not timed."""
-        parameters = self._run.solver_parameters
-        graph, device = self._host, self.device
+        parameters, device = self._run.solver_parameters, self.device
         self._outside = [cost.bytes_outside_pool(self._meter, device)]
-        variants.refuse_weights(load_problem(self._run.problem), self._module.Solver, graph)
+        variants.refuse_weights(load_problem(self._run.problem), self._module.Solver, self._host)
         with stopwatch() as upload:
-            resident: ResidentGraph | ResidentBatch = (
-                ResidentGraph.upload(device, graph, arcs=parameters.wants_arcs(graph.n_arcs))
-                if isinstance(graph, Graph)
-                else ResidentBatch.upload(device, graph)
-            )
+            resident = self._upload(self._host)
             device.synchronize()
         self._fingerprint = Fingerprint(resident)
         fingerprints = self._fingerprint.take()
@@ -171,8 +168,14 @@ class _VariantProcess:
             solver.solve(self._start(source))
         device.synchronize()
         self._outside.append(cost.bytes_outside_pool(self._meter, device))
-        self._arrived = _arrived_again(resident)
+        self._arrived: Any = _arrived_again(resident)
         return {"upload_ms": upload.ms, "graph": fingerprints}
+
+    def _upload(self, graph: Graph | Batch) -> ResidentGraph | ResidentBatch:
+        if isinstance(graph, Batch):
+            return ResidentBatch.upload(self.device, graph)
+        arcs = self._run.solver_parameters.wants_arcs(graph.n_arcs)
+        return ResidentGraph.upload(self.device, graph, arcs=arcs)
 
     def prepare(self, _: None) -> dict[str, Any]:
         """Construct the solver that is measured."""
@@ -227,6 +230,35 @@ class _VariantProcess:
             self._answer = self._solver.solve(self._posed)
         return {"time_ms": search.ms}
 
+    def call(self, source: int | None) -> dict[str, Any]:
+        """Upload the graph, prepare, search and fetch the answer, without anything of an earlier solver.
+
+        A CPU program reads and answers in host memory.
+        """
+        on_cpu = self.runs_on == "cpu"
+        del self._solver
+        if on_cpu:
+            self._arrived, self._posed = _arrived_again(self._arrived), self._start(source)
+        else:
+            del self._arrived, self._posed, self._fingerprint
+        gc.collect()  # a solver may refer to itself
+        host = dataclasses.replace(self._host)
+        with _uncollected(), stopwatch() as call:
+            if not on_cpu:
+                self._arrived, self._posed = self._upload(host), self._start(source)
+            self._solver = self._module.Solver(self._arrived, self._run.solver_parameters)
+            answer = self._solver.solve(self._posed)
+            columns = answer.columns if on_cpu else self._fetch(answer)
+        if not on_cpu:
+            self._fingerprint = Fingerprint(self._arrived)
+        told = {"phases": answer.phases, "overflowed": getattr(answer, "overflowed", False)}
+        self._answer = SimpleNamespace(columns=columns, **told)
+        return {"time_ms": call.ms}
+
+    def _fetch(self, answer: Any) -> dict[str, npt.NDArray[Any]]:
+        """Return the columns of an answer in host memory."""
+        return {name: np.asarray(self.device.asnumpy(values)) for name, values in answer.columns.items()}
+
     def give(self, _: None) -> dict[str, Any]:
         """Describe the last answer, whose columns follow."""
         answer = self._answer
@@ -234,9 +266,7 @@ class _VariantProcess:
         if not hasattr(answer, "columns"):
             raise UserError(f"solve returned {type(answer).__name__}, not an Answer")
         with stopwatch() as download:
-            columns = {
-                name: np.asarray(self.device.asnumpy(values)) for name, values in answer.columns.items()
-            }
+            columns = self._fetch(answer)
         if (memory := cost.pool_bytes(self.device)) is not None:
             self._used.append(memory[0])
         described = [

@@ -69,11 +69,14 @@ class Running:
     ----------
     first_search_ms : float, optional
         By our clock: libraries that prepare with the first search show it.
+    rebuilds : bool
+        Whether it can build the graph anew, for :meth:`call`; known once it is loaded.
     """
 
     def __init__(self, adapter: Adapter, timeout_s: float) -> None:
         self._adapter, self._timeout_s = adapter, timeout_s
         self.first_search_ms: float | None = None
+        self.rebuilds = False
         self.extend()
 
     def extend(self) -> None:
@@ -86,6 +89,7 @@ class Running:
         The time of the preparation is the adapter's, or ours if that is clearly more.
         """
         loaded, _ = self._ask("loaded")
+        self.rebuilds = "rebuilds" in loaded[1:]
         ready, span = self._ask("ready")
         prepare_ms = believed_ms(_milliseconds(ready, "ready"), span)
         return Loaded(_milliseconds(loaded, "loaded"), prepare_ms, _facts(ready))
@@ -112,6 +116,20 @@ class Running:
         words, span = self._ask("done", "solve" if source is None else f"solve {source}")
         self.first_search_ms = self.first_search_ms or span.ms
         return _milliseconds(words, "done"), span
+
+    def call(self, source: int | None) -> tuple[float, float, Span, Span]:
+        """Have the graph built anew, prepared and searched, and the answer fetched.
+
+        Returns
+        -------
+        building_ms, answering_ms : float
+            By the adapter's clock: until the graph is built, and from there on.
+        building, answering : Span
+            The same by ours.
+        """
+        built, building = self._ask("built", "call" if source is None else f"call {source}")
+        called, answering = self._ask("called")
+        return _milliseconds(built, "built"), _milliseconds(called, "called"), building, answering
 
     def give(self, folder: Path) -> Span:
         """Have the last answer written; return the time."""

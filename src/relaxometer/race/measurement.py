@@ -9,11 +9,12 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import statistics
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol, Self
@@ -53,6 +54,9 @@ WARMED_ON = 8
 
 So remembering the answers of untimed searches gains nothing.
 """
+
+CALLS, FEWEST_CALLS, CALLS_S = 16, 3, 3.0
+"""Most calls of a process that are timed, and fewest, even if they take more than these seconds."""
 
 MAX_REASON = 1000
 """Limit on the characters of a reason."""
@@ -138,6 +142,8 @@ class Found(Reply):
     """Whether there is an answer to prove."""
     throttled: str | None = None
     """Why the clocks were held back right after the search; None if unknown."""
+    cold_ms: Milliseconds | None = None
+    """Of a call: the part after the graph was built, if the contestant tells it."""
 
     @property
     def span(self) -> Span:
@@ -186,6 +192,12 @@ class Contestant(Protocol):
 
     def solve(self, source: int | None) -> tuple[Found, Columns]:
         """Make a timed search, and return the columns of its answer."""
+
+    def call(self, source: int | None) -> tuple[Found, Columns] | None:
+        """Make a call: `time_ms` is from arrays in host memory to the answer there, all included.
+
+        It replaces what was prepared, and has a time limit of its own. None if the contestant cannot do it.
+        """
 
     def reweight(self, changed: Graph) -> Reweighted:
         """Have the graph's weights replaced by those of `changed`, within a new time limit."""
@@ -273,7 +285,7 @@ def write_measurement(result: Measurement, problem: str, folder: Path) -> None:
     write_json(result.context, folder / "context.json")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Search:
     source: int
     repetition: int
@@ -307,9 +319,10 @@ class _Job:
         self._costs: dict[str, Any] = {}
         self._relaxed: dict[int, int] = {}
         self._searches: list[_Search] = []
-        self._unproven: dict[int, Columns] = {}
-        self._proofs: dict[int, Proof] = {}
-        """By the number of the search, as the answers that are not proven yet."""
+        self._calls: dict[tuple[int, int], _Search] = {}
+        """By source and repetition of the row that shows it."""
+        self._unproven: dict[_Search, Columns] = {}
+        self._proofs: dict[_Search, Proof] = {}
         self._failure: Failed | None = None
         self._later_failures: dict[int, tuple[str, str]] = {}
         """By source; of a request after the timed searches."""
@@ -335,6 +348,7 @@ class _Job:
                 self._take_costs()
                 if self._result.round == 1:
                     self._instrument_all()
+                self._make_calls()
                 self._finish_context(self._contestant.state_of_device())
         except Failed as failure:
             if failure.status == "usage":
@@ -344,7 +358,7 @@ class _Job:
     def prove(self) -> None:
         """Prove all unproven answers, in a process that has the device to itself."""
         answers, self._unproven = self._unproven, {}
-        part = [(self._root(self._searches[number].source), answer) for number, answer in answers.items()]
+        part = [(self._root(search.source), answer) for search, answer in answers.items()]
         parts = [(self._graph, part)]
         context, proofs = prove_all(self._what, self._problem, parts, self._device, self._queries)
         self._result.context = context | self._result.context
@@ -356,17 +370,21 @@ class _Job:
         found = [] if self._emulated else [search.found for search in self._searches]
         dispute = disagreement([one.time_ms for one in found], [one.span for one in found])
         result = self._result
-        result.runs = [self._row(number, dispute) for number in range(len(self._searches))]
+        for call in self._calls.values():
+            status, reason = self._outcome(call)
+            if status not in ("ok", "unproven"):
+                self._later_failures[call.source] = status, f"call: {reason}"
+        result.runs = [self._row(search, dispute) for search in self._searches]
         result.runs += self._missing_rows()
         result.certificates = list(self._certificates())
         result.context |= {**environment(), "run": self._run.model_dump()}
         return result
 
-    def _row(self, number: int, dispute: str) -> SearchRow:
+    def _row(self, search: _Search, dispute: str) -> SearchRow:
         """Return the row of a search; `dispute` says why our times count, if they do."""
-        search, proof = self._searches[number], self._proofs.get(number)
-        found = search.found
-        status, reason = self._outcome(search, proof)
+        found, proof = search.found, self._proofs.get(search)
+        status, reason = self._outcome(search)
+        call = self._calls.get((search.source, search.repetition))
         if dispute and status == "ok":
             status, reason = "disputed", dispute
         elif dispute and status == "unproven":
@@ -377,6 +395,7 @@ class _Job:
             status=status,
             reason=reason,
             time_ms=found.clock_ms if dispute else found.time_ms,
+            call_ms=call.found.time_ms if call else None,
             relaxed_arcs=self._relaxed.get(search.source),
             **found.model_dump(include={"clock_ms", "download_ms", "phases", "throttled"}),
             **self._fixed,
@@ -384,10 +403,10 @@ class _Job:
             **(proof.facts if proof else {}),
         )
 
-    def _outcome(self, search: _Search, proof: Proof | None) -> tuple[str, str]:
+    def _outcome(self, search: _Search) -> tuple[str, str]:
         """Return status and reason of a search; a later failure hides no wrong answer."""
         status, reason = "unproven", "it gives no answer that could be proven"
-        if proof:
+        if proof := self._proofs.get(search):
             status, reason = proof.outcome(
                 overflowed=search.found.overflowed,
                 changed=changes_of(self._fingerprints, search.found.graph),
@@ -410,9 +429,9 @@ class _Job:
                 yield SearchRow(**named, status=status, reason=reason)
 
     def _certificates(self) -> Iterator[dict[str, Any]]:
-        for number, proof in self._proofs.items():
-            if proof.certificate:
-                search = self._searches[number]
+        for search in self._searches:
+            proof = self._proofs.get(search)
+            if proof and proof.certificate:
                 changed = changes_of(self._fingerprints, search.found.graph)
                 rules = {f"rule_{rule}": count for rule, count in proof.certificate.violations.items()}
                 holds = proof.certificate.holds and not changed
@@ -499,18 +518,43 @@ class _Job:
         """Have one timed search made, and keep its answer."""
         found, answer = self._contestant.solve(self._root(source))
         self._set_cold(found.clock_ms)  # without a warm-up, this is the first search
-        number = len(self._searches)
-        self._searches.append(_Search(source, repetition, found))
-        if not found.proven:
-            return
-        if number == 0:
+        search = _Search(source, repetition, found)
+        if found.proven and not self._searches:
             self._result.answer = answer
-        self._unproven[number] = answer
-        if sum(_nbytes(one) for one in self._unproven.values()) > MAX_UNPROVEN_BYTES:
-            self.prove()
+        self._searches.append(search)
+        if self._keep(search, answer):
             # The GPU has worked for another process.
             self._warm_up()
             self._contestant.extend()
+
+    def _keep(self, search: _Search, answer: Columns) -> bool:
+        """Keep an answer until it is proven; return whether all were proven now, since they are too many."""
+        if search.found.proven:
+            self._unproven[search] = answer
+        if sum(_nbytes(one) for one in self._unproven.values()) <= MAX_UNPROVEN_BYTES:
+            return False
+        self.prove()
+        return True
+
+    def _make_calls(self) -> None:
+        """Time what a caller waits for, from each source in turn; once on the emulated device."""
+        begin, most = time.monotonic(), 1 if self._emulated else CALLS
+        for number, search in enumerate(self._searches[:most]):
+            if number >= FEWEST_CALLS and time.monotonic() > begin + CALLS_S:
+                break
+            try:
+                made = self._contestant.call(self._root(search.source))
+            except Failed as failure:
+                self._note_later("call", failure, [search.source])
+                raise
+            if made is None:
+                return
+            call = replace(search, found=made[0])
+            self._calls[search.source, search.repetition] = call
+            self._keep(call, made[1])
+        # Unlike the first search of a process, these follow others.
+        if colds := [one.found.cold_ms for one in self._calls.values() if one.found.cold_ms is not None]:
+            self._fixed["cold_ms"] = statistics.median(colds)
 
     def _take_costs(self) -> None:
         """Have the costs besides time measured."""

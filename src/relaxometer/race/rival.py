@@ -21,7 +21,7 @@ from relaxometer.graphs.graph import Graph
 from relaxometer.plan.models import RivalRun
 from relaxometer.problems.problem import load_problem
 from relaxometer.race import measurement, reference
-from relaxometer.race.clocks import CONVERT_NS, COPY_NS, Span, allowed_ms, late_ms
+from relaxometer.race.clocks import CONVERT_NS, COPY_NS, Span, allowed_ms, believed_ms, late_ms
 from relaxometer.race.entrant import Entrant, Running
 from relaxometer.race.measurement import Begun, Found, Measurement, Prepared, Reweighted
 from relaxometer.race.proofs import Columns
@@ -96,7 +96,7 @@ class _RivalClient:
         self._running.extend()
 
     def prepare(self, sources: Sequence[int | None]) -> Prepared:
-        """Have the graph loaded and prepared, once: an adapter cannot do it again."""
+        """Have the graph loaded and prepared."""
         loaded = self._running.load()
         self._start_ms = _ms_since(self._began)
         options, definition = self._entrant.options(self._parameters), self._entrant.rival.definition
@@ -120,16 +120,35 @@ class _RivalClient:
         return search.ms
 
     def solve(self, source: int | None) -> tuple[Found, Columns]:
-        """Time a search by both clocks, then ask for its answer.
-
-        The answer goes to a new folder, so it is not that of an earlier search. Work after `done`, and on the
-        queries before, counts as part of the search.
-        """
+        """Time a search by both clocks, then ask for its answer."""
         running = self._running
         read = self._entrant.pose(running, source)
         running.ping()  # wakes the process
         self._round_trips.append(running.ping().busy)
         theirs, search = running.solve(source)
+        return self._answer(source, theirs, search, read)
+
+    def call(self, source: int | None) -> tuple[Found, Columns] | None:
+        """Have the graph built anew, prepared and searched, within a new time limit."""
+        running = self._running
+        if not running.rebuilds:
+            return None
+        self.extend()
+        read = self._entrant.pose(running, source)
+        running.ping()  # wakes the process
+        building_ms, answering_ms, building, answering = running.call(source)
+        found, columns = self._answer(source, answering_ms, answering, read)
+        cold_ms = believed_ms(found.time_ms, found.span)
+        call_ms = believed_ms(building_ms, building) + cold_ms
+        return found.model_copy(update={"time_ms": call_ms, "cold_ms": cold_ms}), columns
+
+    def _answer(self, source: int | None, theirs: float, search: Span, read: Span) -> tuple[Found, Columns]:
+        """Ask for the answer of a search.
+
+        It goes to a new folder, so it is not that of an earlier search. Work after the search, and on the
+        queries before (`read`), counts as part of it.
+        """
+        running = self._running
         if not self._given:
             return _found(theirs, search, proven=False), {}
         with self._new_folder() as folder:

@@ -17,6 +17,7 @@ class SearchRow:
     time_ms: float | None = None
     prepare_ms: float | None = None
     cold_ms: float | None = None
+    call_ms: float | None = None
     upload_ms: float | None = None
     download_ms: float | None = None
     certify_ms: float | None = None

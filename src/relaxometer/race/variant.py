@@ -151,7 +151,16 @@ class _VariantClient:
     def solve(self, source: int | None) -> tuple[Found, Columns]:
         """Return the reply to a search, and the columns of its answer."""
         self._ask(pose=source)
-        done = _Done.read(self._ask(solve=None))
+        return self._answer(source, _Done.read(self._ask(solve=None)))
+
+    def call(self, source: int | None) -> tuple[Found, Columns]:
+        """Have the graph uploaded, prepared and searched, within a new time limit."""
+        self.extend()
+        done = _Done.read(self._ask(call=source))
+        return self._answer(source, _Done(time_ms=self._believed_ms(done.time_ms)))
+
+    def _answer(self, source: int | None, done: _Done) -> tuple[Found, Columns]:
+        """Receive the answer of the search that was the last request."""
         clock_ms, waited_ms = self._child.reply_ms, self._child.reply_waited_ms
         given = _Given.read(self._ask(give=None))
         self._check_columns(given.columns, self._rows(source))

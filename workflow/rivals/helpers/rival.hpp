@@ -21,6 +21,7 @@
 #include <fstream>
 #include <iostream>
 #include <map>
+#include <memory>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -150,6 +151,10 @@ private:
 };
 
 struct Adapter {
+    // Whether an object may be made anew in one process, as `call` does; false for a program that keeps state
+    // outside of it.
+    static constexpr bool rebuilds = true;
+
     virtual ~Adapter() = default;
     virtual std::string facts() const
     {
@@ -168,6 +173,9 @@ struct Adapter {
     {
     }
     virtual void solve(int64_t source) = 0;  // -1 if there is no source
+    virtual void fetch()  // to host memory, what a search left on a GPU: the end of a call, before `answer`
+    {
+    }
     virtual void answer(Answer& out) = 0;
     virtual void ask(Queries)  // untimed; the next search answers them, and its source is their number
     {
@@ -206,36 +214,50 @@ void answer_messages(FILE* messages, const std::string& folder, const Job& job)
 {
     Stopwatch loading;
     const Graph graph(folder);
-    Mine mine(graph, job);
-    say(messages, "loaded " + loading.ms());
+    auto mine = std::make_unique<Mine>(graph, job);
+    std::unique_ptr<Queries> queries;
+    say(messages, "loaded " + loading.ms() + (Mine::rebuilds ? " rebuilds" : ""));
     Stopwatch preparing;
-    mine.prepare();
-    say(messages, "ready " + preparing.ms() + " " + mine.facts());
+    mine->prepare();
+    say(messages, "ready " + preparing.ms() + " " + mine->facts());
     std::string line;
     while (std::getline(std::cin, line)) {
         const size_t space = line.find(' ');
         const std::string word = line.substr(0, space);
         const std::string rest = space == std::string::npos ? "" : line.substr(space + 1);
+        const auto source = [&rest] { return rest.empty() ? -1 : std::stoll(rest); };
         if (word == "solve") {
-            const int64_t source = rest.empty() ? -1 : std::stoll(rest);
             Stopwatch search;
-            mine.solve(source);
+            mine->solve(source());
             say(messages, "done " + search.ms());
+        } else if (word == "call") {
+            mine.reset();
+            Stopwatch building;
+            mine = std::make_unique<Mine>(graph, job);
+            say(messages, "built " + building.ms());
+            Stopwatch answering;
+            mine->prepare();
+            if (queries) mine->ask(*queries);
+            mine->solve(source());
+            mine->fetch();
+            say(messages, "called " + answering.ms());
         } else if (word == "give") {
             Answer out(rest);
-            mine.answer(out);
+            mine->fetch();
+            mine->answer(out);
             say(messages, "given");
         } else if (word == "weights") {
-            mine.take(read_array<uint32_t>(rest));
+            mine->take(read_array<uint32_t>(rest));
             say(messages, "taken");
         } else if (word == "customize") {
             Stopwatch customizing;
-            mine.customize();
-            say(messages, "customized " + customizing.ms() + " " + mine.facts());
+            mine->customize();
+            say(messages, "customized " + customizing.ms() + " " + mine->facts());
         } else if (word == "ping") {
             say(messages, "pong");
         } else if (word == "queries") {
-            mine.ask(Queries(rest));
+            queries = std::make_unique<Queries>(rest);
+            mine->ask(*queries);
             say(messages, "taken");
         } else if (word == "end") {
             return;

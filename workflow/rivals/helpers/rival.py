@@ -127,6 +127,8 @@ class Rival:
     Attributes
     ----------
     version : str
+    rebuilds : bool
+        Whether an object may be made anew in one process; False for a library that keeps state of its own.
     facts : dict
         Further facts to record, such as parameters that the library chose; read after `prepare` and after
         `customize`.
@@ -139,12 +141,16 @@ class Rival:
     """
 
     version = "unknown"
+    rebuilds = True
     facts: dict[str, object] = {}  # noqa: RUF012 - an adapter sets its own
     solve: Callable[[int | None], None]
     answer: Callable[[], dict]
 
     def __init__(self, graph: Graph, problem: str, parameters: dict[str, str]):
-        """Load the graph into the library's own form."""
+        """Load the graph into the library's own form; a `call` does so again.
+
+        What belongs to the process and not to a graph, such as pools of memory, is made outside the class.
+        """
 
     def ask(self, queries: Queries) -> None:
         """Convert the queries of the next search to the library's form; not timed.
@@ -155,6 +161,12 @@ class Rival:
 
     def prepare(self) -> None:
         """Prepare once for all searches, if the library offers it."""
+
+    def fetch(self) -> None:
+        """Copy the answer of the last search to host memory, if that leaves it on a GPU.
+
+        The end of a call, whose time includes it; otherwise not timed. Called before every `answer`.
+        """
 
     def take(self, weights) -> None:
         """Convert new weights of the same arcs, uint32 of shape (n_arcs,), to the library's form; not timed.
@@ -209,8 +221,9 @@ def _serve(rival: type[Rival], messages) -> None:
     folder, problem, *options = sys.argv[1:]
     parameters = dict(option.split("=", 1) for option in options)
     begin = time.perf_counter()
-    mine = rival(Graph(Path(folder)), problem, parameters)
-    print("loaded", _ms(begin), file=messages)
+    graph, queries = Graph(Path(folder)), None
+    mine = rival(graph, problem, parameters)
+    print("loaded", _ms(begin), *["rebuilds"] * rival.rebuilds, file=messages)
     begin = time.perf_counter()
     mine.prepare()
     ready = _ms(begin)
@@ -225,7 +238,24 @@ def _serve(rival: type[Rival], messages) -> None:
             done = _ms(begin)
             gc.enable()
             print("done", done, file=messages)
+        elif word == "call":
+            mine = None
+            gc.collect()
+            gc.disable()
+            begin = time.perf_counter()
+            mine = rival(graph, problem, parameters)
+            print("built", _ms(begin), file=messages)
+            begin = time.perf_counter()
+            mine.prepare()
+            if queries:
+                mine.ask(queries)
+            mine.solve(int(rest) if rest else None)
+            mine.fetch()
+            called = _ms(begin)
+            gc.enable()
+            print("called", called, file=messages)
         elif word == "give":
+            mine.fetch()
             _write(mine.answer(), Path(rest))
             print("given", file=messages)
         elif word == "weights":
@@ -238,7 +268,8 @@ def _serve(rival: type[Rival], messages) -> None:
         elif word == "ping":
             print("pong", file=messages)
         elif word == "queries":
-            mine.ask(Queries(Path(rest)))
+            queries = Queries(Path(rest))
+            mine.ask(queries)
             print("taken", file=messages)
         elif word == "end":
             return
