@@ -372,7 +372,7 @@ class TestPreparation:
         timings = pd.concat(
             [
                 searches("sorted", [1.0] * 3).assign(prepare_ms=1000.0),
-                searches("cut", [2.0] * 3).assign(prepare_ms=10.0, cold_ms=17.0),
+                searches("cut", [2.0] * 3).assign(prepare_ms=10.0, cold_ms=17.0, call_ms=31.0),
                 searches("plain", [5.0] * 3).assign(prepare_ms=0.5),
                 searches("slow", [50.0] * 3).assign(prepare_ms=20.0),
                 searches("dijkstra-cpu", [41.0] * 3, device_kind="cpu").assign(prepare_ms=0.0),
@@ -398,7 +398,11 @@ class TestPreparation:
         assert table.index[-1] == "emulated", "although its time is the least"
         assert table.loc["sorted", "Preparation and one search [ms]"] == "1,001"
         assert table.loc["cut", "Cold: to the first answer [ms]"] == "17"
-        without = preparation.payoff_table(timings.drop(columns="cold_ms")).set_index("Variant")
+        call = "A call, from and to host memory [ms]"
+        assert table.loc[["cut", "plain"], call].tolist() == ["31", ""]
+        old = timings.drop(columns=["cold_ms", "call_ms"])
+        without = preparation.payoff_table(old).set_index("Variant")
+        assert without.loc["cut", call] == ""
         assert without.loc["cut", "Cold: to the first answer [ms]"] == ""
         assert without.loc["cut", "Preparation and one search [ms]"] == "12"
         assert table.loc["dijkstra-cpu", "Class"] == "1 core"

@@ -23,7 +23,7 @@ def ranks(*tables):
 
 def test_the_best_of_each_side_are_compared_over_their_sources():
     row = only_row(
-        searches("tiled", spread(2), prepare_ms=80, cold_ms=83),
+        searches("tiled", spread(2), prepare_ms=80, cold_ms=83).assign(call_ms=99),
         searches("near-far", spread(4)),
         rival("scipy", spread(30)),
         rival("cugraph", spread(6), device_kind="cuda", version="25.10", prepare_ms=12),
@@ -33,6 +33,7 @@ def test_the_best_of_each_side_are_compared_over_their_sources():
     assert (row["ours_ms"], row["rival_ms"]) == (np.median(spread(2)), np.median(spread(6)))
     assert row["rival_prepare_ms"] == 12
     assert (row["ours_cold_ms"], row["rival_cold_ms"]) == (83, 12 + spread(6)[0])
+    assert (row["ours_call_ms"], np.isnan(row["rival_call_ms"])) == (99, True)
     assert (row["sources"], row["winner"]) == (12, "ours")
     assert row["ratio"] == pytest.approx(3)
 

@@ -5,9 +5,9 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from relaxometer.report.figures.summary import ranked_table
+from relaxometer.report.figures.summary import call_figure, ranked_table
 from relaxometer.results.gather import SUMMARY, gather_searches, summarise, unmade_runs, with_sets
-from synthetic_runs import query_sets, quiet, searches, spread
+from synthetic_runs import query_sets, quiet, rival, searches, spread, texts
 
 
 def line_of(table, **options):
@@ -52,6 +52,28 @@ def test_repeated_runs_of_one_dominator_tree_have_an_interval():
     assert np.isnan(line_of(one_source)["ci95_low_ms"]), "other sources were to be had"
     unknown = table.assign(problem="a-problem-of-ones-own")
     assert np.isnan(line_of(unknown)["ci95_low_ms"])
+
+
+def test_a_call_has_a_median_and_an_interval_of_its_own():
+    """Over the rows that have one; one that a rival does not make is loading, preparing and searching."""
+    made = searches("tiled", spread(2), prepare_ms=3).assign(call_ms=spread(20) * 2)
+    made.loc[made["repetition"] == 1, "call_ms"] = np.nan
+    added_up = rival("gap", spread(5), prepare_ms=3).assign(upload_ms=40.0, clock_ms=6.0, call_ms=np.nan)
+    failed = searches("slow", spread(9), status="invalid").assign(call_ms=30.0)
+    table = pd.concat([made, added_up, failed, searches("unknown", spread(9)).assign(call_ms=np.nan)])
+    lines = summarise(pa.Table.from_pandas(table, preserve_index=False)).set_index("variant")
+    assert lines["call_ms"].dropna().to_dict() == {"tiled": np.median(spread(20)), "gap": 49}
+    assert lines["calls"].dropna().to_dict() == {"tiled": 12, "gap": 0}
+    low, high = lines.loc["tiled", ["call_ci95_low_ms", "call_ci95_high_ms"]]
+    assert 18 < low < 20 < high < 22
+    assert np.isnan(lines.loc["gap", "call_ci95_low_ms"])
+    shown = ranked_table(lines.reset_index(), table).set_index("Variant")["Call [ms]"]
+    assert shown.to_dict() == {"tiled": "20", "gap (rival)": "49 (added up)", "slow": "", "unknown": ""}
+    drawn = texts(call_figure(lines.reset_index()))
+    assert "intervals of the median over 12 sources" in drawn
+    assert "Not shown: slow on town (invalid), unknown on town (ok)" in drawn
+    old = line_of(table.drop(columns="call_ms"))
+    assert old[["call_ms", "calls"]].isna().all(), "published before it was measured"
 
 
 def test_the_median_is_over_repetitions_then_rounds_then_sources():

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from relaxometer.report.figures.names import CLASSES, label, shown_version
-from relaxometer.report.figures.summary import prepared, rounded
+from relaxometer.report.figures.summary import prepared, rounded, shown_calls
 from relaxometer.report.findings import markdown
 from relaxometer.report.pages import from_caption, table_page
 from relaxometer.results.contexts import MAX_DRIFT, drift_lines
@@ -17,9 +17,9 @@ from relaxometer.results.rows import PROVEN
 NOTE = """Runs of {bundles} on {graphs}, ranked within each problem, graph and class of machine: programs
 that share a rank are not told apart from the first of them. Medians over sources, with 95% intervals;
 preparation is made once per graph and stands next to every time. The cold time is from the graph's arrays
-to the first answer. Only proven answers have a rank; emulated kernels have neither rank nor time.
-Machines of different classes are not compared, nor are runs from different sources: where there are several
-races, ranks count within one.
+to the first answer; a call begins and ends in host memory. Only proven answers have a rank; emulated
+kernels have neither rank nor time. Machines of different classes are not compared, nor are runs from
+different sources: where there are several races, ranks count within one.
 
 Click a heading to sort; type words to filter."""
 
@@ -43,7 +43,7 @@ make board BUNDLES="{bundles}" TARGET={target} KEEP=1
 ```
 """
 
-OPTIONAL = ("Race", "Energy [mJ]", "Memory [MiB]")
+OPTIONAL = ("Race", "Call [ms]", "Energy [mJ]", "Memory [MiB]")
 """Columns that a board without any value in them does not have."""
 
 
@@ -69,6 +69,7 @@ def texts(board: pd.DataFrame) -> pd.DataFrame:
             "95% interval": intervals,
             "Preparation [ms]": pd.to_numeric(board["prepare_ms"]).map(prepared),
             "Cold [ms]": _numbers(board["cold_ms"]),
+            "Call [ms]": shown_calls(board),
             "Energy [mJ]": _numbers(board["energy_j"], 1e3),
             "Memory [MiB]": _numbers(board["peak_bytes"], 2**-20),
             "Sources": board["sources"].astype(str),

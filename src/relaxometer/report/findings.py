@@ -22,6 +22,7 @@ from relaxometer.core.errors import UserError
 from relaxometer.core.files import read_published, write_text
 from relaxometer.report.figures.preparation import pays_after
 from relaxometer.report.figures.summary import LEAST_PREPARATION_MS, prepared
+from relaxometer.results.calls import CALLS
 from relaxometer.results.published import BUNDLE, SAMPLES, read_samples
 from relaxometer.results.readable import as_printed
 from relaxometer.results.samples import Sample, sample_of, source_times
@@ -291,7 +292,9 @@ class Data:
         rows = rows.sort_values(order, kind="stable") if order else rows
         if "prepare_ms" in rows:
             rows = rows.assign(prepare_ms=rows["prepare_ms"].map(_preparation))
-        chosen = rows[list(columns)].rename(columns=dict(columns)) if columns else rows
+        # A suite published before calls were timed has no column for them.
+        known = {name: head for name, head in (columns or {}).items() if name in rows or name not in CALLS}
+        chosen = rows[list(known)].rename(columns=known) if columns else rows
         return markdown(chosen.map(_cell))
 
     def facts(self, group: str, what: str = "", value: str = "") -> str:

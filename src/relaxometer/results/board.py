@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from relaxometer.core.errors import UserError
+from relaxometer.results.calls import CALLS, call_times
 from relaxometer.results.gather import SEVERITY, UNTIMED
 from relaxometer.results.processes import with_processes
 from relaxometer.results.query_sets import by_set
@@ -34,7 +35,8 @@ BOARD = [
         "commit",
         "date",
     ),
-    *("median_ms", "low_ms", "high_ms", "prepare_ms", "cold_ms", "energy_j", "peak_bytes", "sources"),
+    *("median_ms", "low_ms", "high_ms", "prepare_ms", "cold_ms", *CALLS, "energy_j"),
+    *("peak_bytes", "sources"),
     *("status", "reason"),
 ]
 """Columns of :func:`board`."""
@@ -118,6 +120,7 @@ def _lines(one: Recorded, timings: pd.DataFrame) -> list[dict[str, Any]]:
     times = source_times(timings)
     medians = times.groupby(KEY, sort=False)["time_ms"].median().to_dict()  # as in the summary
     estimates = {key: run_estimate(rows) for key, rows in times.groupby(KEY, sort=False)}
+    calls: dict[Any, Any] = call_times(timings).to_dict("index")
     lines = []
     for key, rows in timings.groupby(KEY, sort=False):
         first, good = rows.iloc[0], rows[rows["status"].isin(PROVEN)]
@@ -142,7 +145,7 @@ def _lines(one: Recorded, timings: pd.DataFrame) -> list[dict[str, Any]]:
         line |= {name: first.get(name) for name in ("prepare_ms", "cold_ms")}
         if worst not in UNTIMED and key in estimates:
             low, high = estimates[key].interval()
-            line |= {"median_ms": medians[key], "low_ms": low, "high_ms": high}
+            line |= {"median_ms": medians[key], "low_ms": low, "high_ms": high, **calls.get(key, {})}
         lines.append(line)
     return lines
 

@@ -14,6 +14,7 @@ import pandas as pd
 
 from relaxometer.core.errors import UserError
 from relaxometer.core.words import counted
+from relaxometer.results.calls import call_times
 from relaxometer.results.contexts import CLOCKS, MAX_DRIFT
 from relaxometer.results.gather import SEVERITY
 from relaxometer.results.processes import with_processes
@@ -43,7 +44,7 @@ REGRESSIONS = (SLOWER, FAILS)
 
 COMPARISON = [
     *(*KEY, "class", "verdict", "base_ms", "now_ms", "ratio", "low", "high", "p_value", "samples"),
-    *("base_prepare_ms", "now_prepare_ms", "note"),
+    *("base_prepare_ms", "now_prepare_ms", "base_call_ms", "now_call_ms", "note"),
 ]
 """Columns of :func:`comparison`."""
 
@@ -194,6 +195,7 @@ Runs = Mapping[tuple[str, ...], Mapping[str, Any]]
 
 def _runs(one: Recorded) -> Runs:
     found: dict[tuple[str, ...], Mapping[str, Any]] = {}
+    calls = call_times(one.timings)["call_ms"].to_dict()
     for key, rows in one.timings.groupby(KEY, sort=False):
         first = rows.iloc[0]
         worst = max(rows["status"], key=SEVERITY.index)
@@ -206,6 +208,7 @@ def _runs(one: Recorded) -> Runs:
             "reason": rows.loc[rows["status"] == worst, "reason"].iloc[0],
             "ms": float(times.median()) if len(times) else np.nan,
             "prepare_ms": first.get("prepare_ms"),
+            "call_ms": calls.get(key),
         }
     return found
 
@@ -225,7 +228,7 @@ def _line(
     before, after = keys[BASE][key], keys[NOW][key]
     line = _identity(key, keys[NOW]) | {"verdict": "", "note": _parameters_note(base, now, key)}
     for side, run in ((BASE, before), (NOW, after)):
-        line |= {f"{side}_ms": run["ms"], f"{side}_prepare_ms": run["prepare_ms"]}
+        line |= {f"{side}_{name}": run[name] for name in ("ms", "prepare_ms", "call_ms")}
     hashes = [one.graphs.get(key[1]) for one in (base, now)]
     if all(hashes) and hashes[0] != hashes[1]:
         line |= {"verdict": OTHER_GRAPH, "note": "a graph of the same name with different content"}

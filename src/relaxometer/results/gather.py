@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from relaxometer.core.files import read_table
 from relaxometer.problems.records import PHASES, RUNS
 from relaxometer.problems.variants import uses_one_core
+from relaxometer.results.calls import CALLS, call_times
 from relaxometer.results.contexts import read_contexts
 from relaxometer.results.graph500_result import rate_statistics, traversed_edges
 from relaxometer.results.processes import with_processes
@@ -25,6 +26,7 @@ SUMMARY = [
     *(*KEY, "device_kind", "device", "status", "reason", "sources", "repetitions"),
     *("median_ms", "ci95_low_ms", "ci95_high_ms", "mteps", "mteps_harmonic", "phases", "certified"),
     *("prepare_ms", "cold_ms", "class", "rival", "version"),
+    *CALLS,
     *("energy_j", "idle_w", "peak_bytes", "throttled"),
 ]
 """Columns of ``summary.csv``.
@@ -33,6 +35,7 @@ SUMMARY = [
 rounds, ``peak_bytes`` is the maximum, and ``throttled`` the number of searches with clocks held back.
 ``mteps`` is the median over sources of million traversed edges per second, ``mteps_harmonic`` their harmonic
 mean, Graph500's statistic; :func:`relaxometer.results.graph500_result.traversed_edges` says what counts.
+:func:`relaxometer.results.calls.call_times` describes ``call_ms`` and the three columns after it.
 """
 
 SEVERITY = ["ok", "disputed", "unproven", "absent", "skipped", "timeout", "oom", "error", "invalid"]
@@ -172,7 +175,10 @@ def summarise(timings: pa.Table, directed: Mapping[str, bool] | None = None) -> 
         _summary_line(rows, (directed or {}).get(rows["graph"].iloc[0], True))
         for _, rows in frame.groupby(KEY, sort=False)
     ]
-    return pd.DataFrame(lines, columns=SUMMARY)
+    found = pd.DataFrame(lines, columns=[name for name in SUMMARY if name not in CALLS])
+    found = found.join(call_times(frame), on=KEY)
+    found.loc[found["median_ms"].isna(), CALLS] = np.nan
+    return found[SUMMARY]
 
 
 def with_sets(lines: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:

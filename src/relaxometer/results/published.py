@@ -28,7 +28,8 @@ SAMPLES, RANK_SAMPLES, BUNDLE = "samples.parquet", "rank-samples.parquet", "bund
 
 COLUMNS = [
     *(*KEY, "kernel", "class", "rival", "version", "device_kind", "device", "round", "source", "repetition"),
-    *("time_ms", "clock_ms", "status", "reason", "prepare_ms", "cold_ms", "upload_ms", "download_ms"),
+    *("time_ms", "clock_ms", "status", "reason", "prepare_ms", "cold_ms", "call_ms"),
+    *("upload_ms", "download_ms"),
     *("reached", "reached_arcs", "phases", "queries", "queries_hash"),
     *(
         "peak_bytes",

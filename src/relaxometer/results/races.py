@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from relaxometer.results.calls import call_times
 from relaxometer.results.processes import with_processes
 from relaxometer.results.query_sets import by_set
 from relaxometer.results.rows import KEY, PROVEN
@@ -30,7 +31,7 @@ WINNER = {1: OURS, -1: RIVAL, 0: NEITHER, None: TOO_FEW}
 SIDES = {False: OURS, True: RIVAL}
 """The two sides of a race by the column ``rival``."""
 
-OF_A_SIDE = ("", "_class", "_version", "_ms", "_prepare_ms", "_cold_ms")
+OF_A_SIDE = ("", "_class", "_version", "_ms", "_prepare_ms", "_cold_ms", "_call_ms")
 WINNERS = [
     *RACE,
     *(f"{side}{column}" for side in SIDES.values() for column in OF_A_SIDE),
@@ -136,13 +137,16 @@ def winners(timings: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns `WINNERS`: of each side the name, class, version, median time, preparation and cold time,
-        missing if nobody of that side finished; ``ratio``, the median over sources of the rival's time over
-        ours, with its 95% interval; and ``winner``: "ours", "rival", "neither" where no difference is shown,
-        "too few" where they have too few samples for a verdict, or missing if one side is.
+        Columns `WINNERS`: of each side the name, class, version, and the times of a search, of preparation,
+        cold and of a call, missing if nobody of that side finished; ``ratio``, the median over sources of the
+        rival's time over ours, with its 95% interval; and ``winner``: "ours", "rival", "neither" where no
+        difference is shown, "too few" where they have too few samples for a verdict, or missing if one side
+        is.
     """
     timings = with_processes(timings)
-    runs = by_set(timings).drop_duplicates(KEY).set_index(KEY)
+    divided = by_set(timings)
+    runs = divided.drop_duplicates(KEY).set_index(KEY).drop(columns="call_ms", errors="ignore")
+    runs = runs.join(call_times(divided))
     times = finishers(timings)
     rows = [_race(of_race, runs) for _, of_race in times.groupby(RACE, sort=False)]
     return pd.DataFrame(rows, columns=WINNERS)
@@ -169,6 +173,7 @@ def _race(times: pd.DataFrame, runs: pd.DataFrame) -> dict[str, Any]:
             f"{side}_ms": float(sides[side]["time_ms"].median()),
             f"{side}_prepare_ms": float(run.get("prepare_ms", np.nan)),
             f"{side}_cold_ms": float(run.get("cold_ms", np.nan)),
+            f"{side}_call_ms": float(run["call_ms"]),
         }
     return row
 

@@ -31,6 +31,7 @@ from relaxometer.problems.problem import load_problem, problem_names
 from relaxometer.race.proofs import Prover
 from relaxometer.results import bundle_file
 from relaxometer.results.bundle_file import AnswerOf, BundleFile, GraphOf
+from relaxometer.results.calls import CALLS
 from relaxometer.results.finished import CERTIFICATES, SUMMARY_FILE
 from relaxometer.results.gather import summarise
 from relaxometer.results.processes import PROCESS
@@ -212,7 +213,8 @@ def _wrong_certificates(found: BundleFile, samples: pd.DataFrame) -> Iterator[st
 
 def _wrong_summary(found: BundleFile, samples: pd.DataFrame) -> Iterator[str]:
     """Yield the runs whose line of the summary is not that of their samples."""
-    table = summarise(pa.Table.from_pandas(samples, preserve_index=False)).drop(columns=UNCHECKED)
+    later = [] if "call_ms" in samples else CALLS  # bundled before it was measured
+    table = summarise(pa.Table.from_pandas(samples, preserve_index=False)).drop(columns=[*UNCHECKED, *later])
     ours = _as_texts(table.to_csv(index=False).encode()).set_index(KEY)
     with reading(found.path / SUMMARY_FILE, "CSV", advice=found.advice):
         theirs = _as_texts(found.content(SUMMARY_FILE))

@@ -9,7 +9,8 @@ import pandas as pd
 
 from relaxometer.report.catalogue import Exhibit, runs_on, table_view, without_curves
 from relaxometer.report.figures.names import CLASSES, label, short_names
-from relaxometer.report.figures.summary import prepared, rounded
+from relaxometer.report.figures.summary import prepared, rounded, shown_calls
+from relaxometer.results.calls import call_times
 from relaxometer.results.rows import KEY
 from relaxometer.results.samples import is_emulated, source_times
 
@@ -32,7 +33,7 @@ def pays_after(prepare_ms: float, search_ms: float, other_prepare_ms: float, oth
 
 
 def payoff_table(timings: pd.DataFrame, problem: str = "sssp") -> pd.DataFrame:
-    """Return the times of preparation, of a search and of both for every variant and rival, by graph.
+    """Return the times of preparation, a search, both and a call for every variant and rival, by graph.
 
     Returns
     -------
@@ -46,10 +47,11 @@ def payoff_table(timings: pd.DataFrame, problem: str = "sssp") -> pd.DataFrame:
     lines = lines.join(timings.groupby(KEY)["prepare_ms"].first(), on=KEY)
     if "cold_ms" not in timings:  # published before it was measured
         timings = timings.assign(cold_ms=np.nan)
-    lines = lines.join(timings.groupby(KEY)["cold_ms"].first(), on=KEY)
+    lines = lines.join(timings.groupby(KEY)["cold_ms"].first(), on=KEY).join(call_times(timings), on=KEY)
     lines = lines.assign(
         name=short_names(lines),
         emulated=is_emulated(lines),
+        call=shown_calls(lines),
         first_ms=lines["prepare_ms"] + lines["time_ms"],
     )
     tables = [
@@ -67,6 +69,7 @@ COLUMNS = (
     "A search [ms]",
     "Preparation and one search [ms]",
     "Cold: to the first answer [ms]",
+    "A call, from and to host memory [ms]",
     "Pays after [searches]",
     "Pays against CPU Dijkstra after [searches]",
 )
@@ -96,7 +99,7 @@ def _of_graph(lines: pd.DataFrame) -> pd.DataFrame:
         against_cpu = "" if index in baseline.index else _pays(line, baseline)
         name, kind = line["name"], CLASSES[line["class"]]
         spans = prepared(line["prepare_ms"]), *(rounded(line[f"{span}_ms"]) for span in TIMED)
-        rows.append((line["graph"], name, kind, *spans, pays, against_cpu))
+        rows.append((line["graph"], name, kind, *spans, line["call"], pays, against_cpu))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 

@@ -16,6 +16,7 @@ from relaxometer.report.figures import style
 from relaxometer.report.figures.looks import Look, looks_of
 from relaxometer.report.figures.names import CLASSES, full_names, label, short_names, shown_version, wide
 from relaxometer.report.pages import NOTHING
+from relaxometer.results.calls import CALLS
 from relaxometer.results.gather import with_sets
 from relaxometer.results.races import ranking
 from relaxometer.results.rows import KEY, NOT_TRIED
@@ -40,15 +41,25 @@ MAX_REASON = 160
 """Characters of a reason in the ranked table; the whole is in ``summary.csv``."""
 
 
-def median_times(summary: pd.DataFrame) -> Figure:
+def call_figure(summary: pd.DataFrame) -> Figure:
+    """Draw what a caller waits for as :func:`median_times` draws searches; sums of parts are named so."""
+    lines = summary.reindex(columns=[*summary, *(name for name in CALLS if name not in summary)])
+    shown = dict(zip(("median_ms", "ci95_low_ms", "ci95_high_ms"), CALLS, strict=False))
+    columns = {name: lines[of] for name, of in shown.items()}
+    columns["sources"] = lines["calls"].where(lines["sources"] > 1, lines["sources"])
+    columns["mark"] = lines["calls"].eq(0).map({True: ADDED_UP, False: ""})
+    return median_times(lines.assign(**columns), "a call, from and to host memory")
+
+
+def median_times(summary: pd.DataFrame, what: str = "a search") -> Figure:
     """Draw the median time of every variant and rival, with its 95% interval, by problem and graph.
 
     Real times come first; emulated times have panels and an axis of their own below them. Lines of
     ``summary.csv`` without a time are named, not drawn.
     """
-    title = "Median time of a search, by graph and variant"
+    title = f"Median time of {what}, by graph and variant"
     lines = with_class(summary)
-    lines = lines.assign(name=full_names(lines))
+    lines = lines.assign(name=full_names(lines) + lines.get("mark", ""))
     timed = lines.dropna(subset=["median_ms"])
     if timed.empty:
         return style.empty_figure(title, "No variant finished with every answer proven correct.")
@@ -66,20 +77,23 @@ def median_times(summary: pd.DataFrame) -> Figure:
         _draw_panel(axis, rows, name, looks)
     for emulated in (False, True):
         together = [axis for axis, panel in zip(axes[:, 0], panels, strict=True) if panel[2] == emulated]
-        _share_axis(together, timed[is_emulated(timed) == emulated])
+        _share_axis(together, f"Median time of {what} [ms{', emulated' * emulated}]")
     style.entitle(figure, title, _headline_finding(lines))
     return figure
 
 
-def _share_axis(axes: Sequence[Axes], rows: pd.DataFrame) -> None:
-    """Give panels one range, and the last of them the labels of the axis."""
+def _share_axis(axes: Sequence[Axes], title: str) -> None:
+    """Give panels one range, and the last of them the labels of the axis.
+
+    The label of a program says whether it ran on a GPU or a CPU.
+    """
     if axes:
         ranges = [axis.get_xlim() for axis in axes]
         for axis in axes:
             axis.set_xlim(*wide(min(low for low, _ in ranges), max(high for _, high in ranges)))
             style.plain_log(axis.xaxis)
             axis.tick_params(labelbottom=axis is axes[-1])
-        axes[-1].set_xlabel(_time_axis(rows))
+        axes[-1].set_xlabel(title)
 
 
 def _draw_panel(axes: Axes, rows: pd.DataFrame, title: str, looks: Mapping[str, Look]) -> None:
@@ -98,11 +112,6 @@ def _draw_panel(axes: Axes, rows: pd.DataFrame, title: str, looks: Mapping[str, 
     axes.set(xscale="log", ylim=(-0.7, len(ordered) - 0.3))
     axes.margins(x=0.18)
     axes.grid(visible=False, axis="y")
-
-
-def _time_axis(rows: pd.DataFrame) -> str:
-    """Name the time axis of a column; the label of a program says whether it ran on a GPU or a CPU."""
-    return f"Median time of a search [ms{', emulated' if is_emulated(rows).any() else ''}]"
 
 
 def _headline_finding(lines: pd.DataFrame) -> str:
@@ -183,6 +192,7 @@ def ranked_table(summary: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
             "95% interval": _intervals(lines),
             "Preparation [ms]": lines["prepare_ms"].map(prepared) if "prepare_ms" in lines else "",
             "Cold [ms]": lines["cold_ms"].map(rounded) if "cold_ms" in lines else "",
+            "Call [ms]": shown_calls(lines),
             "Million edges/s": lines["mteps"].map(rounded),
             "Harmonic mean": lines["mteps_harmonic"].map(rounded) if "mteps_harmonic" in lines else "",
             "Phases": lines["phases"].map(whole),
@@ -263,6 +273,16 @@ def percent(share: float) -> str:
     return f"{share if share >= 1 else min(share, 0.99):.0%}" if np.isfinite(share) else ""
 
 
+ADDED_UP = " (added up)"
+
+
+def shown_calls(lines: pd.DataFrame) -> pd.Series:
+    """Return the time of a call of each line as text: empty where it is unknown, marked where it is a sum."""
+    if "call_ms" not in lines:  # published before it was measured
+        return pd.Series("", lines.index)
+    return lines["call_ms"].map(rounded) + lines["calls"].eq(0).map({True: ADDED_UP, False: ""})
+
+
 LEAST_PREPARATION_MS = 0.1
 """Less than this is no preparation: a call that returns at once takes some microseconds too."""
 
@@ -282,6 +302,7 @@ def _draw(inputs: Inputs) -> dict[str, Content]:
     table = ranked_table(lines, searches)
     return {
         "median-times": median_times(with_sets(lines, searches)),
+        "call-times": call_figure(with_sets(lines, searches)),
         "emulated": emulated_section(table),
         "runs": unmarked(table),
         **races_and_emulated(table),
@@ -296,6 +317,7 @@ EXHIBITS = (
         _draw,
         (
             View("median-times", "Summary", labels={"table": "median times (figure)"}),
+            View("call-times", SUMMARY, labels={"table": "times of a call (figure)"}),
             View("runs", SUMMARY, labels=RUNS, suffix="html", caption="summary"),
             View("emulated", suffix="html"),
             View("ranking", suffix="csv"),

@@ -24,11 +24,13 @@ COLUMNS = (
     "Ours [ms]",
     "Our preparation [ms]",
     "Ours, cold [ms]",
+    "Ours, a call [ms]",
     "Best rival",
     "Its class",
     "Rival [ms]",
     "Its preparation [ms]",
     "Rival, cold [ms]",
+    "Rival, a call [ms]",
     "Rival / ours",
     "95% interval",
     "Sources",
@@ -65,8 +67,8 @@ def _row(race: Mapping[Hashable, Any], lines: pd.DataFrame) -> dict[str, str]:
         "Problem": label(race["problem"]),
         "Graph": race["graph"],
         "Faster": _verdict(race, of_race),
-        **dict(zip(COLUMNS[3:8], _side(race, OURS), strict=True)),
-        **dict(zip(COLUMNS[8:13], _side(race, RIVAL), strict=True)),
+        **dict(zip(COLUMNS[3:9], _side(race, OURS), strict=True)),
+        **dict(zip(COLUMNS[9:15], _side(race, RIVAL), strict=True)),
         "Rival / ours": rounded(race["ratio"]),
         "95% interval": interval,
         "Sources": f"{race['sources']:.0f}" if race["sources"] > 0 else "",
@@ -74,15 +76,16 @@ def _row(race: Mapping[Hashable, Any], lines: pd.DataFrame) -> dict[str, str]:
 
 
 def _side(race: Mapping[Hashable, Any], side: str) -> tuple[str, ...]:
-    """Return name, class and the three times of the best of a side; empty if nobody finished."""
+    """Return name, class and the four times of the best of a side; empty if nobody finished."""
     if pd.isna(race[side]):
-        return "", "", "", "", ""
+        return ("",) * 6
     version = shown_version(race[f"{side}_version"]) if side == RIVAL else ""
     name = f"{race[side]} {version}".rstrip()
     times = (
         rounded(race[f"{side}_ms"]),
         prepared(race[f"{side}_prepare_ms"]),
         rounded(race[f"{side}_cold_ms"]),
+        rounded(race[f"{side}_call_ms"]),
     )
     return name, CLASSES[race[f"{side}_class"]], *times
 
@@ -124,10 +127,12 @@ def in_short(table: pd.DataFrame) -> pd.DataFrame:
             "Time [ms]": table["Ours [ms]"],
             "Preparation [ms]": table["Our preparation [ms]"],
             "Cold [ms]": table["Ours, cold [ms]"],
+            "A call [ms]": table["Ours, a call [ms]"],
             "Best rival": joined("Best rival", "Its class"),
             "Its time [ms]": table["Rival [ms]"],
             "Its preparation [ms]": table["Its preparation [ms]"],
             "Its cold [ms]": table["Rival, cold [ms]"],
+            "A call of it [ms]": table["Rival, a call [ms]"],
             "Rival / ours": joined("Rival / ours", "95% interval"),
         }
     )
