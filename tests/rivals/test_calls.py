@@ -93,3 +93,9 @@ def test_one_that_cannot_be_built_twice_makes_no_call(tmp_path):
     result = race(tmp_path, "class Once(Honest):\n    rebuilds = False\n\nserve(Once)")
     assert only(result) == ("ok", "")
     assert {row.call_ms for row in result.runs} == {None}
+
+
+def test_freeing_what_was_built_before_does_not_count(tmp_path):
+    code = "class Heavy(Slow):\n    def __del__(self):\n        time.sleep(2)\n\nserve(Heavy)"
+    (row,) = race(tmp_path, code, sources=SOURCES[:1], believed=False).runs
+    assert MS <= row.call_ms < 2000

@@ -67,7 +67,7 @@ def race(graph: Graph, problem: str, searches: int, where: str, sources: int) ->
     for name in _candidates(problem, where):
         limit_s = max(LEAST_S, PATIENCE * best_ms / 1e3) if best_ms < float("inf") else 600
         parameters = {"searches": searches} if name == "auto" and problem != "dominators" else {}
-        timing = Timing(sources=len(drawn), repetitions=1, rounds=1, warmup=1, timeout_s=limit_s)
+        timing = Timing(sources=len(drawn), repetitions=1, rounds=1, calls=0, timeout_s=limit_s)
         model = variants.load_solver(problem, name).Parameters
         run = Run(
             problem=problem, graph=csr.name, variant=name, solver=name, parameters=parameters, timing=timing

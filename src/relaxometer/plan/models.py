@@ -46,6 +46,7 @@ Counts = Annotated[list[Count], Field(min_length=1), EachOnce]
 Names = Annotated[list[Name], EachOnce]
 Some = Annotated[Names, Field(min_length=1)]
 Rounds = Annotated[int, Field(ge=1, le=100)]
+Calls = Annotated[int, Field(ge=0, le=MAX_SEARCHES)]
 Warmup = Annotated[int, Field(ge=0, le=MAX_SEARCHES)]
 Vertex = Annotated[int, Field(ge=0, lt=2**32)]
 Seconds = Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False)]
@@ -77,11 +78,14 @@ class Timing(Section):
     timeout_s : float
         A variant is killed if its preparation on a graph takes longer than this many seconds, or if all its
         searches do. A first preparation, in which its kernels compile, may take another minute. Each call
-        (`call_ms`) has this time again.
+        has this time again.
     enough_s : float, optional
         No further pass of a process begins this many seconds after its first search, so slow variants have
         fewer repetitions. Nor does an instrumented search this many seconds after the first one, so they have
         phases of fewer sources.
+    calls : int
+        Timed calls of each process (`call_ms`), from the sources in turn; 1 on the emulated device. From the
+        third on, none begins 3 s after the first.
     """
 
     sources: Count | Annotated[list[Vertex], Field(min_length=1, max_length=MAX_SEARCHES), EachOnce] = 8
@@ -90,6 +94,7 @@ class Timing(Section):
     warmup: Warmup = 1
     timeout_s: Seconds = 600
     enough_s: Seconds | None = None
+    calls: Calls = 16
 
     def processes(self, *, emulated: bool) -> int:
         """Return the number of rounds, on the emulated device or not."""
@@ -136,6 +141,7 @@ class TimingOverride(Section):
     warmup: Warmup | None = None
     timeout_s: Seconds | None = None
     enough_s: Seconds | None = None
+    calls: Calls | None = None
 
 
 class Variant(Section):

@@ -13,9 +13,10 @@ name makes the reply:
 - ``warm_up``: ``search_ms``, by the host's clock;
 - ``pose``: nothing; the query set, if there are sets, is on the device from now on;
 - ``solve``, as soon as the search is done: ``time_ms``;
-- ``call``, which replaces graph and solver: ``time_ms``, from arrays in host memory to an answer there;
+- ``clear``: nothing; the graph and the solver are freed;
+- ``call``, then: ``time_ms``, from arrays in host memory to an answer there;
 - ``give``, after either: ``download_ms``, ``phases``, ``overflowed``, the ``columns`` with name, dtype and
-  shape, ``graph`` after the search, and ``throttled``; then the columns themselves;
+  shape, ``graph`` after the search (nothing after a call), and ``throttled``; then the columns themselves;
 - ``take``, for the study of new weights (`traffic.py`): ``graph``, fingerprints of the graph with the next
   weights, as uploaded;
 - ``reweight``, to these: ``way`` and ``update_ms``;
@@ -230,27 +231,27 @@ class _VariantProcess:
             self._answer = self._solver.solve(self._posed)
         return {"time_ms": search.ms}
 
-    def call(self, source: int | None) -> dict[str, Any]:
-        """Upload the graph, prepare, search and fetch the answer, without anything of an earlier solver.
-
-        A CPU program reads and answers in host memory.
-        """
-        on_cpu = self.runs_on == "cpu"
+    def clear(self, source: int | None) -> dict[str, Any]:
+        """Free what an earlier solver has, before a call; a CPU program reads and answers in host memory."""
         del self._solver
-        if on_cpu:
+        if self.runs_on == "cpu":
             self._arrived, self._posed = _arrived_again(self._arrived), self._start(source)
         else:
-            del self._arrived, self._posed, self._fingerprint
+            del self._arrived, self._posed
+            self.__dict__.pop("_fingerprint", None)  # refers to the arrays of the graph
+            self._host = dataclasses.replace(self._host)
         gc.collect()  # a solver may refer to itself
-        host = dataclasses.replace(self._host)
+        return {}
+
+    def call(self, source: int | None) -> dict[str, Any]:
+        """Upload the graph, prepare, search and fetch the answer."""
+        on_cpu = self.runs_on == "cpu"
         with _uncollected(), stopwatch() as call:
             if not on_cpu:
-                self._arrived, self._posed = self._upload(host), self._start(source)
+                self._arrived, self._posed = self._upload(self._host), self._start(source)
             self._solver = self._module.Solver(self._arrived, self._run.solver_parameters)
             answer = self._solver.solve(self._posed)
             columns = answer.columns if on_cpu else self._fetch(answer)
-        if not on_cpu:
-            self._fingerprint = Fingerprint(self._arrived)
         told = {"phases": answer.phases, "overflowed": getattr(answer, "overflowed", False)}
         self._answer = SimpleNamespace(columns=columns, **told)
         return {"time_ms": call.ms}
@@ -279,7 +280,7 @@ class _VariantProcess:
             "phases": answer.phases,
             "overflowed": bool(getattr(answer, "overflowed", False)),
             "columns": described,
-            "graph": self._fingerprint.take(),
+            "graph": self._fingerprint.take() if hasattr(self, "_fingerprint") else {},
             "throttled": self._throttled(),
         }
 

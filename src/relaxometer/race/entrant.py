@@ -127,6 +127,7 @@ class Running:
         building, answering : Span
             The same by ours.
         """
+        self._ask("cleared", "clear")
         built, building = self._ask("built", "call" if source is None else f"call {source}")
         called, answering = self._ask("called")
         return _milliseconds(built, "built"), _milliseconds(called, "called"), building, answering

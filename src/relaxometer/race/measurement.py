@@ -55,8 +55,8 @@ WARMED_ON = 8
 So remembering the answers of untimed searches gains nothing.
 """
 
-CALLS, FEWEST_CALLS, CALLS_S = 16, 3, 3.0
-"""Most calls of a process that are timed, and fewest, even if they take more than these seconds."""
+FEWEST_CALLS, CALLS_S = 3, 3.0
+"""No call begins so many seconds after the first, once there are so many."""
 
 MAX_REASON = 1000
 """Limit on the characters of a reason."""
@@ -538,8 +538,8 @@ class _Job:
 
     def _make_calls(self) -> None:
         """Time what a caller waits for, from each source in turn; once on the emulated device."""
-        begin, most = time.monotonic(), 1 if self._emulated else CALLS
-        for number, search in enumerate(self._searches[:most]):
+        begin, most = time.monotonic(), self._run.timing.calls
+        for number, search in enumerate(self._searches[: min(most, 1) if self._emulated else most]):
             if number >= FEWEST_CALLS and time.monotonic() > begin + CALLS_S:
                 break
             try:
@@ -549,7 +549,9 @@ class _Job:
                 raise
             if made is None:
                 return
-            call = replace(search, found=made[0])
+            # Of a graph that a call has uploaded for itself, only the answer counts.
+            found = made[0].model_copy(update={"graph": self._fingerprints})
+            call = replace(search, found=found)
             self._calls[search.source, search.repetition] = call
             self._keep(call, made[1])
         # Unlike the first search of a process, these follow others.
@@ -583,7 +585,7 @@ class _Job:
                 phases = self._contestant.instrument(self._root(source))
             except Failed as failure:
                 self._note_later("instrumented search", failure, [source])
-                return
+                raise
             if phases is None:
                 return
             self._relaxed[source] = sum(phase.relaxed_arcs for phase in phases)

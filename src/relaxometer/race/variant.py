@@ -156,6 +156,7 @@ class _VariantClient:
     def call(self, source: int | None) -> tuple[Found, Columns]:
         """Have the graph uploaded, prepared and searched, within a new time limit."""
         self.extend()
+        self._ask(clear=source)
         done = _Done.read(self._ask(call=source))
         return self._answer(source, _Done(time_ms=self._believed_ms(done.time_ms)))
 

@@ -230,8 +230,10 @@ void answer_messages(FILE* messages, const std::string& folder, const Job& job)
             Stopwatch search;
             mine->solve(source());
             say(messages, "done " + search.ms());
-        } else if (word == "call") {
+        } else if (word == "clear") {
             mine.reset();
+            say(messages, "cleared");
+        } else if (word == "call") {
             Stopwatch building;
             mine = std::make_unique<Mine>(graph, job);
             say(messages, "built " + building.ms());

@@ -238,9 +238,11 @@ def _serve(rival: type[Rival], messages) -> None:
             done = _ms(begin)
             gc.enable()
             print("done", done, file=messages)
-        elif word == "call":
+        elif word == "clear":
             mine = None
             gc.collect()
+            print("cleared", file=messages)
+        elif word == "call":
             gc.disable()
             begin = time.perf_counter()
             mine = rival(graph, problem, parameters)
