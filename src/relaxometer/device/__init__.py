@@ -128,8 +128,17 @@ class Device(Protocol):
     def asnumpy(self, array: Any) -> Any:
         """Copy a device array to NumPy, unless it is a NumPy array already."""
 
+    def asarrays(self, *arrays: Any) -> list[Any]:
+        """Copy arrays as `asarray` does, together, which is faster than one after the other."""
+
+    def asnumpys(self, *arrays: Any) -> list[Any]:
+        """Copy arrays as `asnumpy` does, together."""
+
     def empty_arrays(self, *wanted: tuple[int | tuple[int, ...], Any]) -> list[Any]:
         """Make arrays of these shapes and dtypes by one allocation, which is freed with the last of them."""
+
+    def refuse(self, size: int, what: str) -> None:
+        """Raise DeviceOutOfMemory in one line that begins with `what` if this many bytes are not free."""
 
     def item(self, array: Any, index: int = 0) -> Any:
         """Return one element of an array as a Python number, after waiting for the kernels that write it."""

@@ -19,6 +19,7 @@ import math
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,6 +34,7 @@ from relaxometer.device.arguments import Arguments
 from relaxometer.device.kernels import Kernel, Module, Shape, launch_shape
 from relaxometer.device.loaded import LoadedModules
 from relaxometer.device.signature import Source
+from relaxometer.device.transfers import LARGE, Staging
 
 # Shared memory that a block has by default, static and dynamic together.
 DEFAULT_SHARED_BYTES = 48 * 1024
@@ -208,6 +210,13 @@ class CudaModule(Module):
             raise device.translated(error, f"{self._source.path}: kernel {name!r}") from error
 
 
+class _Pinned(threading.local):
+    """A little page-locked memory for each thread."""
+
+    def __init__(self, xp: Any) -> None:
+        self.memory = xp.cuda.alloc_pinned_memory(PINNED_BYTES)
+
+
 class CudaDevice:
     """The current GPU; see `relaxometer.device.Device`."""
 
@@ -224,7 +233,8 @@ class CudaDevice:
         self.current_stream: Callable[[], Any] = self.xp.cuda.get_current_stream
         self.last_launched = ""
         self.module = LoadedModules(functools.partial(CudaModule, device=self)).get
-        self._pinned = self.xp.cuda.alloc_pinned_memory(PINNED_BYTES)
+        self._fetching = _Pinned(self.xp)
+        self._staging = _staging(self._number)
         _translate_allocations(self.xp)
 
     @contextmanager
@@ -247,16 +257,30 @@ class CudaDevice:
 
     def asarray(self, array: Any) -> Any:
         """Copy an array to the device."""
+        return self.asarrays(array)[0]
+
+    def asarrays(self, *arrays: Any) -> list[Any]:
+        """Copy arrays to the device; large ones by several threads."""
         with self._late_errors():
-            return self.xp.ascontiguousarray(self.xp.asarray(array))
+            if all(map(_is_plain, arrays)) and sum(one.nbytes for one in arrays) >= LARGE:
+                return self._staging.upload(arrays)
+            return [self.xp.ascontiguousarray(self.xp.asarray(one)) for one in arrays]
 
     def asnumpy(self, array: Any) -> Any:
-        """Copy an array from the device; a small one by way of pinned memory, which is faster."""
-        is_array = isinstance(array, self.xp.ndarray) and array.flags.c_contiguous
-        if is_array and 0 < array.nbytes <= PINNED_BYTES:
-            return self._fetched(array.data.ptr, array.dtype, array.size).copy().reshape(array.shape)
+        """Copy an array from the device."""
+        return self.asnumpys(array)[0]
+
+    def asnumpys(self, *arrays: Any) -> list[Any]:
+        """Copy arrays from the device: large ones by several threads, a small one by pinned memory."""
+        own = [one for one in arrays if isinstance(one, self.xp.ndarray) and one.flags.c_contiguous]
+        total = sum(one.nbytes for one in own)
+        if len(own) == len(arrays) == 1 and 0 < total <= PINNED_BYTES:
+            (one,) = own
+            return [self._fetched(one.data.ptr, one.dtype, one.size).copy().reshape(one.shape)]
         with self._late_errors():
-            return self.xp.asnumpy(array)
+            if len(own) == len(arrays) and total >= LARGE:
+                return self._staging.download(arrays)
+            return [self.xp.asnumpy(one) for one in arrays]
 
     def empty_arrays(self, *wanted: tuple[int | tuple[int, ...], Any]) -> list[Any]:
         """Make arrays by one allocation; see `relaxometer.device.Device`."""
@@ -270,21 +294,30 @@ class CudaDevice:
             new(shape, dtype, memory + begin) for begin, (shape, dtype) in zip(begins, wanted, strict=True)
         ]
 
+    def refuse(self, size: int, what: str) -> None:
+        """Raise DeviceOutOfMemory if there are not `size` bytes; see `relaxometer.device.Device`."""
+        # What freed arrays left to the pool. To ask the driver for more takes longer.
+        free = self.xp.get_default_memory_pool().free_bytes()
+        if size > free:
+            free += self.xp.cuda.runtime.memGetInfo()[0]
+        if size > free:
+            raise DeviceOutOfMemory(f"{what}: {size:,} bytes; {self.name} has {free:,} free")
+
     def item(self, array: Any, index: int = 0) -> Any:
         """Return one element as a Python number, by the fastest way: a copy into pinned memory."""
         return self._fetched(array.data.ptr + index * array.dtype.itemsize, array.dtype, 1).item()
 
     def _fetched(self, address: int, dtype: np.dtype[Any], count: int) -> np.ndarray[Any, Any]:
-        """Copy a few elements into pinned memory and wait for them; the next call overwrites them."""
-        runtime = self.xp.cuda.runtime
+        """Copy a few elements into pinned memory and wait; the thread's next call overwrites them."""
+        runtime, pinned = self.xp.cuda.runtime, self._fetching.memory
         stream = self.current_stream().ptr
         size = count * dtype.itemsize
         try:
-            runtime.memcpyAsync(self._pinned.ptr, address, size, runtime.memcpyDeviceToHost, stream)
+            runtime.memcpyAsync(pinned.ptr, address, size, runtime.memcpyDeviceToHost, stream)
             runtime.streamSynchronize(stream)
         except self.errors as error:
             raise self._late(error) from error
-        return np.frombuffer(self._pinned, dtype, count)
+        return np.frombuffer(pinned, dtype, count)
 
     def max_cooperative_blocks(self, kernel: Kernel, block: Dimensions, shared_mem: int = 0) -> int:
         """Return the maximum number of blocks of a cooperative launch of this shape."""
@@ -341,6 +374,22 @@ class CudaDevice:
         if "OUT_OF_MEMORY" in str(error).upper() or "MEMORYALLOCATION" in str(error).upper():
             return DeviceOutOfMemory(f"{subject}: {error}")
         return KernelError(f"{subject}: {error}")
+
+
+@functools.cache
+def _staging(number: int) -> Staging:
+    """Return the buffers and threads of a GPU, which all devices of the process share."""
+    return Staging(importlib.import_module("cupy"))
+
+
+def _is_plain(array: Any) -> bool:
+    """Return whether an array is NumPy's, with its bytes as a GPU takes them."""
+    return (
+        isinstance(array, np.ndarray)
+        and array.flags.c_contiguous
+        and array.dtype.kind in "biuf"
+        and array.dtype.isnative
+    )
 
 
 def numbered_source(source: Source) -> str:

@@ -22,6 +22,7 @@ import math
 import re
 import shutil
 import subprocess
+import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -73,6 +74,7 @@ class HostKernel(Kernel):
         self._module = module
         self._function = module.library[f"emulator_launch_{number}"]
         self._cooperative = module.cooperative
+        self._launching = threading.Lock()
         self._message = ctypes.create_string_buffer(_MESSAGE_BYTES)
         self._configuration = _Configuration(
             cooperative=module.cooperative,
@@ -84,11 +86,13 @@ class HostKernel(Kernel):
 
     def _start(self, shape: tuple[int, ...], arguments: Arguments, args: Sequence[Any]) -> None:
         configuration = self._configuration
-        configuration.grid, configuration.block, configuration.shared_bytes = shape[:3], shape[3:6], shape[6]
-        outcome = self._function(ctypes.byref(configuration), ctypes.c_void_p(arguments.address))
-        if outcome == _DONE:
-            return
-        message = self._message.value.decode(errors="replace")
+        with self._launching:
+            configuration.grid, configuration.block = shape[:3], shape[3:6]
+            configuration.shared_bytes = shape[6]
+            outcome = self._function(ctypes.byref(configuration), ctypes.c_void_p(arguments.address))
+            if outcome == _DONE:
+                return
+            message = self._message.value.decode(errors="replace")
         arrays = arguments.arrays(args)
         if outcome == _DAMAGED and self._module.sanitize != "address":
             # The same launch again, under checks that know line and thread.
@@ -181,9 +185,20 @@ class HostDevice:
         """Copy the array, as from a GPU."""
         return np.array(array)
 
+    def asarrays(self, *arrays: Any) -> list[Any]:
+        """Copy arrays, as to a GPU."""
+        return [self.asarray(one) for one in arrays]
+
+    def asnumpys(self, *arrays: Any) -> list[Any]:
+        """Copy arrays, as from a GPU."""
+        return [self.asnumpy(one) for one in arrays]
+
     def empty_arrays(self, *wanted: tuple[int | tuple[int, ...], Any]) -> list[Any]:
         """Make arrays, each with red zones of its own."""
         return [np.empty(shape, dtype=dtype) for shape, dtype in wanted]
+
+    def refuse(self, size: int, what: str) -> None:
+        """Refuse nothing: the system knows better what it can give."""
 
     def item(self, array: Any, index: int = 0) -> Any:
         """Return one element as a Python number."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -64,6 +65,8 @@ class Kernel(ABC):
     def __init__(self, name: str, arguments: Arguments) -> None:
         self.name = name
         self._arguments = arguments
+        # Between packing and launch, no other thread may pack.
+        self._packing = threading.Lock()
 
     def __call__(
         self, grid: Dimensions, block: Dimensions, args: Sequence[Any], *, shared_mem: int = 0
@@ -90,8 +93,9 @@ class Kernel(ABC):
             synchronization.
         """
         shape = launch_shape(self.name, grid, block)
-        self._arguments.pack(args)
-        self._start(self._checked(shape, shared_mem), self._arguments, args)
+        with self._packing:
+            self._arguments.pack(args)
+            self._start(self._checked(shape, shared_mem), self._arguments, args)
 
     def bind(
         self, grid: Dimensions, block: Dimensions, args: Sequence[Any], *, shared_mem: int = 0

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,7 +27,8 @@ class ResidentGraph:
     offsets : device array of shape (n_vertices + 1,), int64
     targets : device array of shape (n_arcs,), uint32
     weights : device array of shape (n_arcs,), uint32 or uint64
-        The bits of the weights, whatever their type. Both are None if the arcs stay in host memory.
+        The bits of the weights, whatever their type. None for searches that read no weights; both are None if
+        the arcs stay in host memory.
     """
 
     device: Device
@@ -35,21 +38,19 @@ class ResidentGraph:
     weights: Any
 
     @classmethod
-    def upload(cls, device: Device, graph: Graph, *, arcs: bool = True) -> ResidentGraph:
-        """Copy `graph` to `device`, with or without its arcs.
+    def upload(
+        cls, device: Device, graph: Graph, *, arcs: bool = True, weights: bool = True
+    ) -> ResidentGraph:
+        """Copy `graph` to `device`, with or without its arcs or their weights.
 
         Raises
         ------
         DeviceOutOfMemory
             If the arrays do not fit.
         """
-        return cls(
-            device,
-            graph,
-            device.asarray(graph.offsets),
-            device.asarray(graph.targets) if arcs else None,
-            device.asarray(graph.weights.view(graph.lengths.weight_word)) if arcs else None,
-        )
+        words = graph.weights.view(graph.lengths.weight_word)
+        wanted = (graph.offsets, graph.targets, words)[: 1 + arcs + (arcs and weights)]
+        return cls(device, graph, *[*device.asarrays(*wanted), None, None][:3])
 
     @property
     def n_vertices(self) -> int:
@@ -67,6 +68,64 @@ class ResidentGraph:
         return self.host.lengths
 
     @property
+    def metadata(self) -> dict[str, Any]:
+        """What is known of the graph besides its arrays."""
+        return self.host.metadata
+
+    @property
     def csr(self) -> tuple[np.uint32, Any, Any, Any]:
         """The first arguments of most kernels: `n_vertices`, `offsets`, `targets`, `weights`."""
         return np.uint32(self.n_vertices), self.offsets, self.targets, self.weights
+
+
+class ResidentArrays(ResidentGraph):
+    """Arrays on a device whose copy in host memory is made when it is first read.
+
+    Parameters
+    ----------
+    device : Device
+    make_host : callable
+        Returns the graph in host memory.
+    offsets, targets, weights : device arrays
+        As in :class:`ResidentGraph`, with arcs.
+    lengths : Lengths
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        make_host: Callable[[], Graph],
+        offsets: DeviceArray,
+        targets: DeviceArray,
+        weights: Any,
+        lengths: Lengths,
+    ) -> None:
+        vars(self).update(device=device, offsets=offsets, targets=targets, weights=weights)
+        vars(self).update(_make_host=make_host, _lengths=lengths)
+
+    @cached_property
+    def host(self) -> Graph:
+        """The same graph in host memory."""
+        made: Graph = vars(self)["_make_host"]()
+        return made
+
+    @property
+    def n_vertices(self) -> int:
+        """Number of vertices."""
+        return len(self.offsets) - 1
+
+    @property
+    def n_arcs(self) -> int:
+        """Number of directed arcs."""
+        return len(self.targets)
+
+    @property
+    def lengths(self) -> Lengths:
+        """The type of the graph's weights, and of lengths of paths."""
+        lengths: Lengths = vars(self)["_lengths"]
+        return lengths
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """Nothing is known but the arrays."""
+        return {}

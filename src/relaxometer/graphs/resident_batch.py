@@ -40,14 +40,8 @@ class ResidentBatch:
         DeviceOutOfMemory
             If the arrays do not fit.
         """
-        return cls(
-            device,
-            batch,
-            device.asarray(batch.first_vertex),
-            device.asarray(batch.entries),
-            device.asarray(batch.offsets),
-            device.asarray(batch.targets),
-        )
+        arrays = batch.first_vertex, batch.entries, batch.offsets, batch.targets
+        return cls(device, batch, *device.asarrays(*arrays))
 
     @property
     def n_graphs(self) -> int:

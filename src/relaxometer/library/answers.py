@@ -68,8 +68,8 @@ class Answer:
 
     def to_host(self) -> Answer:
         """Return the answer with its columns in host memory, as NumPy arrays."""
-        device = self.prepared.device
-        return replace(self, columns={name: device.asnumpy(one) for name, one in self.columns.items()})
+        arrays = self.prepared.device.asnumpys(*self.columns.values())
+        return replace(self, columns=dict(zip(self.columns, arrays, strict=True)))
 
     def path_to(self, node: Hashable) -> list[Hashable]:
         """Return the vertices of the tree's path from the source to a vertex, both included.

@@ -10,7 +10,6 @@ SciPy's ``dijkstra``. Of several shortest paths, any may be the answer.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -279,7 +278,7 @@ class _Arcs(NamedTuple):
             graph = Graph.from_csr(self.matrix.indptr, heads, weights)
         else:
             graph = Graph.from_arcs(self.n, self.tails, heads, weights, undirected=True)
-        return replace(graph, on_device=True)
+        return graph.kept_on_device()
 
 
 def _arcs(csgraph: Any, directed: bool, unweighted: bool) -> _Arcs:
@@ -331,7 +330,7 @@ def _wider(graph: Graph) -> Graph:
     """Return the same graph with weights as float64, after a path that was too long for uint32."""
     csr = graph.csr
     made = Graph.from_csr(csr.offsets, csr.targets, csr.weights.astype(np.float64))
-    return replace(made, on_device=True)
+    return made.kept_on_device()
 
 
 def _searches(graph: Graph, problem: str, n_sources: int, where: str) -> tuple[Prepared, int]:

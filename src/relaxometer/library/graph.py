@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,11 +14,25 @@ import numpy.typing as npt
 
 from relaxometer.core.errors import UserError, quoted
 from relaxometer.core.validation import validated
+from relaxometer.device import Device
 from relaxometer.graphs import graph as graphs
-from relaxometer.graphs.lengths import LENGTHS
+from relaxometer.graphs.lengths import LENGTHS, Lengths
+from relaxometer.graphs.resident import ResidentArrays, ResidentGraph
+from relaxometer.graphs.soundness import is_sound
+from relaxometer.problems.problem import load_problem
 
 if TYPE_CHECKING:
     from relaxometer.datasets.registry import Dataset
+
+
+SMALL = 1 << 16
+"""Arcs up to which a look at all arrays on the host takes less time than a launch."""
+
+DLPACK_CUDA = 2
+"""The number of CUDA's memory in DLPack."""
+
+MOST_OF_INT32 = 1 << 31
+"""Vertices up to which a negative target of type int32 is out of range as uint32, too."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +97,37 @@ class Graph:
         kept: npt.NDArray[np.int64] = own[order][is_first & (tails != heads)]
         return kept
 
+    @property
+    def lengths(self) -> Lengths:
+        """The type of the weights, and of lengths of paths."""
+        return self.csr.lengths
+
     def __repr__(self) -> str:
-        return f"Graph({self.n_vertices:,} vertices, {self.n_arcs:,} arcs, weights {self.csr.lengths.title})"
+        return f"Graph({self.n_vertices:,} vertices, {self.n_arcs:,} arcs, weights {self.lengths.title})"
+
+    def resident(self, device: Device, *, arcs: bool = True, weights: bool = True) -> ResidentGraph:
+        """Return the graph in a device's memory, with or without its arcs or their weights."""
+        return ResidentGraph.upload(device, self.csr, arcs=arcs, weights=weights)
+
+    def kept_on_device(self) -> Graph:
+        """Return the same graph whose answers stay on the device that found them."""
+        made = copy(self)
+        vars(made)["on_device"] = True
+        return made
+
+    def bytes_on_device(self, problem: str = "sssp") -> int:
+        """Return the bytes that the arrays of this graph and of one answer take in a device's memory.
+
+        Variants need more, for arrays of their own.
+        """
+        kind, lengths = load_problem(problem), self.lengths
+        of_weight = lengths.dtype.itemsize if kind.lengths else 0
+        columns = kind.columns if kind.queries is None else ()
+        of_answer = sum(
+            lengths.distances.itemsize if name in kind.lengths else np.dtype(kind.columns[name]).itemsize
+            for name in columns
+        )
+        return 8 * (self.n_vertices + 1) + (4 + of_weight) * self.n_arcs + of_answer * self.n_vertices
 
     def vertex(self, node: Hashable) -> int:
         """Return the number of a vertex that the caller names; UserError if there is none."""
@@ -123,30 +167,28 @@ class Graph:
 
         All three may be arrays of NumPy or CuPy, or have ``__dlpack__`` or ``__cuda_array_interface__``.
 
+        They are not copied, so do not change them while the graph is in use. The elements of more than 65,536
+        arcs are checked by :func:`prepare`, on the device if it has one, and those of fewer here.
+
         Raises
         ------
         UserError
             If an array has a wrong type or shape, offsets descend, or a target or weight is out of range.
         """
-        arrays = [on_host(array) for array in (offsets, targets, weights)]
-        on_device = any(hasattr(array, "__cuda_array_interface__") for array in (offsets, targets))
-        starts = _integers(arrays[0], "offsets")
-        heads = _integers(arrays[1], "targets")
-        loads = np.ones(len(heads), np.uint32) if weights is None else arrays[2]
-        if np.shape(loads) != heads.shape:
-            raise UserError(f"weights: shape {np.shape(loads)}; expected {heads.shape}, one for each target")
-        if not len(starts) or starts[0] != 0 or starts[-1] != len(heads):
+        starts, heads, loads = (_adopted(array) for array in (offsets, targets, weights))
+        for array, what in ((starts, "offsets"), (heads, "targets")):
+            if array.ndim != 1:
+                raise UserError(f"{what}: shape {array.shape}; expected one dimension")
+            if array.size and array.dtype.kind not in "iu":
+                raise UserError(f"{what}: type {array.dtype}; expected integers")
+        if loads is not None and loads.shape != heads.shape:
+            raise UserError(f"weights: shape {loads.shape}; expected {heads.shape}, one for each target")
+        if not len(starts):
             raise UserError(f"offsets: expected to begin with 0 and end with {len(heads)}")
-        if len(descents := np.flatnonzero(starts[1:] < starts[:-1])):
-            raise UserError(f"offsets: descend after element {descents[0]}")
-        kind = _weight_type(loads, distances)
-        own = LENGTHS[kind].checked(loads, "from_csr")
-        csr = graphs.Graph("graph", starts, _vertices(heads, len(starts) - 1), own, distance_type=distances)
-        if _ascends(csr):
-            return cls(csr, on_device)
-        order = np.lexsort((csr.weights, csr.targets, csr.tails))
-        csr = replace(csr, targets=csr.targets[order], weights=csr.weights[order])
-        return cls(csr, on_device, order=order)
+        made = _GraphOfArrays(starts, heads, loads, distances)
+        if made.n_arcs <= SMALL:
+            _ = made.csr
+        return made
 
     @classmethod
     def from_arcs(
@@ -170,15 +212,14 @@ class Graph:
         """
         if n_vertices < 0:
             raise UserError(f"n_vertices: {n_vertices}; expected at least 0")
-        arrays = [on_host(array) for array in (tails, heads, weights)]
-        if weights is None:
-            arrays[2] = np.ones(len(tails), np.uint32)
+        loads = np.ones(len(tails), np.uint32) if weights is None else np.asarray(on_host(weights))
+        arrays = [on_host(tails), on_host(heads), loads]
         csr = graphs.Graph.from_arcs(
             "graph",
             n_vertices,
             *arrays,
             undirected=undirected,
-            weight_type=_weight_type(arrays[2], None),
+            weight_type=_weight_type(loads),
         )
         given = (*arrays, undirected)
         return cls(csr, hasattr(tails, "__cuda_array_interface__"), given=given)
@@ -255,52 +296,143 @@ class Graph:
         return cls(graphs.read_graph(Path(folder)))
 
 
+class _GraphOfArrays(Graph):
+    """A graph of the caller's arrays, which are checked where they are first read.
+
+    On a device, that is one pass of a kernel. If it finds something, the host looks again: it says what is
+    wrong, or sorts the arcs.
+    """
+
+    _given: tuple[Any, Any, Any]
+    _lengths: Lengths
+    _arcs_are_sound: bool
+    _weights_are_sound: bool
+
+    def __init__(self, offsets: Any, targets: Any, weights: Any, distances: str | None) -> None:
+        kind = "uint32" if weights is None else _weight_type(weights)
+        if weights is not None and weights.dtype.name != kind:
+            weights = LENGTHS[kind].checked(on_host(weights), "from_csr")
+        on_device = not all(isinstance(array, np.ndarray) for array in (offsets, targets))
+        vars(self).update(nodes=None, given=None, on_device=on_device, _lengths=_lengths_of(kind, distances))
+        vars(self).update(_given=(offsets, targets, weights), _arcs_are_sound=False, _weights_are_sound=False)
+
+    @property
+    def lengths(self) -> Lengths:
+        return self._lengths
+
+    @property
+    def n_vertices(self) -> int:
+        return len(self._given[0]) - 1
+
+    @property
+    def n_arcs(self) -> int:
+        return len(self._given[1])
+
+    @property
+    def csr(self) -> graphs.Graph:
+        return self._read[0]
+
+    @property
+    def order(self) -> npt.NDArray[np.int64] | None:
+        return None if self._arcs_are_sound else self._read[1]
+
+    @cached_property
+    def _read(self) -> tuple[graphs.Graph, npt.NDArray[np.int64] | None]:
+        """The graph in host memory, checked and its arcs sorted, and the caller's number of each arc."""
+        starts, heads, loads = map(on_host, self._given)
+        starts = np.ascontiguousarray(starts, dtype=np.int64)
+        loads = np.ones(len(heads), np.uint32) if loads is None else loads
+        if not self._arcs_are_sound:
+            _check_offsets(starts, len(heads))
+            _check_targets(heads, self.n_vertices)
+        if not self._weights_are_sound:
+            loads = self.lengths.checked(loads, "from_csr")
+        heads = np.ascontiguousarray(heads, dtype=np.uint32)
+        wide = self.lengths.distances.name if self.lengths.has_own_distances else None
+        csr = graphs.Graph("graph", starts, heads, np.ascontiguousarray(loads), distance_type=wide)
+        if self._arcs_are_sound or _ascends(csr):
+            return csr, None
+        order = np.lexsort((csr.weights, csr.targets, csr.tails))
+        return replace(csr, targets=csr.targets[order], weights=csr.weights[order]), order
+
+    def resident(self, device: Device, *, arcs: bool = True, weights: bool = True) -> ResidentGraph:
+        if not arcs or "_read" in vars(self):
+            return super().resident(device, arcs=arcs, weights=weights)
+        offsets, targets, loads = self._given if device.kind == "cuda" else map(on_host, self._given)
+        wanted = [offsets, targets] if loads is None or not weights else [offsets, targets, loads]
+        starts, heads, *words = device.asarrays(*wanted)
+        starts, (heads, in_range) = starts.astype(np.int64, copy=False), _narrowed(heads, self.n_vertices)
+        if weights and not words:
+            words = [device.xp.ones(self.n_arcs, dtype=np.uint32)]
+        word = words[0].view(self.lengths.weight_word) if words else None
+        if not in_range or not is_sound(device, starts, heads, word, self.lengths):
+            return super().resident(device, arcs=arcs, weights=weights)
+        vars(self).update(_arcs_are_sound=True, _weights_are_sound=self._weights_are_sound or weights)
+        return ResidentArrays(device, lambda: self.csr, starts, heads, word, self.lengths)
+
+
 ENDINGS = {".gr": "dimacs", ".mtx": "matrix-market", ".pbf": "osm-pbf"}
 """Formats by the suffix of a file."""
 
 
-def on_host(array: Any) -> Any:
-    """Return an array in host memory as NumPy's."""
+def _adopted(array: Any) -> Any:
+    """Return an array as NumPy's, or as CuPy's if it is on a GPU, without a copy."""
     if array is None or isinstance(array, np.ndarray):
         return array
-    if hasattr(array, "__cuda_array_interface__"):
+    is_cuda = hasattr(array, "__cuda_array_interface__")
+    if is_cuda or (hasattr(array, "__dlpack__") and array.__dlpack_device__()[0] == DLPACK_CUDA):
         import cupy
 
-        return cupy.asnumpy(cupy.asarray(array))
-    if hasattr(array, "__dlpack__"):
-        return np.from_dlpack(array)
-    return np.asarray(array)
+        return cupy.asarray(array) if is_cuda else cupy.from_dlpack(array)
+    return np.from_dlpack(array) if hasattr(array, "__dlpack__") else np.asarray(array)
 
 
-def _integers(array: npt.NDArray[Any], what: str) -> npt.NDArray[np.int64]:
-    if array.ndim != 1:
-        raise UserError(f"{what}: shape {array.shape}; expected one dimension")
-    if array.size and array.dtype.kind not in "iu":
-        raise UserError(f"{what}: type {array.dtype}; expected integers")
-    return np.ascontiguousarray(array, dtype=np.int64)
+def on_host(array: Any) -> Any:
+    """Return an array in host memory as NumPy's."""
+    array = _adopted(array)
+    return array if array is None or isinstance(array, np.ndarray) else array.get()
 
 
-def _vertices(heads: npt.NDArray[np.int64], n_vertices: int) -> npt.NDArray[np.uint32]:
+def _check_offsets(offsets: npt.NDArray[np.int64], n_arcs: int) -> None:
+    if offsets[0] != 0 or offsets[-1] != n_arcs:
+        raise UserError(f"offsets: expected to begin with 0 and end with {n_arcs}")
+    if len(descents := np.flatnonzero(offsets[1:] < offsets[:-1])):
+        raise UserError(f"offsets: descend after element {descents[0]}")
+
+
+def _check_targets(heads: npt.NDArray[Any], n_vertices: int) -> None:
     if heads.size and not (heads.min() >= 0 and heads.max() < n_vertices):
         worst = int(np.argmax((heads < 0) | (heads >= n_vertices)))
         raise UserError(f"targets: element {worst} is {heads[worst]}; expected 0 to {n_vertices - 1}")
-    return heads.astype(np.uint32)
 
 
-def _weight_type(weights: npt.NDArray[Any], distances: str | None) -> str:
-    """Return the name of the type that holds some weights."""
-    array = np.asarray(weights)
-    name = array.dtype.name
-    if name not in LENGTHS:
-        is_negative = array.dtype.kind == "i" and bool((array < 0).any())
-        name = "int32" if is_negative else {"f": "float64"}.get(array.dtype.kind, "uint32")
-    if distances is None:
+def _narrowed(heads: Any, n_vertices: int) -> tuple[Any, bool]:
+    """Return targets as uint32, device array, and False if one was cut and is out of range."""
+    if heads.dtype.itemsize == 4 and n_vertices <= MOST_OF_INT32:
+        return heads.view(np.uint32), True
+    wide = heads.astype(np.int64, copy=False)
+    in_range = wide.size == 0 or (bool(wide.min() >= 0) and bool(wide.max() < n_vertices))
+    return wide.astype(np.uint32), in_range
+
+
+def _weight_type(weights: Any) -> str:
+    """Return the name of the type that holds some weights, NumPy or device array."""
+    name: str = weights.dtype.name
+    if name in LENGTHS:
         return name
-    if f"{name}/{distances}" not in LENGTHS:
+    is_negative = weights.dtype.kind == "i" and bool((weights < 0).any())
+    return "int32" if is_negative else {"f": "float64"}.get(weights.dtype.kind, "uint32")
+
+
+def _lengths_of(kind: str, distances: str | None) -> Lengths:
+    """Return the type of weights of this name, with a type of distances."""
+    if distances is None:
+        return LENGTHS[kind]
+    if f"{kind}/{distances}" not in LENGTHS:
         raise UserError(
-            f"distances: {quoted(distances)} for weights of type {name}; expected uint64 for uint32"
+            f"distances: {quoted(distances)} for weights of type {kind}; expected uint64 for uint32"
         )
-    return f"{name}/{distances}"
+    return LENGTHS[f"{kind}/{distances}"]
 
 
 def _ascends(csr: graphs.Graph) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from relaxometer.core.errors import UserError, quoted
 from relaxometer.core.validation import nearest, validated
-from relaxometer.device import get_device
+from relaxometer.device import Device, get_device
 from relaxometer.graphs.lengths import ON_CYCLE, Lengths, unreached
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.library import _forests, _trees
@@ -68,7 +68,7 @@ def prepare(
     UserError
         If the variant does not take the graph, or an argument is invalid.
     DeviceOutOfMemory
-        If the graph does not fit.
+        If the graph does not fit. If its arrays and an answer do not, nothing has been allocated.
     """
     if problem not in problem_names():
         raise UserError(f"unknown problem {quoted(problem)}; known: {', '.join(problem_names())}")
@@ -91,8 +91,22 @@ def place(device: str) -> str:
     return "cpu" if cuda.obstacle() else "cuda"
 
 
+def open_device(kind: str) -> Device:
+    """Return the emulation, or the current GPU; a process opens each once and keeps compiled kernels."""
+    if kind == "host":
+        return _opened(kind, 0)
+    import cupy
+
+    return _opened(kind, cupy.cuda.runtime.getDevice())
+
+
+@cache
+def _opened(kind: str, number: int) -> Device:
+    return get_device(kind)
+
+
 def _choice(graph: Graph, problem: str, where: str) -> str:
-    if problem == "sssp" and graph.csr.lengths.is_signed:
+    if problem == "sssp" and graph.lengths.is_signed:
         return NEGATIVE[where]
     return ON_CPU[problem] if where == "cpu" else ON_GPU.get(problem, "auto")
 
@@ -100,7 +114,8 @@ def _choice(graph: Graph, problem: str, where: str) -> str:
 class Prepared:
     """A solver that is ready for searches on one graph; made by :func:`prepare`.
 
-    It may be used from one thread at a time. Its memory is freed with the object and its answers.
+    It may be used from one thread at a time, and works on the current stream of that thread; for two threads
+    prepare two. Its memory is freed with the object and its answers.
 
     Attributes
     ----------
@@ -130,15 +145,18 @@ class Prepared:
         self.kind = load_problem(problem)
         self._module, self._version = module, 0
         self._parameters = validated(module.Parameters, parameters, f"variant {variant}")
-        self.device = get_device("cuda" if where == "cuda" and runs_on == "device" else "host")
-        self._load(graph.csr)
+        self.device = open_device("cuda" if where == "cuda" and runs_on == "device" else "host")
+        self._load(graph)
 
-    def _load(self, csr: Any) -> None:
+    def _load(self, graph: Graph) -> None:
         """Upload a graph and prepare the solver."""
+        self._stream = self._current_stream()
         try:
-            variants.refuse_weights(self.kind, self._module.Solver, csr)
-            wants_arcs = self._parameters.wants_arcs(csr.n_arcs)
-            self._resident = ResidentGraph.upload(self.device, csr, arcs=wants_arcs)
+            variants.refuse_weights(self.kind, self._module.Solver, graph)
+            wants_arcs = self._parameters.wants_arcs(graph.n_arcs)
+            if wants_arcs and not graph.on_device:
+                self.device.refuse(graph.bytes_on_device(self.problem), "the graph and an answer")
+            self._resident = graph.resident(self.device, arcs=wants_arcs, weights=bool(self.kind.lengths))
             self._solver = self._module.Solver(self._resident, self._parameters)
         except variants.Skipped as reason:
             raise UserError(f"{self.variant} does not suit this graph: {reason}") from None
@@ -148,6 +166,16 @@ class Prepared:
         """Drop what was made for the former weights."""
         for name in ("_certifier", "_forest_solver", "_arcs"):
             self.__dict__.pop(name, None)
+
+    def _current_stream(self) -> Any:
+        """Return the caller's stream; None of the emulation."""
+        return getattr(self.device, "current_stream", lambda: None)()
+
+    def _follow_stream(self) -> None:
+        """Let work on the caller's stream come after what was done on another one."""
+        before, self._stream = self._stream, self._current_stream()
+        if before != self._stream:
+            before.synchronize()
 
     @property
     def resolved(self) -> dict[str, Any]:
@@ -245,7 +273,8 @@ class Prepared:
         graph = self._resident
         if problem != self.problem:
             ones = self.device.xp.ones(graph.n_arcs, np.uint32)
-            graph = replace(graph, host=_forests.unweighted(graph.host), weights=ones)
+            unweighted = _forests.unweighted(graph.host)
+            graph = ResidentGraph(self.device, unweighted, graph.offsets, graph.targets, ones)
         module = variants.load_solver(problem, name)
         try:
             variants.refuse_weights(load_problem(problem), module.Solver, graph.host)
@@ -257,6 +286,7 @@ class Prepared:
         self, solver: Any, vertices: npt.NDArray[np.uint32], beyond: Any, *, mark: bool
     ) -> Answer:
         """Search from several sources, up to a bound that weights hold; `mark` the source of each vertex."""
+        self._follow_stream()
         bound = None if beyond is None or beyond > self._lengths.largest else beyond
         found = solver.solve_from(vertices, bound)
         columns = dict(zip(self.kind.columns, found.columns.values(), strict=True))
@@ -269,10 +299,12 @@ class Prepared:
     def _search(self, vertex: int, beyond: Any) -> Answer:
         if beyond is not None and hasattr(self._solver, "solve_from"):
             return self._search_from(self._solver, np.array([vertex], np.uint32), beyond, mark=False)
+        self._follow_stream()
         found = self._solver.solve(vertex)
         return self._finished(found.columns, vertex, getattr(found, "overflowed", False), beyond)
 
     def _search_many(self, vertices: npt.NDArray[np.uint32], beyond: Any) -> Iterator[Answer]:
+        self._follow_stream()
         most = self._parameters.sources
         for start in range(0, len(vertices), most):
             part = vertices[start : start + most]
@@ -283,8 +315,8 @@ class Prepared:
 
     def _finished(self, columns: Any, start: Any, overflowed: bool, beyond: Any) -> Answer:
         """Return an answer where the caller's arrays are, without distances from `beyond` on."""
-        asked = self.device.asarray if self.graph.on_device else self.device.asnumpy
-        moved = {name: asked(one) for name, one in columns.items()}
+        asked = self.device.asarrays if self.graph.on_device else self.device.asnumpys
+        moved = dict(zip(columns, asked(*columns.values()), strict=True))
         answer = Answer(self, moved, start, overflowed, version=self._version)
         return answer if beyond is None else replace(answer, columns=_cut(moved, beyond), proof=moved)
 
@@ -383,6 +415,7 @@ class Prepared:
     ) -> Answer:
         if self.problem != "routes":
             raise UserError(f"{self.problem} answers searches; prepare(graph, 'routes') answers pairs")
+        self._follow_stream()
         from relaxometer.problems.routes import Queries
         from relaxometer.problems.routes._queries import MAX_CUTOFF
 
@@ -401,8 +434,8 @@ class Prepared:
     def _arcs(self) -> tuple[Any, Any, Any]:
         """Offsets, targets and weights of the arcs on the device."""
         resident = self._resident
-        if resident.targets is None:
-            resident = ResidentGraph.upload(self.device, self.graph.csr)
+        if resident.targets is None or resident.weights is None:
+            resident = self.graph.resident(self.device)
         return resident.offsets, resident.targets, resident.weights.view(self.graph.csr.weights.dtype)
 
     def _second_weights(self, weights: Any) -> Any:
@@ -437,6 +470,7 @@ class Prepared:
         UserError
             If the number of weights differs, or one does not fit the type.
         """
+        self._follow_stream()
         csr = self.graph.csr
         given = np.asarray(weights.get() if hasattr(weights, "get") else weights)
         if given.shape != (csr.n_arcs,):
@@ -444,12 +478,15 @@ class Prepared:
         own = csr.lengths.checked(given if self.graph.order is None else given[self.graph.order], "customize")
         changed = replace(csr, weights=own)
         self._version += 1
-        self.graph = replace(self.graph, csr=changed)
+        graph = self.graph
+        self.graph = Graph(changed, graph.on_device, graph.nodes, graph.order, graph.given)
         if not hasattr(self._solver, "customize"):
-            self._load(changed)
+            self._load(self.graph)
             return
-        self._resident = ResidentGraph.upload(self.device, changed)
-        self._solver.customize(own if self._module.Solver.runs_on == "cpu" else self._resident.weights)
+        words = self.device.asarray(own.view(csr.lengths.weight_word))
+        old = self._resident
+        self._resident = ResidentGraph(self.device, changed, old.offsets, old.targets, words)
+        self._solver.customize(own if self._module.Solver.runs_on == "cpu" else words)
         self._forget()
 
     @cached_property
@@ -463,13 +500,14 @@ class Prepared:
     def check(self, answer: Answer) -> None:
         """Prove an answer; see :meth:`Answer.verify`."""
         self._refuse_stale(answer)
+        self._follow_stream()
         columns = {name: self.device.asarray(one) for name, one in (answer.proof or answer.columns).items()}
         if isinstance(answer.start, np.ndarray):
             csr = self.graph.csr if self.problem == "sssp" else _forests.unweighted(self.graph.csr)
             certificate = _forests.prove(self.device, csr, answer.start, answer.bound, columns)
         else:
             certificate = self._certifier.check(answer.start, **columns)
-        too_long = self.graph.csr.lengths.too_long
+        too_long = self.graph.lengths.too_long
         status, reason = certificate.outcome(overflowed=answer.overflowed, too_long=too_long)
         if status != "ok":
             raise WrongAnswer(reason)

@@ -6,6 +6,7 @@ and the problem's variants (see `variants.py`).
 
 from __future__ import annotations
 
+import functools
 import importlib
 import pkgutil
 import re
@@ -163,7 +164,13 @@ class Solver(Protocol):
 
 def problem_names() -> tuple[str, ...]:
     """Return the names of all problems, in the order of reports."""
-    found = {package.name for package in pkgutil.iter_modules(problems.__path__) if package.ispkg}
+    return _packages_in(*problems.__path__)
+
+
+@functools.cache
+def _packages_in(*folders: str) -> tuple[str, ...]:
+    """List the folders of problems; doing so takes as long as a search of a small graph."""
+    found = {package.name for package in pkgutil.iter_modules(folders) if package.ispkg}
     return (*FIRST, *sorted(found - set(FIRST)))
 
 

@@ -19,8 +19,6 @@ from relaxometer.core.checkout import PACKAGE
 from relaxometer.core.errors import UserError
 from relaxometer.core.provenance import files_used
 from relaxometer.core.validation import NAME, Section
-from relaxometer.graphs.batch import Batch
-from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.lengths import Lengths
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.graphs.resident_batch import ResidentBatch
@@ -72,12 +70,13 @@ def _weight_types(solver: Any) -> Collection[str]:
     return getattr(solver, "weight_types", ("uint32",))
 
 
-def refuse_weights(problem: Problem, solver: Any, graph: Graph | Batch) -> None:
-    """Raise `Skipped` if a solver reads weights of a type that it does not take."""
-    if problem.lengths and isinstance(graph, Graph) and not takes_weights(solver, graph.lengths):
+def refuse_weights(problem: Problem, solver: Any, graph: Any) -> None:
+    """Raise `Skipped` if a solver reads weights of a type that it does not take; a batch has no weights."""
+    lengths: Lengths | None = getattr(graph, "lengths", None)
+    if problem.lengths and lengths is not None and not takes_weights(solver, lengths):
         *others, last = sorted(_weight_types(solver))
         types = f"{', '.join(others)} or {last}" if others else last
-        raise Skipped(f"takes weights of type {types}, not {graph.lengths.title}")
+        raise Skipped(f"takes weights of type {types}, not {lengths.title}")
 
 
 class Skipped(Exception):  # noqa: N818  (a status, not an error)

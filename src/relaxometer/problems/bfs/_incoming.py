@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from relaxometer.device import blocks_for
 from relaxometer.graphs.resident import ResidentGraph
 
 HALF = np.uint64(32)
 """Bits of an end in a key of an arc."""
 
 
-def incoming(graph: ResidentGraph) -> tuple[Any, Any]:
+BLOCK = 256
+
+
+def incoming(graph: ResidentGraph, *, compare: bool = True) -> tuple[Any, Any]:
     """Return offsets and tails of the arcs into each vertex, as CSR arrays on the graph's device.
 
     An undirected graph's are its own arrays. Otherwise the arcs are sorted by head, which takes 24 bytes per
-    arc of temporary memory.
+    arc of temporary memory, and longer than to compare their directions.
+
+    Parameters
+    ----------
+    graph : ResidentGraph
+    compare : bool, default=True
+        Have a kernel find out whether the graph is undirected if its metadata does not say so.
 
     Returns
     -------
@@ -24,7 +35,7 @@ def incoming(graph: ResidentGraph) -> tuple[Any, Any]:
     tails : device array of shape (n_arcs,), uint32
         Ascending within a vertex.
     """
-    if graph.host.metadata.get("directed") is False:
+    if graph.metadata.get("directed") is False or (compare and _is_symmetric(graph)):
         return graph.offsets, graph.targets
     xp = graph.device.xp
     arcs = xp.arange(graph.n_arcs, dtype=xp.int64)
@@ -32,6 +43,17 @@ def incoming(graph: ResidentGraph) -> tuple[Any, Any]:
     keys = graph.targets.astype(xp.uint64) << HALF | tails.astype(xp.uint64)
     del arcs, tails
     return rows_of(keys, graph.n_vertices, xp)
+
+
+def _is_symmetric(graph: ResidentGraph) -> bool:
+    """Return whether every arc has a reverse arc."""
+    device, n_arcs = graph.device, graph.n_arcs
+    sums = device.xp.zeros(2, dtype=np.uint64)
+    if n_arcs:
+        kernel = device.module(Path(__file__).with_suffix(".cu")).get_function("compare_directions")
+        arguments = np.uint32(graph.n_vertices), np.uint64(n_arcs), graph.offsets, graph.targets, sums
+        kernel(blocks_for(device, n_arcs, BLOCK), BLOCK, arguments)
+    return not device.asnumpy(sums).any()
 
 
 def rows_of(keys: Any, n: int, xp: Any) -> tuple[Any, Any]:

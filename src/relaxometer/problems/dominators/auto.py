@@ -164,9 +164,9 @@ def _leads_both_ways(graph: ResidentGraph) -> bool:
     # Loads Numba.
     from relaxometer.problems.dominators._flow_graphs import leads_both_ways
 
+    if "directed" in graph.metadata:
+        return graph.metadata["directed"] is False
     host = graph.host
-    if "directed" in host.metadata:
-        return host.metadata["directed"] is False
     return leads_both_ways(host.offsets, host.targets, LOOKED_AT)
 
 

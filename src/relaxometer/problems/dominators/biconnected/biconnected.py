@@ -99,13 +99,13 @@ class Solver:
         """Return whether the tree comes from a search."""
         if parameters.tree != "auto":
             return parameters.tree == "search"
-        host = self._graph.host
-        return host.metadata.get("directed") is False and int(host.degrees.max(initial=0)) >= HUB
+        graph = self._graph
+        return graph.metadata.get("directed") is False and int(graph.host.degrees.max(initial=0)) >= HUB
 
     def _count_one_way(self, module: Any, tails: DeviceArray) -> tuple[Any, int]:
         """Return the number of arcs without reverse at every vertex, or None, and of all."""
         graph, xp = self._graph, self._graph.device.xp
-        if graph.host.metadata.get("directed") is False:
+        if graph.metadata.get("directed") is False:
             return None, 0
         at, total = xp.zeros(graph.n_vertices, dtype=np.uint32), xp.zeros(1, dtype=np.uint64)
         arcs = np.uint64(graph.n_arcs), graph.offsets, tails, graph.targets

@@ -55,8 +55,9 @@ class TileSolver(SolverBase):
     def _facts(self, cutter: Cutter) -> Facts:
         """Wait for the facts of the graph; Skipped if a vertex has too many arcs for a map."""
         facts = cutter.facts()
-        if self._look is not None:
-            self._look(facts)
+        look, self._look = self._look, None  # kept, it would keep its owner, which keeps this
+        if look is not None:
+            look(facts)
         if facts.max_degree > MAX_ARCS:
             raise Skipped(f"made for maps; a vertex has {facts.max_degree} arcs, more than {MAX_ARCS}")
         return facts

@@ -1,0 +1,190 @@
+"""Copies of large arrays between ordinary host memory and a GPU, by several threads at once.
+
+CUDA copies ordinary memory with one thread, which is slower than the bus. Here several threads, each with a
+stream and two page-locked buffers, copy pieces: while the GPU reads one buffer, the thread fills the other.
+Downloads also spread the page faults of a new array over the threads.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from itertools import cycle
+from queue import SimpleQueue
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from relaxometer.core.environment import usable_cores
+
+LARGE = 1 << 20
+"""Bytes from which on several threads pay."""
+
+WORKERS = 8
+"""Maximum number of threads: with more, the bus is not faster."""
+
+PIECE = 1 << 21
+"""Bytes of a buffer: few calls of CUDA per MB, and little to page-lock, which takes 0.2 to 0.3 ms per MB."""
+
+LEAST_PIECE = 1 << 18
+"""Minimum bytes of a piece: a smaller one takes a thread less time than it takes to start it."""
+
+PAGE = 1 << 12
+
+Pair = tuple[Any, npt.NDArray[Any]]
+"""An array on the device, and one on the host."""
+
+Bytes = npt.NDArray[np.uint8]
+Pieces = deque[tuple[int, Bytes]]
+"""Address on the device and bytes on the host of what is still to be copied."""
+
+
+class Lane:
+    """A stream and two page-locked buffers, which one thread uses at a time.
+
+    An event tells when the last copy from or to a buffer has ended.
+    """
+
+    def __init__(self, cuda: Any, buffers: npt.NDArray[np.uint8]) -> None:
+        self._runtime = cuda.runtime
+        self._stream = cuda.Stream(non_blocking=True)
+        self._events = [cuda.Event(disable_timing=True) for _ in buffers]
+        self._turns = [
+            (buffer, buffer.ctypes.data, event.ptr)
+            for buffer, event in zip(buffers, self._events, strict=True)
+        ]
+
+    def send(self, pieces: Pieces, ready: int) -> int:
+        """Copy pieces to the device, after the event `ready`; return the event of the last copy."""
+        runtime, stream, last = self._runtime, self._stream.ptr, ready
+        runtime.streamWaitEvent(stream, ready)
+        for buffer, staged, free in cycle(self._turns):
+            piece = _next(pieces)
+            if piece is None:
+                break
+            address, content = piece
+            runtime.eventSynchronize(free)
+            np.copyto(buffer[: len(content)], content)
+            runtime.memcpyAsync(address, staged, len(content), runtime.memcpyHostToDevice, stream)
+            runtime.eventRecord(free, stream)
+            last = free
+        return last
+
+    def receive(self, pieces: Pieces, ready: int) -> int:
+        """Copy pieces from the device, after the event `ready`, and wait for them."""
+        runtime, stream = self._runtime, self._stream.ptr
+        runtime.streamWaitEvent(stream, ready)
+        begun: tuple[Bytes, Bytes, int] | None = None
+        for buffer, staged, done in cycle(self._turns):
+            piece = _next(pieces)
+            if piece is not None:
+                size = len(piece[1])
+                runtime.memcpyAsync(staged, piece[0], size, runtime.memcpyDeviceToHost, stream)
+                runtime.eventRecord(done, stream)
+            if begun is not None:
+                content, source, arrived = begun
+                runtime.eventSynchronize(arrived)
+                np.copyto(content, source)
+            if piece is None:
+                break
+            begun = piece[1], buffer[:size], done
+        return ready
+
+
+class Staging:
+    """Copies arrays of all of a process to and from one GPU; any thread may use it.
+
+    Copies are ordered after the work that the caller's current stream has, and before what it gets later.
+
+    Parameters
+    ----------
+    xp : module
+        CuPy.
+    workers : int, optional
+        Threads, by default one per core, at most `WORKERS`.
+    piece : int
+        Bytes of a buffer, of which each thread has two.
+    """
+
+    def __init__(self, xp: Any, workers: int | None = None, piece: int = PIECE) -> None:
+        self._xp, self._cuda, self._piece = xp, xp.cuda, piece
+        self._workers = workers or min(WORKERS, usable_cores())
+        self._memory = self._cuda.alloc_pinned_memory(self._workers * 2 * piece)
+        buffers = np.frombuffer(self._memory, np.uint8, self._workers * 2 * piece)
+        self._lanes: SimpleQueue[Lane] = SimpleQueue()
+        for pair in buffers.reshape(self._workers, 2, piece):
+            self._lanes.put(Lane(self._cuda, pair))
+        number = self._cuda.runtime.getDevice()
+        self._pool = ThreadPoolExecutor(
+            self._workers, "transfer", initializer=self._cuda.runtime.setDevice, initargs=(number,)
+        )
+
+    def upload(self, arrays: Sequence[npt.NDArray[Any]]) -> list[Any]:
+        """Return copies on the device; the caller may change the arrays at once."""
+        made = [self._xp.empty(one.shape, one.dtype) for one in arrays]
+        pairs: dict[bool, list[Pair]] = {True: [], False: []}
+        for pair in zip(made, arrays, strict=True):
+            pairs[self._is_page_locked(pair[1])].append(pair)
+        ends = self._copy(Lane.send, pairs[False])
+        runtime, stream = self._cuda.runtime, self._cuda.get_current_stream().ptr
+        for event in ends:
+            runtime.streamWaitEvent(stream, event)
+        for on_device, array in pairs[True]:
+            address, kind = array.ctypes.data, runtime.memcpyHostToDevice
+            runtime.memcpyAsync(on_device.data.ptr, address, array.nbytes, kind, stream)
+        if pairs[True]:
+            runtime.streamSynchronize(stream)
+        return made
+
+    def download(self, arrays: Sequence[Any]) -> list[npt.NDArray[Any]]:
+        """Return copies in host memory."""
+        made = [np.empty(one.shape, one.dtype) for one in arrays]
+        self._copy(Lane.receive, list(zip(arrays, made, strict=True)))
+        return made
+
+    def _is_page_locked(self, array: npt.NDArray[Any]) -> bool:
+        """Return whether CUDA knows an array's memory, so that no thread need touch it."""
+        return bool(self._cuda.runtime.pointerGetAttributes(array.ctypes.data).devicePointer)
+
+    def _copy(self, way: Callable[[Lane, Pieces, int], int], pairs: Sequence[Pair]) -> list[int]:
+        """Have the threads copy arrays; return the events of the last copies."""
+        pieces = self._cut(pairs)
+        ready = self._cuda.Event(disable_timing=True)
+        ready.record()
+
+        def work() -> int:
+            lane = self._lanes.get()
+            try:
+                return way(lane, pieces, ready.ptr)
+            finally:
+                self._lanes.put(lane)
+
+        running = [self._pool.submit(work) for _ in range(min(self._workers, len(pieces)))]
+        try:
+            wait(running)
+        finally:  # an interrupted caller frees the arrays
+            pieces.clear()
+            wait(running)
+        return [one.result() for one in running]
+
+    def _cut(self, pairs: Sequence[Pair]) -> Pieces:
+        """Cut arrays into pieces, at least two per thread unless they would be very small."""
+        total = sum(on_host.nbytes for _, on_host in pairs)
+        even = -(-total // (2 * self._workers * PAGE)) * PAGE
+        size = min(self._piece, max(LEAST_PIECE, even))
+        pieces: Pieces = deque()
+        for on_device, on_host in pairs:
+            content = on_host.reshape(-1).view(np.uint8)
+            for begin in range(0, len(content), size):
+                pieces.append((on_device.data.ptr + begin, content[begin : begin + size]))
+        return pieces
+
+
+def _next(pieces: Pieces) -> tuple[int, Bytes] | None:
+    """Take the next piece, or None if another thread took the last."""
+    try:
+        return pieces.popleft()
+    except IndexError:
+        return None

@@ -1,0 +1,188 @@
+"""Copies of large arrays by several threads, with a GPU and with memory of the host in its place."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from relaxometer.device import cuda, get_device
+from relaxometer.device.transfers import LARGE, LEAST_PIECE, Staging
+
+
+class FakeArray:
+    """An array of the host in the place of one on a GPU."""
+
+    def __init__(self, shape, dtype):
+        self.content = np.empty(shape, dtype)
+        self.shape, self.dtype, self.nbytes = self.content.shape, self.content.dtype, self.content.nbytes
+        self.data = SimpleNamespace(ptr=self.content.ctypes.data)
+
+
+class FakeCuda:
+    """Stands for CuPy: copies end when an event is waited for, as late as CUDA's may."""
+
+    memcpyHostToDevice, memcpyDeviceToHost = 1, 2  # noqa: N815 - as in CUDA
+
+    def __init__(self):
+        self.cuda = self.runtime = self
+        self.empty, self.locked, self.fails = FakeArray, set(), False
+        self.numbers, self.copies, self.recorded, self.used = iter(range(1, 10**6)), {}, {}, set()
+        self.guard = threading.Lock()
+
+    def getDevice(self):  # noqa: N802
+        return 0
+
+    def setDevice(self, number):  # noqa: N802
+        assert number == 0
+
+    def alloc_pinned_memory(self, size):
+        return bytearray(size)
+
+    def Stream(self, *, non_blocking):  # noqa: N802
+        return SimpleNamespace(ptr=next(self.numbers))
+
+    def Event(self, *, disable_timing):  # noqa: N802
+        return SimpleNamespace(ptr=next(self.numbers), record=lambda: None)
+
+    def get_current_stream(self):
+        return SimpleNamespace(ptr=0)
+
+    def pointerGetAttributes(self, address):  # noqa: N802
+        return SimpleNamespace(devicePointer=address if address in self.locked else 0)
+
+    def streamWaitEvent(self, stream, event):  # noqa: N802
+        if stream == 0:  # what the caller's stream waits for is done for the test
+            self.eventSynchronize(event)
+
+    def memcpyAsync(self, target, source, size, kind, stream):  # noqa: N802
+        if self.fails:
+            raise OSError("no such luck")
+        with self.guard:
+            self.copies.setdefault(stream, []).append((target, source, size))
+            self.used.add(stream)
+
+    def eventRecord(self, event, stream):  # noqa: N802
+        self.recorded[event] = stream
+
+    def eventSynchronize(self, event):  # noqa: N802
+        self.streamSynchronize(self.recorded.get(event))
+
+    def streamSynchronize(self, stream):  # noqa: N802
+        with self.guard:
+            for target, source, size in self.copies.pop(stream, []):
+                ctypes.memmove(target, source, size)
+
+
+def arrays(seed=0):
+    """Arrays of several types and sizes, in all more than one round of all buffers."""
+    rng = np.random.default_rng(seed)
+    return [
+        rng.integers(0, 2**40, 3 * LEAST_PIECE // 8 + 5),
+        rng.random((400, 1000)),
+        np.empty(0, np.uint32),
+        rng.integers(0, 2**32, 17, dtype=np.uint32),
+    ]
+
+
+def test_what_is_uploaded_comes_back():
+    fake = FakeCuda()
+    staging = Staging(fake, workers=3, piece=LEAST_PIECE)
+    given = arrays()
+    uploaded = staging.upload(given)
+    assert len(fake.used) > 1
+    for array, copy in zip(given, uploaded, strict=True):
+        assert copy.dtype == array.dtype
+        assert np.array_equal(copy.content, array)
+    for array, copy in zip(given, staging.download(uploaded), strict=True):
+        assert np.array_equal(copy, array)
+
+
+def test_page_locked_memory_is_copied_without_threads():
+    fake = FakeCuda()
+    staging, given = Staging(fake, workers=2, piece=LEAST_PIECE), arrays()[:2]
+    fake.locked = {array.ctypes.data for array in given}
+    assert all(
+        np.array_equal(one.content, array) for one, array in zip(staging.upload(given), given, strict=True)
+    )
+    assert fake.used == {0}
+
+
+def test_an_error_of_a_thread_reaches_the_caller_and_the_next_copy_works():
+    fake = FakeCuda()
+    staging = Staging(fake, workers=2, piece=LEAST_PIECE)
+    fake.fails = True
+    with pytest.raises(OSError, match="no such luck"):
+        staging.upload(arrays())
+    fake.fails = False
+    assert np.array_equal(staging.upload(arrays())[0].content, arrays()[0])
+
+
+def in_two_threads(work):
+    """Run `work(number)` in two threads at once; return both results."""
+    results, barrier = {}, threading.Barrier(2)
+
+    def run(number):
+        barrier.wait()
+        results[number] = work(number)
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results[0], results[1]
+
+
+def test_two_threads_copy_at_once():
+    staging = Staging(FakeCuda(), workers=2, piece=LEAST_PIECE)
+
+    def there_and_back(number):
+        given = arrays(number)
+        copies = [staging.download(staging.upload(given)) for _ in range(5)]
+        return all(np.array_equal(*pair) for back in copies for pair in zip(given, back, strict=True))
+
+    assert in_two_threads(there_and_back) == (True, True)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(cuda.obstacle() is not None, reason="there is no GPU")
+def test_copies_are_ordered_with_the_streams_of_two_threads():
+    device = get_device("cuda")
+    xp = device.xp
+
+    def work(number):
+        with xp.cuda.Stream(non_blocking=True):
+            for turn in range(20):
+                base = np.arange(2 * LARGE, dtype=np.uint32) + np.uint32(number)
+                uploaded = device.asarray(base)
+                base.fill(0)  # may be changed at once
+                for _ in range(turn):
+                    uploaded += np.uint32(1)
+                back = device.asnumpy(uploaded)
+                if not np.array_equal(back, np.arange(2 * LARGE) + number + turn):
+                    return turn
+        return None
+
+    assert in_two_threads(work) == (None, None)
+
+
+def test_two_threads_launch_one_kernel(device, tmp_path):
+    (tmp_path / "write.cu").write_text(
+        'extern "C" __global__ void write(unsigned n, unsigned value, unsigned* out)\n'
+        "{ unsigned i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) out[i] = value; }\n"
+    )
+    kernel = device.module(tmp_path / "write.cu").get_function("write")
+
+    def work(number):
+        out, right = device.xp.empty(64, np.uint32), 0
+        for turn in range(300):
+            value = np.uint32(2 * turn + number)
+            kernel(2, 32, (np.uint32(64), value, out))
+            right += device.item(out, turn % 64) == value
+        return right
+
+    assert in_two_threads(work) == (300, 300)
