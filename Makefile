@@ -20,7 +20,6 @@ Q := $(if $(filter-out 0,$(VERBOSE)),,@)
 quoted = $(if $(word 2,$(1)),"$(1)",$(1))
 # The file laid over config/config.yaml, if one is named.
 OVERLAY = $(call quoted,$(or $(CONFIG),$(if $(SUITE),config/suites/$(SUITE).yaml)))
-CONFIGFILE = $(if $(OVERLAY),--configfile $(OVERLAY))
 ifneq ($(CONFIG),)
 ifeq ($(origin SUITE),command line)
 $(error name SUITE or CONFIG, not both)
@@ -32,7 +31,7 @@ KERNELS = $(shell git ls-files '*.cu' '*.cuh' '*.h' '*.hpp' '*.cpp' '*.c')
 .PHONY: run test quick test-slurm fuzz kill-test sanitize aa compare bundle verify board history report publish results lint hooks format lock bench-host reldom clean help
 
 run: .venv/ready  ## the whole workflow; SUITE=adaptive runs config/suites/adaptive.yaml, CONFIG=my.yaml your own; VERBOSE=1 shows every job
-	$(Q)$(BIN)/snakemake --cores all $(CONFIGFILE) -- all
+	$(Q)$(BIN)/relaxometer run $(OVERLAY)
 
 test: .venv/dev  ## every test that this machine can run, except those of test-slurm
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slurm"
@@ -56,48 +55,48 @@ sanitize: .venv/dev  ## every GPU variant under compute-sanitizer, or without a 
 
 aa: SUITE = aa-host
 aa: .venv/ready  ## runs of one program under several names must not be told apart; SUITE=aa for a GPU
-	$(BIN)/python -m relaxometer.cli.all_runs $(OVERLAY)
-	$(BIN)/python -m relaxometer.cli.aa $(OVERLAY)
+	$(BIN)/relaxometer all-runs $(OVERLAY)
+	$(BIN)/relaxometer aa $(OVERLAY)
 
 THRESHOLD ?= 5%
 NOW ?= results
 
 compare: .venv/ready  ## results/ with BASE, a bundle or folder of results; exit code 3 (of make: 2) if a run got slower
 	$(if $(BASE),,$(error name what to compare with: make $@ BASE=old.zip))
-	$(Q)$(BIN)/python -m relaxometer.cli.compare $(call quoted,$(BASE)) $(call quoted,$(NOW)) \
+	$(Q)$(BIN)/relaxometer compare $(call quoted,$(BASE)) $(call quoted,$(NOW)) \
 		--threshold=$(THRESHOLD)
 
 FETCH ?=
 
 bundle: .venv/ready  ## bundles/SUITE-COMMIT-DATE.zip: what a run of SUITE or CONFIG left in results/, in one file
-	$(Q)$(BIN)/python -m relaxometer.cli.bundle $(OVERLAY)
+	$(Q)$(BIN)/relaxometer bundle $(OVERLAY)
 
 verify: .venv/ready  ## the file BUNDLE: every byte, and the proofs of its answers; FETCH=1 downloads files of graphs
 	$(if $(BUNDLE),,$(error name the bundle: make $@ BUNDLE=bundles/default.zip))
-	$(Q)$(BIN)/python -m relaxometer.cli.verify $(call quoted,$(BUNDLE)) \
+	$(Q)$(BIN)/relaxometer verify $(call quoted,$(BUNDLE)) \
 		$(if $(filter-out 0,$(FETCH)),--fetch)
 
 TARGET ?= results/board
 KEEP ?=
 
 board: .venv/ready  ## TARGET: the files BUNDLES of several machines as a page and CSV; KEEP=1 copies them there
-	$(Q)$(BIN)/python -m relaxometer.cli.board $(BUNDLES) --target $(call quoted,$(TARGET)) \
+	$(Q)$(BIN)/relaxometer board $(BUNDLES) --target $(call quoted,$(TARGET)) \
 		$(if $(filter-out 0,$(KEEP)),--keep)
 
 history: .venv/ready  ## results/history: a line per variant and graph over the bundles in the folder BUNDLES
 	$(if $(BUNDLES),,$(error name the folder of the bundles: make $@ BUNDLES=bundles))
-	$(Q)$(BIN)/python -m relaxometer.cli.history $(call quoted,$(BUNDLES))
+	$(Q)$(BIN)/relaxometer history $(call quoted,$(BUNDLES))
 
 report: .venv/ready  ## report.zip out of what `make run` left in results/
-	$(BIN)/snakemake --cores 1 $(CONFIGFILE) --report report.zip
+	$(BIN)/relaxometer report $(OVERLAY)
 
 publish: .venv/ready  ## copy what a suite showed from results/ to docs/results/SUITE/
 	$(if $(CONFIG),$(error only a suite is published, a file in config/suites: make $@ SUITE=adaptive))
-	$(BIN)/python -m relaxometer.cli.publish $(SUITE)
+	$(BIN)/relaxometer publish $(SUITE)
 
 results: .venv/ready  ## the pages of docs/results and the figure of the README, from the data that lie there
-	$(BIN)/python -m relaxometer.cli.pages
-	$(BIN)/python -m relaxometer.cli.headline
+	$(BIN)/relaxometer pages
+	$(BIN)/relaxometer headline
 
 lint: .venv/dev  ## the code's form, and the layers of the package
 	$(BIN)/ruff check .

@@ -136,7 +136,7 @@ def test_the_spread_between_pages_is_that_of_their_summaries():
 
 def test_the_tables_of_the_configuration_page_are_current():
     # A process of its own, without the kernels and problems that other tests add.
-    command = [sys.executable, "-m", "relaxometer.cli.parameter_tables", "--check"]
+    command = [sys.executable, "-m", "relaxometer.cli.command", "parameter-tables", "--check"]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
 

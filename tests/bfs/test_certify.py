@@ -12,6 +12,7 @@ from relaxometer.device import get_device
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.bfs import NO_PREDECESSOR, UNREACHED, certify
+from relaxometer.problems.bfs._certify_cpu import BfsCpuCertifier
 from relaxometer.problems.bfs.certify import RULES, BfsCertifier
 from sample_graphs import sample_graphs, undirected
 
@@ -32,8 +33,11 @@ def solve(graph, source):
 
 
 def check(device, graph, source, level, predecessor):
-    certifier = BfsCertifier(ResidentGraph.upload(device, graph))
-    return certifier.check(source, device.asarray(level), device.asarray(predecessor))
+    """Check an answer by kernels and on the CPU, which must agree."""
+    resident = ResidentGraph.upload(device, graph)
+    found = BfsCertifier(resident).check(source, device.asarray(level), device.asarray(predecessor))
+    assert BfsCpuCertifier(resident).check(source, level, predecessor) == found
+    return found
 
 
 def broken_rules(certificate):

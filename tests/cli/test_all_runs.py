@@ -55,11 +55,11 @@ def folder(tmp_path):
 
 def all_runs(folder, overlay, *arguments):
     (folder / "tiny.yaml").write_text(yaml.safe_dump(without_rivals(overlay)))
-    return program(folder, "all_runs", "tiny.yaml", *arguments)
+    return program(folder, "all-runs", "tiny.yaml", *arguments)
 
 
 def program(folder, name, *arguments):
-    command = [sys.executable, "-m", f"relaxometer.cli.{name}", *arguments]
+    command = [sys.executable, "-m", "relaxometer.cli.command", name, *arguments]
     environment = {"PATH": "/usr/bin:/bin"}
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 

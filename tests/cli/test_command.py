@@ -1,40 +1,37 @@
-"""The command ``relaxometer``: its list of commands, a race on one graph, and a search that is written."""
+"""``relaxometer pick``, ``solve``, ``run`` and ``report``."""
 
+import os
 import re
 import sys
+from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from relaxometer.cli import command, pick
+from relaxometer.cli import pick
+from relaxometer.cli.command import call
 from tiny_workflow import write_tiny_map
 
 
-def relaxometer(monkeypatch, *arguments):
+def relaxometer(*arguments):
     """Run the command in this process."""
-    monkeypatch.setattr(sys, "argv", ["relaxometer", *map(str, arguments)])
-    command.main()
+    call(list(map(str, arguments)))
 
 
 @pytest.fixture
 def town(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    # Compilers take as long as they like, and no variant is too slow for the ranking.
+    for limit in ("LEAST_S", "ENOUGH_S", "PATIENCE"):
+        monkeypatch.setattr(pick, limit, 1e9)
     write_tiny_map(tmp_path / "town.gr")
     return "town.gr"
 
 
-def test_help_lists_the_commands_and_a_mistake_is_named(monkeypatch, capsys):
-    relaxometer(monkeypatch, "--help")
-    said = capsys.readouterr().out
-    assert all(f"  {name} " in said for name in command.COMMANDS)
-    with pytest.raises(SystemExit, match="unknown command 'pikc'"):
-        relaxometer(monkeypatch, "pikc")
-
-
 @pytest.mark.parametrize("problem", ["sssp", "bfs", "dominators"])
-def test_pick_ranks_proven_variants_and_its_lines_run(town, monkeypatch, capsys, problem):
-    relaxometer(monkeypatch, "pick", town, "--problem", problem, "--device", "cpu", "--sources", 2)
+def test_pick_ranks_proven_variants_and_its_lines_run(town, capsys, problem):
+    relaxometer("pick", town, "--problem", problem, "--device", "cpu", "--sources", 2)
     said = capsys.readouterr().out
     assert "108 vertices" in said
     ranking = re.search(r"searches, ms\n(.*?)\n\n", said, re.DOTALL)[1].splitlines()
@@ -47,30 +44,90 @@ def test_pick_ranks_proven_variants_and_its_lines_run(town, monkeypatch, capsys,
     names["answer"].verify()
 
 
+def test_a_variant_that_cannot_win_is_given_up(town, monkeypatch, capsys):
+    monkeypatch.setattr(pick, "PATIENCE", 1e-9)
+    monkeypatch.setattr(pick, "LEAST_S", 600)
+    relaxometer("pick", town, "--device", "cpu")
+    said = capsys.readouterr().out
+    assert "bellman-ford-cpu      given up: more than 1e-09 times the best total" in said
+    assert "variant='dijkstra-cpu'" in said
+
+
 def test_the_lines_name_the_format_and_the_searches_of_auto():
-    auto = pick.Standing("auto", "ok", "", 1.0, 1.0)
-    lines = pick.snippet("map.txt", "edge-list", "sssp", auto, 7)
+    lines = pick.snippet("map.txt", "edge-list", "sssp", "auto", 7)
     assert "from_file('map.txt', format='edge-list')" in lines
     assert "prepare(graph, 'sssp', searches=7)" in lines
 
 
 @pytest.mark.parametrize("given", ["0", "-2", "many"])
-def test_pick_refuses_numbers_below_one(town, monkeypatch, capsys, given):
+def test_pick_refuses_numbers_below_one(town, capsys, given):
     with pytest.raises(SystemExit):
-        relaxometer(monkeypatch, "pick", town, "--sources", given)
+        relaxometer("pick", town, "--sources", given)
     assert "is not an integer of at least 1" in capsys.readouterr().err
 
 
-def test_pick_says_when_no_variant_suits(town, monkeypatch):
+def test_pick_says_when_no_variant_suits(town):
     with pytest.raises(SystemExit, match=r"error: lost\.gr: "):
-        relaxometer(monkeypatch, "pick", "lost.gr", "--device", "cpu")
+        relaxometer("pick", "lost.gr", "--device", "cpu")
 
 
-def test_solve_writes_a_proven_answer(town, monkeypatch, capsys):
-    relaxometer(monkeypatch, "solve", town, "--source", 5, "--device", "cpu", "-o", "tree.parquet")
+def test_solve_writes_a_proven_answer(town, capsys):
+    relaxometer("solve", town, "--source", 5, "--device", "cpu", "-o", "tree.parquet")
     assert capsys.readouterr().out == ("tree.parquet: 108 of 108 vertices reached, proven; by dijkstra-cpu\n")
     table = pq.read_table("tree.parquet")
     assert table.column_names == ["distance", "predecessor"]
     assert np.flatnonzero(table["distance"].to_numpy() == 0).tolist() == [5]
     with pytest.raises(SystemExit, match="error: vertex '108': expected"):
-        relaxometer(monkeypatch, "solve", town, "--source", 108, "-o", "tree.parquet")
+        relaxometer("solve", town, "--source", 108, "-o", "tree.parquet")
+
+
+class StartedError(Exception):
+    """Raised in place of the process that would be started."""
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """A list that holds the folder and the arguments of what was started."""
+    calls: list = []
+
+    def start(program, arguments):
+        calls.extend([Path.cwd(), *arguments])
+        raise StartedError
+
+    monkeypatch.setattr(os, "execv", start)
+    return calls
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["run"], ["--cores", "all", "--", "all"]),
+        (
+            ["run", "survey"],
+            ["--cores", "all", "--configfile", "config/suites/survey.yaml", "--", "all"],
+        ),
+        (["run", "../my.yaml"], ["--cores", "all", "--configfile", "my.yaml", "--", "all"]),
+        (
+            ["report", "survey"],
+            ["--cores", "1", "--configfile", "config/suites/survey.yaml", "--report", "report.zip"],
+        ),
+    ],
+)
+def test_run_and_report_start_snakemake_in_the_root(tmp_path, monkeypatch, started, arguments, expected):
+    for file in ("Snakefile", "config/config.yaml", "config/suites/survey.yaml", "my.yaml"):
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).touch()
+    monkeypatch.chdir(tmp_path / "config")
+    with pytest.raises(StartedError):
+        relaxometer(*arguments)
+    assert started == [tmp_path, sys.executable, "-m", "snakemake", *expected]
+
+
+def test_a_suite_that_is_unknown_and_a_folder_without_workflow_are_one_line(tmp_path, monkeypatch, started):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit, match="is not inside a checkout of Relaxometer"):
+        relaxometer("run")
+    monkeypatch.chdir(Path(__file__).parents[2])
+    with pytest.raises(SystemExit, match=r"'surbey' is neither a file nor a suite; known suites: .*survey"):
+        relaxometer("run", "surbey")
+    assert not started

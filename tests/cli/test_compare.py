@@ -1,11 +1,10 @@
 """The program that compares two runs: its exit code, its files, and its messages."""
 
-import sys
-
 import pandas as pd
 import pytest
 
-from relaxometer.cli import board, compare, cost
+from relaxometer.cli.command import call
+from relaxometer.cli.compare import threshold_of
 from relaxometer.core.errors import UserError
 from relaxometer.core.files import write_json
 from synthetic_runs import quiet, searches, spread
@@ -22,21 +21,22 @@ def write_run(folder, factor, commit="abc", **wrong):
     write_json({"common": common, "runs": [{"run": "sssp/town/tiled"}]}, folder / "context.json")
 
 
-def run(monkeypatch, *arguments, program=compare):
-    monkeypatch.setattr(sys, "argv", ["program", *map(str, arguments)])
-    with pytest.raises(SystemExit) as ended:
-        program.main()
-    return ended.value.code
+def run(*arguments, program="compare"):
+    """Return the exit code of a command, or the line that it ends with."""
+    try:
+        return call([program, *map(str, arguments)])
+    except SystemExit as ended:
+        return ended.code
 
 
 def test_the_exit_code_is_3_for_a_regression_only(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     write_run(tmp_path / "old", 1.0)
     write_run(tmp_path / "results", 1.2, "def")
-    assert run(monkeypatch, "old") == 3
+    assert run("old") == 3
     assert "old (abc, 2026-01-02)" in capsys.readouterr().out
-    assert run(monkeypatch, "results", "old") == 0
-    assert run(monkeypatch, "old", "--threshold", "30%") == 0
+    assert run("results", "old") == 0
+    assert run("old", "--threshold", "30%") == 0
     table = pd.read_csv("results/compare/comparison.csv")
     assert table.loc[table["variant"] == "tiled", "verdict"].tolist() == ["slower, tolerated"]
     assert "1 slower, tolerated" in (tmp_path / "results/compare/comparison.md").read_text(encoding="utf-8")
@@ -45,12 +45,12 @@ def test_the_exit_code_is_3_for_a_regression_only(tmp_path, monkeypatch, capsys)
 def test_mistakes_are_one_line(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_run(tmp_path / "results", 1.0)
-    assert "nowhere: does not exist; expected a bundle or a folder with" in run(monkeypatch, "nowhere")
+    assert "nowhere: does not exist; expected a bundle or a folder with" in run("nowhere")
     (tmp_path / "empty").mkdir()
-    assert "empty: neither a bundle nor a folder with timings.parquet" in run(monkeypatch, "empty")
-    assert "not a bundle" in run(monkeypatch, "results/context.json")
+    assert "empty: neither a bundle nor a folder with timings.parquet" in run("empty")
+    assert "not a bundle" in run("results/context.json")
     for threshold in ("much", "5"):
-        said = run(monkeypatch, "results", "--threshold", threshold)
+        said = run("results", "--threshold", threshold)
         assert f"threshold '{threshold}': expected a share of the time, such as 5% or 0.05" in said
 
 
@@ -70,12 +70,12 @@ WRONG = [
 
 @pytest.mark.parametrize(
     ("program", "column", "value", "said"),
-    [*((compare, *one) for one in WRONG), *((program, *WRONG[0]) for program in (board, cost))],
+    [*(("compare", *one) for one in WRONG), *((program, *WRONG[0]) for program in ("board", "cost"))],
 )
 def test_a_wrong_value_is_named_with_file_and_column(tmp_path, monkeypatch, program, column, value, said):
     monkeypatch.chdir(tmp_path)
     write_run(tmp_path / "run", 1.0, **{column: value})
-    line = run(monkeypatch, "run", *(["run"] if program is compare else []), program=program)
+    line = run("run", *(["run"] if program == "compare" else []), program=program)
     assert line.startswith(f"error: run/timings.parquet: {column}")
     assert said in line
     assert "\n" not in line
@@ -88,17 +88,17 @@ def test_text_in_place_of_times_is_named(tmp_path, monkeypatch):
     table = pd.read_parquet(file)
     table.assign(time_ms="soon").to_parquet(file)
     expected = "error: run/timings.parquet: time_ms: 'soon'; expected a number"
-    assert run(monkeypatch, "run", "run") == expected
+    assert run("run", "run") == expected
     table.drop(columns="class").to_parquet(file)
-    assert "run/timings.parquet: no column 'class'" in run(monkeypatch, "run", "run")
+    assert "run/timings.parquet: no column 'class'" in run("run", "run")
 
 
 @pytest.mark.parametrize(("text", "share"), [("5%", 0.05), ("0.1", 0.1), ("0", 0)])
 def test_thresholds(text, share):
-    assert compare.threshold_of(text) == pytest.approx(share)
+    assert threshold_of(text) == pytest.approx(share)
 
 
 @pytest.mark.parametrize("text", ["-1%", "nan", "1000", ""])
 def test_wrong_thresholds(text):
     with pytest.raises(UserError):
-        compare.threshold_of(text)
+        threshold_of(text)

@@ -2,6 +2,9 @@
 
 import copy
 import re
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
 
 import networkx as nx
@@ -288,3 +291,26 @@ def streets():
     for u, v, length in [(0, 1, 81.25), (1, 0, 81.25), (1, 2, 40.5), (1, 2, 99.0), (2, 1, 40.5), (2, 2, 9.0)]:
         made.add_edge(ids[u], ids[v], osmid=1, length=length, oneway=False, travel_time=length / 9)
     return made
+
+
+def test_the_lines_of_the_readme_run_with_the_packages_that_pip_installs(tmp_path):
+    """Also without a compiler: only what the extras add is missing here, and `PATH` names no program."""
+    root = Path(__file__).parents[2]
+    lines = re.search(r"```python\n(.*?)```", (root / "README.md").read_text(encoding="utf-8"), re.DOTALL)[1]
+    extras = tomllib.loads((root / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    names = {re.split(r"[^\w-]", one)[0].replace("-", "_") for group in extras.values() for one in group}
+    write_tiny_map(tmp_path / "map.gr")
+    code = f"""import sys
+class Missing:
+    def find_spec(name, *_):
+        if name in {names - {"relaxometer"} | {"yaml"}}:
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Missing)
+{lines}
+assert rx.prepare(rx.Graph.from_file("map.gr"), device="cpu").search(5).verify().path_to(7)[0] == 5
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env={"PATH": ""}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == re.search(r"print\(.*\)  # (.*)", lines)[1]

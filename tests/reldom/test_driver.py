@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import struct
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from dominator_samples import random_batch, reference_of_batch
 from relaxometer.cli import export_batch
+from relaxometer.cli.command import call
 from relaxometer.graphs.batch import Batch, write_batch
 
 SAMPLES = Path(__file__).with_name("samples")
@@ -68,8 +68,7 @@ def test_labels_of_other_releases(driver, tmp_path):
 def test_an_exported_batch(driver, tmp_path):
     batch = random_batch()
     write_batch(batch, tmp_path / "batch")
-    command = [sys.executable, "-m", "relaxometer.cli.export_batch", tmp_path / "batch", tmp_path / "file"]
-    subprocess.run(command, check=True)
+    call(["export-batch", str(tmp_path / "batch"), str(tmp_path / "file")])
     rows = [line.split("\t") for line in driver(tmp_path / "file").stdout.splitlines()]
     names = [str(graph.name) for graph in batch for _ in range(graph.n_vertices)]
     assert [name for name, _, _ in rows] == names
@@ -157,10 +156,9 @@ def test_a_batch_is_the_only_file(driver, tmp_path):
         (".", "new", r"error: .*batch\.json"),
     ],
 )
-def test_an_export_that_fails(tmp_path, monkeypatch, batch, target, said):
+def test_an_export_that_fails(tmp_path, batch, target, said):
     write_batch(Batch.from_graphs("one", [("f", 2, [0], [1], 0)]), tmp_path / "one")
     (tmp_path / "file").touch()
-    monkeypatch.setattr(sys, "argv", ["export_batch", str(tmp_path / batch), str(tmp_path / target)])
     with pytest.raises(SystemExit, match=said):
-        export_batch.main()
+        call(["export-batch", str(tmp_path / batch), str(tmp_path / target)])
     assert not (tmp_path / "new").exists()

@@ -10,6 +10,7 @@ import pytest
 from matplotlib.collections import LineCollection
 
 from relaxometer.cli import headline as headline_program
+from relaxometer.cli.command import call
 from relaxometer.core.errors import UserError
 from relaxometer.graphs.graph import Graph
 from relaxometer.report.figures import graphs, maps, style, summary
@@ -219,7 +220,7 @@ def test_svg_keeps_text_as_text_and_is_the_same_each_time(tmp_path):
 def test_a_missing_table_of_the_headline_is_one_line(tmp_path, monkeypatch):
     monkeypatch.setattr(headline_program, "RESULTS", tmp_path)
     with pytest.raises(SystemExit, match=r"^error: [^\n]*summary\.csv is missing[^\n]*$"):
-        headline_program.main([])
+        call(["headline"])
 
 
 def test_real_times_are_preferred_and_never_mixed_with_emulated_ones():

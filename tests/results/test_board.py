@@ -4,14 +4,13 @@ import contextlib
 import json
 import re
 import shutil
-import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from relaxometer.cli import board as program
 from relaxometer.cli.board import write
+from relaxometer.cli.command import call
 from relaxometer.cli.publish import MOST_BYTES
 from relaxometer.core.errors import UserError
 from relaxometer.report.board import page, readme, texts
@@ -236,11 +235,8 @@ def test_two_bundles_of_one_name_are_not_both_kept(tmp_path, monkeypatch):
         shutil.copy(DOCS / f"{name}.zip", tmp_path / f"m{number}/default.zip")
     monkeypatch.chdir(tmp_path)
     line = "two bundles are called 'default'; rename one"
-    monkeypatch.setattr(
-        sys, "argv", ["board", "m2/default.zip", "m1/default.zip", "--target", "kept", "--keep"]
-    )
     with pytest.raises(SystemExit) as stopped:
-        program.main()
+        call(["board", "m2/default.zip", "m1/default.zip", "--target", "kept", "--keep"])
     assert stopped.value.code == f"error: {line}"
     assert not (tmp_path / "kept").exists()
 

@@ -3,7 +3,6 @@
 import io
 import json
 import shutil
-import sys
 from contextlib import chdir
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import bundles
-from relaxometer.cli import verify as program
+from relaxometer.cli.command import call
 from relaxometer.core.errors import UserError
 from relaxometer.graphs.lengths import LENGTHS
 from relaxometer.results import bundle_file
@@ -303,19 +302,18 @@ def test_a_manifest_that_contradicts_the_searches_is_named(packed, tmp_path, cha
     assert any(said in line for line in found.wrong), found.wrong
 
 
-def run_program(monkeypatch, capsys, bundle, results):
+def run_program(capsys, bundle, results):
     """Run `verify` on the command line; return its exit message, or nothing, and what it printed."""
-    monkeypatch.setattr(sys, "argv", ["verify", str(bundle), "--device", "host", "--results", str(results)])
     try:
-        program.main()
+        call(["verify", str(bundle), "--device", "host", "--results", str(results)])
         code = ""
     except SystemExit as ended:
         code = str(ended.code)
     return code, capsys.readouterr()
 
 
-def test_the_last_line_says_what_was_not_checked_or_is_wrong(packed, tmp_path, monkeypatch, capsys):
-    _, said = run_program(monkeypatch, capsys, packed, tmp_path)
+def test_the_last_line_says_what_was_not_checked_or_is_wrong(packed, tmp_path, capsys):
+    _, said = run_program(capsys, packed, tmp_path)
     assert said.out.endswith(f"{packed} holds: 4 of 4 first answers proven, nothing left unchecked\n")
 
     def leave_out(manifest):
@@ -323,12 +321,12 @@ def test_the_last_line_says_what_was_not_checked_or_is_wrong(packed, tmp_path, m
         manifest["left_out"] = ["bfs hybrid-cpu on small-grid: too \x1b[2Klarge"]
 
     bundle = rewritten(packed, tmp_path / "b.zip", change_manifest=leave_out)
-    _, said = run_program(monkeypatch, capsys, bundle, tmp_path)
+    _, said = run_program(capsys, bundle, tmp_path)
     last = "3 of 4 first answers proven; not checked: the answer of bfs hybrid-cpu on small-grid: too"
     assert said.out.endswith(f"{bundle} holds: {last} \\x1b[2Klarge\n"), "a terminal obeys no bundle"
 
     wrong = rewritten(packed, tmp_path / "c.zip", table("samples.parquet", of_bfs(reached_arcs=1)))
-    code, said = run_program(monkeypatch, capsys, wrong, tmp_path)
+    code, said = run_program(capsys, wrong, tmp_path)
     assert code.startswith(f"error: {wrong}: 1 wrong, 3 of 4 first answers proven")
     assert said.err.startswith(f"wrong: {OF_BFS}")
 

@@ -10,6 +10,7 @@ from relaxometer.graphs.graph import MAX_WEIGHT
 from relaxometer.graphs.lengths import ON_CYCLE, unreached
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp import NO_PREDECESSOR, UNREACHED
+from relaxometer.problems.sssp._certify_cpu import SsspCpuCertifier
 from relaxometer.problems.sssp.certify import RULES, SsspCertifier
 from sample_graphs import FLOATS, as_type, reference_distances, sample_graphs
 from sssp.searches import KINDS, graph_of
@@ -26,9 +27,11 @@ WEIGHTS = {
 
 
 def check(device, graph, distance, predecessor, source=0):
-    certifier = SsspCertifier(ResidentGraph.upload(device, graph))
-    distance = np.asarray(distance, dtype=graph.lengths.distances)
-    found = certifier.check(source, device.asarray(distance), device.asarray(np.uint32(predecessor)))
+    """Check an answer by kernels and on the CPU, which must agree."""
+    resident = ResidentGraph.upload(device, graph)
+    distance, predecessor = np.asarray(distance, dtype=graph.lengths.distances), np.uint32(predecessor)
+    found = SsspCertifier(resident).check(source, device.asarray(distance), device.asarray(predecessor))
+    assert SsspCpuCertifier(resident).check(source, distance, predecessor) == found
     assert set(found.violations) == set(RULES)
     assert set(found.first) == {rule for rule, count in found.violations.items() if count}
     return found

@@ -1,15 +1,14 @@
-"""A/A test of the comparison: ``python -m relaxometer.cli.aa SUITE.yaml``, in the workflow's folder.
+"""A/A test of the comparison: ``relaxometer aa SUITE.yaml``, in the workflow's folder.
 
 A suite for it runs one solver under several names, such as ``near-far`` and ``near-far-again: {solver:
 near-far}``. This program compares all runs that differ in nothing but their names. The test of the report
 should tell none of them apart; a slowdown that is planted in one of the two should be found. Make the runs
-first, with ``python -m relaxometer.cli.all_runs SUITE.yaml``.
+first, with ``relaxometer all-runs SUITE.yaml``.
 """
 
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
@@ -51,7 +50,7 @@ def read_timings(plan: Plan) -> pd.DataFrame:
     """Return the searches of all runs of a plan that have results; UserError if none has."""
     folders = [folder for run in plan.runs.values() for folder in folders_of(run)]
     if not folders:
-        raise UserError("results/runs has no run of this configuration; make them with cli.all_runs")
+        raise UserError("results/runs has no run of this configuration; make them with relaxometer all-runs")
     return gather(folders, "runs.parquet").to_pandas()
 
 
@@ -131,22 +130,14 @@ def report(plan: Plan, slowdown: float) -> str:
     return "\n".join(lines)
 
 
-def main() -> None:
-    """Print the outcome for the configuration files on the command line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m relaxometer.cli.aa",
-        description="Compare runs that differ only in their name; in the workflow's folder, after the runs.",
-    )
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
     parser.add_argument("configfiles", nargs="+", type=Path, help="laid over config/config.yaml")
     parser.add_argument(
         "--slowdown", type=float, default=SLOWDOWN, help="factor that is planted in one of two"
     )
-    arguments = parser.parse_args()
-    try:
-        print(report(load_plan(arguments.configfiles), arguments.slowdown))
-    except UserError as error:
-        sys.exit(f"error: {error}")
 
 
-if __name__ == "__main__":
-    main()
+def main(given: argparse.Namespace) -> None:
+    """Print the outcome for the configuration files."""
+    print(report(load_plan(given.configfiles), given.slowdown))

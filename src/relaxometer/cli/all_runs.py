@@ -1,4 +1,4 @@
-"""All runs of a configuration in one process: ``python -m relaxometer.cli.all_runs SUITE.yaml``.
+"""All runs of a configuration in one process: ``relaxometer all-runs SUITE.yaml``.
 
 Each job of the workflow starts Python and reads its graph, which can take longer than its searches. This
 program starts once, reads each graph once, forks a process for each job, and starts ranks once per number of
@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from relaxometer.cli import command
 from relaxometer.core.cache import let_numba_write
 from relaxometer.core.errors import UserError, naming_lacks
 from relaxometer.core.failures import forget, is_made
@@ -365,37 +366,30 @@ def _launch_several(runs: list[DistributedRun], plan: Plan, folder: Path, limit_
         return launch(runs[0].ranks, [file.name, "--limit-s", str(limit_s)], program="several")
 
 
-def main() -> None:
-    """Run what the configuration files on the command line ask for."""
-    parser = argparse.ArgumentParser(
-        prog="python -m relaxometer.cli.all_runs",
-        description="Run all jobs of a configuration in one process; in the workflow's folder.",
-    )
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
     parser.add_argument("configfiles", nargs="*", type=Path, help="laid over config/config.yaml")
     parser.add_argument(
         "--limit-s", type=float, default=float("inf"), help="start nothing after this many seconds"
     )
     parser.add_argument("--missing", action="store_true", help="skip runs that have results")
-    arguments = parser.parse_args()
-    try:
-        with naming_lacks():
-            let_numba_write()
-            plan, begin = load_plan(arguments.configfiles), time.monotonic()
-            for name in inputs_of(plan):
-                refuse_missing(plan, name)
-            withdraw()
-            left = run_all(plan, arguments.limit_s, arguments.missing)
-            rest_s = arguments.limit_s - (time.monotonic() - begin)
-            left += run_all_distributed(plan, rest_s, arguments.missing)
-    except UserError as error:
-        sys.exit(f"error: {error}")
+
+
+def main(given: argparse.Namespace) -> None:
+    """Run what the configuration files ask for; UserError if a run was not made."""
+    let_numba_write()
+    plan, begin = load_plan(given.configfiles), time.monotonic()
+    for name in inputs_of(plan):
+        refuse_missing(plan, name)
+    withdraw()
+    left = run_all(plan, given.limit_s, given.missing)
+    left += run_all_distributed(plan, given.limit_s - (time.monotonic() - begin), given.missing)
     for job in left:
         print(f"not run: {job}")
     if left:
-        why = "" if math.isinf(arguments.limit_s) else f" in {arguments.limit_s:g} s; raise --limit-s"
-        said = f"{counted(len(left), 'run')} {'was' if len(left) == 1 else 'were'} not made"
-        sys.exit(f"error: {said}{why}")
+        why = "" if math.isinf(given.limit_s) else f" in {given.limit_s:g} s; raise --limit-s"
+        raise UserError(f"{counted(len(left), 'run')} {'was' if len(left) == 1 else 'were'} not made{why}")
 
 
 if __name__ == "__main__":
-    main()
+    command.main("all-runs")

@@ -1,13 +1,11 @@
-"""Merge bundles of several machines: ``python -m relaxometer.cli.board A.zip B.zip``; docs/bundle.md."""
+"""Merge bundles of several machines: ``relaxometer board A.zip B.zip``; docs/bundle.md."""
 
 from __future__ import annotations
 
 import argparse
 import shutil
-import sys
 from pathlib import Path
 
-from relaxometer.core.errors import UserError, naming_lacks
 from relaxometer.core.files import write_csv, write_text
 from relaxometer.report.board import page, readme
 from relaxometer.results.board import board
@@ -52,22 +50,15 @@ def write(bundles: list[Path], target: Path, *, keep: bool = False) -> list[Path
     return [*(target / name for name in texts), target / "board.csv", *copies]
 
 
-def main() -> None:
-    """Merge the bundles that the command line names."""
-    parser = argparse.ArgumentParser(prog="python -m relaxometer.cli.board", description=__doc__)
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
     parser.add_argument("bundles", nargs="*", type=Path, help="bundles, or folders of results")
     parser.add_argument("--target", type=Path, default=Path("results/board"))
     parser.add_argument(
         "--keep", action="store_true", help="put the bundles and a README.md next to the board"
     )
-    given = parser.parse_args()
-    try:
-        with naming_lacks():
-            files = write(given.bundles, given.target, keep=given.keep)
-    except UserError as error:
-        sys.exit(f"error: {error}")
-    print("\n".join(map(str, files)))
 
 
-if __name__ == "__main__":
-    main()
+def main(given: argparse.Namespace) -> None:
+    """Merge the bundles."""
+    print("\n".join(map(str, write(given.bundles, given.target, keep=given.keep))))

@@ -1,4 +1,4 @@
-"""Pack a finished run into one file: ``python -m relaxometer.cli.bundle [SUITE.yaml]``; docs/bundle.md.
+"""Pack a finished run into one file: ``relaxometer bundle [SUITE.yaml]``; docs/bundle.md.
 
 Tables over all runs that :mod:`relaxometer.cli.all_runs` has not made are made from the runs.
 """
@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
 from relaxometer.core.environment import environment
-from relaxometer.core.errors import UserError, naming_lacks
 from relaxometer.plan.load import load_plan
 from relaxometer.results.bundle import MOST_VERTICES, pack
 
@@ -26,9 +24,8 @@ def file_of(configfiles: list[Path]) -> Path:
     return FOLDER / f"{suite}-{environment()['commit']}-{day}.zip"
 
 
-def main() -> None:
-    """Pack the results of the configuration files on the command line."""
-    parser = argparse.ArgumentParser(prog="python -m relaxometer.cli.bundle", description=__doc__)
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
     parser.add_argument("configfiles", nargs="*", type=Path, help="laid over config/config.yaml")
     parser.add_argument("--target", type=Path, help="the file to write")
     parser.add_argument("--results", type=Path, default=Path("results"))
@@ -38,17 +35,11 @@ def main() -> None:
     parser.add_argument(
         "--most-bytes", type=int, default=math.inf, help="leave out answers that would make the file larger"
     )
-    given = parser.parse_args()
+
+
+def main(given: argparse.Namespace) -> None:
+    """Pack the results of the configuration files."""
     target = given.target or file_of(given.configfiles)
-    try:
-        with naming_lacks():
-            plan = load_plan(given.configfiles)
-            limits = {"most_vertices": given.most_vertices, "most_bytes": given.most_bytes}
-            sha256 = pack(plan, given.results, target, target.stem, **limits)
-    except UserError as error:
-        sys.exit(f"error: {error}")
+    limits = {"most_vertices": given.most_vertices, "most_bytes": given.most_bytes}
+    sha256 = pack(load_plan(given.configfiles), given.results, target, target.stem, **limits)
     print(f"{target}: {target.stat().st_size / 1e6:,.1f} MB, sha256 {sha256}")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,33 +1,111 @@
-"""The command ``relaxometer``: the programs of the package under one name."""
+"""The command ``relaxometer``: every program of the package under one name.
+
+A program is a module of this folder: `options` adds its options to a parser, and `main` takes what was parsed
+and returns the exit code, if not 0.
+"""
 
 from __future__ import annotations
 
+import argparse
 import sys
 from importlib import import_module
+from typing import NoReturn
 
-COMMANDS = {
-    "pick": ("cli.pick", "race what suits a graph on this machine, and show how to use the winner"),
-    "solve": ("cli.solve", "search a graph from one source, prove the answer, and write it"),
-    "all-runs": ("cli.all_runs", "the timed runs of a configuration in one process"),
-    "compare": ("cli.compare", "two results of the workflow; exit code 3 if a run got slower"),
-    "bundle": ("cli.bundle", "results of the workflow in one file"),
-    "verify": ("cli.verify", "a bundle: every byte, and the proofs of its answers"),
-    "board": ("cli.board", "bundles of several machines on one page"),
-    "history": ("cli.history", "times over commits from the bundles in a folder"),
+from relaxometer.core.errors import UserError, naming_lacks
+from relaxometer.core.scripting import end
+from relaxometer.core.validation import nearest
+
+GROUPS = {
+    "use a kernel": {
+        "pick": "race what suits your graph on this machine, and show how to use the winner",
+        "solve": "search a graph from one vertex, prove the answer, and write it",
+    },
+    "run the race": {
+        "run": "the whole workflow, or that of a suite",
+        "report": "report.zip of the last run",
+        "all-runs": "the timed runs of a suite in one process",
+        "compare": "two runs; exit code 3 if one got slower",
+        "cost": "energy and memory of a run",
+        "aa": "whether runs of one program are told apart",
+    },
+    "share results": {
+        "bundle": "a run in one file",
+        "verify": "a bundle: every byte, and the proofs of its answers",
+        "board": "bundles of several machines on one page",
+        "history": "times over commits from a folder of bundles",
+    },
+    "maintain": {
+        "publish": "copy what a suite showed to docs/results",
+        "pages": "the pages of docs/results from their data",
+        "headline": "the figures of docs/results from their tables",
+        "parameter-tables": "the tables of config/README.md",
+        "export-batch": "flow graphs for the driver of libreldom",
+    },
 }
-"""Module and description of each command."""
+"""What each command does, by group."""
+
+COMMANDS = [name for group in GROUPS.values() for name in group]
 
 
-def main() -> None:
-    """Run the command that the command line names."""
-    name = sys.argv[1] if len(sys.argv) > 1 else "--help"
-    if name in COMMANDS:
-        del sys.argv[1]
-        import_module(f"relaxometer.{COMMANDS[name][0]}").main()
-        return
-    lines = [f"  {one:<10}{said}" for one, (_, said) in COMMANDS.items()]
-    text = "\n".join(["usage: relaxometer COMMAND ...", *lines, "relaxometer COMMAND --help says more"])
+def usage() -> str:
+    """Return the help of the command."""
+    lines = ["usage: relaxometer COMMAND ...", "", "Race GPU graph programs, and use the fastest."]
+    for title, group in GROUPS.items():
+        lines += ["", f"{title}:", *(f"  {name:<18}{said}" for name, said in group.items())]
+    return "\n".join([*lines, "", "relaxometer COMMAND --help lists the options of a command."])
+
+
+def call(arguments: list[str]) -> int:
+    """Run a command in this process; return its exit code, or raise SystemExit with one line."""
+    name, *others = arguments or ["--help"]
     if name in ("-h", "--help"):
-        print(text)
-        return
-    sys.exit(f"error: unknown command {name!r}\n{text}")
+        print(usage())
+        return 0
+    if name not in COMMANDS:
+        near = nearest(name, COMMANDS)
+        hint = f"did you mean {near!r}?" if near else "relaxometer --help lists them"
+        raise SystemExit(f"error: unknown command {name!r}; {hint}")
+    try:
+        program = import_module(f"relaxometer.cli.{name.replace('-', '_')}")
+    except ModuleNotFoundError as error:
+        lack = f"{name} needs the package {error.name}"
+        raise SystemExit(f"error: {lack}; pip install '.[workflow]' brings all") from None
+    parser = _Parser(prog=f"relaxometer {name}", description=program.__doc__)
+    program.options(parser)
+    given = parser.parse_args(others)
+    try:
+        with naming_lacks():
+            return program.main(given) or 0
+    except UserError as error:
+        raise SystemExit(f"error: {error}") from None
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"error: {message}; {self.prog} --help lists the options\n")
+
+
+def positive(text: str) -> int:
+    """Read an integer of at least 1, as the type of an option."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not an integer of at least 1")
+    return int(text)
+
+
+def main(*before: str) -> NoReturn:
+    """Run what the command line names, after the words `before`, and end the process."""
+    try:
+        code = call([*before, *sys.argv[1:]])
+    except SystemExit as stop:
+        is_line = isinstance(stop.code, str)
+        if is_line:
+            print(stop.code, file=sys.stderr)
+        code = 1 if is_line else int(stop.code or 0)
+    end(code)
+
+
+# Child processes of a reader import this module again.
+if __name__ == "__main__":
+    main()

@@ -1,4 +1,4 @@
-"""Compare a run with an earlier one: ``python -m relaxometer.cli.compare BASE [NOW]``.
+"""Compare a run with an earlier one: ``relaxometer compare BASE [NOW]``.
 
 docs/compare.md explains it. The exit code is 0 if nothing became slower, 3 if something did or
 fails now, and 1 after a mistake.
@@ -7,10 +7,9 @@ fails now, and 1 after a mistake.
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
-from relaxometer.core.errors import UserError, naming_lacks, quoted
+from relaxometer.core.errors import UserError, quoted
 from relaxometer.core.files import write_csv, write_text
 from relaxometer.report import compared
 from relaxometer.results.compare import THRESHOLD, compare
@@ -44,23 +43,16 @@ def run(base: Path, now: Path, threshold: float, target: Path) -> int:
     return REGRESSION if len(found.regressions) else 0
 
 
-def main() -> None:
-    """Compare the two places that the command line names."""
-    parser = argparse.ArgumentParser(prog="python -m relaxometer.cli.compare", description=__doc__)
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
     parser.add_argument("base", type=Path, help="a bundle, a results folder or a published suite")
     parser.add_argument(
         "now", type=Path, nargs="?", default=Path("results"), help="the same; by default results"
     )
     parser.add_argument("--threshold", default=f"{THRESHOLD:.0%}", help="slowdown that counts, such as 5%%")
     parser.add_argument("--target", type=Path, default=TARGET, help="folder of the tables that are written")
-    given = parser.parse_args()
-    try:
-        with naming_lacks():
-            code = run(given.base, given.now, threshold_of(given.threshold), given.target)
-    except UserError as error:
-        sys.exit(f"error: {error}")
-    sys.exit(code)
 
 
-if __name__ == "__main__":
-    main()
+def main(given: argparse.Namespace) -> int:
+    """Compare two places; return the exit code."""
+    return run(given.base, given.now, threshold_of(given.threshold), given.target)

@@ -1,4 +1,4 @@
-"""Print what searches cost: ``python -m relaxometer.cli.cost BUNDLE``; docs/cost.md.
+"""Print what searches cost: ``relaxometer cost BUNDLE``; docs/cost.md.
 
 The table has a line per run. Below it stands how many runs agree between their processes, and how many use
 more memory outside the pool after they are loaded.
@@ -7,7 +7,6 @@ more memory outside the pool after they are loaded.
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 from relaxometer.cli.compare import threshold_of
@@ -42,17 +41,12 @@ def text_of(place: Path, share: float) -> str:
     )
 
 
-def main() -> None:
-    """Print the costs of the run that the command line names."""
-    parser = argparse.ArgumentParser(prog="python -m relaxometer.cli.cost", description=__doc__)
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
     parser.add_argument("run", type=Path, help="a bundle, a results folder or a published suite")
     parser.add_argument("--within", default="5%", help="difference that is tolerated, such as 5%%")
-    given = parser.parse_args()
-    try:
-        print(text_of(given.run, threshold_of(given.within)))
-    except UserError as error:
-        sys.exit(f"error: {error}")
 
 
-if __name__ == "__main__":
-    main()
+def main(given: argparse.Namespace) -> None:
+    """Print the costs of a run."""
+    print(text_of(given.run, threshold_of(given.within)))

@@ -1,9 +1,8 @@
-"""Write a batch for the driver of libreldom: ``python -m relaxometer.cli.export_batch FOLDER FILE``."""
+"""Write a batch for the driver of libreldom: ``relaxometer export-batch FOLDER FILE``."""
 
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -31,20 +30,16 @@ def write(batch: Batch, file: Path) -> None:
         target.write(b"".join(str(name).encode().replace(b"\0", b"") + b"\0" for name in batch.names))
 
 
-def main() -> None:
-    """Write the batch that the command line names."""
-    parser = argparse.ArgumentParser(prog="python -m relaxometer.cli.export_batch", description=__doc__)
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
     parser.add_argument("folder", type=Path, help="of a batch, such as results/batches/cfg-python-stdlib")
     parser.add_argument("file", type=Path, help="for the driver to read")
-    given = parser.parse_args()
+
+
+def main(given: argparse.Namespace) -> None:
+    """Write a batch."""
     try:
         with naming_lacks():
             write(read_batch(given.folder), given.file)
-    except UserError as error:
-        sys.exit(f"error: {error}")
     except OSError as error:
-        sys.exit(f"error: {error.filename}: {error.strerror}; name a file that can be written")
-
-
-if __name__ == "__main__":
-    main()
+        raise UserError(f"{error.filename}: {error.strerror}; name a file that can be written") from None

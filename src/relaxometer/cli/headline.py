@@ -1,4 +1,4 @@
-"""Draw figures from the tables of docs/results: ``python -m relaxometer.cli.headline``.
+"""Draw figures from the tables of docs/results: ``relaxometer headline``.
 
 They are the README's, from the suite rivals, and those of suites that were published without their searches,
 which the workflow cannot draw anew: their median times.
@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 from pathlib import Path
 
 import pandas as pd
 
 from relaxometer.core.checkout import ROOT
-from relaxometer.core.errors import UserError, naming_lacks
 from relaxometer.report.figures import style
 from relaxometer.report.figures.headline import times_and_preparation
 from relaxometer.report.figures.summary import median_times
@@ -70,16 +68,10 @@ def write(results: Path) -> None:
             style.save(median_times(without_points(suite)), suite / "figures/common/median-times.svg")
 
 
-def main(arguments: list[str] | None = None) -> None:
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add no option."""
+
+
+def main(given: argparse.Namespace) -> None:
     """Draw the figures into ``docs/results``."""
-    parser = argparse.ArgumentParser(prog="python -m relaxometer.cli.headline", description=__doc__)
-    parser.parse_args(arguments)
-    try:
-        with naming_lacks():
-            write(RESULTS)
-    except UserError as error:
-        sys.exit(f"error: {error}")
-
-
-if __name__ == "__main__":
-    main()
+    write(RESULTS)

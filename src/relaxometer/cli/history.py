@@ -1,12 +1,11 @@
-"""Times over commits from the bundles in a folder: ``python -m relaxometer.cli.history FOLDER``."""
+"""Times over commits from the bundles in a folder: ``relaxometer history FOLDER``."""
 
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
-from relaxometer.core.errors import UserError, naming_lacks
+from relaxometer.core.errors import UserError
 from relaxometer.core.files import write_csv
 from relaxometer.report.figures import style
 from relaxometer.report.figures.history import times_over_commits
@@ -29,19 +28,12 @@ def write(folder: Path, target: Path) -> list[Path]:
     return files
 
 
-def main() -> None:
-    """Write the history of the folder that the command line names."""
-    parser = argparse.ArgumentParser(prog="python -m relaxometer.cli.history", description=__doc__)
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
     parser.add_argument("folder", type=Path, help="with a bundle for each commit")
     parser.add_argument("--target", type=Path, default=Path("results/history"))
-    given = parser.parse_args()
-    try:
-        with naming_lacks():
-            files = write(given.folder, given.target)
-    except UserError as error:
-        sys.exit(f"error: {error}")
-    print("\n".join(map(str, files)))
 
 
-if __name__ == "__main__":
-    main()
+def main(given: argparse.Namespace) -> None:
+    """Write the history of a folder."""
+    print("\n".join(map(str, write(given.folder, given.target))))

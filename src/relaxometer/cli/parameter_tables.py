@@ -1,6 +1,6 @@
 """Write the tables of ``config/README.md`` from the docstrings and defaults of the parameter models.
 
-``python -m relaxometer.cli.parameter_tables`` rewrites the page; with ``--check`` it only checks the page.
+``relaxometer parameter-tables`` rewrites the page; with ``--check`` it only checks the page.
 Each table is between ``<!-- table: NAME -->`` and ``<!-- end -->``.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import inspect
 import re
-import sys
 from collections.abc import Iterator, Mapping
 from typing import Literal, get_args, get_origin
 
@@ -194,20 +193,16 @@ def written(page: str) -> str:
     return _TABLE.sub(lambda mark: f"{mark[1]}{known[mark[2]]}{mark[3]}", page)
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Rewrite the page, or with ``--check`` return 1 if it is out of date."""
-    parser = argparse.ArgumentParser(prog="python -m relaxometer.cli.parameter_tables", description=__doc__)
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
     parser.add_argument("--check", action="store_true", help="exit with 1 if the page is out of date")
-    given = parser.parse_args(arguments)
+
+
+def main(given: argparse.Namespace) -> None:
+    """Rewrite the page, or only check it; UserError if it is out of date then."""
     page = PAGE.read_text(encoding="utf-8")
     current = written(page)
-    if given.check:
-        if page != current:
-            print(f"{PAGE} is out of date: run python -m relaxometer.cli.parameter_tables", file=sys.stderr)
-        return int(page != current)
-    PAGE.write_text(current, encoding="utf-8")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    if not given.check:
+        PAGE.write_text(current, encoding="utf-8")
+    elif page != current:
+        raise UserError(f"{PAGE} is out of date: run relaxometer parameter-tables")

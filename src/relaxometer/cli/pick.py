@@ -1,37 +1,47 @@
 """Race the variants that suit a graph on this machine, and show how to use the winner.
 
-Each variant runs in a process of its own, as in the workflow, from the same sources, and every answer is
-proven. The total is the time to prepare and to search as often as asked for.
+Each variant runs in a process of its own, from the same sources, and every answer is proven. The times are
+those of the library's calls, from and to host memory. The total is that of preparing once and searching as
+often as asked for.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
 
-import numpy as np
-
-from relaxometer.core.errors import UserError, naming_lacks
-from relaxometer.device import cuda
+from relaxometer.cli.command import positive
+from relaxometer.core.errors import UserError
+from relaxometer.core.supervision import Child, ChildDied, DeadlinePassed, Link
+from relaxometer.device import KernelError, cuda, stopwatch
+from relaxometer.library.answers import WrongAnswer
 from relaxometer.library.graph import Graph
-from relaxometer.library.prepared import ON_CPU
-from relaxometer.plan.models import Run, Timing
+from relaxometer.library.prepared import ON_CPU, prepare
 from relaxometer.problems import variants
 from relaxometer.problems.problem import load_problem
 from relaxometer.race.sources import sources_table
-from relaxometer.race.variant import measure
 
 PROBLEMS = ("sssp", "bfs", "dominators")
 """The problems whose searches start from a source."""
 
-PATIENCE = 4.0
-"""A variant is given up after this many times the total of the best so far."""
+PROMISING = (
+    *("auto", *ON_CPU.values(), "tiled", "near-far", "push-pull", "phast"),
+    *("hybrid", "hybrid-packed", "biconnected", "batch-warp", "iterative-tree"),
+)
+"""What races first: the later a variant, the sooner it is given up."""
 
-LEAST_S = 5.0
-"""Seconds that every variant gets."""
+PATIENCE = 4.0
+"""A variant is given up if it needs this many times the total of the best so far."""
+
+LEAST_S = 20.0
+"""Seconds that every variant gets, compilation included."""
+
+ENOUGH_S = 20.0
+"""Once one has finished, no variant starts after this many seconds."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +50,6 @@ class Standing:
 
     variant: str
     status: str
-    reason: str
     prepare_ms: float = float("inf")
     search_ms: float = float("inf")
 
@@ -50,7 +59,7 @@ class Standing:
 
 
 def race(graph: Graph, problem: str, searches: int, where: str, sources: int) -> Iterator[Standing]:
-    """Measure every variant that runs at a place, the one that `prepare` would choose first.
+    """Measure the variants that run at a place.
 
     Parameters
     ----------
@@ -61,59 +70,96 @@ def race(graph: Graph, problem: str, searches: int, where: str, sources: int) ->
     sources : int
         Timed searches per variant.
     """
-    csr = graph.csr
-    drawn = sources_table(csr, sources, 1)["source"].to_numpy()
-    best_ms = float("inf")
-    for name in _candidates(problem, where):
-        limit_s = max(LEAST_S, PATIENCE * best_ms / 1e3) if best_ms < float("inf") else 600
-        parameters = {"searches": searches} if name == "auto" and problem != "dominators" else {}
-        timing = Timing(sources=len(drawn), repetitions=1, rounds=1, calls=0, timeout_s=limit_s)
-        model = variants.load_solver(problem, name).Parameters
-        run = Run(
-            problem=problem, graph=csr.name, variant=name, solver=name, parameters=parameters, timing=timing
-        ).with_parsed(model.model_validate(parameters))
-        rows = measure(run, csr, np.asarray(drawn), "cuda" if where == "cuda" else "host").runs
-        failed = next((row for row in rows if row.status not in ("ok", "disputed")), None)
-        if failed or not rows:
-            status, reason = (failed.status, failed.reason) if failed else ("skipped", "nothing was measured")
-            yield Standing(name, status, reason)
+    drawn = sources_table(graph.csr, sources, 1)["source"].to_pylist()
+    best_ms, begin = float("inf"), time.monotonic()
+    for name in _candidates(graph, problem, where):
+        if best_ms < float("inf") and time.monotonic() - begin > ENOUGH_S:
+            yield Standing(name, "not raced: the time is over")
             continue
-        times = [row.time_ms for row in rows if row.time_ms is not None]
-        standing = Standing(name, "ok", "", rows[0].prepare_ms or 0.0, median(times))
+        standing = _measured(graph, problem, name, searches, where, drawn, best_ms)
         best_ms = min(best_ms, standing.total_ms(searches))
         yield standing
 
 
-def _candidates(problem: str, where: str) -> list[str]:
-    """Return the variants that run at a place, the default one first."""
-    wanted = "cpu" if where == "cpu" else "device"
-    solvers = {name: variants.load_solver(problem, name).Solver for name in variants.solver_names(problem)}
-    fitting = [
-        name
-        for name, solver in solvers.items()
-        if solver.runs_on == wanted and getattr(solver, "takes", "graph") != "batch"
-    ]
-    default = ON_CPU[problem] if where == "cpu" else "auto"
-    return sorted(fitting, key=lambda name: (name != default, name))
+def _candidates(graph: Graph, problem: str, where: str) -> list[str]:
+    """Return the variants that run at a place and take the graph, the promising ones first."""
+    kind, fitting = load_problem(problem), []
+    for name in variants.solver_names(problem):
+        solver = variants.load_solver(problem, name).Solver
+        is_there = solver.runs_on == ("cpu" if where == "cpu" else "device")
+        # Those that answer many sources at once gain nothing from one.
+        takes_one = getattr(solver, "takes", "graph") != "batch" and not hasattr(solver, "solve_many")
+        if is_there and takes_one:
+            try:
+                variants.refuse_weights(kind, solver, graph.csr)
+            except variants.Skipped:
+                continue
+            fitting.append(name)
+    places = {name: place for place, name in enumerate(PROMISING)}
+    return sorted(fitting, key=lambda name: (places.get(name, len(places)), name))
+
+
+def _measured(
+    graph: Graph, problem: str, name: str, searches: int, where: str, sources: list[int], best_ms: float
+) -> Standing:
+    """Measure one variant in a process that shares the graph, until it cannot be the best."""
+    most_ms = PATIENCE * best_ms
+    deadline = time.monotonic() + max(LEAST_S, most_ms / 1e3)
+    times: list[float] = []
+    with Child(_serve, graph, problem, name, searches, where, sources) as child:
+        try:
+            while len(times) <= len(sources):
+                reply = child.ask(deadline - time.monotonic(), next=True)
+                if "status" in reply:
+                    return Standing(name, reply["status"])
+                times.append(reply["ms"])
+                if times[0] + searches * min(times[1:], default=0) > most_ms:
+                    return Standing(name, f"given up: more than {PATIENCE:g} times the best total")
+        except DeadlinePassed:
+            return Standing(name, "given up: too slow")
+        except ChildDied as death:
+            return Standing(name, f"error: {death}")
+    return Standing(name, "ok", times[0], median(times[1:]))
+
+
+def _serve(
+    link: Link, graph: Graph, problem: str, name: str, searches: int, where: str, sources: list[int]
+) -> None:
+    """Reply to each request with a time: of the preparation, then of a search from each source."""
+    requests = link.requests()
+    try:
+        for made in range(2):  # the first compiles
+            with stopwatch() as clock:
+                solver = prepare(graph, problem, searches=searches, variant=name, device=where)
+                solver.device.synchronize()
+            if not made:
+                solver.search(sources[0])
+        next(requests)
+        link.reply(ms=clock.ms)
+        for source, _ in zip(sources, requests, strict=False):
+            with stopwatch() as clock:
+                answer = solver.search(source)
+            answer.verify()
+            link.reply(ms=clock.ms)
+    except (UserError, WrongAnswer, KernelError, MemoryError) as error:
+        link.reply(status=f"{type(error).__name__}: {error}".partition("\n")[0])
 
 
 def table(standings: list[Standing], searches: int) -> str:
     """Return the ranking as lines of text."""
     ranked = sorted(standings, key=lambda one: one.total_ms(searches))
-    lines = [f"{'variant':<20}{'prepared, ms':>14}{'search, ms':>12}{f'{searches:,} searches, ms':>24}"]
+    lines = [f"{'variant':<20}{'prepare, ms':>14}{'search, ms':>12}{f'{searches:,} searches, ms':>24}"]
     for one in ranked:
-        if one.status == "ok":
-            times = f"{one.prepare_ms:>14.4g}{one.search_ms:>12.4g}{one.total_ms(searches):>24.4g}"
-            lines.append(f"{one.variant:<20}{times}")
-        else:
-            lines.append(f"{one.variant:<20}{one.status:>14}: {one.reason.splitlines()[0][:80]}")
+        times = f"{one.prepare_ms:>14.4g}{one.search_ms:>12.4g}{one.total_ms(searches):>24.4g}"
+        lines.append(f"{one.variant:<20}{times if one.status == 'ok' else f'  {one.status[:90]}'}")
     return "\n".join(lines)
 
 
-def snippet(path: str, form: str | None, problem: str, standing: Standing, searches: int) -> str:
+def snippet(path: str, form: str | None, problem: str, name: str, searches: int, where: str = "cpu") -> str:
     """Return the lines of Python that use a variant."""
     file = f"{path!r}, format={form!r}" if form else repr(path)
-    named = f"searches={searches}" if standing.variant == "auto" else f"variant={standing.variant!r}"
+    named = f"searches={searches}" if name == "auto" else f"variant={name!r}"
+    named += ', device="host"' if where == "host" else ""
     return f"""import relaxometer as rx
 
 graph = rx.Graph.from_file({file})
@@ -121,43 +167,29 @@ solver = rx.prepare(graph, {problem!r}, {named})
 answer = solver.search(0)  # {", ".join(load_problem(problem).columns)}; answer.verify() proves it"""
 
 
-def _positive(text: str) -> int:
-    """Read an integer of at least 1."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not an integer of at least 1")
-    return int(text)
-
-
-def main() -> None:
-    """Race on the file that the command line names."""
-    parser = argparse.ArgumentParser(prog="relaxometer pick", description=__doc__)
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
     parser.add_argument("file", help="a graph: DIMACS, Matrix Market, OpenStreetMap, ...")
     parser.add_argument("--format", help="of the file, if its name does not tell it")
     parser.add_argument("--problem", choices=PROBLEMS, default="sssp")
-    parser.add_argument("--searches", type=_positive, default=100, help="as many as you expect to make")
-    parser.add_argument("--sources", type=_positive, default=5, help="timed searches per variant")
+    parser.add_argument("--searches", type=positive, default=100, help="as many as you expect to make")
+    parser.add_argument("--sources", type=positive, default=5, help="timed searches per variant")
     parser.add_argument("--device", choices=("auto", "cuda", "cpu", "host"), default="auto")
-    given = parser.parse_args()
-    try:
-        with naming_lacks():
-            graph = Graph.from_file(given.file, format=given.format)
-            # Opening CUDA here would leave none to the processes of the variants.
-            has_gpu = cuda.may_be_there()
-            where = {"auto": "cuda" if has_gpu else "cpu"}.get(given.device, given.device)
-            print(f"{given.file}: {graph.n_vertices:,} vertices, {graph.n_arcs:,} arcs; on {where}")
-            standings = []
-            for one in race(graph, given.problem, given.searches, where, given.sources):
-                print(f"  {one.variant}: {one.status}", file=sys.stderr)
-                standings.append(one)
-    except UserError as error:
-        raise SystemExit(f"error: {error}") from None
+
+
+def main(given: argparse.Namespace) -> None:
+    """Race on a file."""
+    graph = Graph.from_file(given.file, format=given.format)
+    # Opening CUDA here would leave none to the processes of the variants.
+    where = {"auto": "cuda" if cuda.may_be_there() else "cpu"}.get(given.device, given.device)
+    print(f"{given.file}: {graph.n_vertices:,} vertices, {graph.n_arcs:,} arcs; on {where}")
+    standings = []
+    for one in race(graph, given.problem, given.searches, where, given.sources):
+        print(f"  {one.variant}: {one.status}", file=sys.stderr)
+        standings.append(one)
     print(table(standings, given.searches))
-    best = min(standings, key=lambda one: one.total_ms(given.searches))
-    if best.status != "ok":
-        raise SystemExit("error: no variant has finished")
-    lines = snippet(given.file, given.format, given.problem, best, given.searches)
+    best = min(standings, key=lambda one: one.total_ms(given.searches), default=None)
+    if best is None or best.status != "ok":
+        raise UserError("no variant has finished")
+    lines = snippet(given.file, given.format, given.problem, best.variant, given.searches, where)
     print(f"\nEvery answer is proven. Use the fastest:\n\n{lines}")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""Publish the results of a suite to docs/results/SUITE: ``python -m relaxometer.cli.publish [SUITE]``."""
+"""Publish the results of a suite to docs/results/SUITE: ``relaxometer publish [SUITE]``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from relaxometer.core.checkout import ROOT
-from relaxometer.core.errors import UserError, naming_lacks
+from relaxometer.core.errors import UserError
 from relaxometer.core.files import read_frame, read_table
 from relaxometer.core.words import counted
 from relaxometer.plan.load import load_plan
@@ -175,23 +175,17 @@ def add_bundle(plan: Plan, results: Path, target: Path, made: Path | None = None
     return BUNDLE
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Publish the suite that the command line names, or the default run."""
-    parser = argparse.ArgumentParser(prog="python -m relaxometer.cli.publish", description=__doc__)
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
     parser.add_argument("suite", nargs="?", default="default", choices=SUITES, metavar="SUITE")
     parser.add_argument(
         "--bundle", type=Path, help="of this run, made where it was measured; by default made here"
     )
-    given = parser.parse_args(arguments)
+
+
+def main(given: argparse.Namespace) -> None:
+    """Publish a suite, or the default run."""
     overlays = [] if given.suite == "default" else [ROOT / f"config/suites/{given.suite}.yaml"]
     target = ROOT / "docs/results" / given.suite
-    try:
-        with naming_lacks():
-            files, bundle = publish(load_plan(overlays), Path("results"), target, given.bundle)
-    except UserError as error:
-        raise SystemExit(f"error: {error}") from None
+    files, bundle = publish(load_plan(overlays), Path("results"), target, given.bundle)
     print(f"{counted(len(files), 'file')} in docs/results/{given.suite}, and {bundle}")
-
-
-if __name__ == "__main__":
-    main()

@@ -29,7 +29,6 @@ from pydantic import (
 
 from relaxometer.core.errors import UserError, quoted
 from relaxometer.core.validation import Name, Section, Seed, explain, nearest, validated
-from relaxometer.core.yaml_files import read_yaml
 from relaxometer.datasets.file_names import checked_name, checked_url
 from relaxometer.datasets.formats import Format, all_formats
 from relaxometer.datasets.parameters import NoParameters
@@ -350,6 +349,8 @@ def load_registry(path: Path, extra: Mapping[str, Any], *, origin: str = "config
         If an entry is wrong, a name is taken, a base graph is unknown, or two different files would be
         downloaded under one name.
     """
+    from relaxometer.core.yaml_files import read_yaml  # a file of one's own needs no YAML
+
     own = validated(Registry, read_yaml(path) or {}, str(path)).root
     added = validated(_OwnDatasets, {"datasets": extra}, origin).datasets
     taken = sorted(own.keys() & added.keys())

@@ -150,9 +150,12 @@ class HostModule(Module):
 
 
 class HostDevice:
-    """The processor as a device; see `relaxometer.device.Device`."""
+    """The processor as a device; see `relaxometer.device.Device`.
 
-    def __init__(self, *, order_seed: int = 0, sanitize: str | None = None) -> None:
+    With ``emulates=False`` it is the place of CPU programs, whose arrays need no guards, and so no compiler.
+    """
+
+    def __init__(self, *, order_seed: int = 0, sanitize: str | None = None, emulates: bool = True) -> None:
         if sanitize is not None and sanitize not in SANITIZERS:
             raise UserError(f"sanitize: {sanitize!r} is none of {', '.join(SANITIZERS)}")
         if not 0 <= order_seed < 2**32:
@@ -163,7 +166,8 @@ class HostDevice:
         self.order_seed = order_seed
         self.sanitize = sanitize
         self.module = LoadedModules(functools.partial(HostModule, device=self, sanitize=sanitize)).get
-        self.guards = install_guards()
+        self.emulates = emulates
+        self.guards = install_guards() if emulates else None
         if self.guards is None and sanitize in ("address", "thread"):
             raise UserError(
                 f"sanitize: {sanitize!r} needs 256 GiB of address space, which `ulimit -v` does not allow"

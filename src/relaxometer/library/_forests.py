@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,6 @@ from relaxometer.graphs.graph import NO_PREDECESSOR, Graph
 from relaxometer.graphs.lengths import LENGTHS, Lengths, unreached
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.certificate import Certificate
-from relaxometer.problems.sssp.certify import SsspCertifier
 
 
 def unweighted(graph: Graph) -> Graph:
@@ -47,7 +46,12 @@ def first_beyond(limit: float, lengths: Lengths) -> Any:
 
 
 def prove(
-    device: Device, graph: Graph, sources: npt.NDArray[np.uint32], bound: Any, columns: Mapping[str, Any]
+    device: Device,
+    certifier: Callable[[ResidentGraph], Any],
+    graph: Graph,
+    sources: npt.NDArray[np.uint32],
+    bound: Any,
+    columns: Mapping[str, Any],
 ) -> Certificate:
     """Prove distances from the nearest of several sources, less than `bound` if it is given.
 
@@ -57,6 +61,8 @@ def prove(
     Parameters
     ----------
     device : Device
+    certifier : callable
+        Makes that of ``sssp``.
     graph : Graph
         Its distances are the answer's.
     sources : ndarray of shape (n_sources,), uint32
@@ -79,7 +85,7 @@ def prove(
     distance[n], predecessor[n] = 0, n
     distance[away] = 0 if bound is None else bound
     predecessor[own] = predecessor[away] = n
-    certificate = SsspCertifier(extended).check(n, distance, predecessor)
+    certificate = certifier(extended).check(n, distance, predecessor)
     wrong = np.flatnonzero(device.asnumpy(is_wrong))
     if not len(wrong):
         return certificate

@@ -356,7 +356,7 @@ class _GraphOfArrays(Graph):
         return replace(csr, targets=csr.targets[order], weights=csr.weights[order]), order
 
     def resident(self, device: Device, *, arcs: bool = True, weights: bool = True) -> ResidentGraph:
-        if not arcs or "_read" in vars(self):
+        if not arcs or "_read" in vars(self) or not getattr(device, "emulates", True):
             return super().resident(device, arcs=arcs, weights=weights)
         offsets, targets, loads = self._given if device.kind == "cuda" else map(on_host, self._given)
         wanted = [offsets, targets] if loads is None or not weights else [offsets, targets, loads]

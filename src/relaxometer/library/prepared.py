@@ -13,13 +13,14 @@ import numpy.typing as npt
 from relaxometer.core.errors import UserError, quoted
 from relaxometer.core.validation import nearest, validated
 from relaxometer.device import Device, get_device
+from relaxometer.device.host import HostDevice
 from relaxometer.graphs.lengths import ON_CYCLE, Lengths, unreached
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.library import _forests, _trees
 from relaxometer.library.answers import Answer, WrongAnswer
 from relaxometer.library.graph import Graph, on_host
 from relaxometer.problems import variants
-from relaxometer.problems.problem import load_problem, problem_names
+from relaxometer.problems.problem import Problem, load_problem, problem_names
 
 ON_CPU = {"sssp": "dijkstra-cpu", "bfs": "hybrid-cpu", "dominators": "semi-nca", "routes": "hierarchy-cpu"}
 """The default variant of each problem without a GPU."""
@@ -92,8 +93,11 @@ def place(device: str) -> str:
 
 
 def open_device(kind: str) -> Device:
-    """Return the emulation, or the current GPU; a process opens each once and keeps compiled kernels."""
-    if kind == "host":
+    """Return the current GPU, the emulation, or the place of CPU programs.
+
+    A process opens each once and keeps compiled kernels.
+    """
+    if kind != "cuda":
         return _opened(kind, 0)
     import cupy
 
@@ -102,7 +106,7 @@ def open_device(kind: str) -> Device:
 
 @cache
 def _opened(kind: str, number: int) -> Device:
-    return get_device(kind)
+    return HostDevice(emulates=False) if kind == "cpu" else get_device(kind)
 
 
 def _choice(graph: Graph, problem: str, where: str) -> str:
@@ -145,7 +149,7 @@ class Prepared:
         self.kind = load_problem(problem)
         self._module, self._version = module, 0
         self._parameters = validated(module.Parameters, parameters, f"variant {variant}")
-        self.device = open_device("cuda" if where == "cuda" and runs_on == "device" else "host")
+        self.device = open_device("cpu" if runs_on == "cpu" else where)
         self._load(graph)
 
     def _load(self, graph: Graph) -> None:
@@ -491,7 +495,11 @@ class Prepared:
 
     @cached_property
     def _certifier(self) -> Any:
-        return self.kind.certifier(self._resident)
+        return self._certifier_of(self.kind)(self._resident)
+
+    def _certifier_of(self, kind: Problem) -> Any:
+        on_cpu = kind.cpu_certifier if self._module.Solver.runs_on == "cpu" else None
+        return on_cpu or kind.certifier
 
     def _refuse_stale(self, answer: Answer) -> None:
         if answer.version != self._version:
@@ -504,7 +512,8 @@ class Prepared:
         columns = {name: self.device.asarray(one) for name, one in (answer.proof or answer.columns).items()}
         if isinstance(answer.start, np.ndarray):
             csr = self.graph.csr if self.problem == "sssp" else _forests.unweighted(self.graph.csr)
-            certificate = _forests.prove(self.device, csr, answer.start, answer.bound, columns)
+            make = self._certifier_of(load_problem("sssp"))
+            certificate = _forests.prove(self.device, make, csr, answer.start, answer.bound, columns)
         else:
             certificate = self._certifier.check(answer.start, **columns)
         too_long = self.graph.lengths.too_long

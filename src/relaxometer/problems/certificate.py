@@ -6,6 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 
 @dataclass(frozen=True)
 class Certificate:
@@ -38,6 +41,12 @@ class Certificate:
             if count:
                 first[rule] = vertex
         return cls(counts, first)
+
+    @classmethod
+    def of_items(cls, rules: Iterable[str], **found: npt.NDArray[np.integer[Any]]) -> Certificate:
+        """Return the outcome of the vertices that break each rule; rules that are not named hold."""
+        first = {rule: int(items.min()) for rule, items in found.items() if len(items)}
+        return cls(dict.fromkeys(rules, 0) | {rule: len(items) for rule, items in found.items()}, first)
 
     @property
     def holds(self) -> bool:

@@ -54,6 +54,9 @@ class Problem:
         Makes the certifier of a resident graph or batch. Its ``check(source, **columns)`` returns a
         :class:`relaxometer.problems.certificate.Certificate`; `source` is None if a search has none, and with
         `queries` a resident query set.
+    cpu_certifier : callable, optional
+        The same for answers of CPU programs outside the race, if `certifier` launches kernels, which would be
+        emulated.
     has_source : bool, default=True
         Whether a search of a graph starts from a source. Searches of a batch never do.
     queries : QueryFormat, optional
@@ -78,6 +81,7 @@ class Problem:
     columns: Mapping[str, type[np.generic]]
     rules: Mapping[str, str] | tuple[str, ...]
     certifier: Callable[[Any], Any]
+    cpu_certifier: Callable[[Any], Any] | None = None
     has_source: bool = True
     queries: QueryFormat | None = None
     takes_batches: bool = False

@@ -13,6 +13,7 @@ import numpy as np
 
 from relaxometer.device.arrays import DeviceArray
 from relaxometer.graphs.graph import NO_PREDECESSOR, UNREACHED, Graph
+from relaxometer.problems.bfs._certify_cpu import BfsCpuCertifier
 from relaxometer.problems.bfs.certify import RULES, BfsCertifier
 from relaxometer.problems.problem import Problem, Solver
 
@@ -25,7 +26,13 @@ def _complete(graph: Graph, source: int, columns: Mapping[str, Any]) -> dict[str
     return {"predecessor": shortest_path_tree(graph, source, columns["level"], hops=True)}
 
 
-PROBLEM = Problem({"level": np.uint32, "predecessor": np.uint32}, RULES, BfsCertifier, complete=_complete)
+PROBLEM = Problem(
+    {"level": np.uint32, "predecessor": np.uint32},
+    RULES,
+    BfsCertifier,
+    cpu_certifier=BfsCpuCertifier,
+    complete=_complete,
+)
 
 
 @dataclass(frozen=True)

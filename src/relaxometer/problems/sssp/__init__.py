@@ -14,6 +14,7 @@ import numpy as np
 from relaxometer.device.arrays import DeviceArray
 from relaxometer.graphs.graph import NO_PREDECESSOR, UNREACHED, Graph
 from relaxometer.problems.problem import Problem, Solver
+from relaxometer.problems.sssp._certify_cpu import SsspCpuCertifier
 from relaxometer.problems.sssp.certify import RULES, SsspCertifier
 
 __all__ = ["NO_PREDECESSOR", "PROBLEM", "UNREACHED", "Answer", "Solver", "Trees"]
@@ -29,6 +30,7 @@ PROBLEM = Problem(
     {"distance": np.uint32, "predecessor": np.uint32},
     RULES,
     SsspCertifier,
+    cpu_certifier=SsspCpuCertifier,
     lengths=("distance",),
     complete=_complete,
 )

@@ -67,7 +67,8 @@ class SsspCertifier:
     def check(self, source: int, distance: DeviceArray, predecessor: DeviceArray) -> Certificate:
         """Check one answer; its arrays are as in :class:`relaxometer.problems.sssp.Answer`, on the device."""
         if self._graph.lengths.is_signed and bool((distance == ON_CYCLE).any()):
-            return self._check_cycle(source, distance, predecessor)
+            columns = map(self._graph.device.asnumpy, (distance, predecessor))
+            return check_cycle(self._graph.host, source, *columns)
         n, device = np.uint32(self._graph.n_vertices), self._graph.device
         launch = ((self._graph.n_vertices + BLOCK - 1) // BLOCK, BLOCK)
         root = np.uint32(source)
@@ -81,22 +82,6 @@ class SsspCertifier:
         self._check_tree(*launch, (n, distance, predecessor, root, self._pointer, self._report))
         return Certificate.of_report(RULES, device.asnumpy(self._report))
 
-    def _check_cycle(self, source: int, distance: DeviceArray, predecessor: DeviceArray) -> Certificate:
-        """Check an answer that is a negative cycle; weights are added in 64 bits."""
-        from relaxometer.problems.sssp import _cycles  # loads Numba
-
-        graph, device = self._graph.host, self._graph.device
-        columns = device.asnumpy(distance), device.asnumpy(predecessor)
-        is_wrong, weight = _round(graph, *columns)
-        start = int((columns[0] == ON_CYCLE).argmax())
-        broken = {
-            "cycle": np.flatnonzero(is_wrong).tolist(),
-            "negative": [] if is_wrong.any() or weight < 0 else [start],
-            "reachable": [] if _cycles.reaches(graph.offsets, graph.targets, source, start) else [start],
-        }
-        counts = dict.fromkeys(RULES, 0) | {rule: len(vertices) for rule, vertices in broken.items()}
-        return Certificate(counts, {rule: vertices[0] for rule, vertices in broken.items() if vertices})
-
     def _follow_chains(self, launch: tuple[int, int], n: np.uint32) -> None:
         """Point every vertex to the end of its chain of equal distances.
 
@@ -109,6 +94,24 @@ class SsspCertifier:
             self._pointer, self._doubled = self._doubled, self._pointer
             if not self._graph.device.item(self._moved):
                 return
+
+
+def check_cycle(
+    graph: Graph, source: int, distance: npt.NDArray[np.int32], predecessor: npt.NDArray[np.uint32]
+) -> Certificate:
+    """Check an answer that is a negative cycle, in host memory; weights are added in 64 bits."""
+    from relaxometer.problems.sssp import _cycles  # loads Numba
+
+    is_wrong, weight = _round(graph, distance, predecessor)
+    start = int((distance == ON_CYCLE).argmax())
+    is_negative = is_wrong.any() or weight < 0
+    is_reachable = _cycles.reaches(graph.offsets, graph.targets, source, start)
+    return Certificate.of_items(
+        RULES,
+        cycle=np.flatnonzero(is_wrong),
+        negative=np.array([] if is_negative else [start]),
+        reachable=np.array([] if is_reachable else [start]),
+    )
 
 
 def _round(
