@@ -40,8 +40,11 @@ ONE_SOURCE = {"cpu": {"bfs": "queue-cpu"}}
 MANY_SOURCES = {"cpu": ONE_SOURCE["cpu"], "cuda": {"sssp": "many-sources", "bfs": "multi-source"}}
 """Variants by device and problem, where they are not the library's default."""
 
-SMALL = 1000
-"""A graph of fewer nodes and edges is left to networkx."""
+SMALL = {False: 1000, True: 100}
+"""Graphs with fewer nodes are left to networkx, by whether a function searches from every node."""
+
+FROM_EVERY_NODE = ("all_pairs", "eccentricity", "diameter", "radius", "closeness")
+"""How the names of functions begin that search from every node."""
 
 BATCH, BATCH_NUMBERS = 256, 1 << 25
 """Searches of one call, and the numbers that all of them may answer."""
@@ -206,7 +209,7 @@ def _rows(offsets: Ids, targets: Ids, loads: npt.NDArray[Any], backwards: bool =
     import scipy.sparse as sp
 
     n = len(offsets) - 1
-    rows = sp.csr_array((loads, targets, offsets), shape=(n, n))
+    rows = sp.csr_array((loads, targets, offsets), shape=(n, n), copy=True)  # sorted in place
     if backwards:
         return rows.T.tocsr()
     rows.sort_indices()
@@ -275,7 +278,8 @@ def should_run(name: str, args: Any, kwargs: dict[str, Any]) -> bool | str:
     graph = args[0] if args else kwargs["G"]
     if "relaxometer" in (getattr(graph, "__networkx_cache__", None) or {}).get("backends", {}):
         return True
-    return len(graph) >= SMALL or f"the graph has fewer than {SMALL} nodes"
+    least = SMALL[name.startswith(FROM_EVERY_NODE)]
+    return len(graph) >= least or f"networkx is faster with fewer than {least} nodes"
 
 
 class Tree:
@@ -349,7 +353,7 @@ class Tree:
 
     @cached_property
     def cycle(self) -> list[Node] | None:
-        """A negative cycle, if that is the answer, from its first node, if possible the source, to it again."""
+        """A negative cycle, if that is the answer: its first node, the source if on it, is also the last."""
         if self._distance.dtype != np.int32 or not (is_on_cycle := self._distance == ON_CYCLE).any():
             return None
         source = self._sources[0]
