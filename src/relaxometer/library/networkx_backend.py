@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from functools import cache, cached_property
 from itertools import chain, groupby
-from operator import itemgetter, methodcaller
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import networkx as nx
@@ -196,10 +196,11 @@ class Graph:
 
 def _attributes(rows: list[Any], name: str, default: Any, is_multigraph: bool) -> list[Any]:
     """Return an attribute of all arcs; of parallel edges the least."""
-    data = chain.from_iterable(map(methodcaller("values"), rows))
-    get = methodcaller("get", name, default)
+    data = chain.from_iterable(row.values() for row in rows)
+    if not is_multigraph:
+        return [edge.get(name, default) for edge in data]
     try:
-        return [min(map(get, edges.values())) for edges in data] if is_multigraph else list(map(get, data))
+        return [min(edge.get(name, default) for edge in edges.values()) for edges in data]
     except TypeError:
         raise NotImplementedError("weights that do not compare") from None
 
@@ -644,7 +645,10 @@ def _find_frontiers(
 
 
 def eccentricity(G: Graph, v: Any = None, sp: None = None, weight: str | None = None) -> Any:
-    nodes = list(G) if v is None else [v] if v in G else [node for node in v if node in G]
+    try:
+        nodes = list(G) if v is None else [v] if v in G else [node for node in v if node in G]
+    except TypeError:
+        raise nx.NetworkXError(f"Node {v} is not in the graph.") from None
     found = {}
     problem = "bfs" if weight is None else "sssp"
     for node, answer in zip(nodes, G.searches(problem, weight, list(map(G.vertex, nodes))), strict=True):
