@@ -386,18 +386,17 @@ def _with_root(offsets: Any, targets: Any, weights: Any, heads: npt.NDArray[np.i
 
 def _nearest(graph: Graph, sources: Any, limit: float, where: str) -> tuple[Any, Any, Any]:
     """Return distance, predecessor and nearest source of each vertex."""
-    csr, n = graph.csr, graph.n_vertices
-    rooted = _with_root(csr.offsets, csr.targets, csr.weights, sources)
-    answer = prepare(rooted, device=where).search(n, limit=None if np.isinf(limit) else limit)
-    if csr.weights.dtype != np.float64 and answer.overflowed:
+    n = graph.n_vertices
+    if not len(sources):
+        return np.full(n, np.inf), np.full(n, NOWHERE, np.int32), np.full(n, NOWHERE, np.int32)
+    solver = prepare(graph, variant="near-far", device=where)
+    answer = solver.nearest(sources, limit=None if np.isinf(limit) else limit)
+    if graph.lengths.dtype != np.float64 and answer.overflowed:
         return _nearest(_wider(graph), sources, limit, where)
-    distance, predecessor = _distances(answer)[:n], _predecessors(answer, n)[:n]
-    predecessor[sources] = NOWHERE
-    source = np.where(predecessor == NOWHERE, np.arange(n, dtype=np.int32), predecessor)
-    while not np.array_equal(source, before := source[source]):
-        source = before
-    source[np.isinf(distance)] = NOWHERE
-    return distance, predecessor, source
+    source = answer.source.astype(np.int32)
+    source[~answer.reached] = NOWHERE
+    found = _distances(answer), _predecessors(answer, solver.device.asarray(sources)), source
+    return tuple(map(solver.device.asnumpy, found))
 
 
 def _of_any_sign(

@@ -165,17 +165,14 @@ class Graph:
     def tree_of(self, sources: list[int], weight: str | None, cutoff: float | None = None) -> Tree:
         """Search from the nearest of some vertices, along weights that may be negative."""
         weights = self.weights_of(weight)
-        if len(sources) == 1:
-            answer = self.prepared("sssp", weight).search(sources[0])
+        if len(sources) > 1 and weights.are_signed:
+            offsets, targets = self.with_source(sources)
+            loads = np.append(weights.values, np.zeros(len(sources), weights.values.dtype))
+            answer = _prepare(_rows(offsets, targets, loads), "sssp").search(len(self))
         else:
-            answer = self._nearest(sources, weights.values)
+            solver = self.prepared("sssp", weight)
+            answer = solver.search(sources[0]) if len(sources) == 1 else solver.nearest(sources)
         return Tree(self, sources, answer.distance, answer.predecessor, weights.are_whole, cutoff)
-
-    def _nearest(self, sources: list[int], loads: npt.NDArray[Any]) -> Answer:
-        """Search from one more vertex, from which arcs of weight 0 lead to the sources."""
-        offsets, targets = self.with_source(sources)
-        loads = np.append(loads, np.zeros(len(sources), loads.dtype))
-        return _prepare(_rows(offsets, targets, loads), "sssp").search(len(self))
 
     def with_source(self, sources: Sequence[int]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
         """Return offsets and targets with one more vertex, from which arcs lead to the sources."""
@@ -223,7 +220,7 @@ _device = cache(lambda: place("auto"))
 def _prepare(rows: Any, problem: str, searches: int = 1) -> Prepared:
     variants = (ONE_SOURCE if searches == 1 else MANY_SOURCES).get(_device(), {})
     graph = LibraryGraph.from_csr(rows.indptr, rows.indices, rows.data)
-    variant = None if graph.csr.lengths.is_signed else variants.get(problem)
+    variant = None if graph.lengths.is_signed else variants.get(problem)
     return prepare(graph, problem, searches=searches, variant=variant, device=_device())
 
 

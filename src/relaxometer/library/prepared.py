@@ -265,7 +265,7 @@ class Prepared:
     @property
     def _lengths(self) -> Lengths:
         """The type of distances or levels."""
-        return self.graph.csr.lengths if self.problem == "sssp" else _forests.LEVELS
+        return self.graph.lengths if self.problem == "sssp" else _forests.LEVELS
 
     @cached_property
     def _forest_solver(self) -> Any:
