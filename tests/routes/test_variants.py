@@ -23,6 +23,7 @@ VARIANTS = [
     ("dijkstra-cpu", {}),
     ("hierarchy", {}),
     ("hierarchy-cpu", {}),
+    ("labels", {}),
     ("trees", {"sources": 7}),
     ("trees", {"grown_by": "phast-many", "sources": 40}),
 ]
@@ -57,7 +58,8 @@ every_variant = pytest.mark.parametrize(("name", "parameters"), VARIANTS, ids=NA
 @every_variant
 @pytest.mark.parametrize("graph", sample_graphs().values(), ids=lambda graph: graph.name)
 def test_every_kind_of_query_on_every_sample_graph(device, graph, name, parameters):
-    if graph.name == "hub" and (name.startswith("hierarchy") or "grown_by" in parameters):
+    is_for_maps = name.startswith(("hierarchy", "labels")) or "grown_by" in parameters
+    if graph.name == "hub" and is_for_maps:
         pytest.skip("it is not a map")
     resident, solver = solver_for(device, graph, name, **parameters)
     check(resident, solver, some_queries(graph))
@@ -89,7 +91,7 @@ EVEN = drawn_graphs(st.sampled_from([1, 1, 2, 3, 2**31, MAX_WEIGHT]), most=24)
 def test_any_small_graph(case):
     """Directed multigraphs in several parts, with heavy and parallel arcs and loops."""
     graph, _ = case
-    for name in ("hierarchy", "hierarchy-cpu", "dijkstra-cpu", "trees"):
+    for name in ("hierarchy", "hierarchy-cpu", "labels", "dijkstra-cpu", "trees"):
         resident, solver = solver_for(get_device("host"), graph, name)
         sets = [
             random_queries(graph, 30, paths=True),

@@ -27,34 +27,9 @@
 
 #include "device/warp.cuh"
 #include "problems/_saturating.cuh"
+#include "problems/routes/_pieces.cuh"
 
 typedef unsigned short u16;
-
-const u32 NO_RANK = 0xffffffffu;  // parent of a root
-
-// Vertices are numbered by rank, in the order of contraction. Depths are counted from the root.
-struct Hierarchy {
-    const u32* rank;     // of each vertex of the graph
-    const uint4* nodes;  // by rank: the first upward arc, their end, the parent, the depth
-    const u32* heads;    // by arc: the depth of its upper end
-    u32 height;          // depths are less; 16 bits hold them where labels fit in shared memory
-};
-
-struct Queries {
-    u32 count;
-    const u32* origins;
-    const u32* targets;
-    u32 cutoff;
-};
-
-// The arcs of the hierarchy on all paths: for each, its number, and the arcs of the graph up to its end.
-struct Pieces {
-    u32* size;     // by query: vertices of its path
-    uint4* spans;  // by query: the first piece, the first that leads down, their end, 0
-    uint2* list;
-    u32 capacity;
-    u64* wanted;  // pieces of all queries
-};
 
 // The first label that is longer than a cutoff.
 __device__ __forceinline__ void set_limit(u32 cutoff, u32* limit)
@@ -183,20 +158,6 @@ __device__ __forceinline__ Found<Label> answer(const Hierarchy& hierarchy, const
     return found;
 }
 
-// How arcs of the hierarchy are unpacked. Entries 2 k and 2 k + 1 are those of arc k upward and downward.
-struct Shortcuts {
-    const u32* high;    // by arc: the rank of its upper end
-    const uint2* arcs;  // how many arcs of the graph are behind it, and the vertex at its end
-    // Of an arc with more than one behind it: its two parts, the first followed downward and the second
-    // upward, how many arcs of the graph are behind the first, and the vertex between them.
-    const uint4* parts;
-};
-
-__device__ __forceinline__ size_t entry_of(u32 arc, bool is_down)
-{
-    return 2 * static_cast<size_t>(arc) + is_down;
-}
-
 // Turns the links from the meeting down to an end around, so that each leads up; returns how many there are.
 // Called by one lane.
 __device__ __forceinline__ u32 turn(u16* from, u32 meeting, u32 end)
@@ -277,7 +238,7 @@ extern "C" __global__ void find_distances(const __grid_constant__ Hierarchy hier
                                           const __grid_constant__ Queries queries, u32 words, u32* distance)
 {
     extern __shared__ u64 memory[];
-    u32 query = thread_id() / WARP;
+    u32 query = blockIdx.x * warps() + warp();
     if (query >= queries.count) return;
     u64* own = memory + static_cast<size_t>(threadIdx.x / WARP) * words;
     Found<u32> found = answer<false>(hierarchy, upward, downward, queries, query, own);
@@ -301,7 +262,7 @@ __device__ __forceinline__ void find_path(const Hierarchy& hierarchy, const Labe
                                           const Shortcuts& shortcuts, const Pieces& pieces, u32* distance)
 {
     extern __shared__ u64 memory[];
-    u32 query = thread_id() / WARP;
+    u32 query = blockIdx.x * warps() + warp();
     if (query >= queries.count) return;
     u64* own = memory + static_cast<size_t>(threadIdx.x / WARP) * words;
     Found<Label> found = answer<true>(hierarchy, upward, downward, queries, query, own);
@@ -359,7 +320,7 @@ extern "C" __global__ void unpack_paths(const __grid_constant__ Shortcuts shortc
                                         const __grid_constant__ Pieces pieces, const i64* __restrict__ ends,
                                         u32* path)
 {
-    u32 query = thread_id() / WARP;
+    u32 query = blockIdx.x * warps() + warp();
     if (query >= queries.count) return;
     u32 size = pieces.size[query];
     if (size == 0) return;
@@ -393,7 +354,7 @@ extern "C" __global__ void climb_all(const __grid_constant__ Hierarchy hierarchy
                                      u32* labels)
 {
     extern __shared__ u64 memory[];
-    u32 place = thread_id() / WARP;
+    u32 place = blockIdx.x * warps() + warp();
     if (place >= count) return;
     u64* own = memory + static_cast<size_t>(threadIdx.x / WARP) * words;
     Climb<u32> climb = climb_in(own, hierarchy.height, 0, lengths);

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from relaxometer.device.arguments import Struct
 from relaxometer.device.arrays import DeviceArray
+from relaxometer.device.kernels import Kernel
+from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.routes import Answer, ResidentQueries
-from relaxometer.problems.routes._contracted import HierarchyParameters, contract
+from relaxometer.problems.routes._contracted import Contracted, HierarchyParameters, contract
 from relaxometer.problems.sssp import _maps
 from relaxometer.problems.variants import Skipped
 
@@ -64,15 +67,11 @@ class Solver:
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         self._device = graph.device
         self._contracted = contract(graph.host, parameters)
-        cch, found, depth = self._contracted.cch, self._contracted.shortcuts, self._contracted.depth
+        cch, depth = self._contracted.cch, self._contracted.depth
         self._height = self._contracted.height
-        self._has_free_arcs = not graph.host.weights.all()
-        self._find_pieces = "find_pieces_with_fewest_arcs" if self._has_free_arcs else "find_pieces"
-        self._set_launches()
-        asarray = self._device.asarray
         self._module = self._device.module(Path(__file__).with_suffix(".cu"))
-        names = ("find_distances", self._find_pieces, "unpack_paths", "climb_all", "fill_table")
-        self._kernels = {name: self._module.get_function(name) for name in names}
+        self._kernel = self._module.get_function
+        asarray = self._device.asarray
         self._hierarchy = self._module.struct(
             "Hierarchy",
             rank=asarray(np.argsort(cch.order).astype(np.uint32)),
@@ -80,18 +79,22 @@ class Solver:
             heads=asarray(depth[cch.up].astype(np.uint32)),
             height=np.uint32(self._height),
         )
-        arcs, parts = self._contracted.unpacking
-        both = found.upward, found.downward
-        self._lengths = tuple(asarray(_distances(lengths)) for lengths in both)
-        self._lengths_of_paths = tuple(map(asarray, both)) if self._has_free_arcs else self._lengths
-        self._shortcuts = self._module.struct(
-            "Shortcuts",
-            high=asarray(cch.up.astype(np.uint32)),
-            arcs=asarray(arcs),
-            parts=asarray(parts),
-        )
+        self._shortcuts = self._module.struct("Shortcuts", high=asarray(cch.up.astype(np.uint32)))
+        self._weigh(graph.host, self._contracted)
         self._capacity = 0
         self.resolved = self._contracted.resolved
+
+    def _weigh(self, graph: Graph, contracted: Contracted) -> None:
+        """Take the shortcuts of a contracted graph, and what depends on them."""
+        asarray = self._device.asarray
+        self._has_free_arcs = not graph.weights.all()
+        self._find_pieces = "find_pieces_with_fewest_arcs" if self._has_free_arcs else "find_pieces"
+        self._set_launches()
+        both = contracted.shortcuts.upward, contracted.shortcuts.downward
+        self._lengths = tuple(asarray(_distances(lengths)) for lengths in both)
+        self._lengths_of_paths = tuple(map(asarray, both)) if self._has_free_arcs else self._lengths
+        arcs, parts = contracted.unpacking
+        self._shortcuts.set(arcs=asarray(arcs), parts=asarray(parts))
 
     def solve(self, queries: ResidentQueries, phases: list[Phase] | None = None) -> Answer:
         """Answer a set of queries; see :class:`relaxometer.problems.routes.Solver`. It has no phases."""
@@ -99,13 +102,17 @@ class Solver:
         if queries.host.paths:
             return self._find_paths(queries)
         distance, nothing = xp.empty(len(queries), dtype=xp.uint32), xp.empty(0, dtype=xp.uint32)
+        self._find_distances(queries, distance)
+        return Answer(distance, nothing, nothing)
+
+    def _find_distances(self, queries: ResidentQueries, distance: DeviceArray) -> None:
+        """Find the distances of pairs or of a table."""
         if queries.host.columns:
             self._fill_table(queries, distance)
-        else:
-            words = self._words[0]
-            arguments = self._hierarchy, *self._lengths, self._struct(queries), np.uint32(words), distance
-            self._launch("find_distances", len(queries), words, arguments)
-        return Answer(distance, nothing, nothing)
+            return
+        words = self._words[0]
+        arguments = self._hierarchy, *self._lengths, self._struct(queries), np.uint32(words), distance
+        self._launch(self._kernel("find_distances"), len(queries), words, arguments)
 
     def _set_launches(self) -> None:
         """Set the 64-bit words of shared memory per warp without and with paths, and the warps per block."""
@@ -118,12 +125,12 @@ class Solver:
                 f"of shared memory; there are {8 * limit}"
             )
 
-    def _launch(self, name: str, count: int, words: int, arguments: tuple[Any, ...]) -> None:
+    def _launch(self, kernel: Kernel, count: int, words: int, arguments: tuple[Any, ...]) -> None:
         """Launch a kernel that has one warp per item, with memory for each warp."""
         warps = max(1, min(MAX_WARPS, _maps.SHARED_BYTES // 8 // max(1, words)))
-        self._kernels[name](-(-count // warps), warps * WARP, arguments, shared_mem=8 * warps * words)
+        kernel(-(-count // warps), warps * WARP, arguments, shared_mem=8 * warps * words)
 
-    def _struct(self, queries: ResidentQueries) -> Any:
+    def _struct(self, queries: ResidentQueries) -> Struct:
         return self._module.struct(
             "Queries",
             count=np.uint32(len(queries)),
@@ -137,7 +144,7 @@ class Solver:
         device, xp, count = self._device, self._device.xp, len(queries)
         distance, size = (xp.empty(count, dtype=xp.uint32) for _ in range(2))
         self._capacity = max(self._capacity, min(PIECES_PER_QUERY * count, MAX_PIECES))
-        wanted, words = xp.zeros(1, dtype=xp.uint64), self._words[1]
+        wanted = xp.zeros(1, dtype=xp.uint64)
         struct, spans = self._struct(queries), xp.empty((count, 4), dtype=xp.uint32)
         while True:
             pieces = self._module.struct(
@@ -148,9 +155,7 @@ class Solver:
                 capacity=np.uint32(self._capacity),
                 wanted=wanted,
             )
-            arguments = self._hierarchy, *self._lengths_of_paths, struct, np.uint32(words)
-            results = self._shortcuts, pieces, distance
-            self._launch(self._find_pieces, count, words, (*arguments, *results))
+            self._list_pieces(struct, count, pieces, distance)
             # Of no use if pieces do not fit; but now the host need not wait in between.
             ends = xp.cumsum(size, dtype=xp.int64)
             if (needed := int(device.item(wanted))) <= self._capacity:
@@ -160,8 +165,15 @@ class Solver:
             self._capacity = needed
             wanted.fill(0)
         path = xp.empty(int(device.item(ends, count - 1)), dtype=xp.uint32)
-        self._launch("unpack_paths", count, 0, (self._shortcuts, struct, pieces, ends, path))
+        self._launch(self._kernel("unpack_paths"), count, 0, (self._shortcuts, struct, pieces, ends, path))
         return Answer(distance, size, path)
+
+    def _list_pieces(self, queries: Struct, count: int, pieces: Struct, distance: DeviceArray) -> None:
+        """Find the distances of queries and the pieces of their paths."""
+        words = self._words[1]
+        arguments = self._hierarchy, *self._lengths_of_paths, queries, np.uint32(words)
+        results = self._shortcuts, pieces, distance
+        self._launch(self._kernel(self._find_pieces), count, words, (*arguments, *results))
 
     def _fill_table(self, queries: ResidentQueries, distance: DeviceArray) -> None:
         """Find the distances of a table."""
@@ -174,14 +186,16 @@ class Solver:
         ]
         grid = -(-columns // TABLE_BLOCK), min(len(ends[0]), MAX_ROWS)
         arguments = np.uint32(self._height), cutoff, *climbed, distance
-        self._kernels["fill_table"](grid, TABLE_BLOCK, arguments)
+        self._kernel("fill_table")(grid, TABLE_BLOCK, arguments)
 
     def _climb_all(self, vertices: Any, lengths: Any, cutoff: np.uint32) -> Any:
         """Return the struct ``Climbed`` of all origins or targets of a table."""
         xp, count, words = self._device.xp, len(vertices), self._words[0]
         ancestors, labels = (xp.empty((self._height, count), dtype=xp.uint32) for _ in range(2))
         sizes = np.uint32(count), vertices, cutoff, np.uint32(words)
-        self._launch("climb_all", count, words, (self._hierarchy, lengths, *sizes, ancestors, labels))
+        self._launch(
+            self._kernel("climb_all"), count, words, (self._hierarchy, lengths, *sizes, ancestors, labels)
+        )
         return self._module.struct("Climbed", count=np.uint32(count), ancestors=ancestors, labels=labels)
 
 

@@ -142,6 +142,7 @@ LOOKS = {
     # Point-to-point queries; `dijkstra-cpu` is above.
     "hierarchy": Look("#7F3C8D", SOLID, "*"),
     "hierarchy-cpu": Look("#9A9A9A", LONG, "*", "top"),
+    "labels": Look("#E68310", SOLID, "X"),
     "trees": Look("#1B9E77", DASHED, "o", "top"),
     "trees-phast-many": Look("#B07AB9", DOTTED, "h", "top"),
 }

@@ -47,7 +47,7 @@ struct Topology {
     const u32* chain_levels;  // the first chain
     const uint4* chains;      // first arc in chain_arcs, its end, vertices, columns
     const uint2* chain_arcs;  // arc, and its place in the matrix of its chain
-    const u32* up_place;      // of each arc: the words that hold its lengths in the search's order
+    const u32* up_place;      // of each arc: the words that hold its lengths in the search's order; or null
     const u32* down_place;
     u32 n_inside;  // words of `inside`; further places are in `outside`
 };
@@ -219,7 +219,7 @@ extern "C" __global__ void __launch_bounds__(1024, 2)
         cg::this_grid().sync();
         record(log, 2 + k);
     }
-    copy_lengths(topology, lengths, copies);
+    if (topology.up_place != nullptr) copy_lengths(topology, lengths, copies);
     cg::this_grid().sync();
     record(log, 2 + topology.n_levels);
 }

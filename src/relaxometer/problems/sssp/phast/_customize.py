@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from relaxometer.core.compiled import njit
+from relaxometer.device.arrays import DeviceArray
 from relaxometer.device.signature import read_source
 from relaxometer.graphs.graph import UNREACHED, offsets_of
 from relaxometer.graphs.resident import ResidentGraph
@@ -90,9 +91,9 @@ class Customizer:
         Its weights play no part.
     numbered : Contraction
         Whose arcs weigh their own numbers (:func:`relaxometer.problems.sssp.phast._cch.number`).
-    hierarchy : Hierarchy
+    hierarchy : Hierarchy, optional
         Cut from `numbered`.
-    copies : dict
+    copies : dict, optional
         The arcs ``inside`` and ``outside`` and ``up_arcs`` of the hierarchy on the device, where lengths
         replace the numbers.
 
@@ -106,16 +107,19 @@ class Customizer:
         self,
         graph: ResidentGraph,
         numbered: Contraction,
-        hierarchy: Hierarchy,
-        copies: dict[str, Any],
+        hierarchy: Hierarchy | None = None,
+        copies: dict[str, Any] | None = None,
     ) -> None:
-        self._device, self.copies = graph.device, copies
-        device = graph.device
+        self._device = device = graph.device
+        self.copies = copies or dict.fromkeys(("inside", "outside", "up_arcs"))
         module = device.module(SOURCE.path, cooperative=True)
         self._kernel = module.get_function("customize")
         self._threads = threads_per_block(device)
         plan = schedule(numbered)
-        up_place, down_place = find_places(hierarchy, len(numbered.up))
+        up_place, down_place, n_inside = None, None, 0
+        if hierarchy is not None:
+            n_inside = hierarchy.inside.arcs.size
+            up_place, down_place = map(device.asarray, find_places(hierarchy, len(numbered.up)))
         most = max(len(numbered.up), graph.n_arcs, int(np.diff(plan.begins).max(initial=0)))
         available = device.max_cooperative_blocks(self._kernel, self._threads, 8 * MAX_CELLS)
         self._blocks = max(1, min(available, -(-most // self._threads)))
@@ -126,15 +130,13 @@ class Customizer:
             "chain_levels": plan.chain_levels,
             "chains": plan.chains,
             "chain_arcs": plan.chain_arcs,
-            "up_place": up_place,
-            "down_place": down_place,
         }
         sizes = {
             "n_graph_arcs": graph.n_arcs,
             "n_arcs": len(numbered.up),
             "n_levels": len(plan.begins) - 1,
             "n_low_levels": plan.n_low,
-            "n_inside": hierarchy.inside.arcs.size,
+            "n_inside": n_inside,
         }
         self._levels = sizes["n_levels"]
         self._shared_bytes = 8 * int((plan.chains[:, 2] * plan.chains[:, 3]).max(initial=0))
@@ -145,10 +147,12 @@ class Customizer:
                 word_of=self.word_of,
                 fans=fans,
                 targets=self.targets,
+                up_place=up_place,
+                down_place=down_place,
                 **{name: device.asarray(array) for name, array in arrays.items()},
                 **{name: np.uint32(size) for name, size in sizes.items()},
             ),
-            module.struct("Copies", **copies),
+            module.struct("Copies", **self.copies),
         )
         self.lengths = device.xp.empty(2 * len(numbered.up), dtype=np.uint32)
         self._facts = device.xp.zeros(1, dtype=np.uint32)
@@ -183,6 +187,19 @@ class Customizer:
         if times_ms is not None:
             times_ms += (np.diff(self._device.asnumpy(log).astype(np.int64)) / 1e6).tolist()
         return bool(facts & HAS_ZERO)
+
+
+def checked_weights(graph: ResidentGraph, weights: DeviceArray) -> Any:
+    """Return a copy of new weights on the device; ValueError if they are not uint32, one for each arc."""
+    given = graph.device.asarray(weights)
+    if given.shape != (graph.n_arcs,) or given.dtype != np.uint32:
+        raise ValueError(
+            f"weights are uint32, one for each of {graph.n_arcs} arcs; "
+            f"given {given.dtype} of shape {given.shape}"
+        )
+    own = graph.device.xp.empty(graph.n_arcs, dtype=np.uint32)
+    own[...] = given
+    return own
 
 
 def schedule(cch: Contraction) -> Schedule:

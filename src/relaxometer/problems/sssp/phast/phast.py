@@ -153,15 +153,10 @@ class Solver:
         ValueError
             If shape, type or a weight does not fit; the weights stay as they were.
         """
+        from relaxometer.problems.sssp.phast._customize import checked_weights
+
         graph, xp = self._graph, self._graph.device.xp
-        given = graph.device.asarray(weights)
-        if given.shape != (graph.n_arcs,) or given.dtype != np.uint32:
-            raise ValueError(
-                f"weights are uint32, one for each of {graph.n_arcs} arcs; "
-                f"given {given.dtype} of shape {given.shape}"
-            )
-        own = xp.empty(graph.n_arcs, dtype=np.uint32)
-        own[...] = given
+        own = checked_weights(graph, weights)
         zero_arcs = None
         if self._customizer.customize(own):
             if self._tails is None:

@@ -1,0 +1,81 @@
+// Builds the labels of labels.cu, level by level of the elimination tree, from the roots down.
+
+#include <cooperative_groups.h>
+
+#include "problems/_saturating.cuh"
+#include "problems/routes/_label_rows.cuh"
+
+namespace cg = cooperative_groups;
+
+const u32 BUILD_THREADS = 1024;  // maximum per block
+
+// What does not depend on weights; see _labels.py.
+struct Plan {
+    u32 n_levels;
+    const uint2* levels;  // by depth: the first place, and the logarithm of the parts that share its arcs
+    const uint4* places;  // by depth of the vertex: the first upward arc, their end, the row
+    const u64* heads;     // by arc: the row of its upper end
+};
+
+__device__ __forceinline__ uint4 lower(const uint4& best, const uint4& other, u32 length)
+{
+    return make_uint4(min(best.x, sum(other.x, length)), min(best.y, sum(other.y, length)),
+                      min(best.z, sum(other.z, length)), min(best.w, sum(other.w, length)));
+}
+
+// Finds four labels of a row: the least sums by every `parts`-th arc of its vertex.
+__device__ __forceinline__ uint4 find_labels(const Plan& plan, const u32* lengths, const uint4& place,
+                                             u32 side, u32 quad, u32 part, u32 parts, const uint4* rows)
+{
+    const uint4 nothing = make_uint4(UNREACHED, UNREACHED, UNREACHED, UNREACHED);
+    uint4 best = nothing;
+#pragma unroll 4
+    for (u32 arc = place.x + part; arc < place.y; arc += parts) {
+        u64 head = read_only(&plan.heads[arc]);
+        u32 length = read_only(&lengths[2 * static_cast<size_t>(arc) + side]);
+        uint4 other = nothing;  // only the load is conditional, so that several are on their way
+        if (4 * quad < size_of(head)) other = rows[first_quad(head) + quad];
+        best = lower(best, other, length);
+    }
+    return best;
+}
+
+// Builds the rows of all vertices; a cooperative launch of a power of two of warps per block. If the lengths
+// of all arcs are the same in both directions, `n_sides` is 1 and `down` is not written.
+extern "C" __global__ void __launch_bounds__(BUILD_THREADS, 1)
+    build_labels(const __grid_constant__ Plan plan, const u32* __restrict__ lengths, u32 n_sides, uint4* up,
+                 uint4* down)
+{
+    __shared__ uint4 found[BUILD_THREADS];
+    for (u32 depth = 0; depth < plan.n_levels; ++depth) {
+        uint2 level = read_only(&plan.levels[depth]);
+        u32 count = read_only(&plan.levels[depth + 1]).x - level.x, quads = depth / 4 + 1;
+        u64 items = static_cast<u64>(n_sides) * count * quads;
+        u32 parts = 1u << level.y, per_block = blockDim.x >> level.y;
+        u32 slot = threadIdx.x % per_block, part = threadIdx.x / per_block;
+        for (u64 first = static_cast<u64>(blockIdx.x) * per_block; first < items;
+             first += static_cast<u64>(gridDim.x) * per_block) {
+            u64 number = (first + slot) / quads;
+            u32 quad = static_cast<u32>(first + slot - number * quads);
+            u32 side = number >= count;
+            bool is_item = first + slot < items;
+            uint4* rows = side ? down : up;
+            uint4 place = make_uint4(0, 0, 0, 0);
+            if (is_item) place = read_only(&plan.places[level.x + static_cast<u32>(number) - side * count]);
+            uint4 best = find_labels(plan, lengths, place, side, quad, part, parts, rows);
+            if (parts > 1) {
+                found[threadIdx.x] = best;
+                __syncthreads();
+                for (u32 k = slot + per_block; part == 0 && k < blockDim.x; k += per_block) {
+                    best = lower(best, found[k], 0);
+                }
+                __syncthreads();
+            }
+            if (part != 0 || !is_item) continue;
+            uint4* label = &rows[first_quad(join(place.z, place.w)) + quad];
+            *label = best;
+            if (quad == depth / 4) reinterpret_cast<u32*>(label)[depth % 4] = 0;  // its own
+        }
+        cg::this_grid().sync();
+    }
+}

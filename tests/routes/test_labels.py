@@ -1,0 +1,99 @@
+"""Labels: the common ancestors of any two vertices, new weights, and memory that does not suffice."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from relaxometer.device import DeviceOutOfMemory
+from relaxometer.graphs.graph import MAX_WEIGHT, UNREACHED
+from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.problems.routes import _labels, labels
+from relaxometer.problems.routes._shortcuts import find_depths
+from relaxometer.problems.sssp.phast._fill import _postorder
+from route_samples import random_queries, table_queries
+from routes.test_variants import check, even, solver_for
+
+
+@st.composite
+def forests(draw):
+    """Parents by rank in postorder, -1 for roots; long paths and many children alike."""
+    n = draw(st.integers(1, 60))
+    near = draw(st.integers(1, n))
+    above = [draw(st.integers(r + 1, min(n, r + near))) for r in range(n)]
+    parent = np.where(np.array(above) < n, above, -1)
+    place = _postorder(parent)
+    arranged = np.empty(n, dtype=np.int64)
+    arranged[place] = np.where(parent >= 0, place[parent], -1)
+    return arranged
+
+
+def highest(word):
+    return word.bit_length() - 1
+
+
+def common(codes, above, depth, x, y):
+    """Count common ancestors as ``labels.cu`` does."""
+    (path_x, bits_x), (path_y, bits_y) = codes[x], codes[y]
+    shared = bits_x & bits_y
+    if path_x != path_y:
+        shared = shared >> highest(path_x ^ path_y) << highest(path_x ^ path_y)
+    lowest = shared & -shared
+
+    def on(path, bits, rank):
+        lower = bits & (lowest - 1)
+        return above[(path >> highest(lower) | 1) << highest(lower)] if lower else depth[rank] + 1
+
+    return min(on(path_x, bits_x, x), on(path_y, bits_y, y))
+
+
+@given(forests())
+def test_common_ancestors_of_all_pairs(parent):
+    depth = find_depths(parent)
+    codes, above = (array.tolist() for array in _labels._find_paths(parent, depth))
+    lineages = []
+    for rank in range(len(parent)):
+        lineages.append([])
+        while rank >= 0:
+            lineages[-1].append(rank)
+            rank = parent[rank]
+    for x, one in enumerate(lineages):
+        for y, other in enumerate(lineages):
+            assert common(codes, above, depth.tolist(), x, y) == len({*one} & {*other})
+
+
+def sets_of(graph):
+    return [random_queries(graph, 60, paths=True), table_queries(graph, 5, 9)]
+
+
+def assert_answers(device, solver, graph):
+    check(ResidentGraph.upload(device, graph), solver, sets_of(graph))
+
+
+def test_new_weights(device):
+    graph = even(3)
+    _, solver = solver_for(device, graph, "labels")
+    rng = np.random.default_rng(8)
+    for kinds in ([1, 2, 9], [0, 1, 5], [2**31, MAX_WEIGHT], [0], [7]):
+        changed = replace(graph, weights=rng.choice(kinds, graph.n_arcs).astype(np.uint32))
+        solver.customize(changed.weights)
+        assert_answers(device, solver, changed)
+        for wrong in (changed.weights[1:], np.full(graph.n_arcs, UNREACHED, dtype=np.uint32)):
+            with pytest.raises(ValueError, match=r"one for each|is not one"):
+                solver.customize(wrong)
+        assert_answers(device, solver, changed)
+
+
+def test_labels_that_do_not_fit_are_refused(monkeypatch, device):
+    graph = even(3)
+    monkeypatch.setattr(labels, "_free_bytes", lambda _: 100)
+    with pytest.raises(DeviceOutOfMemory, match=r"labels take [\d,]+ bytes; 100 are free"):
+        solver_for(device, graph, "labels")
+    monkeypatch.undo()
+    _, solver = solver_for(device, graph, "labels")
+    monkeypatch.setattr(labels, "_free_bytes", lambda _: 100)
+    with pytest.raises(DeviceOutOfMemory):  # by direction, they take twice the memory
+        solver.customize(np.arange(graph.n_arcs, dtype=np.uint32))
+    assert_answers(device, solver, graph)
