@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -42,25 +43,30 @@ class SweptTrees:
 
     def distances(self, queries: Queries) -> tuple[npt.NDArray[np.uint32], bool]:
         """Return the distances of queries, and whether all are proven; `UNREACHED` beyond the cutoff."""
-        origins, row = np.unique(queries.origins, return_inverse=True)
-        order = np.argsort(row, kind="stable")
-        found = np.empty(len(queries), dtype=np.uint32)
-        for first in range(0, len(origins), self._at_once):
-            part = origins[first : first + self._at_once]
-            begin, end = np.searchsorted(row[order], [first, first + len(part)])
+        xp, count = self._device.xp, len(queries)
+        origins, targets = map(self._device.asarray, (queries.origins, queries.targets))
+        order = xp.argsort(self._device.asarray(self._solver.position_of(queries.origins)))
+        ordered = origins[order]
+        is_first = xp.concatenate([xp.ones(1, dtype=bool), ordered[1:] != ordered[:-1]])
+        row, begins = xp.cumsum(is_first) - 1, xp.flatnonzero(is_first)
+        distinct = self._device.asnumpy(ordered[begins])
+        bounds = [*self._device.asnumpy(begins)[:: self._at_once].tolist(), count]
+        found = xp.empty(count, dtype=np.uint32)
+        for k, (begin, end) in enumerate(itertools.pairwise(bounds)):
+            first = k * self._at_once
             own = order[begin:end]
-            distances = self._from(part, row[own] - first, queries.targets[own])
+            part = distinct[first : first + self._at_once]
+            distances = self._from(part, row[begin:end] - first, targets[own])
             if distances is None:
-                return found, False
+                return self._device.asnumpy(found), False
             found[own] = distances
-        return np.where(found > queries.cutoff, UNREACHED, found).astype(np.uint32), True
+        found[found > np.uint32(queries.cutoff)] = UNREACHED
+        return self._device.asnumpy(found), True
 
-    def _from(self, origins: Any, rows: Any, targets: DeviceArray) -> npt.NDArray[np.uint32] | None:
+    def _from(self, origins: Any, rows: DeviceArray, targets: DeviceArray) -> Any:
         """Return distances from some origins, given by `rows`, to targets; None if some are not proven."""
         sweeps = self._solver.sweep(origins)
         if not self._prover.check(sweeps.sources, sweeps.labels).certificate.holds:
             return None
-        k, asarray = self._solver.k, self._device.asarray
-        places = asarray(rows // k), asarray(targets.astype(np.int64)), asarray(rows % k)
-        distances: npt.NDArray[np.uint32] = self._device.asnumpy(sweeps.labels[places])
-        return distances
+        k = self._solver.k
+        return sweeps.labels[rows // k, targets.astype(np.int64), rows % k]

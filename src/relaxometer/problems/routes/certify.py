@@ -79,11 +79,20 @@ class RoutesCertifier:
     def _distances(self, queries: Queries) -> tuple[npt.NDArray[np.uint32], bool]:
         """Return the distances of a set's queries, and whether they are proven."""
         if queries not in self._known:
-            pairs = self._balls.grouped(queries.origins, queries.targets)
-            is_many = len(pairs.starts) - 1 > self._many_origins
-            found = self._sweep(queries) if is_many else None
-            self._known[queries] = found or self._balls.distances(self._csr, pairs, queries.cutoff)
+            found = self._sweep(queries) if self._has_many_origins(queries) else None
+            self._known[queries] = found or self._grow(queries)
         return self._known[queries]
+
+    def _has_many_origins(self, queries: Queries) -> bool:
+        if len(queries) <= self._many_origins:
+            return False
+        device = self._graph.device
+        return len(device.xp.unique(device.asarray(queries.origins))) > self._many_origins
+
+    def _grow(self, queries: Queries) -> tuple[npt.NDArray[np.uint32], bool]:
+        """Return the distances by balls."""
+        pairs = self._balls.grouped(queries.origins, queries.targets)
+        return self._balls.distances(self._csr, pairs, queries.cutoff)
 
     @cached_property
     def _trees(self) -> SweptTrees | None:
