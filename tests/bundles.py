@@ -1,7 +1,5 @@
 """A finished run of two tiny graphs without Snakemake, to pack into bundles."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import chdir, contextmanager
 from pathlib import Path

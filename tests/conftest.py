@@ -1,7 +1,5 @@
 """Fixtures that many tests share, and the options of a test run."""
 
-from __future__ import annotations
-
 import os
 import random
 import sys

@@ -4,8 +4,6 @@ The limits of a process show them within a test. A command can be run in a mount
 folder is really full or read-only, for root too.
 """
 
-from __future__ import annotations
-
 import resource
 import shutil
 import subprocess
@@ -19,14 +17,6 @@ from pathlib import Path
 def largest_file(n_bytes: int) -> Iterator[None]:
     """Let writes fail that make a file of this process or its children longer than `n_bytes`."""
     with _limit(resource.RLIMIT_FSIZE, n_bytes):
-        yield
-
-
-@contextmanager
-def memory_left(n_bytes: int) -> Iterator[None]:
-    """Let this process reserve at most `n_bytes` more of memory."""
-    pages = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[0])
-    with _limit(resource.RLIMIT_AS, pages * resource.getpagesize() + n_bytes):
         yield
 
 

@@ -1,7 +1,5 @@
 """Facts about flow graphs, found by the simplest methods."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from relaxometer.graphs.batch import FlowGraph

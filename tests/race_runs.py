@@ -1,7 +1,5 @@
 """Short runs of variants on a small graph."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

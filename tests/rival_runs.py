@@ -1,7 +1,5 @@
 """Runs of small rivals, each an adapter that this interpreter starts: no installation, no network."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext

@@ -1,7 +1,5 @@
 """Query sets on the sample graphs, and their answers by a plain search."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

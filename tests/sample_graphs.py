@@ -1,7 +1,5 @@
 """Small graphs that kernels tend to get wrong, and a few realistic ones."""
 
-from __future__ import annotations
-
 import heapq
 from functools import cache, lru_cache
 from types import SimpleNamespace

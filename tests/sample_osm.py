@@ -3,8 +3,6 @@
 https://wiki.openstreetmap.org/wiki/PBF_Format: blocks of Protocol Buffers messages, each after its length.
 """
 
-from __future__ import annotations
-
 import struct
 import zlib
 from collections.abc import Iterable, Mapping

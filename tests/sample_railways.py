@@ -1,7 +1,5 @@
 """A few hand-made railways in the format of Japan's national railway data (N02)."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from pathlib import Path

@@ -7,8 +7,6 @@ time. Answers are proven. On a GPU every array has its own allocation, so memche
 Prints a table, writes the tools' output to ``logs/sanitize/``, and fails if any tool found an error.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

@@ -1,7 +1,5 @@
 """Runs a script of the workflow in this process, without Snakemake."""
 
-from __future__ import annotations
-
 import runpy
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """A SLURM cluster of one node, started from Debian's packages in a temporary folder, without systemd."""
 
-from __future__ import annotations
-
 import contextlib
 import getpass
 import os

@@ -1,7 +1,5 @@
 """Small tables of runs with given times and counts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -9,7 +9,6 @@ from relaxometer.problems.bfs import auto, hybrid
 from relaxometer.problems.bfs.certify import BfsCertifier
 from relaxometer.problems.bfs.hybrid_packed import hybrid_packed
 from relaxometer.problems.bfs.tiled import tiled
-from relaxometer.problems.sssp import _maps
 from relaxometer.problems.sssp.tiled._device_tiles import Cutter
 from relaxometer.problems.variants import Skipped
 from sample_graphs import sample_graphs, undirected
@@ -97,11 +96,6 @@ def test_a_map_that_does_not_fit_is_searched_by_levels(device, monkeypatch, reas
     assert solver.resolved["chosen"] == "hybrid"
     assert solver.resolved["because"].endswith("largest 4), but not for tiled: too large")
     proven(solver, graph, device)
-
-
-def test_a_map_is_surveyed_once(device, monkeypatch):
-    monkeypatch.setattr(_maps, "degrees_of", None)
-    assert solver_of(sample_graphs()["grid"], device).resolved["chosen"] == "tiled"
 
 
 def test_hybrid_running_out_of_memory_is_not_hidden(host_device, monkeypatch):

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from faults import can_mount, largest_file, memory_left, under_faults
+from faults import can_mount, largest_file, under_faults
 from relaxometer.cli.all_runs import FAILED, Job, _in_child
 from relaxometer.core.errors import UserError
 from relaxometer.core.failures import (
@@ -90,14 +90,6 @@ def test_a_rank_and_a_job_of_all_runs_say_it_in_one_line(capfd):
     assert (
         capfd.readouterr().err == "error: results/x: No space left on device; make room, then run again\n" * 2
     )
-
-
-def test_too_little_memory_is_one_line(capsys):
-    with pytest.raises(SystemExit), memory_left(1 << 30), frame():
-        np.ones(1 << 40, np.uint8)
-    said = capsys.readouterr().err
-    assert said.startswith("error: make_x town: not enough memory: Unable to allocate 1.00 TiB for an array")
-    assert said.count("\n") == 1
 
 
 def test_a_job_goes_on_without_a_log(capsys, folder):

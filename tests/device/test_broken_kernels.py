@@ -1,7 +1,5 @@
 """Broken kernels and the error that each must raise; accesses and races are in test_planted_faults.py."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The CUDA device only: late errors, exhausted memory, the reason why there is no GPU."""
 
-from __future__ import annotations
-
 import ctypes
 import subprocess
 import sys

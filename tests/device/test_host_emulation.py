@@ -1,7 +1,5 @@
 """The emulation only: determinism, permuted orders, the build and its cache."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
@@ -17,7 +15,6 @@ from faults import can_mount, under_faults
 from relaxometer.core.errors import UserError
 from relaxometer.device import KernelError, get_device, host_build
 from relaxometer.device.host_build import rewrite_shared
-from relaxometer.device.signature import read_source
 
 KERNELS = Path(__file__).parent / "kernels"
 PACKAGE_ROOT = Path(host_build.__file__).parents[2]
@@ -170,12 +167,6 @@ class TestCache:
             assert [*pool.map(output_of, [script_of(simple)] * 3)] == [f"{[1] * 4}\n"] * 3
         assert len(list(cache.glob("simple-*.so"))) == 1
         assert not list(cache.glob("building-*"))
-
-    def test_an_emptied_library_is_built_again(self, cache, simple):
-        library = host_build.build_library(read_source(simple, []), ["simple"])
-        library.write_bytes(b"")
-        assert output_of(script_of(simple)) == f"{[1] * 4}\n"
-        assert library.stat().st_size
 
     @pytest.mark.parametrize("damage", [b"", b"whol", b"whale", None])
     @pytest.mark.parametrize("suffix", ["", ".sha256"])

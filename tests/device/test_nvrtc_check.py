@@ -4,8 +4,6 @@ It finds errors that g++ accepts: a missing include, a host function in a kernel
 memory. Templates that no kernel of the file instantiates are only parsed.
 """
 
-from __future__ import annotations
-
 import importlib
 import re
 from pathlib import Path

@@ -3,8 +3,6 @@
 The sound versions of the racing kernels pass.
 """
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from pathlib import Path

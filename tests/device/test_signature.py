@@ -1,10 +1,5 @@
 """Parameter lists read from source text, and checks of arguments."""
 
-from __future__ import annotations
-
-import time
-import timeit
-
 import numpy as np
 import pytest
 
@@ -155,14 +150,6 @@ def test_plain_structs(tmp_path):
     assert search.members["pairs"].count == 3
 
 
-def test_equal_structs_of_two_files_are_one(tmp_path):
-    """Comparing two takes longer than a launch."""
-    for name, member in (("a", "b"), ("c", "b")):
-        (tmp_path / f"{name}.cu").write_text(f"struct Pair {{ unsigned a, {member}; }};")
-    one, same = (read_source(tmp_path / f"{name}.cu").layout("Pair") for name in "ac")
-    assert one is same
-
-
 def test_constants(tmp_path):
     (tmp_path / "types.cuh").write_text("typedef unsigned u32;\n__device__ const u32 ALL = ~0u;\n")
     path = tmp_path / "kernels.cu"
@@ -188,11 +175,6 @@ def test_includes_are_followed(tmp_path):
     assert source.exported() == ["base"]
     assert source.parameters("base")[0].dtype == np.uint8
     assert len(source.files) == 3
-
-
-def test_unknown_kernel(tmp_path):
-    with pytest.raises(KernelError, match="no kernel 'other'; there are: k"):
-        parameters(tmp_path, 'extern "C" __global__ void k(int a) {}', "other")
 
 
 @pytest.fixture
@@ -239,11 +221,6 @@ def test_misfits_are_named(check, position, wrong, complaint):
     assert complaint in str(error.value)
 
 
-def test_wrong_number_of_arguments(check):
-    with pytest.raises(TypeError, match=r"kernel k: wanted 5 arguments \(n, in, out, yes, arc\), given 4"):
-        check(good()[:4])
-
-
 def test_read_only_arrays(check):
     arguments = good()
     arguments[1].setflags(write=False)
@@ -251,16 +228,6 @@ def test_read_only_arrays(check):
     arguments[2].setflags(write=False)
     with pytest.raises(TypeError, match=r"argument 3 \(float\* out\).*given a read-only array"):
         check(arguments)
-
-
-def test_checking_is_cheap(tmp_path):
-    listed = ", ".join([f"const int* a{i}" for i in range(8)] + ["unsigned n", "float x"])
-    text = f'extern "C" __global__ void k({listed}) {{}}'
-    check = Arguments("k", parameters(tmp_path, text), np.ndarray).pack
-    arguments = (*(np.zeros(3, np.int32) for _ in range(8)), np.uint32(1), np.float32(1))
-    timer = time.process_time  # other processes are not its fault
-    seconds = min(timeit.repeat(lambda: check(arguments), number=1000, repeat=5, timer=timer)) / 1000
-    assert seconds < 100e-6
 
 
 def test_launch_shapes():

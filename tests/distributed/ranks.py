@@ -3,8 +3,6 @@
 Called with a folder of graphs and the names of cases.
 """
 
-from __future__ import annotations
-
 import sys
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Messages of bitmaps equal those of a slow encoder, are no longer than the bitmaps, and decode to them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The watch over ranks that hang."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Certificates of dominators: right answers pass, and every rule can fail."""
 
-from __future__ import annotations
-
 import gc
 import itertools
 import weakref

@@ -1,7 +1,5 @@
 """The printed example of the Qiita paper, and its errata: inputs on which its kernel is wrong."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

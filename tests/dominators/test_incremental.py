@@ -1,7 +1,5 @@
 """Updates of a changing graph, compared with a full solve after every batch."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings

@@ -1,7 +1,5 @@
 """Every dominators variant on every sample and device, against two references and the certificate."""
 
-from __future__ import annotations
-
 import dataclasses
 from functools import cache
 

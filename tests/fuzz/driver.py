@@ -9,8 +9,6 @@ crash, a hang, memory, a wrong graph.
 A mutant depends on the seed and its number only; ``--only NUMBER`` repeats one and keeps its files.
 """
 
-from __future__ import annotations
-
 import argparse
 import collections
 import faulthandler

@@ -1,7 +1,5 @@
 """Damaged files of graphs and batches."""
 
-from __future__ import annotations
-
 import json
 import random
 import tempfile

@@ -1,7 +1,5 @@
 """Damage to bytes and to trees of values, drawn from a generator so that a seed repeats it."""
 
-from __future__ import annotations
-
 import copy
 import random
 import re

@@ -1,7 +1,5 @@
 """Damaged data files for every reader."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import lzma

@@ -3,8 +3,6 @@
 They take the whole content, and return vertices, arcs and the file's number of lines, or raise ValueError.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

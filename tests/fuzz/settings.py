@@ -1,7 +1,5 @@
 """Damaged registries and configurations."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """A target of the fuzzer: makes a mutant, feeds it to the project, and checks the outcome."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -77,12 +77,6 @@ def test_the_default_configuration_is_valid_and_shows_two_problems():
     assert {run.kind for run in rivals} <= {"cpu-1", "cpu-all"}
 
 
-def test_auto_is_judged_on_ten_graphs_that_it_was_not_made_from():
-    auto = Plan(merged("config/config.yaml", "config/suites/auto.yaml"), REGISTRY)
-    assert len(auto.graphs) == 10
-    assert not {"usa-ny", "usa-ne-topology", "kanto-like", "rmat-20-d32", "rmat-22-d32"} & set(auto.graphs)
-
-
 def test_the_suites_of_costs_have_every_search_of_a_gpu_on_three_graphs():
     suites = [Plan(merged("config/config.yaml", f"config/suites/{name}.yaml"), REGISTRY) for name in COSTS]
     runs = [run for suite in suites for run in suite.runs.values()]
@@ -172,11 +166,6 @@ def test_only_keeps_settings_and_takes_defaults_for_what_is_new():
     assert [key[2] for key in left_out.runs] == ["networkit"]
 
 
-def test_a_wrong_number_need_not_become_a_list():
-    with pytest.raises(UserError, match=r"0 is invalid: should be .* 1, or should be a valid list$"):
-        Plan({"timing": {"sources": 0}}, REGISTRY)
-
-
 def test_not_on_that_leaves_no_graph_is_refused():
     with pytest.raises(UserError, match=r"variants\.selection: not_on leaves none of its graphs"):
         plan(variants={"selection": {"graphs": ["kanto-highways"], "not_on": ["kanto-highways"]}})
@@ -192,20 +181,6 @@ def test_not_on_leaves_out_graphs_that_another_file_may_take_away():
     }
     with pytest.raises(UserError, match=r"selection\.not_on: .* 'rome98'.*did you mean 'rome99'"):
         plan(variants={"selection": {"not_on": ["rome98"]}})
-
-
-def test_a_variants_own_timing_overrides_the_common_one():
-    config = {
-        "timing": {"sources": 9, "repetitions": 5},
-        "sssp": {
-            "graphs": ["kanto-highways"],
-            "variants": {"conventional": {"timing": {"sources": 3}}, "selection": {}},
-        },
-    }
-    runs = Plan(config, REGISTRY).runs
-    conventional = runs["sssp", "kanto-highways", "conventional"].timing
-    assert (conventional.sources, conventional.repetitions) == (3, 5)
-    assert runs["sssp", "kanto-highways", "selection"].timing.sources == 9
 
 
 def processes(device, *, gpu, **timing):
@@ -255,13 +230,6 @@ def test_emulated_variants_have_one_round_unless_more_are_asked_for(kind, gpu):
     assert found == [*first, *((*one, 2) for one in (RIVAL, B, A))]
     _, found = processes(kind, gpu=gpu, rounds=2)
     assert found == [*first, *((*one, 2) for one in (RIVAL, B, A, EMULATED))]
-
-
-def test_a_variant_may_have_rounds_of_its_own_on_the_emulated_device():
-    own = {"tiled": {"timing": {"rounds": 2}}, "conventional": {}}
-    config = {"device": "host", "sssp": {"graphs": ["rome99"], "variants": own}}
-    found = [(run.variant, number) for run, number in Plan(config, REGISTRY).processes]
-    assert found == [("tiled", 1), ("conventional", 1), ("tiled", 2)]
 
 
 def test_a_suite_that_needs_a_gpu_says_so():
@@ -535,11 +503,6 @@ def test_a_mistake_is_one_line_that_names_key_value_and_what_is_right(config, pa
     assert message.startswith("my.yaml: ")
     for part in parts:
         assert part in message
-
-
-def test_solvers_are_found_by_their_files():
-    assert "dijkstra-cpu" in solver_names("sssp")
-    assert not any(name.startswith("-") for name in solver_names("sssp"))
 
 
 SWEPT = {"graphblas": {"delta": [1, 2]}}

@@ -1,7 +1,5 @@
 """Builds libreldom and its driver, once for each state of their sources."""
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 import subprocess

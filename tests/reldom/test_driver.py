@@ -1,7 +1,5 @@
 """The driver of libreldom, on control-flow graphs of LLVM and on batches."""
 
-from __future__ import annotations
-
 import re
 import struct
 import subprocess

@@ -1,7 +1,5 @@
 """libreldom, called as a C library: answers, limits and refusals."""
 
-from __future__ import annotations
-
 import ctypes
 import subprocess
 import sys

@@ -330,13 +330,6 @@ def test_query_sets_of_several_names_are_compared_without_a_pooled_time():
     assert line[["base_ms", "now_ms"]].isna().all()
 
 
-def test_query_sets_of_other_content_are_not_paired():
-    base = recorded(quiet(), query_sets("hierarchy", {"random": spread(1)}, ["one"] * 12))
-    now = recorded(quiet(), query_sets("hierarchy", {"random": spread(9)}, ["another"] * 12))
-    line = compare.compare(base, now).lines.query("variant == 'hierarchy'").iloc[0]
-    assert (line["verdict"], line["note"]) == (compare.FEW, compare.NOTHING_SHARED)
-
-
 def test_a_yardstick_is_not_taken_from_other_query_sets():
     def host(device, factor, hashes):
         one = query_sets("dijkstra-cpu", {"random": spread(factor)}, hashes, device_kind="cpu")

@@ -1,7 +1,5 @@
 """The rivals that ship: each is small, pinned, and right on graphs that programs tend to get wrong."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 from functools import cache

@@ -1,7 +1,5 @@
 """Rivals answer query sets: what they are given, what they give, and how their time is checked."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from dataclasses import replace

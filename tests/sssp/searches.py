@@ -1,7 +1,5 @@
 """Searches by variants of SSSP, compared with plain sums and proven: shared by the tests of this folder."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import strategies as st

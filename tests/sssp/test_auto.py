@@ -12,7 +12,7 @@ from relaxometer.problems.sssp import _maps, auto
 from relaxometer.problems.sssp.auto import Cost
 from relaxometer.problems.variants import Skipped
 from sample_graphs import as_type, reference_distances, sample_graphs, undirected
-from sssp.searches import hard_graphs, solved, variants_for
+from sssp.searches import solved, variants_for
 
 
 def resident(device, name="grid"):
@@ -81,13 +81,6 @@ def test_a_large_map_is_not_cut_for_a_search_by_another_variant(host_device, mon
     assert names == [solver.resolved["chosen"]] == ["near-far"]
 
 
-def test_a_map_is_surveyed_once(device, monkeypatch):
-    monkeypatch.setattr(_maps, "degrees_of", None)
-    solver = auto.Solver(resident(device), auto.Parameters(searches=1))
-    assert solver.resolved["chosen"] == "tiled"
-    assert solver.resolved["because"] == "a map (mean degree 3.85, largest 4)"
-
-
 def test_a_graph_of_many_arcs_is_not_begun_as_a_map(device, monkeypatch):
     edges = np.array([[tail, head] for tail in range(20) for head in range(tail)])
     graph = undirected("dense", 20, edges, np.ones(190, dtype=int))
@@ -151,13 +144,6 @@ def test_probes_correct_the_model_where_they_are_cheap(device, monkeypatch, fast
     assert resolved["probe_ms"] >= 0
 
 
-@pytest.mark.parametrize(("doubt", "probed"), [(1.4, False), (1.6, True)])
-def test_nothing_is_probed_without_doubt(host_device, monkeypatch, doubt, probed):
-    expects(monkeypatch, tiled=(1, 1), near_far=(1, 1.5, doubt))
-    resolved = auto.Solver(resident(host_device), auto.Parameters(searches=100)).resolved
-    assert bool(resolved["probed"]) == probed == (resolved["probe_ms"] > 0)
-
-
 def test_a_long_preparation_is_begun_only_if_the_probes_are_worse(host_device, monkeypatch):
     names = prepared(monkeypatch)
     expects(monkeypatch, tiled=(1, 1, 5), phast=(400, 0.1))
@@ -205,19 +191,3 @@ def test_a_variant_that_runs_out_of_memory_in_a_probe_is_not_taken(host_device, 
 def test_other_weights_are_searched_by_a_variant_that_takes_them(device, name, kind):
     solver, _ = solved(device, "auto", as_type(sample_graphs()[name], kind), 0)
     assert solver.resolved["chosen"] in variants_for(kind)
-
-
-def test_no_variant_is_expected_or_prepared_that_does_not_take_the_weights(host_device, monkeypatch):
-    wide = ResidentGraph.upload(host_device, hard_graphs("uint32/uint64")["chain"])
-    assert set(auto.candidates(wide)) == {"near-far", "push-pull", "tiled"}
-    for name, module in auto.CANDIDATES.items():
-        types = {"uint32", "float32"} if name == "near-far" else {"uint32"}
-        monkeypatch.setattr(module.Solver, "weight_types", types, raising=False)
-        if name != "near-far":
-            monkeypatch.setattr(module.Solver, "__init__", lambda *_: pytest.fail("was prepared"))
-    graph = ResidentGraph.upload(host_device, as_type(sample_graphs()["grid"], "float32"))
-    for searches in (1, 10**6):
-        solver = auto.Solver(graph, auto.Parameters(searches=searches))
-        assert solver.resolved["chosen"] == "near-far"
-        assert solver.resolved["expected"].count(",") == 0
-    assert list(expected(graph)[1]) == ["near-far"]

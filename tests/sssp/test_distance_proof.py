@@ -7,7 +7,7 @@ from relaxometer.device import get_device
 from relaxometer.graphs.graph import UNREACHED
 from relaxometer.graphs.lengths import unreached
 from relaxometer.graphs.resident import ResidentGraph
-from relaxometer.problems.sssp._distance_proof import DistanceProver, zero_components
+from relaxometer.problems.sssp._distance_proof import DistanceProver
 from relaxometer.problems.variants import Skipped
 from sample_graphs import as_type, reference_distances, sample_graphs
 from sssp.searches import graph_of
@@ -62,12 +62,6 @@ def test_a_wrong_distance_is_found_and_named(device, kind, change, rule):
     assert np.flatnonzero(proof.wrong).tolist() == [2]
 
 
-def test_both_words_of_a_length_count(device):
-    graph = as_type(sample_graphs()["grid"], "uint32/uint64")
-    proof = prove(device, graph, range(6), lambda d: d.__setitem__((0, 5, 2), d[0, 5, 2] + 2**32))
-    assert proof.certificate.violations["overstretched"]
-
-
 def claim(vertices, lengths, place=0):
     return lambda d: d.__setitem__((place // 32, vertices, place % 32), lengths)
 
@@ -103,13 +97,6 @@ def test_more_cycles_of_weight_zero_than_a_grid_has_rows(device):
     proof = prove(device, graph, [0, 0], claim(slice(n - 2, n), n // 2 - 2, place=1))
     assert proof.certificate.first["tight"] == n - 2
     assert np.flatnonzero(proof.wrong).tolist() == [1]
-
-
-def test_components_of_weight_zero():
-    graph = graph_of("uint32", 6, [0, 1, 1, 2, 3, 3], [1, 0, 2, 3, 3, 4], [0, 0, 0, 0, 0, 1])
-    component, members = zero_components(graph)
-    assert component.tolist() == [0, 0, *[UNREACHED] * 4]
-    assert members.tolist() == [0]
 
 
 @pytest.mark.parametrize("kind", ["float32", "float64"])

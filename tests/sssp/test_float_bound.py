@@ -146,10 +146,3 @@ def test_both_ends_of_a_path_may_be_at_different_distances(kind):
     both = arcs + [(head, tail, weight) for tail, head, weight in arcs]
     assert solved(kind, n, both, 0)[1][3] == kind.one_lost
     assert solved(kind, n, both, 3)[1][0] == kind.one_lost + 2
-
-
-@pytest.mark.parametrize("place", range(4))
-@of_floats
-def test_the_first_arc_is_not_rounded(kind, place):
-    weights = [[kind.tiny], [0.0, 0.0], [1e38, 1e-38], [kind.largest]][place]
-    assert Fraction(float(solved(kind, *chain(weights))[1][1])) == Fraction(float(kind.number(weights[0])))

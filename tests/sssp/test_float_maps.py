@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from relaxometer.device import get_device
 from relaxometer.graphs.graph import Graph
-from relaxometer.graphs.lengths import LENGTHS
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp import _maps
 from relaxometer.problems.sssp.certify import SsspCertifier
@@ -230,9 +229,3 @@ class TestWidths:
         for given_delta, expected in ((0.2, 1), (2.6, 3), (7, 7), (1e30, 2**32 - 2)):
             solver = push_pull.Solver(resident, push_pull.Parameters(delta=given_delta))
             assert solver.resolved["delta"] == expected
-
-    @of_floats
-    def test_infinite_ones_are_the_largest_float(self, kind):
-        width = push_pull.bucket_width(np.inf, LENGTHS[kind.name])
-        assert width == kind.largest
-        assert width.dtype == kind.number

@@ -75,14 +75,6 @@ def test_piles_that_overflow_are_doubled(device, width):
     proven(solver, resident, 0)
 
 
-def test_a_search_whose_piles_overflow_is_repeated_with_larger_ones(host_device):
-    resident = ResidentGraph.upload(host_device, dense_star(3 * QUEUE))
-    solver = near_far.Solver(resident, near_far.Parameters(delta=100))
-    solver._set_capacity(QUEUE)
-    proven(solver, resident, 0)
-    assert solver._capacity == 4 * QUEUE
-
-
 def test_first_piles_are_as_large_as_memory_allows(host_device, monkeypatch):
     tried, allocate = [], near_far.allocate_piles
 

@@ -99,12 +99,6 @@ def test_a_path_by_hand(host_device):
     ]
 
 
-def test_closeness_of_vertices_that_reach_nothing_or_only_by_free_arcs():
-    found = all_pairs.closeness(np.array([1, 3, 3, 1]), np.array([0, 0, 4, 0], dtype=np.uint64), 5)
-    np.testing.assert_allclose(found, [0, np.nan, 2 / 4 * 2 / 4, 0])
-    assert all_pairs.closeness(np.array([1]), np.array([0]), 1).tolist() == [0]
-
-
 def test_the_table_of_drawn_vertices_is_that_of_scipy(host_device):
     graph = sample_graphs()["grid"]
     _, _, _, distances = study(host_device, graph, sources=3, table=70)

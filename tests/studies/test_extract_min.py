@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from relaxometer.problems.sssp.dijkstra._extract_min import MAX_BLOCKS, THREADS, blocks_for
+from relaxometer.problems.sssp.dijkstra._extract_min import THREADS
 from relaxometer.results.statistics import FEWEST
 from relaxometer.studies.extract_min import (
     MAX_ROUNDS,
@@ -35,12 +35,6 @@ def test_all_methods_extract_the_same_values(device, n):
 def test_ties_go_to_the_first(device, threads):
     values = np.full(5000, 7, dtype=np.uint32)
     assert order_of(device, Reduction(device, values, threads)) == list(range(ROUNDS))
-
-
-def test_blocks_cover_all_values_up_to_a_limit():
-    assert blocks_for(1, 128) == 1
-    assert blocks_for(1025, 128) == 2
-    assert blocks_for(10**7, 128) == MAX_BLOCKS
 
 
 def test_the_table_has_one_row_per_trial(host_device):

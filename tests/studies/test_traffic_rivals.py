@@ -9,7 +9,6 @@ import pytest
 from relaxometer.core.files import write_table
 from relaxometer.graphs.graph import Graph
 from relaxometer.plan.models import RivalRun, Timing
-from relaxometer.problems.records import TOO_LONG
 from relaxometer.race import entrant
 from relaxometer.race.clocks import CONVERT_NS
 from relaxometer.results.verdict import verdict
@@ -17,7 +16,6 @@ from relaxometer.rivals.definition import HELPERS
 from relaxometer.rivals.installation import Installed, installation
 from relaxometer.studies.traffic import measure_traffic, slowed
 from rival_runs import ADAPTERS, GRID, make_rival
-from sample_graphs import sample_graphs
 
 SOLVES = {"sssp": {"answers": ["distance", "predecessor"], "customizes": True}}
 ROUNDS = 2
@@ -122,20 +120,6 @@ def test_a_rival_that_gives_only_distances_is_proven_against_the_new_weights(row
     code = f"Customizing.answer = lambda self: {answer}\nserve(Customizing)"
     solves = {"sssp": {"answers": ["distance"], "customizes": True}}
     assert {row["status"] for row in rows(code, problems=solves)} == {status}
-
-
-def test_a_length_beyond_32_bits_of_a_vertex_that_is_not_reached_is_wrong(rows):
-    code = """
-class Odd(Customizing):
-    def answer(self):
-        found = super().answer()
-        return found | {"distance": np.where(found["distance"] == FAR, 2**40, found["distance"])}
-
-serve(Odd)
-"""
-    (outcome,) = outcomes(rows(code, graph=sample_graphs()["two-islands"]))
-    assert re.fullmatch(rf"source \d+: {re.escape(TOO_LONG)}", outcome[1])
-    assert outcome[0] == "invalid"
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """A user error ends in one clear line and a non-zero exit, and keeps earlier results."""
 
-import gzip
 import shutil
 from pathlib import Path
 
@@ -30,11 +29,6 @@ def failure(workflow, *arguments):
 def line_with(output, *parts):
     """Assert that one line holds all parts."""
     assert any(all(part in line for part in parts) for line in output.splitlines()), output
-
-
-def test_a_wrong_configuration(workflow):
-    workflow.configure({**TINY, "timming": {}})
-    line_with(failure(workflow), "tiny.yaml", "timming", "'timing'")
 
 
 def test_a_wrong_value_on_the_command_line(workflow):
@@ -102,40 +96,6 @@ def test_a_gpu_that_is_not_there_is_one_line_before_any_job(workflow):
     assert not workflow.path("results/graphs").exists()
     workflow.run("--dry-run", "--", "all")
     workflow.run("--", "results/sources/tiny.parquet")
-
-
-def test_a_missing_file(workflow):
-    workflow.path("tiny.gr").unlink()
-    line_with(failure(workflow), "tiny.gr")
-
-
-def test_every_failed_job_has_its_line(workflow):
-    """Graphs with one mistake each, in one run that goes on after a failure."""
-    tiny = TINY["datasets"]["tiny"]
-    lines = workflow.path("tiny.gr").read_text(encoding="utf-8").splitlines()
-    negative = [*lines[:7], "a 1 2 -4", *lines[8:]]
-    workflow.path("negative.gr").write_text("\n".join(negative) + "\n", encoding="utf-8")
-    packed = gzip.compress(workflow.path("tiny.gr").read_bytes())
-    workflow.path("truncated.gr.gz").write_bytes(packed[: len(packed) // 2])
-    datasets = {
-        "tiny": tiny,
-        "negative": {**tiny, "path": "negative.gr"},
-        "truncated": {**tiny, "path": "truncated.gr.gz"},
-        "checksum": {**tiny, "sha256": "0" * 64},
-    }
-    workflow.configure(
-        {
-            **TINY,
-            "datasets": datasets,
-            "timing": {"sources": [0, 108]},
-            "sssp": {"graphs": list(datasets), "only": ["dijkstra-cpu"]},
-        }
-    )
-    output = failure(workflow, "--keep-going", "--", "results/summary.csv")
-    line_with(output, "graph tiny", "source 108 is out of range", "0 to 107")
-    line_with(output, "negative.gr:8", "-4")
-    line_with(output, "truncated.gr.gz")
-    line_with(output, "tiny.gr", "sha256", "0" * 64)
 
 
 @pytest.mark.parametrize(

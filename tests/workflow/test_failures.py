@@ -96,17 +96,6 @@ def test_a_dataset_that_cannot_be_had_costs_only_its_own_rows(workflow, config):
     assert said == "4 runs measured, every answer proven correct"
 
 
-def test_without_any_dataset_the_summary_names_the_failure(workflow, config):
-    workflow.configure({**config, "sssp": {"graphs": ["lost"], "variants": FEW}})
-    done = workflow.run("--", "all", check=False)
-    assert done.returncode != 0
-    assert "Traceback" not in done.stderr
-    assert summary_of(workflow)["status"].to_list() == ["error", "error"]
-    assert "accept_answers" in workflow.log()
-    assert "accept_answers" not in done.stdout + done.stderr
-    assert last_line(done).startswith("error: 2 of 2 measurements are not ok")
-
-
 def test_a_target_that_failed_does_not_cost_the_others(workflow, config):
     workflow.configure({**config, "sssp": {"graphs": ["lost", "tiny"], "only": ["dijkstra-cpu"]}})
     lost = "./results/runs/sssp/lost/dijkstra-cpu/runs.parquet"

@@ -77,9 +77,3 @@ def test_a_mistake_in_its_section_is_one_line(outer):
     lines = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
     assert len(lines) == 1
     assert "unknown dataset 'small-girl'" in lines[0]
-
-
-def test_a_mistyped_target_names_the_nearest(outer):
-    done = snakemake(outer, "--dry-run", "--", "results/graphs/small-gird/graph.json")
-    assert done.returncode == 1
-    assert "unknown dataset 'small-gird'; did you mean 'small-grid'?" in done.stdout + done.stderr

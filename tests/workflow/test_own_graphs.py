@@ -236,9 +236,3 @@ def test_floats_pass_through_the_workflow(finished_graphs):
         finished_graphs.path("results/runs/sssp/my-reweighted/conventional/answer.parquet")
     )["distance"].to_numpy()
     assert len(np.unique(distance % 1)) == 2, "halves, which no integer holds"
-
-
-def test_searches_of_graph500_start_from_its_keys(finished_graphs):
-    metadata = read_graph(finished_graphs.path("results/graphs/my-graph500")).metadata
-    sources = pq.read_table(finished_graphs.path("results/sources/my-graph500.parquet"))["source"].to_pylist()
-    assert sources == metadata["search_keys"][:2]

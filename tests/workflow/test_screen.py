@@ -84,16 +84,6 @@ def test_a_job_that_is_killed_is_named_at_the_end(workflow):
     assert last == "error: 1 job failed: merge_contexts"
 
 
-def test_verbose_shows_every_job(workflow):
-    done = workflow.run("--", SOURCES, verbose=True)
-    assert "rule draw_sources:" in done.stderr
-    assert not workflow.path("logs/run.log").exists()
-
-
-def test_a_dry_run_shows_what_it_would_do(workflow):
-    assert "rule draw_sources:" in workflow.run("--dry-run", "--", SOURCES).stdout
-
-
 def test_a_terminal_has_a_bar(workflow):
     ours, theirs = pty.openpty()
     command = workflow.command("--", SOURCES)
@@ -172,10 +162,3 @@ def test_a_mistyped_name_is_one_line_wherever_it_is(workflow, option, message):
     [error] = [line for line in done.stderr.splitlines() if not line.startswith(OWN_LINES)]
     assert error == f"error: no rule makes {message}"
     assert done.stdout == ""
-
-
-def test_a_target_with_the_path_of_the_folder_names_the_one_without(workflow):
-    target = str(workflow.path("results/summary.csv"))
-    done = workflow.run("--dry-run", "--", target, check=False)
-    assert done.returncode != 0
-    assert done.stderr.endswith("; did you mean 'results/summary.csv'?\n")

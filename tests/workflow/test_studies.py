@@ -1,7 +1,5 @@
 """Throughput, all pairs, the choice of auto and preparation in a run of the workflow, on a tiny map."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """The survey's variants, figures and tables in a run of the workflow, on a tiny map."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 

@@ -1,7 +1,5 @@
 """Dijkstra's algorithm, and a fault after each search."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import signal

@@ -1,7 +1,5 @@
 """The variant `conventional` with a fault in its kernel."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Literal
 

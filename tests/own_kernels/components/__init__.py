@@ -1,7 +1,5 @@
 """Weakly connected components: a problem from outside the package, without sources."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Proves components: no arc crosses two of them, and a tree connects each to the vertex that names it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Components by propagation of labels on the device."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
