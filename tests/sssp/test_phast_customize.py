@@ -163,3 +163,13 @@ def test_weights_that_do_not_fit_change_nothing(device, spoil, message):
     with pytest.raises(ValueError, match=message):
         solver.customize(spoil(graph.weights))
     assert_solves(solver, device, graph, [0, 100])
+
+
+def test_the_parts_of_a_customization_are_timed(device):
+    graph = directed_grid()
+    solver = solver_of(device, graph)
+    times_ms = []
+    solver._customizer.customize(solver._graph.weights, times_ms)
+    assert len(times_ms) == solver._customizer.resolved["customization_levels"] + 2 > 6
+    assert sum(times_ms) > 0
+    assert min(times_ms) >= 0
