@@ -296,7 +296,6 @@ def test_an_exponent_without_a_point_is_a_number_which_yaml_reads_as_text():
     ("config", "parts"),
     [
         ({"timming": {}}, ["timming", "timing"]),
-        ({"timing": {"repetitons": 3}}, ["timing.repetitons", "repetitions"]),
         ({"timing": {"rounds": 0}}, ["timing.rounds: 0", "greater than or equal to 1"]),
         ({"device": "gpu"}, ["device", "gpu", "cuda"]),
         ({"device": "CUDA"}, ["device: 'CUDA' is invalid", "did you mean 'cuda'?"]),
@@ -327,10 +326,6 @@ def test_an_exponent_without_a_point_is_a_number_which_yaml_reads_as_text():
         (
             {"sssp": {"graphs": ["usa-ny"], "only": ["tild"]}},
             ["sssp.only: unknown variant or rival of sssp 'tild'; did you mean 'tiled'?"],
-        ),
-        (
-            {"sssp": {**sssp(wide=False), "only": ["wide"]}},
-            ["sssp.only: unknown variant or rival of sssp 'wide'"],
         ),
         (
             {
@@ -389,16 +384,8 @@ def test_an_exponent_without_a_point_is_a_number_which_yaml_reads_as_text():
         ),
         ({"sssp": {"variants": {"Fast!": {}}}}, ["sssp.variants", "Fast!"]),
         (
-            {"sssp": {"graphs": ["usa-ny"]}, "throughput": {"graphs": ["usa-bay"]}},
-            ["throughput.graphs", "'usa-bay'", "graph of sssp.graphs", "usa-ny"],
-        ),
-        (
             {"sssp": {"graphs": ["usa-ny"]}, "bfs_throughput": {"graphs": ["usa-ny"]}},
             ["bfs_throughput.graphs", "'usa-ny'", "graph of bfs.graphs"],
-        ),
-        (
-            {"sssp": {"graphs": ["usa-ny"]}, "traffic": {"graphs": ["usa-bay"]}},
-            ["traffic.graphs", "'usa-bay'", "graph of sssp.graphs", "usa-ny"],
         ),
         ({"traffic": {"variants": ["phasst"]}}, ["traffic.variants", "solver of sssp 'phasst'", "'phast'"]),
         (
@@ -428,22 +415,11 @@ def test_an_exponent_without_a_point_is_a_number_which_yaml_reads_as_text():
             ["traffic.rivals.routingkit.graphs", "'usa-bay'", "graph of traffic.graphs"],
         ),
         (
-            {
-                "dominators": {"graphs": ["flow-source", "cfg-python-stdlib"]},
-                "updates": {"graphs": ["flow-sourc"]},
-            },
-            ["updates.graphs", "'flow-sourc'", "graph of dominators.graphs", "'flow-source'"],
-        ),
-        (
             {"dominators": {"graphs": ["cfg-python-stdlib"]}, "updates": {"graphs": ["cfg-python-stdlib"]}},
             ["updates.graphs", "unknown graph of dominators.graphs 'cfg-python-stdlib'"],
         ),
         ({"updates": {"arcs": [2**70]}}, ["updates.arcs.0", "less than 4294967296"]),
         ({"throughput": {"variants": ["phast"]}}, ["throughput.variants.0: 'phast'", "'phast-many'"]),
-        (
-            {"sssp": {"graphs": ["usa-ny"]}, "all_pairs": {"graphs": ["usa-bay"]}},
-            ["all_pairs.graphs", "'usa-bay'", "graph of sssp.graphs", "usa-ny"],
-        ),
         ({"all_pairs": {"table": [3, 5, 3]}}, ["all_pairs.table: [3, 5, 3]", "3 is given 2 times"]),
         ({"sssp": sssp(adaptive={"to_all_us": []})}, ["sssp.variants.adaptive.to_all_us", "empty list"]),
         (
@@ -480,10 +456,6 @@ def test_an_exponent_without_a_point_is_a_number_which_yaml_reads_as_text():
         ({"timing": {"warmup": "3"}}, ["timing.warmup: '3'", "write 3 without quotes"]),
         ({"timing": {"timeout_s": float("nan")}}, ["timing.timeout_s: nan", "finite"]),
         ({"timing": {"sources": 1000, "repetitions": 1000}}, ["timing: 1,000 sources", "100,000 searches"]),
-        (
-            {"timing": {"sources": 60_000, "repetitions": 1}},
-            ["60,000 sources and 1 repetitions in 2 rounds are more than 100,000 searches"],
-        ),
         (
             {"sssp": sssp(adaptive={"timing": {"repetitions": 99_999}})},
             ["sssp.variants.adaptive.timing: 8 sources and 99,999 repetitions"],
@@ -646,7 +618,6 @@ def routes(**queries):
             "routes.queries: routes.graphs is not empty; name at least one query set",
         ),
         ({"routes": routes(a={"pair": 1})}, "routes.queries.a: pair: unknown key"),
-        ({"routes": routes(a={"pairs": 1, "cutoff": -1})}, "routes.queries.a: cutoff: -1 is invalid"),
         (
             {"routes": {**routes(a={"pairs": 1}), "rivals": {"scipy": {}}}},
             "routes.rivals.scipy: rival 'scipy' solves sssp and bfs, not routes",

@@ -71,8 +71,9 @@ def test_a_base_that_is_no_bundle_is_refused_before_any_job(workflow):
     assert not workflow.path("results").exists()
 
 
-@pytest.mark.parametrize("name", ["results", "logs"])
-@pytest.mark.parametrize("make", [Path.touch, lambda path: path.symlink_to("nothing")], ids=["file", "link"])
+@pytest.mark.parametrize(
+    ("name", "make"), [("results", Path.touch), ("logs", lambda path: path.symlink_to("nothing"))]
+)
 def test_a_file_in_the_place_of_a_folder_is_one_line(workflow, name, make):
     make(workflow.path(name))
     output = failure(workflow)

@@ -25,7 +25,7 @@ OPTIONS = (
 SIZE = (1400, 1100)
 """Of the window, in pixels."""
 
-SIZES = ((1000, 1400), (1500, 2000), (1920, 1080), (1000, 500))
+SIZES = ((1000, 1400), (1920, 1080))
 
 
 def render(workflow):

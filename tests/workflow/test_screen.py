@@ -133,7 +133,6 @@ def test_a_mistake_in_the_configuration_is_one_line(workflow):
             "results/runs/sssp/tiny/tiled/rounds/9/runs.parquet",
             "tiny/tiled has 1 round, not 9; raise timing.rounds in the configuration for more",
         ),
-        ("results/sumary.csv", "no rule makes 'results/sumary.csv'; did you mean 'results/summary.csv'?"),
         ("some/file", "no rule makes 'some/file'; `snakemake --summary` lists the files of the target all"),
         ("plot_map", "plot_map has wildcards; name one of its files: results/figures/common/map/{graph}.png"),
     ],
