@@ -141,9 +141,7 @@ class Plan:
             for run in itertools.chain(self._runs_of(name, section), self._rival_runs(name, section)):
                 runs[run.problem, run.graph, run.variant] = run
                 if len(runs) > MAX_RUNS:
-                    raise UserError(
-                        f"{self.origin}: more than {MAX_RUNS:,} runs; take out graphs or variants"
-                    )
+                    raise self._error(f"more than {MAX_RUNS:,} runs; take out graphs or variants")
         self._check_rivals_names(runs.values())
         return runs
 
@@ -168,8 +166,8 @@ class Plan:
     def _take_name(self, name: str, point: Point) -> None:
         """Note where a variant or rival of problem `name` gets its name; UserError if it is taken."""
         if taken := self._places.get((name, point.name)):
-            raise UserError(
-                f"{self.origin}: {point.place}: the name would be {point.name!r}, the name of {taken}; "
+            raise self._error(
+                f"{point.place}: the name would be {point.name!r}, the name of {taken}; "
                 "rename one or leave one out"
             )
         self._places[name, point.name] = point.place
@@ -184,8 +182,8 @@ class Plan:
             other = first.setdefault(run.variant, run)
             if isinstance(run, RivalRun) is not isinstance(other, RivalRun):
                 place, taken = (self._places[one.problem, one.variant] for one in (run, other))
-                raise UserError(
-                    f"{self.origin}: {place}: the name would be {run.variant!r}, the name of {taken}; a "
+                raise self._error(
+                    f"{place}: the name would be {run.variant!r}, the name of {taken}; a "
                     "variant and a rival may not share one; rename one or leave one out"
                 )
 
@@ -226,9 +224,7 @@ class Plan:
         for name, series in self.config.distributed.items():
             for run in self._distributed_runs(name, series) if series else ():
                 if run.name in runs:
-                    raise UserError(
-                        f"{self.origin}: distributed.{name}: another run is called {run.name!r}; rename one"
-                    )
+                    raise self._error(f"distributed.{name}: another run is called {run.name!r}; rename one")
                 if flaw := repetition(run.name):
                     key = f"{self.origin}: distributed.{name}"
                     raise UserError(f"{key}: the name {quoted(run.name)} {flaw}; rename it")
@@ -252,9 +248,7 @@ class Plan:
         for graph in self.config.report.maps:
             self._check_dataset(graph, "report.maps")
             if not self.datasets[graph].has_coordinates:
-                raise UserError(
-                    f"{self.origin}: report.maps: graph {graph!r} has no coordinates; leave out its map"
-                )
+                raise self._error(f"report.maps: graph {graph!r} has no coordinates; leave out its map")
 
     def check_files(self) -> None:
         """Raise UserError if a file that a dataset, a query set or `report.base` names cannot be read.
@@ -278,15 +272,15 @@ class Plan:
                     self._check_file(f"{name}.queries.{one}.file", file)
         base = self.config.report.base
         if base and not os.path.exists(base):  # noqa: PTH110 (never raises)
-            raise UserError(f"{self.origin}: report.base: {quoted(base)} is neither a bundle nor a folder")
+            raise self._error(f"report.base: {quoted(base)} is neither a bundle nor a folder")
         if base and os.path.isfile(base) and not zipfile.is_zipfile(base):  # noqa: PTH113 (never raises)
-            raise UserError(f"{self.origin}: report.base: {quoted(base)} is not a bundle")
+            raise self._error(f"report.base: {quoted(base)} is not a bundle")
 
     def _check_file(self, key: str, path: str) -> None:
         if not os.path.isfile(path):  # noqa: PTH113 (never raises)
-            raise UserError(f"{self.origin}: {key}: {quoted(path)} is not a file")
+            raise self._error(f"{key}: {quoted(path)} is not a file")
         if not os.access(path, os.R_OK):
-            raise UserError(f"{self.origin}: {key}: {quoted(path)} is not readable (Permission denied)")
+            raise self._error(f"{key}: {quoted(path)} is not readable (Permission denied)")
 
     @property
     def draws(self) -> int:
@@ -313,9 +307,7 @@ class Plan:
         for graph in section.graphs:
             self._check_dataset(graph, f"{name}.graphs")
             if self.datasets[graph].is_batch and not takes_batches:
-                raise UserError(
-                    f"{self.origin}: {name}.graphs: {graph!r} is a batch; {name} runs on one graph"
-                )
+                raise self._error(f"{name}.graphs: {graph!r} is a batch; {name} runs on one graph")
         for variant, given in section.variants.items():
             if given is False:
                 continue
@@ -351,9 +343,7 @@ class Plan:
             self._check_dataset(graph, f"{key}.not_on")
         left = [graph for graph in spec.graphs or section.graphs if graph not in spec.not_on]
         if spec.graphs and not left:
-            raise UserError(
-                f"{self.origin}: {key}: not_on leaves none of its graphs; leave out one of the two keys"
-            )
+            raise self._error(f"{key}: not_on leaves none of its graphs; leave out one of the two keys")
         return left
 
     def _suitable_graphs(
@@ -363,8 +353,8 @@ class Plan:
         kinds = {graph: "batch" if self.datasets[graph].is_batch else "graph" for graph in graphs}
         for graph in graphs if spec.graphs else ():
             if takes not in ("either", kinds[graph]):
-                raise UserError(
-                    f"{self.origin}: {key}.graphs: {graph!r} is a {kinds[graph]}; {solver} takes "
+                raise self._error(
+                    f"{key}.graphs: {graph!r} is a {kinds[graph]}; {solver} takes "
                     f"{'batches' if takes == 'batch' else 'single graphs'} only"
                 )
         return [graph for graph in graphs if takes in ("either", kinds[graph])]
@@ -402,7 +392,7 @@ class Plan:
             able = self._rivals_for(name)
             if rival in self.rivals and rival not in able:
                 solved = " and ".join(self.rivals[rival].definition.problems)
-                raise UserError(f"{self.origin}: {key}: rival {rival!r} solves {solved}, not {name}")
+                raise self._error(f"{key}: rival {rival!r} solves {solved}, not {name}")
             self._check_known(
                 rival, able, key, f"rival for {name}", "name the folder of one of yours in `rivals`"
             )
@@ -436,28 +426,24 @@ class Plan:
         definition, given = rival.definition, spec.model_extra or {}
         if spec.threads is not None and definition.class_ != "cpu-all":
             where = "one core" if definition.class_ == "cpu-1" else "a GPU"
-            raise UserError(f"{self.origin}: {key}.threads: {rival.name} runs on {where}; leave it out")
+            raise self._error(f"{key}.threads: {rival.name} runs on {where}; leave it out")
         for parameter in given:
             known = [*definition.parameters, *RivalEntry.model_fields]
             self._check_known(parameter, known, key, f"key or parameter of {rival.name}")
         for parameter in spec.tune:
             self._check_known(parameter, definition.parameters, f"{key}.tune", f"parameter of {rival.name}")
         for parameter in given.keys() & spec.tune.keys():
-            raise UserError(
-                f"{self.origin}: {key}.tune.{parameter}: {key}.{parameter} is given too; leave out one"
-            )
+            raise self._error(f"{key}.tune.{parameter}: {key}.{parameter} is given too; leave out one")
         count = math.prod(map(len, spec.tune.values()))
         if count > MAX_COMBINATIONS:
-            raise UserError(
-                f"{self.origin}: {key}.tune: {count} combinations of values, at most {MAX_COMBINATIONS}"
-            )
+            raise self._error(f"{key}.tune: {count} combinations of values, at most {MAX_COMBINATIONS}")
         swept = {name: value if isinstance(value, list) else [value] for name, value in given.items()}
         tried = {f"tune.{name}": values for name, values in spec.tune.items()}
         for place, values in (swept | tried).items():
             wanted = definition.parameters[place.removeprefix("tune.")]
             for value in values:
                 if flaw := wanted.flaw(value):
-                    raise UserError(f"{self.origin}: {key}.{place}: {shown(value)} is invalid: {flaw}")
+                    raise self._error(f"{key}.{place}: {shown(value)} is invalid: {flaw}")
 
     def _distributed_runs(self, name: str, series: Series) -> Iterable[DistributedRun]:
         """Yield a run for each number of ranks of a series."""
@@ -493,22 +479,22 @@ class Plan:
         """Raise UserError unless a series gives exactly one of dataset, scale and scale per rank."""
         given = [what for what in ("graph", "scale", "scale_per_rank") if getattr(series, what) is not None]
         if len(given) != 1:
-            raise UserError(
-                f"{self.origin}: {key}: one of graph, scale and scale_per_rank is needed, "
+            raise self._error(
+                f"{key}: one of graph, scale and scale_per_rank is needed, "
                 f"given: {' and '.join(given) or 'none'}"
             )
         if series.graph is not None:
             self._check_dataset(series.graph, f"{key}.graph")
             if self.datasets[series.graph].is_batch:
-                raise UserError(f"{self.origin}: {key}.graph: {series.graph!r} is a batch; expected a graph")
+                raise self._error(f"{key}.graph: {series.graph!r} is a batch; expected a graph")
 
     def _check_roots(self, series: Series, key: str) -> None:
         """Raise UserError if a series has more roots than are drawn, or too many searches."""
         if series.graph is not None and "roots" in series.model_fields_set:
             self._check_drawn(series.roots, f"{key}.roots")
         if series.roots * self.config.timing.repetitions > MAX_SEARCHES:
-            raise UserError(
-                f"{self.origin}: {key}.roots: {series.roots:,} roots and {self.config.timing.repetitions:,} "
+            raise self._error(
+                f"{key}.roots: {series.roots:,} roots and {self.config.timing.repetitions:,} "
                 f"timing.repetitions are more than {MAX_SEARCHES:,} searches"
             )
 
@@ -517,12 +503,10 @@ class Plan:
         if series.scale_per_rank is None:
             return series.scale
         if ranks & (ranks - 1):
-            raise UserError(
-                f"{self.origin}: {key}: with scale_per_rank, ranks are powers of two, given {ranks}"
-            )
+            raise self._error(f"{key}: with scale_per_rank, ranks are powers of two, given {ranks}")
         scale = series.scale_per_rank + ranks.bit_length() - 1
         if scale > MAX_SCALE:
-            raise UserError(f"{self.origin}: {key}: {ranks} ranks have scale {scale}, at most {MAX_SCALE}")
+            raise self._error(f"{key}: {ranks} ranks have scale {scale}, at most {MAX_SCALE}")
         return scale
 
     def _scheme(self, series: Series, engine: Engine, ranks: int, key: str) -> str:
@@ -530,7 +514,7 @@ class Plan:
         try:
             return engine.scheme(series.scheme, ranks)
         except UserError as error:
-            raise UserError(f"{self.origin}: {key}: {error}") from None
+            raise self._error(f"{key}: {error}") from None
 
     def _timing(self, override: TimingOverride, key: str) -> Timing:
         """Return the common timing with a variant's own values; `key` is the variant's."""
@@ -548,9 +532,8 @@ class Plan:
     def _check_drawn(self, count: int, key: str) -> None:
         """Raise UserError if a run would have more sources than are drawn."""
         if count > self.draws:
-            raise UserError(
-                f"{self.origin}: {key}: {count:,}, but timing.sources has {self.draws:,}; "
-                "raise that or lower this"
+            raise self._error(
+                f"{key}: {count:,}, but timing.sources has {self.draws:,}; raise that or lower this"
             )
 
     def _check_searches(self, timing: Timing, key: str) -> None:
@@ -558,10 +541,9 @@ class Plan:
         sources = len(timing.sources) if isinstance(timing.sources, list) else timing.sources
         rounds = timing.processes(emulated=False)
         if sources * timing.passes(emulated=False) * rounds > MAX_SEARCHES:
-            raise UserError(
-                f"{self.origin}: {key}: {sources:,} sources and {timing.repetitions:,} repetitions in "
-                f"{rounds} rounds are more than {MAX_SEARCHES:,} searches, all of whose samples a run "
-                "keeps"
+            raise self._error(
+                f"{key}: {sources:,} sources and {timing.repetitions:,} repetitions in {rounds} rounds "
+                f"are more than {MAX_SEARCHES:,} searches, all of whose samples a run keeps"
             )
 
     def _check_dataset(self, name: str, key: str) -> None:
@@ -572,10 +554,13 @@ class Plan:
         own = [*self.config.datasets]
         some = [*own, *(one for one in self.datasets if one not in own)][:MAX_KNOWN_DATASETS]
         known = f"did you mean {near!r}?" if near else f"known: {', '.join(some)}, ...;"
-        raise UserError(
-            f"{self.origin}: {key}: unknown dataset {name!r}; {known} all: docs/graphs.md; or define it "
-            "under `datasets`"
+        raise self._error(
+            f"{key}: unknown dataset {name!r}; {known} all: docs/graphs.md; or define it under `datasets`"
         )
+
+    def _error(self, message: str) -> UserError:
+        """Return an error of the configuration."""
+        return UserError(f"{self.origin}: {message}")
 
     def _check_known(self, name: str, known: Iterable[str], key: str, what: str, advice: str = "") -> None:
         """Raise UserError, naming the nearest one, unless `name` is among `known`."""
@@ -587,7 +572,7 @@ class Plan:
         some = ", ".join(names[:MAX_KNOWN]) or "none"
         more = f" and {len(names) - MAX_KNOWN} more" if len(names) > MAX_KNOWN else ""
         end = f"; or {advice}" if advice else ""
-        raise UserError(f"{self.origin}: {key}: unknown {what} {name!r}; {hint}known: {some}{more}{end}")
+        raise self._error(f"{key}: unknown {what} {name!r}; {hint}known: {some}{more}{end}")
 
 
 def _runs_on_cpu(run: Run) -> bool:
