@@ -134,11 +134,10 @@ def test_scipy_gets_every_arc_with_zero_weights_explicit(drawn):
 def test_an_induced_subgraph_keeps_the_arcs_inside(drawn, data):
     graph = Graph.from_arcs("drawn", *drawn)
     marked = np.array(data.draw(st.lists(st.booleans(), min_size=drawn[0], max_size=drawn[0])), dtype=bool)
-    inside = graph.induced(marked, "part")
+    inside = graph.induced(marked)
     old_id = np.flatnonzero(marked)
     expected = [(u, v, w) for u, v, w in arcs_of(graph) if marked[u] and marked[v]]
     assert [(old_id[u], old_id[v], w) for u, v, w in arcs_of(inside)] == expected
-    assert inside.name == "part"
 
 
 def test_an_induced_subgraph_has_no_search_keys_of_the_whole():

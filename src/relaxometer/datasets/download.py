@@ -7,7 +7,7 @@ import re
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
@@ -48,7 +48,6 @@ def fetch(
     mirrors: Sequence[str] = (),
     terms: str | None = None,
     retries: Retries | None = None,
-    progress: Report | None = None,
 ) -> None:
     """Fetch a file and check it; an interrupted download is resumed from ``{destination}.part``.
 
@@ -69,8 +68,6 @@ def fetch(
     terms : str, optional
         Licence and attribution, printed before the download.
     retries : Retries, optional
-    progress : callable, optional
-        Called with the bytes fetched and the total. By default a bar on a terminal, plain lines elsewhere.
 
     Raises
     ------
@@ -82,7 +79,7 @@ def fetch(
     if terms:
         _say(f"{destination.name}: {terms}")
     locations = [*(_in_mirror(mirror, wanted.name) for mirror in mirrors), *urls]
-    with nullcontext(progress) if progress else shown(destination.name) as report:
+    with shown(destination.name) as report:
         origin, digest = _first_success(locations, destination, wanted, retries or Retries(), report)
     checked = "as expected" if wanted.sha256 else f"{digest}, expected from now on if the file can be read"
     size = megabytes(destination.stat().st_size)

@@ -101,11 +101,9 @@ def _edges(ranks: Ranks, p: Graph500Parameters, first: int, stop: int, weighted:
     return tails, heads, (low + xp.minimum(steps, high - low)).astype(np.uint32)
 
 
-def search_keys(
-    ranks: Ranks, block: Block, parameters: Graph500Parameters, count: int = graph500.N_SEARCH_KEYS
-) -> list[int]:
+def search_keys(ranks: Ranks, block: Block, parameters: Graph500Parameters) -> list[int]:
     """Sample the same sources as the generator's `search_keys`."""
-    n_vertices = block.n_vertices
+    n_vertices, count = block.n_vertices, graph500.N_SEARCH_KEYS
     numbers = graph500.root_stream(parameters.user_seeds)
     keys: dict[int, None] = {}
     for start in range(0, n_vertices, DRAWS * count):

@@ -193,13 +193,12 @@ class Graph(Csr):
         wide = lengths.distances.name if lengths.has_own_distances else None
         return cls(name, offsets, targets, stored, lon, lat, facts, distance_type=wide)
 
-    def induced(self, vertices: npt.NDArray[np.bool_], name: str | None = None) -> Graph:
+    def induced(self, vertices: npt.NDArray[np.bool_]) -> Graph:
         """Return the subgraph on the marked vertices, renumbered in their old order.
 
         Parameters
         ----------
         vertices : ndarray of shape (n_vertices,), bool
-        name : str, optional
 
         Returns
         -------
@@ -210,7 +209,7 @@ class Graph(Csr):
         tails = self.tails
         stay = vertices[tails] & vertices[self.targets]
         return Graph.from_arcs(
-            name or self.name,
+            self.name,
             int(vertices.sum()),
             new_id[tails[stay]],
             new_id[self.targets[stay]],
