@@ -142,10 +142,15 @@ class CudaKernel(Kernel):
         """Have the driver launch the kernel with what is packed; without checks, which CuPy would repeat."""
         device = self._device
         device.last_launched = self.name
+        launch = (self._address, *shape, device.current_stream().ptr, arguments.address, *self._extra)
         try:
-            self._launch(self._address, *shape, device.current_stream().ptr, arguments.address, *self._extra)
+            self._launch(*launch)
         except device.errors as error:
-            raise self._failed(error, shape) from error
+            if "INVALID_CONTEXT" not in str(error):
+                raise self._failed(error, shape) from error
+            # A thread's first call: unlike CUDA's runtime, its driver enters no context by itself.
+            device.enter()
+            self._launch(*launch)
 
     def _failed(self, error: Exception, shape: tuple[int, ...]) -> Exception:
         grid, block = shape[:3], shape[3:6]
@@ -236,6 +241,10 @@ class CudaDevice:
         self._fetching = _Pinned(self.xp)
         self._staging = _staging(self._number)
         _translate_allocations(self.xp)
+
+    def enter(self) -> None:
+        """Make the device the one of this thread."""
+        self.xp.cuda.runtime.setDevice(self._number)
 
     @contextmanager
     def timer(self) -> Iterator[Timer]:

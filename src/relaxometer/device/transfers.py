@@ -56,9 +56,9 @@ class Lane:
             for buffer, event in zip(buffers, self._events, strict=True)
         ]
 
-    def send(self, pieces: Pieces, ready: int) -> int:
-        """Copy pieces to the device, after the event `ready`; return the event of the last copy."""
-        runtime, stream, last = self._runtime, self._stream.ptr, ready
+    def send(self, pieces: Pieces, ready: int) -> int | None:
+        """Copy pieces to the device, after the event `ready`; return the event of the last copy, if any."""
+        runtime, stream, last = self._runtime, self._stream.ptr, None
         runtime.streamWaitEvent(stream, ready)
         for buffer, staged, free in cycle(self._turns):
             piece = _next(pieces)
@@ -72,7 +72,7 @@ class Lane:
             last = free
         return last
 
-    def receive(self, pieces: Pieces, ready: int) -> int:
+    def receive(self, pieces: Pieces, ready: int) -> None:
         """Copy pieces from the device, after the event `ready`, and wait for them."""
         runtime, stream = self._runtime, self._stream.ptr
         runtime.streamWaitEvent(stream, ready)
@@ -90,7 +90,6 @@ class Lane:
             if piece is None:
                 break
             begun = piece[1], buffer[:size], done
-        return ready
 
 
 class Staging:
@@ -148,13 +147,13 @@ class Staging:
         """Return whether CUDA knows an array's memory, so that no thread need touch it."""
         return bool(self._cuda.runtime.pointerGetAttributes(array.ctypes.data).devicePointer)
 
-    def _copy(self, way: Callable[[Lane, Pieces, int], int], pairs: Sequence[Pair]) -> list[int]:
+    def _copy(self, way: Callable[[Lane, Pieces, int], int | None], pairs: Sequence[Pair]) -> list[int]:
         """Have the threads copy arrays; return the events of the last copies."""
         pieces = self._cut(pairs)
         ready = self._cuda.Event(disable_timing=True)
         ready.record()
 
-        def work() -> int:
+        def work() -> int | None:
             lane = self._lanes.get()
             try:
                 return way(lane, pieces, ready.ptr)
@@ -167,7 +166,7 @@ class Staging:
         finally:  # an interrupted caller frees the arrays
             pieces.clear()
             wait(running)
-        return [one.result() for one in running]
+        return [event for one in running if (event := one.result()) is not None]
 
     def _cut(self, pairs: Sequence[Pair]) -> Pieces:
         """Cut arrays into pieces, at least two per thread unless they would be very small."""
