@@ -22,6 +22,9 @@ from relaxometer.core.environment import usable_cores
 LARGE = 1 << 20
 """Bytes from which on several threads pay."""
 
+LARGE_BACK = 1 << 24
+"""The same for downloads, where the threads wait for each other's page faults."""
+
 WORKERS = 8
 """Maximum number of threads: with more, the bus is not faster."""
 
@@ -160,13 +163,16 @@ class Staging:
             finally:
                 self._lanes.put(lane)
 
-        running = [self._pool.submit(work) for _ in range(min(self._workers, len(pieces)))]
+        # The caller copies too, and begins before the others have woken up.
+        others = [self._pool.submit(work) for _ in range(min(self._workers, len(pieces)) - 1)]
         try:
-            wait(running)
+            events = [work()]
         finally:  # an interrupted caller frees the arrays
             pieces.clear()
+            running = [one for one in others if not one.cancel()]
             wait(running)
-        return [event for one in running if (event := one.result()) is not None]
+        events += [one.result() for one in running]
+        return [event for event in events if event is not None]
 
     def _cut(self, pairs: Sequence[Pair]) -> Pieces:
         """Cut arrays into pieces, at least two per thread unless they would be very small."""
