@@ -82,7 +82,7 @@ def arrays(seed=0):
     rng = np.random.default_rng(seed)
     return [
         rng.integers(0, 2**40, 3 * LEAST_PIECE // 8 + 5),
-        rng.random((400, 1000)),
+        rng.random((4 * PER_THREAD // 8000, 1000)),
         np.empty(0, np.uint32),
         rng.integers(0, 2**32, 17, dtype=np.uint32),
     ]

@@ -34,7 +34,7 @@ from relaxometer.device.arguments import Arguments
 from relaxometer.device.kernels import Kernel, Module, Shape, launch_shape
 from relaxometer.device.loaded import LoadedModules
 from relaxometer.device.signature import Source
-from relaxometer.device.transfers import LARGE, LARGE_BACK, Staging
+from relaxometer.device.transfers import LARGE, Staging
 
 # Shared memory that a block has by default, static and dynamic together.
 DEFAULT_SHARED_BYTES = 48 * 1024
@@ -287,7 +287,7 @@ class CudaDevice:
             (one,) = own
             return [self._fetched(one.data.ptr, one.dtype, one.size).copy().reshape(one.shape)]
         with self._late_errors():
-            if len(own) == len(arrays) and total >= LARGE_BACK:
+            if len(own) == len(arrays) and total >= LARGE:
                 return self._staging.download(arrays)
             return [self.xp.asnumpy(one) for one in arrays]
 

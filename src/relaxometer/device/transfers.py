@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import cycle
 from queue import SimpleQueue
+from threading import Barrier
 from typing import Any
 
 import numpy as np
@@ -19,11 +20,8 @@ import numpy.typing as npt
 
 from relaxometer.core.environment import usable_cores
 
-LARGE = 1 << 20
-"""Bytes from which on several threads pay."""
-
-LARGE_BACK = 1 << 24
-"""The same for downloads, where the threads wait for each other's page faults."""
+LARGE = 1 << 22
+"""Bytes from which on copies by pieces pay."""
 
 WORKERS = 8
 """Maximum number of threads: with more, the bus is not faster."""
@@ -31,8 +29,11 @@ WORKERS = 8
 PIECE = 1 << 21
 """Bytes of a buffer: few calls of CUDA per MB, and little to page-lock, which takes 0.2 to 0.3 ms per MB."""
 
+PER_THREAD = 1 << 22
+"""Bytes that keep a thread busy for longer than it takes to wake it up."""
+
 LEAST_PIECE = 1 << 18
-"""Minimum bytes of a piece: a smaller one takes a thread less time than it takes to start it."""
+"""Minimum bytes of a piece: a smaller one is copied in less time than the calls of CUDA take."""
 
 PAGE = 1 << 12
 
@@ -122,6 +123,9 @@ class Staging:
         self._pool = ThreadPoolExecutor(
             self._workers, "transfer", initializer=self._cuda.runtime.setDevice, initargs=(number,)
         )
+        # All threads start now, since the first copy would wait for them.
+        together = Barrier(self._workers)
+        wait([self._pool.submit(together.wait) for _ in range(self._workers)])
 
     def upload(self, arrays: Sequence[npt.NDArray[Any]]) -> list[Any]:
         """Return copies on the device; the caller may change the arrays at once."""
@@ -152,7 +156,9 @@ class Staging:
 
     def _copy(self, way: Callable[[Lane, Pieces, int], int | None], pairs: Sequence[Pair]) -> list[int]:
         """Have the threads copy arrays; return the events of the last copies."""
-        pieces = self._cut(pairs)
+        total = sum(on_host.nbytes for _, on_host in pairs)
+        threads = max(1, min(self._workers, total // PER_THREAD))
+        pieces = self._cut(pairs, total // (4 * threads))
         ready = self._cuda.Event(disable_timing=True)
         ready.record()
 
@@ -164,7 +170,7 @@ class Staging:
                 self._lanes.put(lane)
 
         # The caller copies too, and begins before the others have woken up.
-        others = [self._pool.submit(work) for _ in range(min(self._workers, len(pieces)) - 1)]
+        others = [self._pool.submit(work) for _ in range(threads - 1)]
         try:
             events = [work()]
         finally:  # an interrupted caller frees the arrays
@@ -174,11 +180,9 @@ class Staging:
         events += [one.result() for one in running]
         return [event for event in events if event is not None]
 
-    def _cut(self, pairs: Sequence[Pair]) -> Pieces:
-        """Cut arrays into pieces, at least two per thread unless they would be very small."""
-        total = sum(on_host.nbytes for _, on_host in pairs)
-        even = -(-total // (2 * self._workers * PAGE)) * PAGE
-        size = min(self._piece, max(LEAST_PIECE, even))
+    def _cut(self, pairs: Sequence[Pair], wanted: int) -> Pieces:
+        """Cut arrays into pieces of about the size that is wanted, as buffers hold them."""
+        size = min(self._piece, max(LEAST_PIECE, -(-wanted // PAGE) * PAGE))
         pieces: Pieces = deque()
         for on_device, on_host in pairs:
             content = on_host.reshape(-1).view(np.uint8)

@@ -76,9 +76,13 @@ def prepare(
     where = place(device)
     if variant is None:
         variant = _choice(graph, problem, where)
-    if variant == "auto" and "searches" in variants.load_solver(problem, variant).Parameters.model_fields:
+    if variant == "auto" and "searches" in _load_solver(problem, variant).Parameters.model_fields:
         parameters = {"searches": searches, **parameters}
     return Prepared(graph, problem, variant, where, parameters)
+
+
+_load_solver = cache(variants.load_solver)
+"""To look for the files takes as long as a search of a small graph."""
 
 
 def place(device: str) -> str:
@@ -139,7 +143,7 @@ class Prepared:
             near = nearest(variant, known)
             hint = f"did you mean {near!r}?" if near else f"known: {', '.join(known)}"
             raise UserError(f"unknown variant {quoted(variant)} of {problem}; {hint}")
-        module = variants.load_solver(problem, variant)
+        module = _load_solver(problem, variant)
         runs_on = module.Solver.runs_on
         if runs_on == "device" and where == "cpu":
             raise UserError(f"{variant} needs a GPU; device='host' emulates one")
@@ -279,7 +283,7 @@ class Prepared:
             ones = self.device.xp.ones(graph.n_arcs, np.uint32)
             unweighted = _forests.unweighted(graph.host)
             graph = ResidentGraph(self.device, unweighted, graph.offsets, graph.targets, ones)
-        module = variants.load_solver(problem, name)
+        module = _load_solver(problem, name)
         try:
             variants.refuse_weights(load_problem(problem), module.Solver, graph.host)
         except variants.Skipped as reason:
