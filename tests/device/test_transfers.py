@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from relaxometer.device import cuda, get_device
-from relaxometer.device.transfers import LARGE, LEAST_PIECE, Staging
+from relaxometer.device.transfers import LARGE, LEAST_PIECE, PER_THREAD, Staging
 
 
 class FakeArray:
