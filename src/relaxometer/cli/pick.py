@@ -40,8 +40,8 @@ PATIENCE = 4.0
 LEAST_S = 20.0
 """Seconds that every variant gets, compilation included."""
 
-ENOUGH_S = 20.0
-"""Once one has finished, no variant starts after this many seconds."""
+ENOUGH_S = 15.0
+"""Once one has finished, no variant starts or goes on after this many seconds."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,8 @@ def race(graph: Graph, problem: str, searches: int, where: str, sources: int) ->
         if best_ms < float("inf") and time.monotonic() - begin > ENOUGH_S:
             yield Standing(name, "not raced: the time is over")
             continue
-        standing = _measured(graph, problem, name, searches, where, drawn, best_ms)
+        left_s = begin + ENOUGH_S - time.monotonic() if best_ms < float("inf") else float("inf")
+        standing = _measured(graph, problem, name, searches, where, drawn, best_ms, left_s)
         best_ms = min(best_ms, standing.total_ms(searches))
         yield standing
 
@@ -100,11 +101,18 @@ def _candidates(graph: Graph, problem: str, where: str) -> list[str]:
 
 
 def _measured(
-    graph: Graph, problem: str, name: str, searches: int, where: str, sources: list[int], best_ms: float
+    graph: Graph,
+    problem: str,
+    name: str,
+    searches: int,
+    where: str,
+    sources: list[int],
+    best_ms: float,
+    left_s: float,
 ) -> Standing:
     """Measure one variant in a process that shares the graph, until it cannot be the best."""
     most_ms = PATIENCE * best_ms
-    deadline = time.monotonic() + max(LEAST_S, most_ms / 1e3)
+    deadline = time.monotonic() + min(left_s, max(LEAST_S, most_ms / 1e3))
     times: list[float] = []
     with Child(_serve, graph, problem, name, searches, where, sources) as child:
         try:
