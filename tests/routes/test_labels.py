@@ -89,7 +89,9 @@ def test_new_weights(device):
 def test_labels_that_do_not_fit_are_refused(monkeypatch, device):
     graph = even(3)
     monkeypatch.setattr(labels, "_free_bytes", lambda _: 100)
-    with pytest.raises(DeviceOutOfMemory, match=r"labels take [\d,]+ bytes; 100 are free"):
+    with pytest.raises(
+        DeviceOutOfMemory, match=r"labels take [\d,]+ bytes; 100 are free; hierarchy needs none"
+    ):
         solver_for(device, graph, "labels")
     monkeypatch.undo()
     _, solver = solver_for(device, graph, "labels")

@@ -25,9 +25,6 @@ from relaxometer.problems.problem import Problem, load_problem, problem_names
 ON_CPU = {"sssp": "dijkstra-cpu", "bfs": "hybrid-cpu", "dominators": "semi-nca", "routes": "hierarchy-cpu"}
 """The default variant of each problem without a GPU."""
 
-ON_GPU = {"routes": "hierarchy"}
-"""The default variant on a GPU of problems without `auto`."""
-
 NEGATIVE = {"cpu": "bellman-ford-cpu", "cuda": "johnson", "host": "johnson"}
 """The default variant of ``sssp`` for signed weights."""
 
@@ -54,7 +51,7 @@ def prepare(
     graph : Graph
     problem : {"sssp", "bfs", "dominators", "routes"}
     searches : int, default=1
-        Expected number of searches, which decides how much preparation breaks even.
+        Expected number of searches, of `routes` pairs, which decides how much preparation breaks even.
     variant : str, optional
         One of docs/variants.md. By default, on a GPU the one with the least expected total time, preparation
         plus `searches` searches; without a GPU, a program for the CPU.
@@ -116,7 +113,7 @@ def _opened(kind: str, number: int) -> Device:
 def _choice(graph: Graph, problem: str, where: str) -> str:
     if problem == "sssp" and graph.lengths.is_signed:
         return NEGATIVE[where]
-    return ON_CPU[problem] if where == "cpu" else ON_GPU.get(problem, "auto")
+    return ON_CPU[problem] if where == "cpu" else "auto"
 
 
 class Prepared:

@@ -64,9 +64,11 @@ class Solver:
 
     runs_on = "device"
 
-    def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
+    def __init__(
+        self, graph: ResidentGraph, parameters: HierarchyParameters, contracted: Contracted | None = None
+    ) -> None:
         self._device = graph.device
-        self._contracted = contract(graph.host, parameters)
+        self._contracted = contracted or contract(graph.host, parameters)
         cch, depth = self._contracted.cch, self._contracted.depth
         self._height = self._contracted.height
         self._module = self._device.module(Path(__file__).with_suffix(".cu"))

@@ -15,6 +15,7 @@ from relaxometer.device.arrays import DeviceArray
 from relaxometer.device.signature import read_source
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.routes import Answer, ResidentQueries, hierarchy
+from relaxometer.problems.routes._contracted import Contracted, HierarchyParameters
 from relaxometer.problems.sssp._cooperative import threads_per_block
 
 SOURCE = read_source(Path(__file__).with_suffix(".cu"))
@@ -43,7 +44,7 @@ class Solver(hierarchy.Solver):
     Raises
     ------
     DeviceOutOfMemory
-        If the labels do not fit in the free memory; there is no variant with fewer labels.
+        If the labels do not fit in the free memory; `hierarchy` needs none.
     Skipped
         As :class:`relaxometer.problems.routes.hierarchy.Solver`.
 
@@ -53,8 +54,10 @@ class Solver(hierarchy.Solver):
     Queries on Road Networks", SIGMOD 2018.
     """
 
-    def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
-        super().__init__(graph, parameters)
+    def __init__(
+        self, graph: ResidentGraph, parameters: HierarchyParameters, contracted: Contracted | None = None
+    ) -> None:
+        super().__init__(graph, parameters, contracted)
         from relaxometer.problems.routes._labels import lay_out, split_levels  # loads Numba
         from relaxometer.problems.sssp.phast._customize import Customizer
 
@@ -130,7 +133,7 @@ class Solver(hierarchy.Solver):
         """Return memory for the labels of one direction."""
         needed, free = 16 * self._quads, _free_bytes(self._device)
         if needed > free:
-            raise DeviceOutOfMemory(f"labels take {needed:,} bytes; {free:,} are free")
+            raise DeviceOutOfMemory(f"labels take {needed:,} bytes; {free:,} are free; hierarchy needs none")
         return self._device.xp.empty((self._quads, 4), dtype=np.uint32)
 
     def _find_distances(self, queries: ResidentQueries, distance: Any) -> None:
