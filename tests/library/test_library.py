@@ -90,6 +90,19 @@ def test_routes_answer_pairs_and_tables(graph):
     assert np.array_equal(np.concatenate(pieces), whole)
 
 
+@pytest.mark.parametrize("dtype", ["uint32", ">u4", "int64", ">i2", "uint8"])
+def test_vertices_are_integers_of_any_type(graph, dtype):
+    routes = rx.prepare(graph, "routes")
+    ends = np.array([3, 40, 7], dtype)
+    assert np.array_equal(
+        routes.pairs(ends, ends[::-1]).distance, routes.table(ends, ends)[range(3), [2, 1, 0]]
+    )
+    assert np.shares_memory(ends, routes._vertices(ends)) == (dtype == "uint32")
+    wrong = np.array([3, -1 if "i" in dtype and dtype[0] != "u" else N], dtype)
+    with pytest.raises(rx.GraphError, match=f"vertex '{wrong[1]}': expected an integer from 0 to {N - 1}"):
+        routes.pairs(wrong, wrong)
+
+
 @given(st.integers(0, 2**32), st.sampled_from(["uint32", "float32", "float64", "int64", "int16"]))
 def test_csr_in_any_order_is_the_graph_that_scipy_sees(seed, dtype):
     rng = np.random.default_rng(seed)

@@ -339,6 +339,7 @@ class Prepared:
         Parameters
         ----------
         origins, targets : list or array of nodes, of equal length
+            Arrays of type uint32 are not copied: do not change them before the answer is verified.
         limit : number, optional
             A longer path counts as none.
         paths : bool, default=False
@@ -411,8 +412,10 @@ class Prepared:
         if self.graph.nodes is None and (numbers := np.asarray(given)).dtype.kind in "iu":
             if numbers.ndim != 1:
                 raise UserError(f"vertices: shape {numbers.shape}; expected one dimension")
-            if numbers.size and numbers.min() >= 0 and numbers.max() < self.graph.n_vertices:
-                return numbers.astype(np.uint32)
+            # As unsigned, negative numbers are large.
+            unsigned = numbers.view(numbers.dtype.str.replace("i", "u"))
+            if numbers.size and unsigned.max() < self.graph.n_vertices:
+                return np.require(numbers, np.uint32, ["C", "W"])
         return np.array([self.graph.vertex(one) for one in given], np.uint32)
 
     def _routes(

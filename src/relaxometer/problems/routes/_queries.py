@@ -131,7 +131,7 @@ class Queries:
 
     def upload(self, device: Device) -> ResidentQueries:
         """Copy the queries to a device."""
-        return ResidentQueries(device, self, device.asarray(self.origins), device.asarray(self.targets))
+        return ResidentQueries(device, self, *device.asarrays(self.origins, self.targets))
 
 
 @dataclass(frozen=True, eq=False)
