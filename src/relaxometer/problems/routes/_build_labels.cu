@@ -1,4 +1,5 @@
-// Builds the labels of labels.cu, level by level of the elimination tree, from the roots down.
+// Builds the labels of labels.cu, level by level of the elimination tree, from the roots down. Vertices of a
+// level with about as many arcs are a band, so that no thread follows many arcs while others wait.
 
 #include <cooperative_groups.h>
 
@@ -9,11 +10,13 @@ namespace cg = cooperative_groups;
 
 const u32 BUILD_THREADS = 1024;  // maximum per block
 
+const u32 LOG_BITS = 5;  // for the logarithm of the parts that share the arcs of a vertex
+
 // What does not depend on weights; see _labels.py.
 struct Plan {
-    u32 n_levels;
-    const uint2* levels;  // by depth: the first place, and the logarithm of the parts that share its arcs
-    const uint4* places;  // by depth of the vertex: the first upward arc, their end, the row
+    u32 n_bands;
+    const uint4* bands;   // by depth: the first place, the end, blocks before, the depth and a logarithm
+    const uint4* places;  // by band: the first upward arc of a vertex, their end, the row
     const u64* heads;     // by arc: the row of its upper end
 };
 
@@ -47,13 +50,19 @@ extern "C" __global__ void __launch_bounds__(BUILD_THREADS, 1)
                  uint4* down)
 {
     __shared__ uint4 found[BUILD_THREADS];
-    for (u32 depth = 0; depth < plan.n_levels; ++depth) {
-        uint2 level = read_only(&plan.levels[depth]);
-        u32 count = read_only(&plan.levels[depth + 1]).x - level.x, quads = depth / 4 + 1;
+    u32 depth = 0;
+    for (u32 i = 0; i < plan.n_bands; ++i) {
+        uint4 band = read_only(&plan.bands[i]);
+        u32 log_parts = band.w & ((1u << LOG_BITS) - 1);
+        if (band.w >> LOG_BITS != depth) cg::this_grid().sync();
+        depth = band.w >> LOG_BITS;
+        u32 count = band.y - band.x, quads = depth / 4 + 1;
         u64 items = static_cast<u64>(n_sides) * count * quads;
-        u32 parts = 1u << level.y, per_block = blockDim.x >> level.y;
+        u32 parts = 1u << log_parts, per_block = blockDim.x >> log_parts;
         u32 slot = threadIdx.x % per_block, part = threadIdx.x / per_block;
-        for (u64 first = static_cast<u64>(blockIdx.x) * per_block; first < items;
+        // Bands of a level take turns, so that they are built at once if there are enough blocks.
+        u32 block = (blockIdx.x + gridDim.x - n_sides * band.z % gridDim.x) % gridDim.x;
+        for (u64 first = static_cast<u64>(block) * per_block; first < items;
              first += static_cast<u64>(gridDim.x) * per_block) {
             u64 number = (first + slot) / quads;
             u32 quad = static_cast<u32>(first + slot - number * quads);
@@ -61,7 +70,7 @@ extern "C" __global__ void __launch_bounds__(BUILD_THREADS, 1)
             bool is_item = first + slot < items;
             uint4* rows = side ? down : up;
             uint4 place = make_uint4(0, 0, 0, 0);
-            if (is_item) place = read_only(&plan.places[level.x + static_cast<u32>(number) - side * count]);
+            if (is_item) place = read_only(&plan.places[band.x + static_cast<u32>(number) - side * count]);
             uint4 best = find_labels(plan, lengths, place, side, quad, part, parts, rows);
             if (parts > 1) {
                 found[threadIdx.x] = best;
@@ -76,6 +85,5 @@ extern "C" __global__ void __launch_bounds__(BUILD_THREADS, 1)
             *label = best;
             if (quad == depth / 4) reinterpret_cast<u32*>(label)[depth % 4] = 0;  // its own
         }
-        cg::this_grid().sync();
     }
 }

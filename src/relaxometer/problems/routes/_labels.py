@@ -16,6 +16,11 @@ Words = npt.NDArray[np.uint32]
 SIZE_BITS = np.uint64(16)
 """Of the number of labels of a row; its begin is in the other 48 bits."""
 
+LOADS = 4
+"""Labels that a thread of ``_build_labels.cu`` loads at once."""
+
+WARP = 32
+
 
 class Layout(NamedTuple):
     """The rows of labels of all vertices, of which each has one label per ancestor, itself included.
@@ -30,59 +35,48 @@ class Layout(NamedTuple):
         By vertex of the graph: its path, the bits of this and of all above, its row in two words.
     above : ndarray of shape (n_vertices + 1,), uint32
         By path: the number of ancestors of its uppermost vertex, without itself.
-    levels : ndarray of shape (height + 1,), int64
-        The first place of each depth.
+    bands : ndarray of shape (n_bands, 4), uint32
+        By depth, vertices of about as many arcs: the first place, the end, blocks before, and in one word the
+        depth and the logarithm of the parts that share the arcs of a vertex.
     places : ndarray of shape (n_vertices, 4), uint32
-        By depth: the first upward arc of a vertex, their end, its row in two words.
+        By band: the first upward arc of a vertex, their end, its row in two words.
     heads : ndarray of shape (n_arcs,), uint64
         The row of the upper end of each arc.
+    widest : int
+        Threads that a level has work for, of which each finds a part of four labels.
     """
 
     units: int
     nodes: Words
     above: Words
-    levels: Ints
+    bands: Words
     places: Words
     heads: npt.NDArray[np.uint64]
-
-    @property
-    def items(self) -> Ints:
-        """How many times four labels each depth has, shape (height,), int64."""
-        counts = np.diff(self.levels)
-        found: Ints = counts * (np.arange(len(counts)) // 4 + 1)
-        return found
+    widest: int
 
 
-def lay_out(cch: Contraction, depth: Ints, unit: int) -> Layout:
-    """Give every vertex of a contracted graph a row that begins at a multiple of `unit` labels."""
+def lay_out(cch: Contraction, depth: Ints, unit: int, log_bits: int, threads: int) -> Layout:
+    """Give every vertex of a contracted graph a row that begins at a multiple of `unit` labels.
+
+    The arcs of a vertex have a part for every `LOADS` of them, their number rounded up to a power of two, as
+    long as each part has a warp of a block's `threads`.
+    """
     ends = np.cumsum(depth // unit + 1)
     rows = (ends - (depth // unit + 1)).astype(np.uint64) << SIZE_BITS | (depth + 1).astype(np.uint64)
     in_words = rows.view(np.uint32).reshape(-1, 2)  # little-endian
     codes, above = _find_paths(cch.parent, depth)
     nodes = np.empty((len(depth), 4), dtype=np.uint32)
     nodes[cch.order] = np.hstack([codes, in_words])
-    by_depth = np.argsort(depth, kind="stable")
-    spans = np.stack([cch.offsets[:-1], cch.offsets[1:]], axis=1).astype(np.uint32)
-    levels = np.searchsorted(depth[by_depth], np.arange(int(depth.max()) + 2))
-    return Layout(int(ends[-1]), nodes, above, levels, np.hstack([spans, in_words])[by_depth], rows[cch.up])
-
-
-def split_levels(layout: Layout, threads: int, most: int) -> Words:
-    """Return the first place of each depth, and the logarithm of the parts that share the arcs of a vertex.
-
-    Parameters
-    ----------
-    layout : Layout
-    threads : int
-        Of all blocks. A thread finds four labels; if threads would be idle, there are more parts.
-    most : int
-        Maximum number of parts.
-    """
-    counts, arcs = np.diff(layout.levels), layout.places[:, 1] - layout.places[:, 0]
-    total = np.diff(np.append(0, np.cumsum(arcs, dtype=np.int64))[layout.levels])
-    parts = np.minimum(np.minimum(threads // layout.items, total // counts), most)
-    logarithms = np.append(np.floor(np.log2(np.maximum(parts, 1))), 0)
-    return np.stack([layout.levels, logarithms], axis=1).astype(np.uint32)
+    places = np.hstack([cch.offsets[:-1, None], cch.offsets[1:, None], in_words]).astype(np.uint32)
+    parts = np.ceil(np.diff(cch.offsets) / LOADS).clip(1, threads // WARP)
+    logarithm = np.ceil(np.log2(parts)).astype(np.int64)
+    kind = depth << log_bits | logarithm
+    by_band, (kinds, counts) = np.argsort(kind, kind="stable"), np.unique(kind, return_counts=True)
+    row_quads, per_block = (kinds >> log_bits) // 4 + 1, threads >> (kinds & ((1 << log_bits) - 1))
+    blocks, last = -(-counts * row_quads // per_block), np.cumsum(counts)
+    bands = np.stack([last - counts, last, np.cumsum(blocks) - blocks, kinds], axis=1).astype(np.uint32)
+    widest = int(np.bincount(depth, (depth // 4 + 1) << logarithm).max())
+    return Layout(int(ends[-1]), nodes, above, bands, places[by_band], rows[cch.up], widest)
 
 
 @njit(cache=True)

@@ -22,10 +22,9 @@ SOURCE = read_source(Path(__file__).with_suffix(".cu"))
 BUILDER = read_source(Path(__file__).with_name("_build_labels.cu"))
 
 GROUP = SOURCE.constants["GROUP"]
-UNIT, BUILD_THREADS = (BUILDER.constants[name] for name in ("UNIT", "BUILD_THREADS"))
+UNIT, LOG_BITS, BUILD_THREADS = (BUILDER.constants[name] for name in ("UNIT", "LOG_BITS", "BUILD_THREADS"))
 
 BLOCK = 256
-WARP = 32
 
 
 class Parameters(hierarchy.Parameters):
@@ -58,7 +57,7 @@ class Solver(hierarchy.Solver):
         self, graph: ResidentGraph, parameters: HierarchyParameters, contracted: Contracted | None = None
     ) -> None:
         super().__init__(graph, parameters, contracted)
-        from relaxometer.problems.routes._labels import lay_out, split_levels  # loads Numba
+        from relaxometer.problems.routes._labels import lay_out  # loads Numba
         from relaxometer.problems.sssp.phast._customize import Customizer
 
         self._graph, device = graph, graph.device
@@ -68,17 +67,16 @@ class Solver(hierarchy.Solver):
         self._find, self._follow = map(module.get_function, ("find_distances", "find_pieces"))
         self._build_labels = builder.get_function("build_labels")
         self._threads = threads_per_block(device, BUILD_THREADS)
-        layout = lay_out(cch, self._contracted.depth, UNIT)
+        layout = lay_out(cch, self._contracted.depth, UNIT, LOG_BITS, self._threads)
         available = device.max_cooperative_blocks(self._build_labels, self._threads)
-        self._blocks = max(1, min(available, -(-2 * int(layout.items.max()) // self._threads)))
+        self._blocks = max(1, min(available, -(-2 * layout.widest // self._threads)))
         self._quads = layout.units * (UNIT // 4)
-        levels = split_levels(layout, self._blocks * self._threads, self._threads // WARP)
         asarray = device.asarray
         heads = asarray(layout.heads)
         self._plan = builder.struct(
             "Plan",
-            n_levels=np.uint32(self._height),
-            levels=asarray(levels),
+            n_bands=np.uint32(len(layout.bands)),
+            bands=asarray(layout.bands),
             places=asarray(layout.places),
             heads=heads,
         )
