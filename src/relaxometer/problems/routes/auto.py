@@ -13,8 +13,8 @@ from relaxometer.problems.routes._contracted import HierarchyParameters, contrac
 PAYS_AFTER = 5_000_000
 """Minimum number of pairs for `labels`.
 
-They need a layout and the triangles that new weights take, which the host finds in 0.17 s for New York. In
-that time `hierarchy` answers 6 million pairs (docs/performance/routes.md).
+Their layout and the triangles of new weights take the host 0.17 to 0.27 s for New York, in which `hierarchy`
+answers 6 to 10 million pairs (docs/performance/routes.md).
 """
 
 
