@@ -90,6 +90,15 @@ def test_routes_answer_pairs_and_tables(graph):
     assert np.array_equal(np.concatenate(pieces), whole)
 
 
+@pytest.mark.parametrize(("searches", "chosen"), [(1, "hierarchy"), (10**9, "labels")])
+def test_the_number_of_pairs_chooses_how_a_gpu_finds_routes(graph, searches, chosen):
+    routes = rx.prepare(graph, "routes", searches=searches, device="host")
+    assert routes.resolved["chosen"] == chosen
+    before = routes.pairs([3], [40]).verify().distance
+    routes.customize(2 * graph.csr.weights)
+    assert routes.pairs([3], [40]).verify().distance == 2 * before
+
+
 @pytest.mark.parametrize("dtype", ["uint32", ">u4", "int64", ">i2", "uint8"])
 def test_vertices_are_integers_of_any_type(graph, dtype):
     routes = rx.prepare(graph, "routes")
