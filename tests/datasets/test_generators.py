@@ -162,6 +162,10 @@ GOLDEN = {
         "2db4e440891d9611",
     ),
     "road-like": ({"rows": 20, "columns": 30, "pieces": 2}, "113cba8c78164620"),
+    "nearest-neighbors": ({"vertices": 500, "neighbors": 4}, "308a8f070118c769"),
+    "delaunay": ({"vertices": 500}, "80d8001409175312"),
+    "barabasi-albert": ({"vertices": 500, "edges": 3}, "637f65d8baabf637"),
+    "watts-strogatz": ({"vertices": 500, "neighbors": 6, "rewired": 0.1}, "2693cc889adf739c"),
 }
 """Parameters, and how the content hash of the graph of seed 1 begins."""
 

@@ -71,6 +71,10 @@ GRAPHS = {
     "my-complete": generated("complete", 12, 132, vertices=12),
     "my-binary-tree": generated("binary-tree", 31, 60, vertices=31),
     "my-road-like": generated("road-like", 600, 1620, rows=20, columns=30),
+    "my-nearest-neighbors": generated("nearest-neighbors", 50, 194, vertices=50, neighbors=3),
+    "my-delaunay": generated("delaunay", 50, 276, vertices=50),
+    "my-barabasi-albert": generated("barabasi-albert", 50, 188, vertices=50, edges=2),
+    "my-watts-strogatz": generated("watts-strogatz", 50, 196, vertices=50, neighbors=4, rewired=0.2),
     "my-flow-random": generated("flow-random", 40, 62, vertices=40),
     "my-ladder": {"format": "ladder", "vertices": 25, "arcs": 48, "parameters": {"rungs": 12}},
     "my-listed-arcs": {

@@ -33,6 +33,8 @@ class Purpose(IntEnum):
     LOOPS = 8
     GOTOS = 9
     POTENTIALS = 10
+    POINTS = 11
+    REWIRED = 12
 
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field, NonNegativeInt, PositiveInt, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    NonNegativeInt,
+    PositiveInt,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from relaxometer.core.validation import Section, Seed
 from relaxometer.datasets.formats import Format
@@ -141,19 +149,20 @@ class GridParameters(Section):
 
     Parameters
     ----------
-    rows, columns : int
-        Size of the grid.
+    rows, columns, layers : int
+        Size of the grid; without `layers`, it is flat.
     weights : Weights
         Distribution of the weights.
     """
 
     rows: PositiveInt
     columns: PositiveInt
+    layers: PositiveInt = 1
     weights: EdgeWeights = Weights()
 
     @model_validator(mode="after")
     def _has_32_bit_ids(self) -> GridParameters:
-        check_vertex_ids(self.rows * self.columns)
+        check_vertex_ids(self.rows * self.columns * self.layers)
         return self
 
 
@@ -169,6 +178,88 @@ class ShapeParameters(Section):
     """
 
     vertices: VertexCount
+    weights: EdgeWeights = Weights()
+
+
+class DelaunayParameters(Section):
+    """Parameters of the format ``delaunay``.
+
+    Parameters
+    ----------
+    vertices : int
+        Number of random points in a square.
+    weights : Weights
+        Distribution of the weights, which do not depend on the points.
+    """
+
+    vertices: Annotated[VertexCount, Field(ge=3)]
+    weights: EdgeWeights = Weights()
+
+
+def _fewer_than_vertices(neighbors: int, info: ValidationInfo) -> int:
+    """Refuse as many neighbours as there are vertices."""
+    if neighbors >= (vertices := info.data.get("vertices", 2**32)):
+        raise ValueError(f"give fewer than the {vertices} vertices")
+    return neighbors
+
+
+Neighbors = Annotated[PositiveInt, AfterValidator(_fewer_than_vertices)]
+
+
+class NearestNeighborsParameters(Section):
+    """Parameters of the format ``nearest-neighbors``.
+
+    Parameters
+    ----------
+    vertices : int
+        Number of random points in a square.
+    neighbors : int
+        Each point is joined to this many nearest ones, in both directions.
+    weights : Weights
+        Distribution of the weights, which do not depend on the points.
+    """
+
+    vertices: VertexCount
+    neighbors: Neighbors
+    weights: EdgeWeights = Weights()
+
+
+class BarabasiAlbertParameters(Section):
+    """Parameters of the format ``barabasi-albert``.
+
+    Parameters
+    ----------
+    vertices : int
+        Number of vertices.
+    edges : int
+        Edges that each vertex brings, before parallel ones are merged.
+    weights : Weights
+        Distribution of the weights.
+    """
+
+    vertices: VertexCount
+    edges: EdgeFactor
+    weights: EdgeWeights = Weights()
+
+
+class WattsStrogatzParameters(Section):
+    """Parameters of the format ``watts-strogatz``.
+
+    Parameters
+    ----------
+    vertices : int
+        Number of vertices, arranged in a ring.
+    neighbors : int
+        Nearest vertices that each is joined to, half of them on each side; even.
+    rewired : float
+        Probability that one end of an edge is replaced by another vertex, before parallel edges are merged.
+    weights : Weights
+        Distribution of the weights.
+    """
+
+    vertices: VertexCount
+    neighbors: Annotated[Neighbors, Field(multiple_of=2)]
+    rewired: float = Field(ge=0, le=1)
     weights: EdgeWeights = Weights()
 
 
@@ -234,6 +325,8 @@ class ListedArcsParameters(Section):
 
 _KANTO = "relaxometer.datasets.generators.kanto"
 _SHAPES = "relaxometer.datasets.generators.shapes"
+_POINTS = "relaxometer.datasets.generators.points"
+_NETWORKS = "relaxometer.datasets.generators.networks"
 _FLOW_GRAPHS = "relaxometer.datasets.generators.flow_graphs"
 
 FORMATS = {
@@ -261,6 +354,20 @@ FORMATS = {
     "star": Format(_SHAPES, "star", needs="seed", parameters=ShapeParameters),
     "complete": Format(_SHAPES, "complete", needs="seed", parameters=ShapeParameters),
     "binary-tree": Format(_SHAPES, "binary_tree", needs="seed", parameters=ShapeParameters),
+    "nearest-neighbors": Format(
+        _POINTS,
+        "nearest_neighbors",
+        needs="seed",
+        parameters=NearestNeighborsParameters,
+        has_coordinates=True,
+    ),
+    "delaunay": Format(
+        _POINTS, "delaunay", needs="seed", parameters=DelaunayParameters, has_coordinates=True
+    ),
+    "barabasi-albert": Format(
+        _NETWORKS, "barabasi_albert", needs="seed", parameters=BarabasiAlbertParameters
+    ),
+    "watts-strogatz": Format(_NETWORKS, "watts_strogatz", needs="seed", parameters=WattsStrogatzParameters),
     "flow-random": Format(_FLOW_GRAPHS, "flow_random", needs="seed", parameters=FlowRandomParameters),
     "ladder": Format(_FLOW_GRAPHS, "build_ladder", parameters=LadderParameters),
     "listed-arcs": Format(_FLOW_GRAPHS, "build_listed", parameters=ListedArcsParameters),

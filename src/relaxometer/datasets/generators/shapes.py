@@ -17,7 +17,7 @@ Ends = tuple[Ids, Ids]
 def grid(parameters: GridParameters, seed: int) -> Graph:
     """Make a grid."""
     p = parameters
-    return _graph(p.rows * p.columns, grid_edges(p.rows, p.columns), p.weights, seed)
+    return _graph(p.rows * p.columns * p.layers, grid_edges(p.rows, p.columns, p.layers), p.weights, seed)
 
 
 def chain(parameters: ShapeParameters, seed: int) -> Graph:
@@ -44,11 +44,11 @@ def binary_tree(parameters: ShapeParameters, seed: int) -> Graph:
     return _graph(parameters.vertices, ((children - 1) // 2, children), parameters.weights, seed)
 
 
-def grid_edges(rows: int, columns: int) -> Ends:
-    """Return the edges of a grid, first along rows, then along columns."""
-    ids = np.arange(rows * columns, dtype=np.uint32).reshape(rows, columns)
-    tails = np.concatenate([ids[:, :-1].ravel(), ids[:-1].ravel()])
-    heads = np.concatenate([ids[:, 1:].ravel(), ids[1:].ravel()])
+def grid_edges(rows: int, columns: int, layers: int = 1) -> Ends:
+    """Return the edges of a grid, first along rows, then along columns, then between layers."""
+    ids = np.arange(rows * columns * layers, dtype=np.uint32).reshape(layers, rows, columns)
+    tails = np.concatenate([ids[:, :, :-1].ravel(), ids[:, :-1].ravel(), ids[:-1].ravel()])
+    heads = np.concatenate([ids[:, :, 1:].ravel(), ids[:, 1:].ravel(), ids[1:].ravel()])
     return tails, heads
 
 
