@@ -115,6 +115,15 @@ class Graph:
         vars(made)["on_device"] = True
         return made
 
+    def with_weights(self, weights: npt.NDArray[Any]) -> Graph:
+        """Return the same graph with other weights of its type, in the caller's order."""
+        if self.given is None:
+            loads = weights if self.order is None else weights[self.order]
+            return Graph(replace(self.csr, weights=loads), self.on_device, self.nodes, self.order)
+        tails, heads, _, is_undirected = self.given
+        made = Graph.from_arcs(self.n_vertices, tails, heads, weights, undirected=is_undirected)
+        return replace(made, on_device=self.on_device, nodes=self.nodes)
+
     def bytes_on_device(self, problem: str = "sssp") -> int:
         """Return the bytes that the arrays of this graph and of one answer take in a device's memory.
 

@@ -469,9 +469,15 @@ class Prepared:
         return (self.device.asarray if self.graph.on_device else self.device.asnumpy)(sums)
 
     def customize(self, weights: Any) -> None:
-        """Give the arcs other weights, in the order of the arrays that the graph was made from.
+        """Give the arcs other weights, and keep a variant's hierarchy, such as that of ``phast``.
 
-        A variant that has a hierarchy, such as ``phast``, keeps it; others are prepared anew.
+        Other variants are prepared anew.
+
+        Parameters
+        ----------
+        weights : array_like of shape (n_given,)
+            In the order of the arcs, or edges, that the graph was made from; those of a file are in the order
+            of ``graph.csr``. Of parallel arcs the lightest counts.
 
         Raises
         ------
@@ -479,22 +485,18 @@ class Prepared:
             If the number of weights differs, or one does not fit the type.
         """
         self._follow_stream()
-        csr = self.graph.csr
-        given = np.asarray(weights.get() if hasattr(weights, "get") else weights)
-        if given.shape != (csr.n_arcs,):
-            raise UserError(f"weights: shape {given.shape}; expected ({csr.n_arcs},)")
-        own = csr.lengths.checked(given if self.graph.order is None else given[self.graph.order], "customize")
-        changed = replace(csr, weights=own)
+        given = on_host(weights)
+        if given.shape != (self.graph.n_given,):
+            raise UserError(f"weights: shape {given.shape}; expected ({self.graph.n_given},)")
+        self.graph = self.graph.with_weights(self.graph.lengths.checked(given, "customize"))
         self._version += 1
-        graph = self.graph
-        self.graph = Graph(changed, graph.on_device, graph.nodes, graph.order, graph.given)
         if not hasattr(self._solver, "customize"):
             self._load(self.graph)
             return
-        words = self.device.asarray(own.view(csr.lengths.weight_word))
-        old = self._resident
-        self._resident = ResidentGraph(self.device, changed, old.offsets, old.targets, words)
-        self._solver.customize(own if self._module.Solver.runs_on == "cpu" else words)
+        csr, old = self.graph.csr, self._resident
+        words = self.device.asarray(csr.weights.view(csr.lengths.weight_word))
+        self._resident = ResidentGraph(self.device, csr, old.offsets, old.targets, words)
+        self._solver.customize(csr.weights if self._module.Solver.runs_on == "cpu" else words)
         self._forget()
 
     @cached_property
