@@ -266,6 +266,7 @@ def csr(offsets=(0, 1, 1), targets=(1,), weights=(5,), **options):
         (lambda: rx.prepare(csr(), variant="tield"), "unknown variant 'tield' of sssp; did you mean 'tiled'"),
         (lambda: rx.prepare(csr(), variant="tiled", device="cpu"), "tiled needs a GPU"),
         (lambda: rx.prepare(csr(), device="gpu"), "unknown device 'gpu'; known: auto, cuda, cpu, host"),
+        (lambda: rx.prepare(csr(), searches=0), "searches: 0; expected at least 1"),
         (lambda: rx.prepare(csr(), "dominators", variant="batch-warp", device="host"), "takes batches"),
         (lambda: rx.prepare(csr(), variant="dijkstra-cpu", n=1), "dijkstra-cpu: n: unknown key"),
         (lambda: rx.prepare(csr()).search(2), "vertex '2': expected an integer from 0 to 1"),
@@ -297,6 +298,24 @@ def test_a_mistake_is_one_line(make, line):
         make()
     assert "\n" not in str(error.value)
     assert rx.GraphError is UserError
+
+
+@pytest.mark.skipif(obstacle() is None, reason="there is a GPU")
+def test_what_a_gpu_lacks_is_one_line():
+    with pytest.raises(rx.GraphError, match="device 'cuda': "):
+        rx.prepare(csr(), device="cuda")
+
+
+def test_a_table_without_origins_has_the_columns_of_its_targets():
+    distances, sums = rx.prepare(csr(), "routes").table([], [0, 1], along=[0.5])
+    assert distances.shape == sums.shape == (0, 2)
+    assert sums.dtype == np.float64
+
+
+@pytest.mark.parametrize("nodes", [[(0, 0), (0, 1)], ["a", 1]])
+def test_nodes_in_a_list_keep_their_types(nodes):
+    trees = rx.prepare(rx.Graph.from_networkx(nx.path_graph(nodes)))
+    assert [tree.path_to(nodes[1])[0] for tree in trees.search(nodes)] == nodes
 
 
 @pytest.mark.gpu

@@ -70,6 +70,8 @@ def prepare(
     """
     if problem not in problem_names():
         raise UserError(f"unknown problem {quoted(problem)}; known: {', '.join(problem_names())}")
+    if searches < 1:
+        raise UserError(f"searches: {searches}; expected at least 1")
     where = place(device)
     if variant is None:
         variant = _choice(graph, problem, where)
@@ -86,11 +88,14 @@ def place(device: str) -> str:
     """Return where to search: "cuda", "cpu" or "host"."""
     if device not in ("auto", "cuda", "cpu", "host"):
         raise UserError(f"unknown device {quoted(device)}; known: auto, cuda, cpu, host")
-    if device != "auto":
+    if device in ("cpu", "host"):
         return device
     from relaxometer.device import cuda
 
-    return "cpu" if cuda.obstacle() else "cuda"
+    lack = cuda.obstacle()
+    if lack and device == "cuda":
+        raise UserError(f"device 'cuda': {lack}")
+    return "cpu" if lack else "cuda"
 
 
 def open_device(kind: str) -> Device:
@@ -373,9 +378,12 @@ class Prepared:
         pieces = list(self.table_in_pieces(origins, targets, limit=limit, along=along))
         if along is not None and pieces:
             return tuple(np.concatenate(tables) for tables in zip(*pieces, strict=True))
-        empty = np.empty((0, len(targets)), np.uint32)
-        nothing = empty if along is None else (empty, self.device.asnumpy(self._second_weights(along))[:0])
-        return np.concatenate(pieces) if pieces else nothing
+        if pieces:
+            return np.concatenate(pieces)
+        distances = np.empty((0, len(targets)), np.uint32)
+        if along is None:
+            return distances
+        return distances, distances.astype(self._second_weights(along).dtype)
 
     def table_in_pieces(
         self,
@@ -408,7 +416,9 @@ class Prepared:
             yield tables[0] if along is None else tables
 
     def _vertices(self, nodes: Any) -> npt.NDArray[np.uint32]:
-        given = on_host(nodes) if _is_array(nodes) else list(nodes)
+        # The nodes of a list may be tuples, or of several types.
+        is_listed = isinstance(nodes, list | tuple) or not _is_array(nodes)
+        given = list(nodes) if is_listed else on_host(nodes)
         if self.graph.nodes is None and (numbers := np.asarray(given)).dtype.kind in "iu":
             if numbers.ndim != 1:
                 raise UserError(f"vertices: shape {numbers.shape}; expected one dimension")
