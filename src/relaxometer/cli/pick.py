@@ -38,7 +38,7 @@ PATIENCE = 4.0
 """A variant is given up if it needs this many times the total of the best so far."""
 
 LEAST_S = 20.0
-"""Seconds that every variant gets, compilation included."""
+"""Seconds that every variant gets at least, compilation included."""
 
 ENOUGH_S = 15.0
 """Once one has finished, no variant starts or goes on after this many seconds."""
@@ -59,7 +59,7 @@ class Standing:
 
 
 def race(graph: Graph, problem: str, searches: int, where: str, sources: int) -> Iterator[Standing]:
-    """Measure the variants that run at a place.
+    """Measure the variants that run on a device.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def race(graph: Graph, problem: str, searches: int, where: str, sources: int) ->
     best_ms, begin = float("inf"), time.monotonic()
     for name in _candidates(graph, problem, where):
         if best_ms < float("inf") and time.monotonic() - begin > ENOUGH_S:
-            yield Standing(name, "not raced: the time is over")
+            yield Standing(name, "not raced: out of time")
             continue
         left_s = begin + ENOUGH_S - time.monotonic() if best_ms < float("inf") else float("inf")
         standing = _measured(graph, problem, name, searches, where, drawn, best_ms, left_s)
@@ -83,7 +83,7 @@ def race(graph: Graph, problem: str, searches: int, where: str, sources: int) ->
 
 
 def _candidates(graph: Graph, problem: str, where: str) -> list[str]:
-    """Return the variants that run at a place and take the graph, the promising ones first."""
+    """Return the variants that run on a device and take the graph, the promising ones first."""
     kind, fitting = load_problem(problem), []
     for name in variants.solver_names(problem):
         solver = variants.load_solver(problem, name).Solver
@@ -178,11 +178,16 @@ answer = solver.search(0)  # {", ".join(load_problem(problem).columns)}; answer.
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.add_argument("file", help="a graph: DIMACS, Matrix Market, OpenStreetMap, ...")
-    parser.add_argument("--format", help="of the file, if its name does not tell it")
+    parser.add_argument("--format", help="format of the file, if its name does not tell")
     parser.add_argument("--problem", choices=PROBLEMS, default="sssp")
-    parser.add_argument("--searches", type=positive, default=100, help="as many as you expect to make")
+    parser.add_argument("--searches", type=positive, default=100, help="searches that you expect to make")
     parser.add_argument("--sources", type=positive, default=5, help="timed searches per variant")
-    parser.add_argument("--device", choices=("auto", "cuda", "cpu", "host"), default="auto")
+    parser.add_argument(
+        "--device",
+        choices=("auto", "cuda", "cpu", "host"),
+        default="auto",
+        help="where to race; host emulates the kernels of the GPU",
+    )
 
 
 def main(given: argparse.Namespace) -> None:
@@ -198,6 +203,6 @@ def main(given: argparse.Namespace) -> None:
     print(table(standings, given.searches))
     best = min(standings, key=lambda one: one.total_ms(given.searches), default=None)
     if best is None or best.status != "ok":
-        raise UserError("no variant has finished")
+        raise UserError("no variant finished")
     lines = snippet(given.file, given.format, given.problem, best.variant, given.searches, where)
     print(f"\nEvery answer is proven. Use the fastest:\n\n{lines}")

@@ -19,7 +19,7 @@ PROBLEMS = ("sssp", "bfs", "dominators")
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.add_argument("file", help="a graph: DIMACS, Matrix Market, OpenStreetMap, ...")
-    parser.add_argument("--format", help="of the file, if its name does not tell it")
+    parser.add_argument("--format", help="format of the file, if its name does not tell")
     parser.add_argument("--problem", choices=PROBLEMS, default="sssp")
     parser.add_argument("--source", type=int, required=True, help="number of a vertex, from 0")
     parser.add_argument("--variant", help="by default, the one that suits one search")

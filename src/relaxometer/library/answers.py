@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -92,7 +93,7 @@ class Answer:
         names = graph.nodes
         return [one if names is None else names[one] for one in reversed(path)]
 
-    @property
+    @cached_property
     def _parents(self) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.bool_]]:
         """The tree, all of it since paths along negative arcs may leave the limit, and what is within it."""
         name = next((one for one in ("predecessor", "idom") if one in self.columns), None)
