@@ -46,6 +46,9 @@ GROUPS = {
 
 COMMANDS = [name for group in GROUPS.values() for name in group]
 
+SEARCHED = ("sssp", "bfs", "dominators")
+"""The problems whose searches start from a source."""
+
 
 def usage() -> str:
     """Return the help of the command."""
@@ -85,6 +88,19 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"error: {message}; {self.prog} --help lists the options\n")
+
+
+def graph_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that name a graph's file, and what to search it for, where."""
+    parser.add_argument("file", help="a graph: DIMACS, Matrix Market, OpenStreetMap, ...")
+    parser.add_argument("--format", help="format of the file, if its name does not tell")
+    parser.add_argument("--problem", choices=SEARCHED, default="sssp")
+    parser.add_argument(
+        "--device",
+        choices=("auto", "cuda", "cpu", "host"),
+        default="auto",
+        help="where to search; host emulates the kernels of the GPU",
+    )
 
 
 def positive(text: str) -> int:

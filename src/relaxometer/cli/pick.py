@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
 
-from relaxometer.cli.command import positive
+from relaxometer.cli.command import graph_options, positive
 from relaxometer.core.errors import UserError
 from relaxometer.core.supervision import Child, ChildDied, DeadlinePassed, Link
 from relaxometer.device import KernelError, cuda, stopwatch
@@ -24,9 +24,6 @@ from relaxometer.library.prepared import ON_CPU, prepare
 from relaxometer.problems import variants
 from relaxometer.problems.problem import load_problem
 from relaxometer.race.sources import sources_table
-
-PROBLEMS = ("sssp", "bfs", "dominators")
-"""The problems whose searches start from a source."""
 
 PROMISING = (
     *("auto", *ON_CPU.values(), "tiled", "near-far", "push-pull", "phast"),
@@ -177,17 +174,9 @@ answer = solver.search(0)  # {", ".join(load_problem(problem).columns)}; answer.
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser.add_argument("file", help="a graph: DIMACS, Matrix Market, OpenStreetMap, ...")
-    parser.add_argument("--format", help="format of the file, if its name does not tell")
-    parser.add_argument("--problem", choices=PROBLEMS, default="sssp")
+    graph_options(parser)
     parser.add_argument("--searches", type=positive, default=100, help="searches that you expect to make")
     parser.add_argument("--sources", type=positive, default=5, help="timed searches per variant")
-    parser.add_argument(
-        "--device",
-        choices=("auto", "cuda", "cpu", "host"),
-        default="auto",
-        help="where to race; host emulates the kernels of the GPU",
-    )
 
 
 def main(given: argparse.Namespace) -> None:

@@ -7,23 +7,19 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from relaxometer.cli.command import graph_options
 from relaxometer.core.errors import UserError
 from relaxometer.core.files import write_table
 from relaxometer.library.answers import WrongAnswer
 from relaxometer.library.graph import Graph
 from relaxometer.library.prepared import prepare
 
-PROBLEMS = ("sssp", "bfs", "dominators")
-
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser.add_argument("file", help="a graph: DIMACS, Matrix Market, OpenStreetMap, ...")
-    parser.add_argument("--format", help="format of the file, if its name does not tell")
-    parser.add_argument("--problem", choices=PROBLEMS, default="sssp")
+    graph_options(parser)
     parser.add_argument("--source", type=int, required=True, help="number of a vertex, from 0")
     parser.add_argument("--variant", help="by default, the one that suits one search")
-    parser.add_argument("--device", choices=("auto", "cuda", "cpu", "host"), default="auto")
     parser.add_argument("-o", "--output", type=Path, required=True, help="a Parquet file, one row per vertex")
 
 
