@@ -2,6 +2,7 @@
 
 import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -51,6 +52,14 @@ def test_a_variant_that_cannot_win_is_given_up(town, monkeypatch, capsys):
     said = capsys.readouterr().out
     assert "bellman-ford-cpu      given up: more than 1e-09 times the best total" in said
     assert "variant='dijkstra-cpu'" in said
+
+
+def test_pick_forks_variants_that_use_threads(town):
+    # As users start it: the threads of these tests survive a fork anyway.
+    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_THREADING_LAYER"}
+    command = [sys.executable, "-m", "relaxometer.cli.command", "pick", town, "--problem", "bfs"]
+    said = subprocess.run([*command, "--device", "cpu"], env=environment, capture_output=True, text=True)
+    assert "hybrid-cpu: ok" in said.stderr
 
 
 def test_the_lines_name_the_format_and_the_searches_of_auto():

@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
 
+import numba
+
 from relaxometer.cli.command import graph_options, positive
 from relaxometer.core.errors import UserError
 from relaxometer.core.supervision import Child, ChildDied, DeadlinePassed, Link
@@ -181,6 +183,8 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def main(given: argparse.Namespace) -> None:
     """Race on a file."""
+    # Reading a file may use GNU OpenMP, after which no process of a variant could.
+    numba.config.THREADING_LAYER = "forksafe"  # type: ignore[attr-defined]
     graph = Graph.from_file(given.file, format=given.format)
     # Opening CUDA here would leave none to the processes of the variants.
     where = {"auto": "cuda" if cuda.may_be_there() else "cpu"}.get(given.device, given.device)
