@@ -27,6 +27,9 @@ WIDTH = 24
 SPARE = 1 << 17
 """Points drawn in addition, to replace those that coincide with earlier ones: about 2**15 of 2**32 points."""
 
+PIECE = 1 << 16
+"""Points whose neighbours are searched at a time, to bound memory."""
+
 
 def nearest_neighbors(parameters: NearestNeighborsParameters, seed: int) -> Graph:
     """Join every point to its nearest ones; of equally near ones, to those of the smallest ids."""
@@ -78,18 +81,19 @@ def _nearest(points: Ints, count: int) -> Ints:
     One more is asked for. If it is as near as the last of them, others may be, too: then more are asked for,
     until one is farther.
     """
-    tree = cKDTree(points)
-    result = np.empty((len(points), count), dtype=np.int64)
-    rows, asked = np.arange(len(points)), count + 2
-    while len(rows):
-        asked = min(asked, len(points))
-        found = tree.query(points[rows], asked)[1]
-        squares = ((points[found] - points[rows, None]) ** 2).sum(axis=2)
-        order = np.lexsort((found, squares))
-        found, squares = (np.take_along_axis(array, order, axis=1) for array in (found, squares))
-        done = (squares[:, -1] > squares[:, count]) | (asked == len(points))
-        result[rows[done]] = found[done, 1 : count + 1]  # the first is the point itself
-        rows, asked = rows[~done], 2 * asked
+    tree, n = cKDTree(points), len(points)
+    result = np.empty((n, count), dtype=np.int64)
+    for start in range(0, n, PIECE):
+        rows, asked = np.arange(start, min(start + PIECE, n)), count + 2
+        while len(rows):
+            asked = min(asked, n)
+            found = tree.query(points[rows], asked)[1]
+            squares = ((points[found] - points[rows, None]) ** 2).sum(axis=2)
+            order = np.lexsort((found, squares))
+            found, squares = (np.take_along_axis(array, order, axis=1) for array in (found, squares))
+            done = (squares[:, -1] > squares[:, count]) | (asked == n)
+            result[rows[done]] = found[done, 1 : count + 1]  # the first is the point itself
+            rows, asked = rows[~done], 2 * asked
     return result
 
 
