@@ -345,7 +345,7 @@ class Tree:
         if vertex < 0 or not self._is_near[vertex]:
             raise nx.NetworkXNoPath(otherwise)
         path = [vertex]
-        while path[-1] not in self._sources:
+        while self._is_near[path[-1]]:
             path.append(int(self._predecessor[path[-1]]))
         return _numbers(self._distance[[vertex]], self._are_whole)[0], self._graph.named(path[::-1])
 
