@@ -36,10 +36,18 @@ def write_extract(
     path: Path,
     nodes: Mapping[int, tuple[float, float]] = NODES,
     ways: Ways = WAYS,
+    dropped: Iterable[int] = (),
+    *,
+    located: bool = False,
 ) -> Path:
-    """Write nodes and ways as an extract of one block of data, without relations."""
-    nodes_alone, ways_alone = _groups(nodes, ways)
-    path.write_bytes(block(b"OSMHeader", HEADER) + block(b"OSMData", _data(ways, nodes_alone, ways_alone)))
+    """Write nodes, except those dropped, and ways as an extract of one block of data, without relations.
+
+    If `located`, the ways hold the coordinates of their nodes.
+    """
+    nodes_alone, _ = _groups({key: place for key, place in nodes.items() if key not in dropped}, ways)
+    ways_alone = _groups(nodes, ways, located=located)[1]
+    header = HEADER + _field(5, b"LocationsOnWays") * located
+    path.write_bytes(block(b"OSMHeader", header) + block(b"OSMData", _data(ways, nodes_alone, ways_alone)))
     return path
 
 
@@ -68,9 +76,12 @@ def batched(keys: Iterable[int], size: int) -> list[list[int]]:
 HEADER = b"\x22\x0eOsmSchema-V0.6\x22\x0aDenseNodes"
 
 
-def _groups(nodes: Mapping[int, tuple[float, float]], ways: Ways) -> tuple[bytes, bytes]:
+def _groups(
+    nodes: Mapping[int, tuple[float, float]], ways: Ways, *, located: bool = False
+) -> tuple[bytes, bytes]:
     strings = _strings(ways)
-    written = (_field(3, _way(key, refs, tags, strings)) for key, (refs, tags) in ways.items())
+    places = nodes if located else {}
+    written = (_field(3, _way(key, refs, tags, strings, places)) for key, (refs, tags) in ways.items())
     return _field(2, _nodes(nodes)), _message(*written)
 
 
@@ -93,16 +104,24 @@ def block(kind: bytes, content: bytes) -> bytes:
 
 def _nodes(nodes: Mapping[int, tuple[float, float]]) -> bytes:
     """Return all nodes as columns; coordinates are in 100 nanodegrees unless the block says otherwise."""
-    lon, lat = ([round(degrees * 1e7) for degrees in column] for column in zip(*nodes.values(), strict=True))
-    return _message(_field(1, _steps(list(nodes))), _field(8, _steps(lat)), _field(9, _steps(lon)))
+    return _message(_field(1, _steps(list(nodes))), *_places(8, nodes.values()))
 
 
-def _way(key: int, refs: list[int], tags: Tags, strings: list[str]) -> bytes:
+def _places(number: int, places: Iterable[tuple[float, float]]) -> list[bytes]:
+    """Return latitudes and longitudes as fields, the first of which has a number."""
+    lon, lat = ([round(degrees * 1e7) for degrees in column] for column in zip(*places, strict=True))
+    return [_field(number, _steps(lat)), _field(number + 1, _steps(lon))]
+
+
+def _way(
+    key: int, refs: list[int], tags: Tags, strings: list[str], places: Mapping[int, tuple[float, float]]
+) -> bytes:
     return _message(
         _field(1, key),
         _field(2, b"".join(_varint(strings.index(text)) for text in tags)),
         _field(3, b"".join(_varint(strings.index(text)) for text in tags.values())),
         _field(8, _steps(refs)),
+        *(_places(9, [places[ref] for ref in refs]) if places else []),
     )
 
 

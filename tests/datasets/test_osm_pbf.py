@@ -16,6 +16,7 @@ from relaxometer.datasets.readers.osm_blocks import ends_with_relations
 from relaxometer.datasets.readers.osm_pbf import Extract, road_graph, with_railways
 from relaxometer.datasets.readers.text import UNKNOWN
 from relaxometer.datasets.registry import Dataset, load_registry
+from relaxometer.graphs.graph import content_hash
 from sample_osm import (
     HEADER,
     _data,
@@ -23,6 +24,7 @@ from sample_osm import (
     _groups,
     _message,
     _varint,
+    _way,
     _zigzag,
     block,
     blocks_of,
@@ -43,11 +45,11 @@ def build(file, **parameters):
     ("file", "classes", "junctions"),
     [
         ("porto_portugal.osm.pbf", "all", 77_684),
-        ("porto_portugal.osm.pbf", "drive", 56_008),
-        ("porto_portugal.osm.pbf", "arterial", 9_324),
+        ("porto_portugal.osm.pbf", "drive", 55_936),
+        ("porto_portugal.osm.pbf", "arterial", 9_322),
         ("malta.osm.pbf", "all", 38_795),
-        ("malta.osm.pbf", "drive", 18_911),
-        ("malta.osm.pbf", "arterial", 3_283),
+        ("malta.osm.pbf", "drive", 18_856),
+        ("malta.osm.pbf", "arterial", 3_277),
         ("monaco.osm.pbf", "all", 3_159),
     ],
 )
@@ -306,6 +308,110 @@ def test_a_feature_that_is_unknown_may_be_optional_but_not_required(tmp_path, fe
 def test_real_extracts_end_with_relations(road_file):
     for name in ("monaco", "malta", "porto_portugal", "andorra", "liechtenstein"):
         assert ends_with_relations(road_file(f"{name}.osm.pbf"))
+
+
+@pytest.fixture
+def streets(tmp_path):
+    return {"path": tmp_path / "streets.osm.pbf", "nodes": NODES, "ways": WAYS}
+
+
+@pytest.mark.parametrize("kept", [len(NODES), 7, 1])
+def test_locations_on_ways_replace_nodes(streets, kept):
+    expected = build(write_extract(**streets))
+    located = build(write_extract(**streets, dropped=list(NODES)[kept:], located=True))
+    assert content_hash(located) == content_hash(expected)
+    np.testing.assert_array_equal([located.lon, located.lat], [expected.lon, expected.lat])
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda way: way + _field(9, b"\x02"),
+        lambda way: way + _field(9, b"\x82"),
+        lambda way: way + _field(9, b"\x82" * 12 + b"\x01"),
+        lambda way: way + _field(9, 1 << 62),
+    ],
+    ids=["too few", "cut", "too long", "no column"],
+)
+def test_damaged_locations_on_ways_are_one_line(tmp_path, damage):
+    path = tmp_path / "odd.osm.pbf"
+    way = _way(1, [1, 2], {"highway": "road"}, ["", "highway", "road"], NODES)
+    data = _message(_field(1, _message(*(_field(1, text) for text in (b"", b"highway", b"road")))))
+    data += _field(2, DENSE) + _field(2, _field(3, damage(way)))
+    header = block(b"OSMHeader", HEADER + _field(5, b"LocationsOnWays"))
+    path.write_bytes(header + block(b"OSMData", data) + A_RELATION)
+    with pytest.raises(UserError, match=rf"block at byte {len(header)}: '.*\); it is incomplete or damaged"):
+        build(path)
+
+
+def test_missing_nodes_are_counted_and_too_many_refused(streets, capsys):
+    build(write_extract(**streets, dropped=[1]))
+    total = sum(len(refs) for refs, _ in WAYS.values())
+    told = f"2 of {total} references from its ways lead to nodes that it does not have"
+    assert capsys.readouterr().err.endswith(f"streets.osm.pbf: {told}; the ways end there\n")
+    # More than a tenth of the references.
+    with pytest.raises(UserError, match=r"streets\.osm\.pbf: 42 of 400 references .*; cut it with complete"):
+        build(write_extract(**streets, dropped=[*range(1, 22)]))
+
+
+@pytest.mark.parametrize("twice", [list(WAYS), [1, 2]], ids=["all", "some"])
+def test_what_occurs_twice_is_taken_once(streets, capsys, twice):
+    path = write_extract(**streets)
+    expected = content_hash(build(path))
+    capsys.readouterr()
+    first = path.read_bytes()
+    again = write_extract(**{**streets, "ways": {key: WAYS[key] for key in twice}}).read_bytes()
+    path.write_bytes(first + again.removeprefix(block(b"OSMHeader", HEADER)) + A_RELATION)
+    assert content_hash(build(path)) == expected
+    told = f"{path}: {len(twice)} of its ways repeat another one's id; each is taken once\n"
+    assert capsys.readouterr().err == told
+    path.write_bytes(first + again + A_RELATION)
+    with pytest.raises(UserError, match=rf"block at byte {len(first)} has a second header, .*osmium merge"):
+        build(path)
+
+
+@pytest.mark.parametrize(
+    ("tags", "classes", "is_open"),
+    [
+        ({"access": "no"}, "drive", False),
+        ({"access": "private"}, "drive", False),
+        ({"access": "private"}, "arterial", False),
+        ({"access": "no"}, "all", True),
+        ({"motor_vehicle": "no"}, "drive", False),
+        ({"vehicle": "agricultural"}, "drive", False),
+        ({"access": "no", "vehicle": "destination"}, "drive", True),
+        ({"access": "yes", "vehicle": "no", "motor_vehicle": "yes"}, "drive", True),
+        ({"motor_vehicle": "no", "motorcar": "yes"}, "drive", True),
+        ({"motor_vehicle": "yes", "motorcar": "no"}, "drive", False),
+        ({"access": "customers"}, "drive", True),
+        ({"foot": "no", "bicycle": "no"}, "drive", True),
+    ],
+)
+def test_the_narrowest_class_of_vehicles_decides_on_access(tmp_path, tags, classes, is_open):
+    nodes = {1: (0.0, 0.0), 2: (0.001, 0.0), 3: (0.002, 0.0)}
+    ways = {1: ([1, 2], {"highway": "primary"}), 2: ([2, 3], {"highway": "primary", **tags})}
+    graph = build(write_extract(tmp_path / "small.osm.pbf", nodes, ways), classes=classes)
+    assert graph.n_vertices == 2 + is_open
+
+
+@pytest.mark.parametrize(
+    ("tags", "arcs"),
+    [
+        ({"oneway": "yes"}, [(0, 1)]),
+        ({"oneway": "-1"}, [(1, 0)]),
+        ({"oneway": "alternating"}, [(0, 1), (1, 0)]),
+        ({"oneway": "alternating", "highway": "motorway"}, [(0, 1), (1, 0)]),
+        ({"oneway": "reversible"}, []),
+        ({"oneway": "reversible", "highway": "motorway"}, []),
+        ({"junction": "circular"}, [(0, 1)]),
+    ],
+)
+def test_spellings_of_one_way_roads(tmp_path, tags, arcs):
+    nodes = {1: (0.0, 0.0), 2: (0.001, 0.0)}
+    path = write_extract(tmp_path / "small.osm.pbf", nodes, {1: ([1, 2], {"highway": "primary", **tags})})
+    for oneway, expected in (("respect", arcs), ("ignore", [(0, 1), (1, 0)])):
+        graph = build(path, classes="drive", oneway=oneway)
+        assert list(zip(graph.tails.tolist(), graph.targets.tolist(), strict=True)) == expected
 
 
 def test_a_missing_file_is_one_line(tmp_path):

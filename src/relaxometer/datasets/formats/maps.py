@@ -43,8 +43,8 @@ class OsmParameters(Section):
     Parameters
     ----------
     classes : {"arterial", "drive", "all"}
-        Highways to take: motorways to tertiary roads; all roads open to cars; or tracks, paths and steps
-        as well.
+        Highways to take: motorways to tertiary roads open to cars; all roads open to cars; or tracks, paths
+        and steps as well, whoever may use them.
     oneway : {"ignore", "respect"}
         Take one-way roads in both directions, as pedestrians do, or in their own direction only.
     metres_per_minute : float

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,13 +27,14 @@ from relaxometer.datasets.readers.contraction import (
     travel_times,
     unit_of_times,
 )
-from relaxometer.datasets.readers.osm_blocks import ends_with_relations
+from relaxometer.datasets.readers.osm_blocks import ends_with_relations, locations_on_ways
 from relaxometer.datasets.readers.text import note_on_completeness
 from relaxometer.datasets.registry import DataFile, Dataset
 from relaxometer.graphs.graph import Graph
 
 if TYPE_CHECKING:
     import duckdb
+    import pyarrow as pa
 
 _MAIN = ("motorway", "trunk", "primary", "secondary", "tertiary")
 ARTERIAL = (*_MAIN, *(f"{kind}_link" for kind in _MAIN))
@@ -50,6 +52,15 @@ LONGEST_LINK_M = 500.0
 
 MAX_LOOSE = 0.001
 """Largest fraction of the nodes that may belong to no way and have no tags; maps have some 0.00003."""
+
+MAX_MISSING = 0.1
+"""Largest fraction of the references from ways that may lead to no node; none do if ways were kept whole."""
+
+CLOSED = ("no", "private", "agricultural", "forestry", "emergency", "military", "psv", "bus")
+"""Values of the keys of access that close a way to cars; those for residents or customers only are open."""
+
+BOTH, NEITHER = 0, 2
+"""Directions of a two-way road, and of one that changes its direction by the hour."""
 
 _INSTALL = "install it with: pip install duckdb duckdb-extensions duckdb-extension-spatial"
 
@@ -106,7 +117,7 @@ class Extract:
     is_road, is_railway : ndarray of shape (n_ways,), bool
         A way may be both, such as a street with a tram.
     direction : ndarray of shape (n_ways,), int64
-        1 for roads that lead in the order of their nodes only, -1 in reverse order only, otherwise 0.
+        1 for roads that lead in the order of their nodes only, -1 in reverse order only, `BOTH` or `NEITHER`.
     stops : ndarray of shape (n_stops,), int64
         Ids of the nodes where trains stop.
     """
@@ -125,26 +136,54 @@ def read_extract(path: Path, parameters: OsmParameters) -> Extract:
     Raises
     ------
     UserError
-        If the file is not an extract or damaged, or DuckDB or its extension is missing.
+        If the file is not an extract or damaged, too many nodes are missing, or DuckDB or its extension is.
     """
     file = _literal(path)
-    classes = {"highways": list(HIGHWAYS[parameters.classes]), "railways": []}
-    if parameters.railways:
-        classes["railways"] = list(RAILWAYS)
+    classes = {
+        "highways": list(HIGHWAYS[parameters.classes]),
+        "closed": [] if parameters.classes == "all" else list(CLOSED),
+        "railways": list(RAILWAYS) if parameters.railways else [],
+    }
     with _reading(path) as database:
         database.execute(_WAYS.format(file=file), classes)
-        ways = database.execute("SELECT * FROM ways ORDER BY id").to_arrow_table()
+        ways = database.execute(_WAYS_ONCE).to_arrow_table()
+        again = database.execute("SELECT count(*) - count(DISTINCT id) FROM ways").fetchall()[0][0]
         nodes = database.execute(_NODES.format(file=file), {"stops": list(STOPS)}).to_arrow_table()
+    if again:
+        print(f"{path}: {again} of its ways repeat another one's id; each is taken once", file=sys.stderr)
     refs = ways["refs"].combine_chunks()
-    places = Nodes(*(nodes[column].to_numpy() for column in ("id", "lon", "lat")))
+    places = _placed(path, refs.flatten().to_numpy(), nodes)
     return Extract(
         places.marked(_inside(places, parameters)),
         Ways(refs.offsets.to_numpy().astype(np.int64), refs.flatten().to_numpy()),
         ways["is_road"].to_numpy(),
         ways["is_railway"].to_numpy(),
         ways["direction"].to_numpy(),
-        places.ids[nodes["is_stop"].to_numpy()],
+        nodes["id"].to_numpy()[nodes["is_stop"].to_numpy()],
     )
+
+
+def _placed(path: Path, refs: Ints, nodes: pa.Table) -> Nodes:
+    """Return the nodes of ways with the coordinates of `nodes`, or else those in the ways themselves.
+
+    Raises
+    ------
+    UserError
+        If more than `MAX_MISSING` of the references lead to no node.
+    """
+    ids, uses = np.unique(refs, return_counts=True)
+    places = locations_on_ways(path, ids)
+    at, _ = places.find(nodes["id"].to_numpy())
+    places.lon[at], places.lat[at] = nodes["lon"].to_numpy(), nodes["lat"].to_numpy()
+    is_missing = np.isnan(places.lon)
+    if missing := int(uses[is_missing].sum()):
+        what = (
+            f"{path}: {missing} of {len(refs)} references from its ways lead to nodes that it does not have"
+        )
+        if missing > MAX_MISSING * len(refs):
+            raise UserError(f"{what}; cut it with complete ways: osmium extract --strategy=complete_ways")
+        print(f"{what}; the ways end there", file=sys.stderr)
+    return places.marked(~is_missing)
 
 
 _WAYS = """
@@ -152,18 +191,27 @@ CREATE TEMP TABLE ways AS
 SELECT
     id,
     refs,
-    coalesce(list_contains($highways, tags['highway']), false) AS is_road,
+    coalesce(list_contains($highways, tags['highway']), false)
+        -- The key of the narrowest class of vehicles counts.
+        AND NOT coalesce(list_contains($closed, coalesce(
+            tags['motorcar'], tags['motor_vehicle'], tags['vehicle'], tags['access']
+        )), false) AS is_road,
     coalesce(list_contains($railways, tags['railway']), false) AS is_railway,
     CASE
         WHEN tags['oneway'] IN ('yes', 'true', '1') THEN 1
         WHEN tags['oneway'] IN ('-1', 'reverse') THEN -1
-        WHEN tags['oneway'] IN ('no', 'false', '0') THEN 0
-        WHEN tags['junction'] = 'roundabout' OR tags['highway'] IN ('motorway', 'motorway_link') THEN 1
+        WHEN tags['oneway'] = 'reversible' THEN 2
+        WHEN tags['oneway'] IN ('no', 'false', '0', 'alternating') THEN 0
+        WHEN tags['junction'] IN ('roundabout', 'circular') THEN 1
+        WHEN tags['highway'] IN ('motorway', 'motorway_link') THEN 1
         ELSE 0
     END::BIGINT AS direction
 FROM ST_ReadOSM('{file}')
 WHERE kind = 'way' AND (is_road OR is_railway) AND len(refs) > 1
 """
+
+_WAYS_ONCE = "SELECT DISTINCT ON (id) * FROM ways ORDER BY id, len(refs) DESC, refs, is_road DESC, direction"
+"""Extracts put together repeat ways; of those with one id, the longest is taken, and always the same."""
 
 _LOOSE = """
 SELECT
@@ -179,7 +227,7 @@ _NODES = """
 SELECT id, lon, lat, coalesce(list_contains($stops, tags['railway']), false) AS is_stop
 FROM ST_ReadOSM('{file}')
 WHERE kind = 'node' AND id IN (SELECT unnest(refs) FROM ways)
-ORDER BY id
+ORDER BY id, lon, lat
 """
 
 
@@ -257,7 +305,7 @@ def road_graph(name: str, extract: Extract, parameters: OsmParameters) -> Graph:
     forward = backward = np.ones(len(network.one), dtype=bool)
     if parameters.oneway == "respect":
         direction = extract.direction[extract.is_road][network.ways]
-        forward, backward = direction >= 0, direction <= 0
+        forward, backward = np.isin(direction, (BOTH, 1)), np.isin(direction, (BOTH, -1))
     return Graph.from_arcs(
         name,
         len(network.junctions.ids),
