@@ -186,6 +186,10 @@ MISTAKES = {
     "edge-list": [
         ("7\t3", "7\tx", "small:3: '7\\tx': head x is not an integer from 0 to 9223372036854775807"),
         ("7\t3", "from\tto", "9223372036854775807; headers and comments begin with # or %"),
+        ("7\t3", "7\t-0", "small:3: '7\\t-0': head -0 is not an integer from 0 to 9223372036854775807"),
+        ("7\t3", "-00\t3", "small:3: '-00\\t3': tail -00 is not an integer from 0 to 9223372036854775807"),
+        ("0\t7\n7", "0 7\n7 -0\n7", "small:3: '7 -0': head -0 is not an integer from 0 to"),
+        ("# FromNodeId", "% bip unweighted\n#", "small:1: '% bip unweighted': bipartite, so a number of"),
         ("7\t3", "7", "small:3: '7': 1 field; expected '<tail> <head>'"),
         ("7\t3", "7,3", "'7,3': 1 field; expected '<tail> <head>'; fields are separated by spaces or tabs"),
         (PAIRS, "1, 2, 6\n", "; fields are separated by spaces or tabs, not commas"),
@@ -211,6 +215,64 @@ def test_parameters_that_the_file_contradicts_are_one_line(tmp_path):
     message = refusal(tmp_path, "matrix-market", MTX, banner="real symmetric")
     assert "small:1: " in message
     assert "`banner` of the entry is 'real symmetric'; leave it" in message
+
+
+SNAP = "# Directed graph (each unordered pair of nodes is saved once): small.txt"
+
+
+@pytest.mark.parametrize(
+    ("header", "says"),
+    [
+        (SNAP, True),
+        (f"\ufeff{SNAP}", True),
+        (f"# Nodes: 3 Edges: 4\n{SNAP}", True),
+        ("# Undirected graph: ../../data/small.txt", False),
+        ("% asym unweighted", True),
+        ("% sym positive", False),
+        ("# nothing\n% asym", None),
+        ("# Directed edges", None),
+    ],
+)
+@pytest.mark.parametrize("given", [None, True, False])
+def test_a_header_that_says_whether_edges_are_directed_is_obeyed_or_contradicted(
+    tmp_path, capsys, header, says, given
+):
+    graph = build_text(tmp_path, "edge-list", f"{header}\n1 2\n", directed=given)
+    assert graph.n_arcs == (1 if (says if given is None else given) else 2)
+    told = capsys.readouterr().err
+    if given is not None and says not in (None, given):
+        line = header.removeprefix("\ufeff").splitlines()[-1]
+        contradicted = (
+            f"but its entry `directed: {given}`, which counts; leave it out to obey the file".lower()
+        )
+        assert f"{tmp_path}/small: says '{line}', {contradicted}\n" in told
+    else:
+        assert "which counts" not in told
+
+
+METIS = {
+    "a ring": "3 3\n2 3\n1 3\n1 2\n",
+    "a ring with a lone vertex": "% comment\n4 3\n2 3\n\n1 4\n1 3\n",
+    "other degrees": "4 3 0\n2 3 4\n1\n1\n1\n",
+    "weights of edges": "3 2 1\n2 7\n1 7 3 5\n2 5\n",
+    "a ring with weights of vertices": "3 3 10\n9 2 3\n9 1 3\n9 1 2\n",
+    "two weights of vertices": "2 1 011 2\n5 6 2 9\n7 8 1 9\n",
+}
+
+
+@pytest.mark.parametrize("content", METIS.values(), ids=METIS)
+def test_a_file_of_metis_is_not_a_list_of_edges(tmp_path, content):
+    message = refusal(tmp_path, "edge-list", content)
+    assert message.endswith(
+        "a file of METIS, whose lines list the neighbours of a vertex, not a list of edges"
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "n_arcs"), [("3 2\n1 2\n2 3\n", 4), ("4 4\n1 2\n2 3\n3 4\n", 6), ("2 2 1\n1 2 1\n2 3 1\n", 4)]
+)
+def test_a_list_of_edges_is_not_a_file_of_metis(tmp_path, content, n_arcs):
+    assert build_text(tmp_path, "edge-list", content).n_arcs == n_arcs
 
 
 @pytest.mark.parametrize(("suffix", "compress"), [(".gr.gz", gzip.compress), (".gr.xz", lzma.compress)])

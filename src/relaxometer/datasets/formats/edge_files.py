@@ -67,12 +67,13 @@ class EdgeListParameters(Section):
     ----------
     weights : distribution
         Distribution of the weights; `values` takes them from the third column.
-    directed : bool
-        Each line is an arc instead of an edge.
+    directed : bool, optional
+        Each line is an arc instead of an edge. By default as the header of SNAP or KONECT says, otherwise
+        false.
     """
 
     weights: FileWeights = Unit()
-    directed: bool = False
+    directed: bool | None = None
 
 
 class Graph500EdgesParameters(Section):

@@ -27,6 +27,7 @@ _OPEN: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
 _BLANK = b" \t\r\n"
 _INTEGER = re.compile(r"(-?)0*([0-9]{1,30})")
 _COUNT = "([0-9]{1,18})"
+_MINUS_ZERO = re.compile(rb"-0+(?![0-9.])")
 _REAL = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 _PLAIN = re.compile(r"[\w.+-]{1,30}", re.ASCII)
@@ -51,8 +52,8 @@ _COMPRESSED = {".gz": (b"\x1f\x8b", "gzip"), ".xz": (b"\xfd7zXZ\x00", "xz")}
 _MARK = b"\xef\xbb\xbf"
 """The byte order mark of UTF-8, which programs on Windows write."""
 
-_BEGINNING = 1 << 16
-"""Bytes that show whether a file is text, and how its lines end."""
+BEGINNING = 1 << 16
+"""Bytes that show whether a file is text, how its lines end, and what it says of itself."""
 
 _OLD_END = re.compile(rb"\r[ \t\r]*+[^ \t\r]")
 """A carriage return between two lines, if no line feed is near."""
@@ -111,6 +112,8 @@ class Column:
             value = float(field)
         elif digits := _INTEGER.fullmatch(field):
             value = int(digits[1] + digits[2])
+            if field[0] == "-" and self.low >= 0:  # -0 as well
+                value = min(value, -1)
         if not self.low <= value <= self.high:
             kind = "a number" if self.real else "an integer"
             shown = field if _PLAIN.fullmatch(field) else quoted(field)
@@ -206,7 +209,9 @@ class LineFormat:
         """Read lines with one `delimiter` between fields; None if any line or value does not fit."""
         if not block.strip(_BLANK):
             return [np.empty(0, column.dtype) for column in self.columns]
-        # Arrow reads 0x10 as a number, and takes a lone carriage return for the end of a line.
+        # Arrow reads 0x10 and -0 as numbers, and takes a lone carriage return for the end of a line.
+        if b"-0" in block and _MINUS_ZERO.search(block):
+            return None
         if b"x" in block or b"X" in block or block.count(b"\r") != block.count(b"\r\n"):
             return None
         types = {column.name: pa.float64() if column.real else pa.int64() for column in self.columns}
@@ -369,7 +374,7 @@ def lines(path: Path, comments: tuple[str, ...]) -> Iterator[Line]:
 
 def _refuse_other_kinds(path: Path, stream: IO[bytes]) -> None:
     """Refuse a stream that is an archive, compressed, or text of another kind; else leave it at its start."""
-    beginning = stream.read(_BEGINNING)
+    beginning = stream.read(BEGINNING)
     if kind := packed(beginning):
         raise UserError(f"{path}: it is {kind}; unpack it and name the file inside")
     if beginning.startswith((b"\xff\xfe", b"\xfe\xff")):

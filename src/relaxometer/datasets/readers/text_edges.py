@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import codecs
+import re
+import sys
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from relaxometer.core.errors import UserError
+from relaxometer.core.errors import UserError, quoted
 from relaxometer.datasets.formats.edge_files import EdgeListParameters
-from relaxometer.datasets.parameters import Values
+from relaxometer.datasets.parameters import FileWeights, Values
 from relaxometer.datasets.readers.edge_weights import (
     make_weights,
     note_on_values,
@@ -17,11 +20,15 @@ from relaxometer.datasets.readers.edge_weights import (
     value_column,
 )
 from relaxometer.datasets.readers.text import (
+    BEGINNING,
+    MAX_LINE,
     Column,
+    Line,
     LineFormat,
     fields_of,
     lines,
     note_on_completeness,
+    opened,
     refuse,
     refuse_negative_loops,
     separator_advice,
@@ -31,6 +38,12 @@ from relaxometer.graphs.graph import Graph
 
 COMMENTS = ("#", "%")
 LARGEST_ID = 2**63 - 1
+
+_HEADER = re.compile(
+    rb"(?:\A(?=%[ \t]*(sym|asym|bip)\b)|^(?=[#%][ \t]*((?:un)?directed)[ \t]+graph\b))([^\r\n]*)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""The first line of a file of KONECT, or a comment of SNAP."""
 
 Ids = npt.NDArray[np.uint32]
 Ints = npt.NDArray[np.int64]
@@ -43,15 +56,16 @@ def build(name: str, dataset: Dataset[EdgeListParameters], files: list[Path], ba
     """
     (file,) = files
     parameters = dataset.parameters
-    tails, heads, values = read_edge_list(file, parameters)
+    directed = is_directed(file, parameters.directed)
+    tails, heads, values = read_edge_list(file, parameters.weights, directed=directed)
     brought = type_of_values(file, values, parameters.weights)
-    weights = make_weights(parameters.weights, len(tails), values, brought)
+    weights = make_weights(parameters.weights, len(tails), values, brought, file)
     refuse_negative_loops(file, tails, heads, weights)
     return Graph.from_arcs(
         name,
         *renumbered(tails, heads),
         weights,
-        undirected=not parameters.directed,
+        undirected=not directed,
         weight_type=weights.dtype.name,
         metadata={
             "lines_in_file": len(tails),
@@ -61,8 +75,31 @@ def build(name: str, dataset: Dataset[EdgeListParameters], files: list[Path], ba
     )
 
 
+def is_directed(path: Path, given: bool | None) -> bool:
+    """Return whether lines are arcs: as given, else as the file says of itself, else not.
+
+    Raises
+    ------
+    UserError
+        If the file says that it is bipartite, so that one number names two vertices.
+    """
+    with opened(path) as stream:
+        said = _HEADER.search(stream.read(BEGINNING).removeprefix(codecs.BOM_UTF8))
+    if said is None:
+        return bool(given)
+    line, kind = said[3].decode(errors="replace"), (said[1] or said[2]).lower()
+    if kind == b"bip":
+        reason = "bipartite, so a number of the second column is another vertex than in the first"
+        refuse(path, 1, line, f"{reason}; renumber that column, and remove this line")
+    says = kind in (b"directed", b"asym")
+    if given not in (None, says):
+        entry = f"its entry `directed: {given}`, which counts".lower()
+        print(f"{path}: says {quoted(line)}, but {entry}; leave it out to obey the file", file=sys.stderr)
+    return says if given is None else given
+
+
 def read_edge_list(
-    path: Path, parameters: EdgeListParameters
+    path: Path, weights: FileWeights, *, directed: bool
 ) -> tuple[Ints, Ints, npt.NDArray[np.float64] | None]:
     """Read lines of two vertices and an optional value, separated by spaces or tabs.
 
@@ -70,7 +107,8 @@ def read_edge_list(
     ----------
     path : Path
         A text file, possibly compressed; lines that begin with ``#`` or ``%`` are comments.
-    parameters : EdgeListParameters
+    weights : distribution
+    directed : bool
 
     Returns
     -------
@@ -83,7 +121,7 @@ def read_edge_list(
     ------
     UserError
         If the file is damaged or empty, or a line has another format than the first one or a value that
-        cannot be a weight; names the line.
+        cannot be a weight; names the line. Or if the file is one of METIS.
     """
     first = next(lines(path, COMMENTS), None)
     if first is None:
@@ -91,13 +129,42 @@ def read_edge_list(
     no_edge = f"headers and comments begin with {' or '.join(COMMENTS)}"
     columns = [Column(name, 0, LARGEST_ID, word=no_edge) for name in ("tail", "head")]
     if len(fields_of(first.text)) > 2:
-        columns.append(value_column(parameters.weights, "float32", directed=parameters.directed))
-    elif isinstance(parameters.weights, Values):
+        columns.append(value_column(weights, "float32", directed=directed))
+    elif isinstance(weights, Values):
         reason = "no third field, but the entry takes the weights from it"
         refuse(path, first.number, first.text, f"{reason}{separator_advice(first.text)}")
     form = LineFormat("an edge", tuple(columns), comments=COMMENTS)
-    tails, heads, *values = form.read(path, first.start, first.number - 1)
+    try:
+        tails, heads, *values = form.read(path, first.start, first.number - 1)
+    except UserError:
+        _refuse_metis(path, first)
+        raise
+    if heads[0] == len(heads) - 1:  # edges, announced in the first line
+        _refuse_metis(path, first)
     return tails, heads, values[0] if values else None
+
+
+def _refuse_metis(path: Path, first: Line) -> None:
+    """Refuse a file of METIS: a line `n m [format [constraints]]`, then n lines of neighbours, 2 m in all."""
+    header = re.fullmatch(
+        r"([0-9]{1,18})[ \t]+([0-9]{1,18})(?:[ \t]+([01]{1,3})(?:[ \t]+([0-9]{1,3}))?)?", first.text
+    )
+    if not header:
+        return
+    n_vertices, n_edges, flags = int(header[1]), int(header[2]), (header[3] or "").zfill(3)
+    before = (flags[0] == "1") + (flags[1] == "1") * int(header[4] or 1)
+    per_neighbour = 1 + (flags[2] == "1")
+    n_lines = n_fields = 0
+    with opened(path, first.end) as stream:
+        for line in iter(lambda: stream.readline(MAX_LINE), b""):
+            if not line.startswith(b"%"):
+                n_lines += 1
+                n_fields += len(line.split()) - before
+                if n_lines > n_vertices or (len(line.split()) - before) % per_neighbour:
+                    return
+    if n_lines == n_vertices and n_fields == 2 * n_edges * per_neighbour:
+        reason = "a file of METIS, whose lines list the neighbours of a vertex, not a list of edges"
+        refuse(path, first.number, first.text, reason)
 
 
 def renumbered(tails: Ints, heads: Ints) -> tuple[int, Ids, Ids]:
