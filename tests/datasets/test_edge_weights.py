@@ -43,7 +43,8 @@ def test_the_draws_never_change():
     ("kind", "scale", "said"),
     [
         (None, 1e-9, "give a larger one, or `type: float32`"),
-        ("float32", 1e-50, "give a larger one"),
+        (None, 1e-50, "give a larger one, or `type: float64`"),
+        ("float32", 1e-50, "give a larger one, or `type: float64`"),
     ],
 )
 def test_a_scale_that_leaves_no_weight_above_0_is_refused(kind, scale, said):

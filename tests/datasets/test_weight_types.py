@@ -205,6 +205,35 @@ def test_what_the_type_does_not_hold_is_one_line(tmp_path, form, content, weight
     assert "\n" not in str(caught.value)
 
 
+def test_the_advice_on_negative_fractions_can_be_followed(tmp_path):
+    edge = "0 1 -0.5\n1 2 0.25\n"
+
+    def advice(**weights):
+        with pytest.raises(UserError) as caught:
+            build(tmp_path, "edge-list", edge, {**VALUES, **weights})
+        return str(caught.value).partition("; ")[2]
+
+    assert (
+        advice()
+        == f"negative weights need {INT32}, and fractions a `scale` that makes integers of them, such as 1000"
+    )
+    assert advice(type="int32").endswith("to round negative ones less, give a larger scale")
+    found = build(tmp_path, "edge-list", edge, {**VALUES, "type": "int32", "scale": 1000})
+    assert weights_of(found) == ("int32", [-500, 250])
+
+
+@pytest.mark.parametrize(
+    ("form", "content"),
+    [("edge-list", "0 1 1e-46\n"), ("matrix-market", mtx("real general", "1e-46", "2 3 0"))],
+)
+def test_weights_that_are_all_0_in_their_type_name_the_file_and_a_wider_one(tmp_path, form, content):
+    with pytest.raises(UserError) as caught:
+        build(tmp_path, form, content, VALUES)
+    expected = "type float32 makes every weight 0, since the largest value is 1e-46"
+    assert str(caught.value) == f"{tmp_path}/small: {expected}; give a `scale` above 1, or `type: float64`"
+    assert build(tmp_path, form, content, {**VALUES, "type": "float64"}).weights.max() == 1e-46
+
+
 def test_a_scale_does_not_make_doubles_infinite(tmp_path):
     edge = mtx("real general", repr(LARGEST_DOUBLE / NEXT))
     found = build(tmp_path, "matrix-market", edge, {**VALUES, "type": "float64", "scale": NEXT})

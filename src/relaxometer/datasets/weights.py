@@ -130,11 +130,15 @@ def scaled(values: npt.NDArray[np.float64], weight_type: WeightType, factor: flo
     return (weights if weight_type in FLOATS else np.rint(weights)).astype(weight_type)
 
 
-def check_scale(values: npt.NDArray[Any], weights: npt.NDArray[Any], factor: float) -> None:
-    """Refuse a factor so small that all weights are 0 though some values are not."""
+def check_scale(values: npt.NDArray[Any], weights: npt.NDArray[Any], factor: float, where: str = "") -> None:
+    """Refuse a type, or a factor so small, that all weights are 0 though some values are not."""
     if np.any(values) and not np.any(weights):
-        larger = "a larger one" if weights.dtype.name in FLOATS else "a larger one, or `type: float32`"
+        largest = np.abs(values).max(keepdims=True).astype(np.float64)
+        kinds: tuple[WeightType, ...] = ("float32", "float64")
+        remedies = [f"`type: {kind}`" for kind in kinds if np.any(scaled(largest, kind, factor))][:1]
+        remedies.insert(0, "a `scale` above 1" if factor == 1 else "a larger one")
+        cause = f"type {weights.dtype.name}" if factor == 1 else f"`scale: {factor:g}`"
         raise UserError(
-            f"`scale: {factor:g}` makes every weight 0, since the largest value is "
-            f"{float(np.abs(values).max()):g}; give {larger}"
+            f"{where}{cause} makes every weight 0, since the largest value is {largest[0]:g}; give "
+            f"{', or '.join(remedies)}"
         )

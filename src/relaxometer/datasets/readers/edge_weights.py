@@ -22,7 +22,11 @@ Distribution = Unit | LogUniform | LogNormal | Values
 
 
 def make_weights(
-    distribution: Distribution, count: int, values: Floats | None = None, brought: WeightType = "uint32"
+    distribution: Distribution,
+    count: int,
+    values: Floats | None = None,
+    brought: WeightType = "uint32",
+    file: Path | None = None,
 ) -> npt.NDArray[Any]:
     """Return a weight for each of `count` edges, in the type of the weights.
 
@@ -34,17 +38,19 @@ def make_weights(
         Values in the file, for `Values`; within the bounds of :func:`value_column`.
     brought : {"uint32", "float32"}
         Type of the values in the file, for `Values`.
+    file : Path, optional
+        The file, for messages.
 
     Raises
     ------
     UserError
-        If a weight is out of range, or all are 0 because of their `scale`.
+        If a weight is out of range, or all are 0 because of their type or `scale`.
     """
     if isinstance(distribution, Values):
         assert values is not None, "the readers check this"
         factor = distribution.scale or 1.0
         weights = scaled(values, distribution.type_of(brought), factor)
-        check_scale(values, weights, factor)
+        check_scale(values, weights, factor, f"{file}: " if file else "")
         return weights
     if isinstance(distribution, Unit):
         return np.ones(count, dtype=distribution.type)
@@ -73,7 +79,10 @@ def value_column(distribution: Distribution, brought: WeightType, *, directed: b
         # Rounding is something to ask for: 0.4 would become 0.
         if scale is None and kind not in FLOATS:
             whole = f"weights of type {kind} are integers: give `type: float32`, or `scale: 1` to round them"
-    below = "negative weights need `parameters: { weights: { distribution: values, type: int32 } }`"
+        if whole and low < 0:  # floats are not negative
+            whole += "; to round negative ones less, give a larger scale"
+    below = "negative weights need `parameters: { weights: { distribution: values, type: int32 } }`, and "
+    below += "fractions a `scale` that makes integers of them, such as 1000"
     if not directed:
         below = "an undirected edge of negative weight is a negative cycle"
     return Column("value", low, high, real=True, below="" if directed and low else below, whole=whole)

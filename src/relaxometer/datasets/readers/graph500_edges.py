@@ -45,7 +45,7 @@ def build(
         values = read_values(files[1], len(one), value_column(parameters.weights, "float32", directed=False))
     elif isinstance(parameters.weights, Values):
         raise UserError(f"graph {name}: weights are taken from values, but the entry has no `edge_weights`")
-    weights = make_weights(parameters.weights, len(one), values, "float32")
+    weights = make_weights(parameters.weights, len(one), values, "float32", files[-1])
     metadata: dict[str, Any] = {"edges_in_file": len(one)}
     if values is None:  # a second file of another length would show that edges are missing
         metadata |= note_on_completeness(files[0], dataset)

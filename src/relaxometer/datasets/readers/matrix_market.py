@@ -45,7 +45,7 @@ def build(name: str, dataset: Dataset[MatrixParameters], files: list[Path], base
     (file,) = files
     parameters = dataset.parameters
     matrix = read_mtx(file, parameters)
-    weights = make_weights(parameters.weights, len(matrix.rows), matrix.values, matrix.brought)
+    weights = make_weights(parameters.weights, len(matrix.rows), matrix.values, matrix.brought, file)
     refuse_negative_loops(file, matrix.rows, matrix.columns, weights)
     return Graph.from_arcs(
         name,
