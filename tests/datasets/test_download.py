@@ -243,6 +243,18 @@ def test_the_body_is_kept_as_sent(server, destination):
 
 
 @pytest.mark.parametrize(
+    ("encoding", "remedy"), [("gzip", r"give `file: file\.gr\.gz` in the entry, or fetch"), ("br", "fetch")]
+)
+def test_a_body_compressed_on_the_way_is_refused_with_a_remedy(server, tmp_path, encoding, remedy):
+    url = server.url.removesuffix(".gz")
+    server.plan[:] = [status(200, Content_Encoding=encoding)] * 2
+    with pytest.raises(
+        UserError, match=rf"compresses it on the way \(Content-Encoding: {encoding}\); {remedy}"
+    ):
+        fetch([url], tmp_path / "file.gr", retries=QUICK)
+
+
+@pytest.mark.parametrize(
     ("plan", "n_bytes", "times", "end"),
     [
         ([status(403)], None, 1, "the server answers 403 Forbidden"),

@@ -34,6 +34,12 @@ HEADERS = {
     "User-Agent": f"relaxometer/{__version__} (graph benchmark; python-requests)",
     "Accept-Encoding": "identity",
 }
+ENCODINGS = ("gzip", "x-gzip", "deflate", "br", "zstd")
+"""Compressions that a server may apply on the way."""
+
+COMPRESSED = (".gz", ".tgz", ".br", ".zst")
+"""Ends of names of files that are compressed themselves, which some servers declare to be done on the way."""
+
 TRANSIENT_STATUSES = {408, 425, 429, 500, 502, 503, 504}
 """HTTP statuses worth a retry."""
 
@@ -376,6 +382,7 @@ def _begin(response: requests.Response, url: str, part: Part, wanted: Wanted) ->
         raise TransientError("the server has less of the file than was there already")
     if status not in (200, 206):
         raise LocationError(_refusal(status))
+    _refuse_encoded(headers.get("Content-Encoding", "").lower(), wanted.name)
     if status == 206:  # Content-Range: bytes 10-99/100
         span, _, whole = headers.get("Content-Range", "").removeprefix("bytes ").partition("/")
         total = _number(whole)
@@ -390,6 +397,16 @@ def _begin(response: requests.Response, url: str, part: Part, wanted: Wanted) ->
         part.begin(url, tag if _TAG.fullmatch(tag) else None)
     wanted.check_size(total)
     return wanted.n_bytes if total is None else total
+
+
+def _refuse_encoded(encoding: str, name: str) -> None:
+    """Refuse a body that the server compresses although it was asked not to."""
+    if encoding not in ENCODINGS or name.lower().endswith(COMPRESSED):
+        return
+    remedy = f"fetch it with `curl --compressed -o {name} URL`, and give its `path` in the entry"
+    if encoding in ("gzip", "x-gzip"):
+        remedy = f"give `file: {name}.gz` in the entry, or {remedy}"
+    raise LocationError(f"the server compresses it on the way (Content-Encoding: {encoding}); {remedy}")
 
 
 def _number(text: str) -> int | None:
