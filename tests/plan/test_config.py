@@ -648,6 +648,16 @@ def test_query_sets_are_checked_and_drawn_as_often_as_sources(tmp_path, monkeypa
     found.check_files()
 
 
+def test_a_folder_without_a_base_falls_back_to_that_of_the_checkout(tmp_path, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    expected = list(load_plan([]).runs)
+    monkeypatch.chdir(tmp_path)
+    assert list(load_plan([]).runs) == expected
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config/config.yaml").write_text("timing: {sources: 3}\n", encoding="utf-8")
+    assert load_plan([]).config.timing.sources == 3
+
+
 def test_overlays_are_read_strictly(tmp_path, monkeypatch):
     monkeypatch.chdir(ROOT)
     overlay = tmp_path / "my.yaml"

@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 from snakemake.utils import update_config
 
+from relaxometer.core.checkout import ROOT
 from relaxometer.core.yaml_files import read_sections
 from relaxometer.device.cuda import may_be_there
 from relaxometer.plan.plan import Plan
@@ -17,17 +18,24 @@ from relaxometer.plan.plan import Plan
 def load_plan(overlays: list[Path]) -> Plan:
     """Return the plan of ``config/config.yaml`` and overlays, of which later ones win.
 
+    As in the workflow, a current folder without that file has the one of the checkout.
+
     Raises
     ------
     UserError
         If a file cannot be read, is not YAML, or is not a valid configuration.
     """
     config: dict[str, object] = {}
-    files = [Path("config/config.yaml"), *overlays]
+    files = [_here_or_in_checkout("config/config.yaml"), *overlays]
     for path in files:
         update_config(config, read_sections(path))
     origin = " + ".join(map(str, files))
-    return Plan(config, Path("resources/datasets.yaml"), origin, gpu=may_be_there())
+    return Plan(config, _here_or_in_checkout("resources/datasets.yaml"), origin, gpu=may_be_there())
+
+
+def _here_or_in_checkout(path: str) -> Path:
+    here = Path(path)
+    return here if here.exists() else ROOT / path
 
 
 def with_types(value: Any) -> Any:
