@@ -46,7 +46,7 @@ def write_extract(
     """
     nodes_alone, _ = _groups({key: place for key, place in nodes.items() if key not in dropped}, ways)
     ways_alone = _groups(nodes, ways, located=located)[1]
-    header = HEADER + _field(5, b"LocationsOnWays") * located
+    header = HEADER + LOCATED * located
     path.write_bytes(block(b"OSMHeader", header) + block(b"OSMData", _data(ways, nodes_alone, ways_alone)))
     return path
 
@@ -57,12 +57,17 @@ def blocks_of(
     *,
     ways_per_block: int,
     relations: bool = True,
+    located: bool = False,
 ) -> list[bytes]:
-    """Return the blocks of an extract: a header, all nodes, several blocks of ways, and a relation."""
-    blocks = [block(b"OSMHeader", HEADER), block(b"OSMData", _data({}, _groups(nodes, {})[0]))]
+    """Return the blocks of an extract: a header, all nodes, several blocks of ways, and a relation.
+
+    If `located`, the ways hold the coordinates of their nodes.
+    """
+    header = HEADER + LOCATED * located
+    blocks = [block(b"OSMHeader", header), block(b"OSMData", _data({}, _groups(nodes, {})[0]))]
     for keys in batched(ways, ways_per_block):
         some = {key: ways[key] for key in keys}
-        blocks.append(block(b"OSMData", _data(some, _groups(nodes, some)[1])))
+        blocks.append(block(b"OSMData", _data(some, _groups(nodes, some, located=located)[1])))
     if relations:
         blocks.append(block(b"OSMData", _data({}, _field(4, _field(1, 1)))))
     return blocks
@@ -74,6 +79,7 @@ def batched(keys: Iterable[int], size: int) -> list[list[int]]:
 
 
 HEADER = b"\x22\x0eOsmSchema-V0.6\x22\x0aDenseNodes"
+LOCATED = b"\x2a\x0fLocationsOnWays"
 
 
 def _groups(

@@ -19,6 +19,7 @@ from relaxometer.datasets.registry import Dataset, load_registry
 from relaxometer.graphs.graph import content_hash
 from sample_osm import (
     HEADER,
+    LOCATED,
     _data,
     _field,
     _groups,
@@ -338,7 +339,7 @@ def test_damaged_locations_on_ways_are_one_line(tmp_path, damage):
     way = _way(1, [1, 2], {"highway": "road"}, ["", "highway", "road"], NODES)
     data = _message(_field(1, _message(*(_field(1, text) for text in (b"", b"highway", b"road")))))
     data += _field(2, DENSE) + _field(2, _field(3, damage(way)))
-    header = block(b"OSMHeader", HEADER + _field(5, b"LocationsOnWays"))
+    header = block(b"OSMHeader", HEADER + LOCATED)
     path.write_bytes(header + block(b"OSMData", data) + A_RELATION)
     with pytest.raises(UserError, match=rf"block at byte {len(header)}: '.*\); it is incomplete or damaged"):
         build(path)

@@ -133,7 +133,7 @@ def railways(rng: random.Random, folder: Path) -> None:
 
 @cache
 def osm() -> list[bytes]:
-    return blocks_of(NODES, WAYS, ways_per_block=2)
+    return blocks_of(NODES, WAYS, ways_per_block=2, located=True)
 
 
 def osm_walk(rng: random.Random, folder: Path) -> None:
@@ -142,6 +142,8 @@ def osm_walk(rng: random.Random, folder: Path) -> None:
     path.write_bytes(damaged(rng, b"".join(osm())))
     found = outcome(osm_blocks.ends_with_relations, path)
     assert found in (None, True, False)
+    nodes = outcome(osm_blocks.locations_on_ways, path, np.array(sorted(NODES)))
+    assert nodes is None or not np.any(np.abs(nodes.lon) > 180)
 
 
 TARGETS = [

@@ -33,6 +33,7 @@ def whole(field: bytes, low: int, high: int) -> int:
     """Return an integer; ValueError unless it is one in plain digits and within bounds."""
     found = re.fullmatch(b"(-?)0*([0-9]+)", field)
     expect(found is not None and len(found[2]) <= 30)
+    expect(low < 0 or not found[1])
     value = int(found[1] + found[2])
     expect(low <= value <= high)
     return value
