@@ -90,6 +90,19 @@ def test_solve_writes_a_proven_answer(town, capsys):
         relaxometer("solve", town, "--source", 108, "-o", "tree.parquet")
 
 
+def test_solve_and_pick_name_vertices_as_the_table_does(town, capsys):
+    Path("towns.csv").write_text("from,to,cost\nParis,Lyon,4\nLyon,7,1\nOslo,Bergen,2\n", encoding="utf-8")
+    for source in ("Paris", 7):
+        relaxometer("solve", "towns.csv", "--source", source, "--device", "cpu", "-o", "tree.parquet")
+    rows = {row["id"]: row for row in pq.read_table("tree.parquet").to_pylist()}
+    assert rows["Paris"] == {"id": "Paris", "distance": 5, "predecessor": "Lyon"}
+    assert rows["Oslo"]["predecessor"] is None
+    with pytest.raises(SystemExit, match="error: 'Rome' is not a node of the graph"):
+        relaxometer("solve", "towns.csv", "--source", "Rome", "-o", "tree.parquet")
+    relaxometer("pick", "towns.csv", "--device", "cpu", "--sources", 1)
+    assert "search('7')" in capsys.readouterr().out
+
+
 class StartedError(Exception):
     """Raised in place of the process that would be started."""
 

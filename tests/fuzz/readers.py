@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import feather
 
 from fuzz import reference
 from fuzz.mutate import damaged, tree_damaged
@@ -146,7 +149,47 @@ def osm_walk(rng: random.Random, folder: Path) -> None:
     assert nodes is None or not np.any(np.abs(nodes.lon) > 180)
 
 
+TABLE = """# towns
+from,to,name,km
+Paris,Lyon,"A6, A7",465
+7,Paris,,1.5
+Lyon, été ,x,3e2
+007,7,y,0
+""".encode()
+WITH_COLUMNS = Dataset(format="table", path="file", parameters={"weight": "km", "directed": True})
+
+
+def text_table(rng: random.Random, folder: Path) -> None:
+    """Damage a text file; what is accepted is the graph that Python's csv module reads."""
+    path, content = contained(rng, folder / "file.csv", damaged(rng, TABLE))
+    graph = outcome(build_graph, "mutant", WITH_COLUMNS, files=[path])
+    if content is None:
+        assert graph is None, "accepted a damaged container"
+    elif graph is not None:
+        ids, arcs = reference.table(content)
+        assert graph.ids.to_pylist() == ids, "other ids"
+        compared(graph, lambda: (len(ids), arcs))
+
+
+def binary_table(rng: random.Random, folder: Path, suffix: str) -> None:
+    """Damage a Parquet or Arrow file; what is accepted is sound."""
+    table = pa.table({"from": ["Paris", "Lyon", "7"], "to": ["Lyon", "7", "Paris"], "km": [465, 1.5, 0]})
+    path = folder / f"file{suffix}"
+    if suffix == ".parquet":
+        pq.write_table(table, path)
+    else:
+        feather.write_feather(table, path, compression=rng.choice(["lz4", "uncompressed"]))
+    path.write_bytes(damaged(rng, path.read_bytes()))
+    graph = outcome(build_graph, "mutant", WITH_COLUMNS, files=[path])
+    if graph is not None:
+        assert graph.is_sound
+        assert len(set(graph.ids.to_pylist())) == graph.n_vertices
+
+
 TARGETS = [
+    Target("table", text_table, 60),
+    Target("parquet table", partial(binary_table, suffix=".parquet"), 20),
+    Target("arrow table", partial(binary_table, suffix=".arrow"), 20),
     Target("dimacs", text_target("dimacs", GR, reference.dimacs), 60),
     Target("dimacs coordinates", dimacs_with_places, 20),
     Target("topology", text_target("topology", PACE, reference.topology), 40),

@@ -3,8 +3,12 @@
 They take the whole content, and return vertices, arcs and the file's number of lines, or raise ValueError.
 """
 
+import csv
+import io
 import re
 from collections.abc import Iterator
+
+import numpy as np
 
 from relaxometer.datasets.readers.text import FREE_VERTICES, MAX_LINE, VERTICES_PER_ITEM
 from relaxometer.graphs.graph import MAX_WEIGHT
@@ -146,3 +150,21 @@ def csr(n_vertices: int, arcs: Arcs) -> tuple[list[int], list[int], list[int]]:
         offsets[vertex + 1] += offsets[vertex]
     ordered = sorted(lightest)
     return offsets, [head for _, head in ordered], [lightest[ends] for ends in ordered]
+
+
+def table(content: bytes) -> tuple[list[int] | list[str], Arcs]:
+    """Return the ids and the arcs of a table whose weights are `km`."""
+    while content.removeprefix(MARK).lstrip(b" \t\r\n")[:1] in (b"#", b"%"):
+        content = content.partition(b"\n")[2]
+    text = content.removeprefix(MARK).decode(errors="replace").lstrip("\r\n")
+    header, *rows = filter(None, csv.reader(io.StringIO(text, newline="")))
+    places = [header.index(name) for name in ("from", "to", "km")]
+    edges = [[row[place].strip() for place in places] for row in rows]
+    texts = {end for edge in edges for end in edge[:2]}
+    are_numbers = all(re.fullmatch("0|-?[1-9][0-9]*", one) and -(2**63) <= int(one) < 2**63 for one in texts)
+    ids = sorted(map(int, texts)) if are_numbers else sorted(texts, key=str.encode)
+    number = {str(one): place for place, one in enumerate(ids)}
+    weights = [float(km) for *_, km in edges]
+    exact = all(weight == int(weight) for weight in weights)
+    loads = [int(one) if exact else float(np.float32(one)) for one in weights]
+    return ids, [(number[u], number[v], w) for (u, v, _), w in zip(edges, loads, strict=True)]

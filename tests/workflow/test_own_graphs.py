@@ -1,6 +1,7 @@
 """A graph of every format is built, and one of each kind passes through the workflow."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -50,6 +51,13 @@ GRAPHS = {
         "vertices": 3,
         "arcs": 2,
         "parameters": {"weights": VALUES, "directed": True},
+    },
+    "my-table": {
+        "format": "table",
+        "path": "towns.csv",
+        "vertices": 4,
+        "arcs": 6,
+        "parameters": {"weight": "km"},
     },
     "my-graph500-edges": {
         "format": "graph500-edges",
@@ -104,12 +112,12 @@ GRAPHS = {
 LARGE = {"kanto-like", "kanto-like-main"}
 """Formats of one size, a million vertices; ``tests/datasets/test_kanto.py`` builds them."""
 
-KINDS = ["dimacs", "graph500-edges", "osm-pbf", "graph500", "ladder", "sewn", "reweighted"]
+KINDS = ["dimacs", "table", "graph500-edges", "osm-pbf", "graph500", "ladder", "sewn", "reweighted"]
 SEARCHED = [f"my-{kind}" for kind in KINDS]
-"""From one file or two, with coordinates, keys or a source of its own, of other graphs, long, and floats."""
+"""From one file or two, with ids, coordinates, keys or its own source, of other graphs, long, and floats."""
 
-PAGES = ["my-osm-pbf", "my-sewn", "my-reweighted"]
-"""Graphs whose pages differ: with coordinates, long distances, floats."""
+PAGES = ["my-table", "my-osm-pbf", "my-sewn", "my-reweighted"]
+"""Graphs whose pages differ: with ids, coordinates, long distances, floats."""
 
 ROOTED = {"my-ladder"}
 """Graphs with a single source of their own."""
@@ -126,6 +134,7 @@ def write_files(folder):
     files = {
         "edges.gr": "p tw 4 3\n1 2\n2 3\n4 2\n",
         "matrix.mtx": "%%MatrixMarket matrix coordinate real symmetric\n3 3 2\n2 1 1.5\n3 2 2e3\n",
+        "towns.csv": "from,to,km\nParis,Lyon,465\nLyon,Marseille,314\nMarseille,Nice,198\n",
         "edges.txt": "# from\tto\n1\t2\t.5\n70\t1\t3\n",
     }
     for name, text in files.items():
@@ -219,6 +228,17 @@ def test_the_answer_is_the_shortest_paths(finished_graphs, name):
     distance = answer["distance"].to_numpy()
     assert distance.dtype == graph.lengths.distances
     np.testing.assert_array_equal(distance * units, reference_distances(in_units, source))
+
+
+def test_ids_of_a_file_pass_through_the_workflow(finished_graphs):
+    vertices = pq.read_table(finished_graphs.path("results/graphs/my-table/vertices.parquet"))
+    assert vertices["id"].to_pylist() == ["Lyon", "Marseille", "Nice", "Paris"]
+    sources = pq.read_table(finished_graphs.path("results/sources/my-table.parquet"))
+    assert sources["id"].to_pylist() == vertices["id"].take(sources["source"]).to_pylist()
+    page = finished_graphs.path("results/pages/graphs/my-table.html").read_text(encoding="utf-8")
+    assert re.search(
+        "<th>The lower bound is the distance between</th><td>(Paris and Nice|Nice and Paris)<", page
+    )
 
 
 def test_distances_of_64_bits_pass_through_the_workflow(finished_graphs):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from statistics import median
 
@@ -69,6 +69,7 @@ def race(graph: Graph, problem: str, searches: int, where: str, sources: int) ->
     sources : int
         Timed searches per variant.
     """
+    graph = Graph(graph.csr)  # sources are numbers
     drawn = sources_table(graph.csr, sources, 1)["source"].to_pylist()
     best_ms, begin = float("inf"), time.monotonic()
     for name in _candidates(graph, problem, where):
@@ -162,7 +163,15 @@ def table(standings: list[Standing], searches: int) -> str:
     return "\n".join(lines)
 
 
-def snippet(path: str, form: str | None, problem: str, name: str, searches: int, where: str = "cpu") -> str:
+def snippet(
+    path: str,
+    form: str | None,
+    problem: str,
+    name: str,
+    searches: int,
+    where: str = "cpu",
+    source: Hashable = 0,
+) -> str:
     """Return the lines of Python that use a variant."""
     file = f"{path!r}, format={form!r}" if form else repr(path)
     named = f"searches={searches}" if name == "auto" else f"variant={name!r}"
@@ -171,7 +180,7 @@ def snippet(path: str, form: str | None, problem: str, name: str, searches: int,
 
 graph = rx.Graph.from_file({file})
 solver = rx.prepare(graph, {problem!r}, {named})
-answer = solver.search(0)  # {", ".join(load_problem(problem).columns)}; answer.verify() proves it"""
+answer = solver.search({source!r})  # {", ".join(load_problem(problem).columns)}; answer.verify() proves it"""
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -197,5 +206,6 @@ def main(given: argparse.Namespace) -> None:
     best = min(standings, key=lambda one: one.total_ms(given.searches), default=None)
     if best is None or best.status != "ok":
         raise UserError("no variant finished")
-    lines = snippet(given.file, given.format, given.problem, best.variant, given.searches, where)
+    source = graph.nodes[0] if graph.nodes else 0
+    lines = snippet(given.file, given.format, given.problem, best.variant, given.searches, where, source)
     print(f"\nEvery answer is proven. Use the fastest:\n\n{lines}")

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import argparse
+import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
 from relaxometer.cli.command import graph_options
 from relaxometer.core.errors import UserError
 from relaxometer.core.files import write_table
+from relaxometer.graphs.graph import NO_PREDECESSOR
 from relaxometer.library.answers import WrongAnswer
 from relaxometer.library.graph import Graph
 from relaxometer.library.prepared import prepare
+
+TREES = ("predecessor", "idom")
+"""Columns that hold vertices."""
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     graph_options(parser)
-    parser.add_argument("--source", type=int, required=True, help="number of a vertex, from 0")
+    parser.add_argument("--source", required=True, help="a vertex: its id in a table, else a number from 0")
     parser.add_argument("--variant", help="by default, the one that suits one search")
     parser.add_argument("-o", "--output", type=Path, required=True, help="a Parquet file, one row per vertex")
 
@@ -28,9 +35,26 @@ def main(given: argparse.Namespace) -> None:
     graph = Graph.from_file(given.file, format=given.format)
     solver = prepare(graph, given.problem, variant=given.variant, device=given.device)
     try:
-        answer = solver.search(given.source).verify().to_host()
+        answer = solver.search(_vertex(graph, given.source)).verify().to_host()
     except WrongAnswer as error:
         raise UserError(str(error)) from None
-    write_table(pa.table(dict(answer.columns)), given.output)
+    write_table(_table(graph, answer.columns), given.output)
     reached = f"{int(answer.reached.sum()):,} of {graph.n_vertices:,} vertices reached"
     print(f"{given.output}: {reached}, proven; by {solver.variant}")
+
+
+def _vertex(graph: Graph, text: str) -> str | int:
+    """Return a vertex as the graph's file names it."""
+    return int(text) if re.fullmatch("-?[0-9]{1,20}", text) and not graph.has_node(text) else text
+
+
+def _table(graph: Graph, columns: Mapping[str, Any]) -> pa.Table:
+    """Return an answer as a table, with vertices by the ids of the graph's file, if it has any."""
+    ids = graph.csr.ids
+    if ids is None:
+        return pa.table(dict(columns))
+    named = {
+        name: ids.take(pa.array(column, mask=column == NO_PREDECESSOR)) if name in TREES else column
+        for name, column in columns.items()
+    }
+    return pa.table({"id": ids, **named})

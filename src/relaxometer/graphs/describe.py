@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from relaxometer.core.compiled import njit
 from relaxometer.graphs.batch import Batch
@@ -38,7 +39,8 @@ def describe_graph(graph: Graph) -> dict[str, Any]:
           and the share of arcs that leave them;
         - ``largest_component`` and ``isolated``: numbers of vertices in the largest weakly connected
           component, and of vertices without an arc to another vertex;
-        - ``hop_diameter``: the result of :func:`hop_diameter`.
+        - ``hop_diameter``: the result of :func:`hop_diameter`;
+        - ``far_apart``: the ids of the ends of that path, if the graph has ids of its own.
     """
     degrees = graph.degrees
     _, labels = graph.component_labels()
@@ -57,7 +59,8 @@ def describe_graph(graph: Graph) -> dict[str, Any]:
         },
         "largest_component": int(sizes.max(initial=0)),
         "isolated": int((sizes == 1).sum()),
-        "hop_diameter": hop_diameter(graph, labels),
+        "hop_diameter": (bounds := hop_diameter(graph, labels)),
+        **({} if graph.ids is None else {"far_apart": graph.ids.take(pa.array(bounds["ends"])).to_pylist()}),
     }
 
 

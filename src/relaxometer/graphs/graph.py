@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from relaxometer.core.errors import UserError, quoted
 from relaxometer.core.files import write_json, write_table
-from relaxometer.graphs.files import REBUILD, read_columns, read_metadata
+from relaxometer.graphs.files import REBUILD, parquet, read_columns, read_metadata
 from relaxometer.graphs.lengths import LENGTHS, Lengths, deviation_of, lengths_for, mean_weight
 
 if TYPE_CHECKING:
@@ -35,6 +35,9 @@ OFFSETS = {"offset": pa.int64()}
 ARCS = {"target": pa.uint32()}
 EXTRAS = {"lon": pa.float64(), "lat": pa.float64(), "input_degree": pa.uint32()}
 """Types of the columns in the files of a graph, but for ``weight``; those of `EXTRAS` may be left out."""
+
+ID_TYPES = (pa.int64(), pa.uint64(), pa.large_string())
+"""Types of the column ``id``, which only graphs with ids of their own have."""
 
 HASHED_PIECE = 1 << 26
 """Bytes of a column that are hashed in one piece."""
@@ -102,6 +105,8 @@ class Graph(Csr):
         individually, self-loops twice. Graph500's rates use them.
     distance_type : {"uint64"}, optional
         Type of distances, if not that of the weights.
+    ids : pyarrow.Array of length n_vertices, int64, uint64 or large_string, optional
+        What the file calls its vertices.
     """
 
     name: str
@@ -113,6 +118,7 @@ class Graph(Csr):
     metadata: dict[str, Any] = field(default_factory=dict)
     input_degrees: npt.NDArray[np.uint32] | None = None
     distance_type: str | None = None
+    ids: pa.Array | None = None
 
     @property
     def lengths(self) -> Lengths:
@@ -144,6 +150,7 @@ class Graph(Csr):
         keep_parallel: bool = False,
         weight_type: str = "uint32",
         metadata: dict[str, Any] | None = None,
+        ids: pa.Array | None = None,
     ) -> Graph:
         """Build a graph from a list of arcs in any order.
 
@@ -163,6 +170,8 @@ class Graph(Csr):
         weight_type : {"uint32", "uint32/uint64", "float32", "float64", "int32"}
             Type of weights and distances. Numbers are rounded to floats; integer types take integers only.
         metadata : dict, optional
+        ids : pyarrow.Array, optional
+            As for the class.
 
         Raises
         ------
@@ -191,7 +200,7 @@ class Graph(Csr):
         facts = {**(metadata or {}), **({"directed": False} if undirected else {})}
         stored = lengths.from_sorted_words(loads, different)
         wide = lengths.distances.name if lengths.has_own_distances else None
-        return cls(name, offsets, targets, stored, lon, lat, facts, distance_type=wide)
+        return cls(name, offsets, targets, stored, lon, lat, facts, distance_type=wide, ids=ids)
 
     def induced(self, vertices: npt.NDArray[np.bool_]) -> Graph:
         """Return the subgraph on the marked vertices, renumbered in their old order.
@@ -220,6 +229,7 @@ class Graph(Csr):
             keep_parallel=True,
             weight_type=self.lengths.name,
             metadata={key: value for key, value in self.metadata.items() if key != "search_keys"},
+            ids=None if self.ids is None else self.ids.filter(pa.array(vertices)),
         )
 
     def component_labels(self) -> tuple[int, npt.NDArray[np.int32]]:
@@ -255,6 +265,8 @@ def write_graph(graph: Graph, folder: Path) -> None:
         columns |= {"lon": graph.lon, "lat": graph.lat}
     if graph.input_degrees is not None:
         columns["input_degree"] = graph.input_degrees
+    if graph.ids is not None:
+        columns["id"] = graph.ids
     write_table(pa.table(columns), folder / "vertices.parquet")
     arcs = {"target": graph.targets, "weight": graph.weights}
     write_table(pa.table(arcs), folder / "arcs.parquet", dictionaries=["weight"])
@@ -286,6 +298,7 @@ def read_graph(folder: Path) -> Graph:
         metadata,
         vertices.get("input_degree"),
         lengths.distances.name if lengths.has_own_distances else None,
+        read_ids(folder),
     )
     if content_hash(graph) != metadata["content_sha256"] or not graph.is_sound:
         raise UserError(
@@ -326,6 +339,25 @@ def weight_column(metadata: Mapping[str, Any], description: Path) -> dict[str, p
     return {"weight": pa.from_numpy_dtype(lengths_in(metadata, description).dtype)}
 
 
+def read_ids(folder: Path) -> pa.Array | None:
+    """Return what the file calls the vertices of a graph that :func:`write_graph` wrote; None for numbers.
+
+    Raises
+    ------
+    UserError
+        If the file is missing or damaged, or the ids have another type than those written.
+    """
+    path = folder / "vertices.parquet"
+    with parquet(path) as file:
+        if "id" not in file.schema_arrow.names:
+            return None
+        ids = file.read(["id"]).column("id").combine_chunks()
+    if ids.type not in ID_TYPES or ids.null_count:
+        raise UserError(f"{path}: column 'id' is of type {ids.type} or lacks values; {REBUILD}")
+    ids.validate(full=True)
+    return ids
+
+
 def read_degrees(folder: Path) -> npt.NDArray[np.int64]:
     """Read the out-degree of every vertex of a graph, without its arcs.
 
@@ -346,18 +378,29 @@ def read_degrees(folder: Path) -> npt.NDArray[np.int64]:
 def content_hash(graph: Graph) -> str:
     """Return the SHA-256 of the columns as little-endian bytes.
 
-    They are offsets, targets, weights, and the coordinates and input degrees if present. A column of more
-    than 64 MiB is replaced by the SHA-256s of its pieces of 64 MiB, which several cores compute. The type of
-    distances follows if it is not that of the weights.
+    They are offsets, targets, weights, and the coordinates, input degrees and ids if present. A column of
+    more than 64 MiB is replaced by the SHA-256s of its pieces of 64 MiB, which several cores compute. The
+    type of distances follows if it is not that of the weights.
     """
     digest = hashlib.sha256()
     columns = graph.offsets, graph.targets, graph.weights, graph.lon, graph.lat, graph.input_degrees
-    for array in columns:
+    for array in (*columns, *_columns_of_ids(graph.ids)):
         if array is not None:
             digest.update(_pieces_hashed(np.ascontiguousarray(array).view(np.uint8)))
     if graph.distance_type is not None:
         digest.update(f"distances {graph.distance_type}".encode())
     return digest.hexdigest()
+
+
+def _columns_of_ids(ids: pa.Array | None) -> list[npt.NDArray[Any]]:
+    """Return ids as columns of numbers: strings as their lengths and their bytes."""
+    if ids is None:
+        return []
+    if ids.type != pa.large_string():
+        return [ids.to_numpy()]
+    _, starts, content = ids.buffers()
+    ends = np.frombuffer(starts, np.int64)[ids.offset :][: len(ids) + 1]
+    return [np.diff(ends), np.frombuffer(content or b"", np.uint8)[ends[0] : ends[-1]]]
 
 
 def _pieces_hashed(content: npt.NDArray[np.uint8]) -> bytes | memoryview:

@@ -284,9 +284,10 @@ class Graph:
         path : str or Path
             May be compressed, as docs/datasets.md says.
         format : str, optional
-            By default the name tells it: ``.gr``, ``.mtx``, ``.pbf``.
+            By default the name tells it: ``.gr``, ``.mtx``, ``.pbf``, ``.csv``, ``.tsv``, ``.parquet``,
+            ``.arrow``, ``.feather``.
         **parameters
-            Keys of the format; see config/README.md.
+            Keys of the format; see config/README.md. Answers are by the ids of a table.
         """
         from relaxometer.datasets.build import build_graph
         from relaxometer.datasets.registry import Dataset
@@ -297,12 +298,16 @@ class Graph:
             raise UserError(f"{file}: name the format, as in from_file(path, format='edge-list')")
         entry = {"format": kind, "path": str(file), "license": "unknown", "parameters": parameters}
         dataset: Dataset[Any] = validated(Dataset, entry, str(file))
-        return cls(build_graph(file.name.split(".")[0], dataset, files=[file]))
+        return cls._with_ids(build_graph(file.name.split(".")[0], dataset, files=[file]))
 
     @classmethod
     def read_parquet(cls, folder: str | Path) -> Graph:
         """Read a graph that the workflow has built, such as ``results/graphs/usa-ny``."""
-        return cls(graphs.read_graph(Path(folder)))
+        return cls._with_ids(graphs.read_graph(Path(folder)))
+
+    @classmethod
+    def _with_ids(cls, csr: graphs.Graph) -> Graph:
+        return cls(csr, nodes=None if csr.ids is None else csr.ids.to_pylist())
 
 
 class _GraphOfArrays(Graph):
@@ -380,7 +385,10 @@ class _GraphOfArrays(Graph):
         return ResidentArrays(device, lambda: self.csr, starts, heads, word, self.lengths)
 
 
-ENDINGS = {".gr": "dimacs", ".mtx": "matrix-market", ".pbf": "osm-pbf"}
+ENDINGS = {
+    **{".gr": "dimacs", ".mtx": "matrix-market", ".pbf": "osm-pbf"},
+    **dict.fromkeys((".csv", ".tsv", ".parquet", ".arrow", ".feather"), "table"),
+}
 """Formats by the suffix of a file."""
 
 

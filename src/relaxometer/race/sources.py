@@ -23,7 +23,7 @@ def sources_table(graph: Graph, sources: int | list[int], seed: int) -> pa.Table
 
     Returns
     -------
-    Table with the column ``source``, int64
+    Table with the column ``source``, int64, and the column ``id`` if the graph has ids of its own
         Fewer than asked for if the graph has no more.
 
     Raises
@@ -31,6 +31,12 @@ def sources_table(graph: Graph, sources: int | list[int], seed: int) -> pa.Table
     UserError
         If a given source is not a vertex, or no vertex has arcs.
     """
+    chosen = _chosen(graph, sources, seed)
+    ids = {} if graph.ids is None else {"id": graph.ids.take(pa.array(chosen))}
+    return pa.table({"source": chosen, **ids})
+
+
+def _chosen(graph: Graph, sources: int | list[int], seed: int) -> npt.NDArray[np.int64]:
     if isinstance(sources, list):
         for source in sources:
             if source >= graph.n_vertices:
@@ -38,14 +44,13 @@ def sources_table(graph: Graph, sources: int | list[int], seed: int) -> pa.Table
                     f"graph {graph.name}: source {source} is out of range; "
                     f"expected 0 to {graph.n_vertices - 1} (config: timing.sources)"
                 )
-        return pa.table({"source": np.array(sources, dtype=np.int64)})
+        return np.array(sources, dtype=np.int64)
     if keys := graph.metadata.get("search_keys"):
-        return pa.table({"source": np.array(keys[:sources], dtype=np.int64)})
+        return np.array(keys[:sources], dtype=np.int64)
     candidates = np.flatnonzero(graph.degrees)
     if not len(candidates):
         raise UserError(f"graph {graph.name}: no vertex has arcs, so no source can be drawn")
-    drawn = np.random.default_rng(seed).permutation(candidates)[:sources]
-    return pa.table({"source": drawn.astype(np.int64)})
+    return np.random.default_rng(seed).permutation(candidates)[:sources].astype(np.int64)
 
 
 def untimed_vertices(graph: Graph, sources: npt.NDArray[np.integer], count: int) -> list[int]:

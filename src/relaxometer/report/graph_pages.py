@@ -134,12 +134,14 @@ def _components(description: Mapping[str, Any]) -> list[Row]:
     vertices, largest = description["vertices"], description["largest_component"]
     isolated = description["isolated"]
     bounds = description["hop_diameter"]
+    ends = " and ".join(map(str, description.get("far_apart", ())))
     between = f"between {bounds['low']:,} and {bounds['high']:,}"
     return [
         ("Weakly connected components", f"{description['components']:,}"),
         ("Vertices in the largest component", _of_all(largest, vertices)),
         ("Isolated vertices", _of_all(isolated, vertices)),
         ("Hop diameter", f"{bounds['low']:,}" if bounds["low"] == bounds["high"] else between),
+        *([("The lower bound is the distance between", ends)] if ends else []),
     ]
 
 

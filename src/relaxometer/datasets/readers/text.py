@@ -230,7 +230,7 @@ class LineFormat:
         if self.keyword and not pc.all(pc.equal(table["keyword"], self.keyword)).as_py():
             return None
         values = [table[column.name].to_numpy() for column in self.columns]
-        fitting = all(_within(array, column) for array, column in zip(values, self.columns, strict=True))
+        fitting = all(within(array, column) for array, column in zip(values, self.columns, strict=True))
         return values if fitting else None
 
     def read_slowly(self, path: Path, number: int, block: bytes) -> list[npt.NDArray[Any]]:
@@ -256,7 +256,7 @@ class LineFormat:
         ]
 
 
-def _within(values: npt.NDArray[Any], column: Column) -> bool:
+def within(values: npt.NDArray[Any], column: Column) -> bool:
     """Return whether all values fit a column; NaN does not."""
     if not len(values):
         return True

@@ -1,0 +1,58 @@
+"""Tables of edges with named columns."""
+
+from __future__ import annotations
+
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from relaxometer.core.validation import Section
+from relaxometer.datasets.formats import Format
+from relaxometer.datasets.parameters import FileWeights, Unit, Values
+
+ColumnName = str | Annotated[int, Field(ge=1)]
+
+
+class TableParameters(Section):
+    """Parameters of the format ``table``.
+
+    Parameters
+    ----------
+    source, target : str or int, optional
+        Name of the column, or its number from 1. By default the one with a usual name, such as `source`,
+        `from` or `tail`, and `target`, `to` or `head`; without a header the first and the second.
+    weight : str or int, optional
+        Column of the weights. By default the one named `weight`, `cost`, `length` or `distance`, if there is
+        one.
+    weights : distribution, optional
+        By default the values of the column of weights, or 1 without one.
+    directed : bool
+        Each row is an arc instead of an edge.
+    separator : str, optional
+        Of a text file, one character. By default a tab if the name ends in `.tsv`, otherwise a comma.
+    header : bool
+        The first row of a text file names the columns.
+    """
+
+    source: ColumnName | None = None
+    target: ColumnName | None = None
+    weight: ColumnName | None = None
+    weights: FileWeights | None = None
+    directed: bool = False
+    separator: str | None = Field(None, pattern="^[\t !#-,/:-@\\[-`{-~]$")
+    header: bool = True
+
+    @model_validator(mode="after")
+    def _uses_its_weights(self) -> Self:
+        if self.weight is not None and self.weights and not isinstance(self.weights, Values):
+            raise ValueError("`weight` names a column that `weights` does not use; leave one of them out")
+        return self
+
+    def distribution(self, *, has_weights: bool) -> FileWeights:
+        """Return the distribution of the weights of a file with or without a column of them."""
+        return self.weights or (Values.model_validate({"distribution": "values"}) if has_weights else Unit())
+
+
+FORMATS = {
+    "table": Format("relaxometer.datasets.readers.tables", needs="file", parameters=TableParameters),
+}
