@@ -107,9 +107,10 @@ def test_unusual_but_valid_files_read_the_same(tmp_path, form, unusual):
     assert content_hash(build_text(tmp_path, form, unusual)) == expected
 
 
-@pytest.mark.parametrize(
-    ("suffix", "compress"), [(".gr", bytes), (".gr.gz", gzip.compress), (".gr.xz", lzma.compress)]
-)
+COMPRESSED = [(".gr.gz", gzip.compress), (".gr.xz", lzma.compress), (".gr.bz2", bz2.compress)]
+
+
+@pytest.mark.parametrize(("suffix", "compress"), [(".gr", bytes), *COMPRESSED])
 def test_compression_is_told_by_the_name(tmp_path, suffix, compress):
     path = tmp_path / f"small{suffix}"
     path.write_bytes(compress(GR.encode()))
@@ -275,7 +276,7 @@ def test_a_list_of_edges_is_not_a_file_of_metis(tmp_path, content, n_arcs):
     assert build_text(tmp_path, "edge-list", content).n_arcs == n_arcs
 
 
-@pytest.mark.parametrize(("suffix", "compress"), [(".gr.gz", gzip.compress), (".gr.xz", lzma.compress)])
+@pytest.mark.parametrize(("suffix", "compress"), COMPRESSED)
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
@@ -315,7 +316,11 @@ UNPACK = "unpack it and name the file inside"
     ("name", "pack", "advice"),
     [
         ("a.zip", zipped, f"a zip archive; {UNPACK}"),
-        ("a.bz2", bz2.compress, f"compressed by bzip2; {UNPACK}"),
+        (
+            "a.bz",
+            bz2.compress,
+            f"compressed by bzip2, which its name does not say by .bz2 at the end; {UNPACK}",
+        ),
         ("a.tar.xz", lambda content: lzma.compress(tar(content)), f"a tar archive; {UNPACK}"),
         (
             "a.GZ",

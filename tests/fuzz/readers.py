@@ -1,18 +1,22 @@
 """Damaged data files for every reader."""
 
 import gzip
+import io
 import json
 import lzma
 import random
+import struct
 import zipfile
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import scipy.sparse as sp
 from pyarrow import feather
 
 from fuzz import reference
@@ -156,7 +160,8 @@ Paris,Lyon,"A6, A7",465
 Lyon, été ,x,3e2
 007,7,y,0
 """.encode()
-WITH_COLUMNS = Dataset(format="table", path="file", parameters={"weight": "km", "directed": True})
+COLUMNS = {"source": "from", "target": "to", "weight": "km", "directed": True}
+WITH_COLUMNS = Dataset(format="table", path="file", parameters=COLUMNS)
 
 
 def text_table(rng: random.Random, folder: Path) -> None:
@@ -186,7 +191,42 @@ def binary_table(rng: random.Random, folder: Path, suffix: str) -> None:
         assert len(set(graph.ids.to_pylist())) == graph.n_vertices
 
 
+METIS = b"% by hand\n4 3 011 1\n9 2 5 4 1\n9 1 5 3 7\n8 2 7\n\t7 1 1\n"
+GAP = struct.pack("<?qq5q4i", False, 4, 4, 0, 1, 3, 4, 4, 1, 0, 2, 1)
+TOWN = nx.Graph([("Paris", "Lyon", {"weight": 4}), ("Lyon", "Nice", {"weight": 3})])
+
+
+def stored(rng: random.Random, folder: Path, form: str, suffix: str, sample: Callable[[], bytes]) -> None:
+    """Damage a file; what is accepted is sound, and of METIS the graph of a simple reader."""
+    path, content = folder / f"file{suffix}", damaged(rng, sample())
+    path.write_bytes(content)
+    graph = outcome(build_graph, "mutant", Dataset(format=form, path=str(path)), files=[path])
+    if graph is None:
+        return
+    assert graph.is_sound
+    if form == "metis":
+        compared(graph, partial(reference.metis, content))
+
+
+def matrix_of_scipy() -> bytes:
+    content = io.BytesIO()
+    sp.save_npz(content, sp.csr_array([[0, 1.5], [2, 0]]), compressed=False)
+    return content.getvalue()
+
+
+STORED = [
+    ("metis", "", lambda: METIS),
+    ("gap", ".sg", lambda: GAP),
+    ("npz", ".npz", matrix_of_scipy),
+    ("graphml", "", lambda: "\n".join(nx.generate_graphml(TOWN)).encode()),
+    ("node-link", "", lambda: json.dumps(nx.node_link_data(TOWN)).encode()),
+]
+
 TARGETS = [
+    *(
+        Target(form, partial(stored, form=form, suffix=suffix, sample=sample), 20)
+        for form, suffix, sample in STORED
+    ),
     Target("table", text_table, 60),
     Target("parquet table", partial(binary_table, suffix=".parquet"), 20),
     Target("arrow table", partial(binary_table, suffix=".arrow"), 20),

@@ -168,3 +168,26 @@ def table(content: bytes) -> tuple[list[int] | list[str], Arcs]:
     exact = all(weight == int(weight) for weight in weights)
     loads = [int(one) if exact else float(np.float32(one)) for one in weights]
     return ids, [(number[u], number[v], w) for (u, v, _), w in zip(edges, loads, strict=True)]
+
+
+def metis(content: bytes) -> tuple[int, Arcs]:
+    """Return a graph of lists of neighbours."""
+    lists = content.removeprefix(MARK).split(b"\n")
+    lists = [line.strip(b" \t\r") for line in lists if not line.strip(b" \t\r").startswith(b"%")]
+    while lists and not lists[0]:
+        del lists[0]
+    n, m, *layout = lists[0].split()
+    sizes, of_vertices, of_edges = (digit == 49 for digit in (layout or [b"0"])[0].zfill(3))
+    skipped = sizes + int(layout[1] if len(layout) > 1 else of_vertices)
+    arcs = []
+    for tail, line in enumerate(lists[1 : int(n) + 1]):
+        expect(re.fullmatch(rb"[0-9 \t\r]*", line) is not None)
+        numbers = list(map(int, line.split()))[skipped:]
+        loads = numbers[1::2] if of_edges else [1] * len(numbers)
+        heads = numbers[::2] if of_edges else numbers
+        arcs += [(tail, head - 1, weight) for head, weight in zip(heads, loads, strict=True)]
+    expect(
+        len(arcs) == 2 * int(m)
+        and sorted(arcs) == sorted((head, tail, weight) for tail, head, weight in arcs)
+    )
+    return int(n), arcs

@@ -2,13 +2,16 @@
 
 import json
 import re
+import struct
 from dataclasses import replace
 from pathlib import Path
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+import scipy.sparse as sp
 
 from relaxometer.datasets.build import build_graph
 from relaxometer.datasets.formats import all_formats
@@ -59,6 +62,11 @@ GRAPHS = {
         "arcs": 6,
         "parameters": {"weight": "km"},
     },
+    "my-npz": {"format": "npz", "path": "matrix.npz", "vertices": 2, "arcs": 1},
+    "my-metis": {"format": "metis", "path": "lists.metis", "vertices": 3, "arcs": 4},
+    "my-gap": {"format": "gap", "path": "arcs.sg", "vertices": 2, "arcs": 1},
+    "my-graphml": {"format": "graphml", "path": "town.graphml", "vertices": 3, "arcs": 4},
+    "my-node-link": {"format": "node-link", "path": "town.json", "vertices": 3, "arcs": 4},
     "my-graph500-edges": {
         "format": "graph500-edges",
         "path": "edges.bin",
@@ -135,6 +143,9 @@ def write_files(folder):
         "edges.gr": "p tw 4 3\n1 2\n2 3\n4 2\n",
         "matrix.mtx": "%%MatrixMarket matrix coordinate real symmetric\n3 3 2\n2 1 1.5\n3 2 2e3\n",
         "towns.csv": "from,to,km\nParis,Lyon,465\nLyon,Marseille,314\nMarseille,Nice,198\n",
+        "lists.metis": "3 2\n2\n1 3\n2\n",
+        "town.graphml": "\n".join(nx.generate_graphml(nx.path_graph(3))),
+        "town.json": json.dumps(nx.node_link_data(nx.path_graph(3))),
         "edges.txt": "# from\tto\n1\t2\t.5\n70\t1\t3\n",
     }
     for name, text in files.items():
@@ -142,6 +153,8 @@ def write_files(folder):
     edges = np.array([[0, 3], [3, 1], [1, 1], [3, 0]], dtype="<i8")
     (folder / "edges.bin").write_bytes(edges.tobytes())
     (folder / "weights.bin").write_bytes(np.array([0.5, 2, 0, 0.75], dtype="<f4").tobytes())
+    (folder / "arcs.sg").write_bytes(struct.pack("<?qq3qi3qi", True, 1, 2, 0, 1, 1, 1, 0, 0, 1, 0))
+    sp.save_npz(folder / "matrix.npz", sp.csr_array([[0, 5], [0, 0]]))
     write_extract(folder / "small.osm.pbf")
     write_railways(folder / "N02-24_GML.zip")
 

@@ -215,3 +215,19 @@ DrawnWeights = Annotated[Unit | LogUniform | LogNormal, Field(discriminator="dis
 
 FileWeights = Annotated[Unit | LogUniform | LogNormal | Values, Field(discriminator="distribution")]
 """Weights of a file that may have values."""
+
+
+class OwnWeights(Section):
+    """Parameters of a file that may bring weights.
+
+    Parameters
+    ----------
+    weights : distribution, optional
+        By default the values in the file, or 1 without any.
+    """
+
+    weights: FileWeights | None = None
+
+    def distribution(self, *, has_values: bool) -> FileWeights:
+        """Return the distribution of the weights of a file with or without values."""
+        return self.weights or (Values.model_validate({"distribution": "values"}) if has_values else Unit())

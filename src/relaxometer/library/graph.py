@@ -284,8 +284,7 @@ class Graph:
         path : str or Path
             May be compressed, as docs/datasets.md says.
         format : str, optional
-            By default the name tells it: ``.gr``, ``.mtx``, ``.pbf``, ``.csv``, ``.tsv``, ``.parquet``,
-            ``.arrow``, ``.feather``.
+            By default the name tells it, as docs/datasets.md says.
         **parameters
             Keys of the format; see config/README.md. Answers are by the ids of a table.
         """
@@ -388,6 +387,7 @@ class _GraphOfArrays(Graph):
 ENDINGS = {
     **{".gr": "dimacs", ".mtx": "matrix-market", ".pbf": "osm-pbf"},
     **dict.fromkeys((".csv", ".tsv", ".parquet", ".arrow", ".feather"), "table"),
+    **{".npz": "npz", ".metis": "metis", ".sg": "gap", ".wsg": "gap", ".graphml": "graphml"},
 }
 """Formats by the suffix of a file."""
 

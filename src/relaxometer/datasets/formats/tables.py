@@ -6,14 +6,13 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from relaxometer.core.validation import Section
 from relaxometer.datasets.formats import Format
-from relaxometer.datasets.parameters import FileWeights, Unit, Values
+from relaxometer.datasets.parameters import OwnWeights, Values
 
 ColumnName = str | Annotated[int, Field(ge=1)]
 
 
-class TableParameters(Section):
+class TableParameters(OwnWeights):
     """Parameters of the format ``table``.
 
     Parameters
@@ -37,7 +36,6 @@ class TableParameters(Section):
     source: ColumnName | None = None
     target: ColumnName | None = None
     weight: ColumnName | None = None
-    weights: FileWeights | None = None
     directed: bool = False
     separator: str | None = Field(None, pattern="^[\t !#-,/:-@\\[-`{-~]$")
     header: bool = True
@@ -47,10 +45,6 @@ class TableParameters(Section):
         if self.weight is not None and self.weights and not isinstance(self.weights, Values):
             raise ValueError("`weight` names a column that `weights` does not use; leave one of them out")
         return self
-
-    def distribution(self, *, has_weights: bool) -> FileWeights:
-        """Return the distribution of the weights of a file with or without a column of them."""
-        return self.weights or (Values.model_validate({"distribution": "values"}) if has_weights else Unit())
 
 
 FORMATS = {

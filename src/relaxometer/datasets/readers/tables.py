@@ -20,7 +20,8 @@ from pyarrow import csv, ipc
 from relaxometer.core.errors import UserError, quoted
 from relaxometer.datasets.formats.tables import TableParameters
 from relaxometer.datasets.parameters import Values
-from relaxometer.datasets.readers.edge_weights import make_weights, type_of_values, value_column
+from relaxometer.datasets.readers.edge_weights import value_column
+from relaxometer.datasets.readers.own_weights import weights_of
 from relaxometer.datasets.readers.text import (
     MAX_LINE,
     Column,
@@ -28,7 +29,6 @@ from relaxometer.datasets.readers.text import (
     note_on_completeness,
     opened,
     refuse,
-    refuse_negative_loops,
     within,
 )
 from relaxometer.datasets.registry import Dataset
@@ -62,10 +62,7 @@ def build(name: str, dataset: Dataset[TableParameters], files: list[Path], base:
     read = _read_text if is_text else _read_parquet if file.suffix in PARQUET else _read_arrow
     table = read(file, parameters)
     ids, tails, heads = _numbered(table)
-    distribution = parameters.distribution(has_weights=table.values is not None)
-    brought = type_of_values(file, table.values, distribution)
-    weights = make_weights(distribution, len(tails), table.values, brought)
-    refuse_negative_loops(file, tails, heads, weights)
+    weights = weights_of(file, parameters, tails, heads, table.values, directed=parameters.directed)
     return Graph.from_arcs(
         name,
         len(ids),
@@ -132,7 +129,7 @@ def _chosen(path: Path, names: Sequence[str], parameters: TableParameters) -> li
 
 
 def _value_column(parameters: TableParameters) -> Column:
-    distribution = parameters.distribution(has_weights=True)
+    distribution = parameters.distribution(has_values=True)
     return value_column(distribution, "float32", directed=parameters.directed)
 
 
@@ -251,16 +248,10 @@ def _checked(path: Path, table: pa.Table, parameters: TableParameters) -> Table:
     ends = [one.cast(kind).dictionary_encode() for one in (source, target)]
     if not loads:
         return Table(table.column_names, ends, None)
-    column, name = _value_column(parameters), table.column_names[2]
+    name = table.column_names[2]
     if not (pa.types.is_integer(loads[0].type) or pa.types.is_floating(loads[0].type)):
         raise UserError(f"{path}: column {quoted(name)}, `weight`, is of type {loads[0].type}; not numbers")
     values = loads[0].cast(pa.float64(), safe=False).to_numpy()
-    if not within(values, column):
-        wrong = ~((values >= column.low) & (values <= column.high))
-        if column.whole:
-            wrong |= values != np.rint(values)
-        row = int(np.argmax(wrong))
-        column.parse(path, row + 1, f"row {row + 1}", f"{values[row]:.17g}")
     return Table(table.column_names, ends, values)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import lzma
 import math
@@ -23,7 +24,7 @@ from pyarrow import csv
 from relaxometer.core.errors import UserError, quoted
 from relaxometer.datasets.registry import DataFile
 
-_OPEN: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
+_OPEN: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 _BLANK = b" \t\r\n"
 _INTEGER = re.compile(r"(-?)0*([0-9]{1,30})")
 _COUNT = "([0-9]{1,18})"
@@ -38,7 +39,7 @@ _SEPARATORS = {",": "commas", ";": "semicolons", "|": "vertical bars"}
 
 _PACKED = {
     (0, b"PK\x03\x04"): "a zip archive",
-    (0, b"BZh"): "compressed by bzip2",
+    (0, b"BZh"): "compressed by bzip2, which its name does not say by .bz2 at the end",
     (0, b"\x28\xb5\x2f\xfd"): "compressed by Zstandard",
     (0, b"\x1f\x8b"): "compressed by gzip, which its name does not say by .gz at the end",
     (0, b"\xfd7zXZ\x00"): "compressed by xz, which its name does not say by .xz at the end",
@@ -46,7 +47,7 @@ _PACKED = {
 }
 """Offset and magic bytes of formats that are not text."""
 
-_COMPRESSED = {".gz": (b"\x1f\x8b", "gzip"), ".xz": (b"\xfd7zXZ\x00", "xz")}
+_COMPRESSED = {".gz": (b"\x1f\x8b", "gzip"), ".xz": (b"\xfd7zXZ\x00", "xz"), ".bz2": (b"BZh", "bzip2")}
 """Magic bytes and program by the end of a name."""
 
 _MARK = b"\xef\xbb\xbf"
@@ -182,7 +183,7 @@ class LineFormat:
         """
         columns = [np.empty(0, column.dtype) for column in self.columns]
         with opened(path, start) as stream:
-            for number, block in _whole_lines(path, stream, lines_before + 1):
+            for number, block in whole_lines(path, stream, lines_before + 1):
                 values = self.read_fast(block)
                 if values is None:
                     values = self.read_slowly(path, number, block)
@@ -266,7 +267,7 @@ def within(values: npt.NDArray[Any], column: Column) -> bool:
 
 @contextmanager
 def opened(path: Path, start: int = 0) -> Iterator[IO[bytes]]:
-    """Open a file at an offset in its content; files named ``.gz`` or ``.xz`` are decompressed.
+    """Open a file at an offset in its content; files named ``.gz``, ``.xz`` or ``.bz2`` are decompressed.
 
     Raises
     ------
@@ -321,7 +322,7 @@ def read_bytes(path: Path) -> bytes:
         return stream.read()
 
 
-def _whole_lines(path: Path, stream: IO[bytes], number: int = 1) -> Iterator[tuple[int, bytes]]:
+def whole_lines(path: Path, stream: IO[bytes], number: int = 1) -> Iterator[tuple[int, bytes]]:
     """Yield the rest of a stream in blocks of whole lines, each with the number of its first line.
 
     Raises
@@ -366,7 +367,7 @@ def lines(path: Path, comments: tuple[str, ...]) -> Iterator[Line]:
     start = 0
     with opened(path) as stream:
         _refuse_other_kinds(path, stream)
-        for number, block in _whole_lines(path, stream):
+        for number, block in whole_lines(path, stream):
             for line in _lines(block, number, comments):
                 yield line._replace(start=line.start + start, end=line.end + start)
             start += len(block)

@@ -1,0 +1,159 @@
+"""Reader of graphs in the format of METIS, which the 10th DIMACS challenge uses, too.
+
+References
+----------
+G. Karypis, "METIS: A Software Package for Partitioning Unstructured Graphs", version 5.1.0, section 4.1.1.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from relaxometer.core.compiled import njit
+from relaxometer.core.errors import UserError
+from relaxometer.datasets.parameters import OwnWeights
+from relaxometer.datasets.readers.own_weights import edges_once, weights_of
+from relaxometer.datasets.readers.text import Line, check_vertices, lines, opened, refuse, whole_lines
+from relaxometer.datasets.registry import Dataset
+from relaxometer.graphs.graph import Graph
+
+Ints = npt.NDArray[np.int64]
+
+SHAPE = "<vertices> <edges> [<format> [<weights of a vertex>]]"
+REASONS = (
+    "",
+    "expected integers, separated by blanks",
+    "a number of more than 18 digits",
+    "the number of fields does not fit the format in the header",
+    "a neighbour that is not a vertex of the header",
+    "more vertices than the header announces",
+)
+"""Messages by the code that :func:`_parse` returns."""
+
+
+class Header(NamedTuple):
+    """What the first line says: counts, numbers before the neighbours of a vertex, and edges' weights."""
+
+    line: Line
+    n_vertices: int
+    n_edges: int
+    before: int
+    has_weights: bool
+
+
+def build(name: str, dataset: Dataset[OwnWeights], files: list[Path], base: Graph | None) -> Graph:
+    """Make the graph of a file; see :data:`relaxometer.datasets.build.Reader`.
+
+    Sizes and weights of vertices are skipped.
+    """
+    (file,) = files
+    header = _read_header(file)
+    tails, heads, values = edges_once(file, *_read_lists(file, header))
+    given = values.astype(np.float64) if header.has_weights else None
+    weights = weights_of(file, dataset.parameters, tails, heads, given, directed=False)
+    return Graph.from_arcs(
+        name,
+        header.n_vertices,
+        tails,
+        heads,
+        weights,
+        undirected=True,
+        weight_type=weights.dtype.name,
+        metadata={"edges_in_file": header.n_edges, "weights_of_a_vertex_skipped": header.before},
+    )
+
+
+def _read_header(path: Path) -> Header:
+    first = next(lines(path, ("%",)), None)
+    if first is None:
+        raise UserError(f"{path}: no header; expected {SHAPE!r}")
+    found = re.fullmatch(r"(\d{1,18})\s+(\d{1,18})(?:\s+([01]{1,3})(?:\s+(\d{1,2}))?)?", first.text, re.ASCII)
+    if not found:
+        refuse(path, first.number, first.text, f"expected {SHAPE!r}")
+    sizes, weights, of_edges = (digit == "1" for digit in (found[3] or "0").zfill(3))
+    count = int(found[4] or weights)
+    if count and not weights:
+        refuse(path, first.number, first.text, "weights per vertex, but the format has none")
+    if int(found[1]) >= 2**32:
+        refuse(path, first.number, first.text, f"at most {2**32 - 1} vertices are possible")
+    check_vertices(f"{path}:{first.number}", int(found[1]), int(found[2]), "edges")
+    return Header(first, int(found[1]), int(found[2]), sizes + count, of_edges)
+
+
+def _read_lists(path: Path, header: Header) -> tuple[Ints, Ints, Ints]:
+    """Return the two ends and the value of every entry of the lists; values are 0 if there are none."""
+    columns = [np.empty(0, np.int64) for _ in range(3)]
+    vertex = 0
+    with opened(path, header.line.end) as stream:
+        for first, block in whole_lines(path, stream, header.line.number + 1):
+            found = np.zeros((3, len(block) // 2 + 1), np.int64)
+            layout = header.before, 1 + header.has_weights, header.n_vertices
+            count, vertex, line, reason = _parse(np.frombuffer(block, np.uint8), vertex, *layout, *found)
+            if reason:
+                text = block.split(b"\n")[line].decode("utf-8", errors="replace").strip()
+                refuse(path, first + line, text, REASONS[reason])
+            for column, more in zip(columns, found, strict=True):
+                column.resize(len(column) + count, refcheck=False)
+                column[len(column) - count :] = more[:count]
+    where = f"{path}:{header.line.number}: the header announces"
+    if vertex < header.n_vertices:
+        raise UserError(f"{where} {header.n_vertices} vertices, but {vertex} lines follow; it is incomplete")
+    if len(columns[0]) != 2 * header.n_edges:
+        found_edges = f"the lists have {len(columns[0])} neighbours, not twice as many"
+        raise UserError(f"{where} {header.n_edges} edges, but {found_edges}")
+    return columns[0], columns[1], columns[2]
+
+
+@njit(cache=True)
+def _parse(
+    text: np.ndarray,
+    vertex: int,
+    before: int,
+    step: int,
+    n_vertices: int,
+    tails: np.ndarray,
+    heads: np.ndarray,
+    values: np.ndarray,
+) -> tuple[int, int, int, int]:
+    """Read whole lines; return the numbers of entries, of vertices and of lines so far, and what is wrong."""
+    count = line = field = digits = 0
+    value, is_comment = 0, False
+    for i in range(len(text) + 1):
+        sign = text[i] if i < len(text) else 10
+        if i == len(text) and (i == 0 or text[i - 1] == 10):
+            break
+        if is_comment and sign != 10:
+            continue
+        if 48 <= sign <= 57:
+            value, digits = value * 10 + (sign - 48), digits + 1
+            if digits > 18:
+                return count, vertex, line, 2
+            continue
+        if sign == 37 and field == 0 and digits == 0:
+            is_comment = True
+            continue
+        if sign not in (9, 10, 13, 32):
+            return count, vertex, line, 1
+        if digits:
+            if vertex >= n_vertices:
+                return count, vertex, line, 5
+            if field >= before and (field - before) % step == 0:
+                if not 1 <= value <= n_vertices:
+                    return count, vertex, line, 4
+                tails[count], heads[count] = vertex, value - 1
+                count += 1
+            elif field >= before:
+                values[count - 1] = value
+            field, digits, value = field + 1, 0, 0
+        if sign == 10:
+            if not is_comment and vertex < n_vertices:
+                if field < before or (field - before) % step:
+                    return count, vertex, line, 3
+                vertex += 1
+            line, field, is_comment = line + 1, 0, False
+    return count, vertex, line, 0
