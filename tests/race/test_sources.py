@@ -1,6 +1,7 @@
 """Vertices for untimed searches: near the sources, with arcs, and never a source."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from relaxometer.core.errors import UserError
@@ -42,5 +43,18 @@ def test_drawn_sources_have_arcs_and_follow_the_seed():
 def test_sources_that_cannot_be_had_are_one_line():
     with pytest.raises(UserError, match="graph empty: no vertex has arcs, so no source can be drawn"):
         sources_table(Graph.from_arcs("empty", 3, [], [], []), 2, 1)
+    with pytest.raises(UserError, match="graph half: keeps no ids: give numbers"):
+        sources_table(HALF, ["7"], 1)
     with pytest.raises(UserError, match=r"source 100 is out of range; expected 0 to 99 \(config"):
         sources_table(HALF, [100], 1)
+
+
+@pytest.mark.parametrize("ids", [pa.array(["Lyon", "7", "Nice"], pa.large_string()), pa.array([-3, 7, 9])])
+def test_sources_are_given_by_id(ids):
+    graph = Graph.from_arcs("town", 3, [0, 1], [1, 2], [1, 1], ids=ids)
+    table = sources_table(graph, ["7", 0], 1)
+    assert table.to_pydict() == {"source": [1, 0], "id": [ids[1].as_py(), ids[0].as_py()]}
+    with pytest.raises(UserError, match="graph town: has no vertex 'Rome'"):
+        sources_table(graph, ["Rome"], 1)
+    with pytest.raises(UserError, match="a source is given by number and by id"):
+        sources_table(graph, [1, "7"], 1)

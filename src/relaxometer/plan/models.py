@@ -62,8 +62,9 @@ class Timing(Section):
 
     Parameters
     ----------
-    sources : int or list of int
-        Number of sources drawn from the seed, or the sources' ids; for query sets, the number per name.
+    sources : int or list of int or str
+        Number of sources drawn from the seed, or the sources' numbers, or as texts their ids in the file of a
+        graph that keeps them; for query sets, the number per name.
         Intervals and ranks need at least six samples.
     repetitions : int
         Passes over all sources, shared by the rounds. Searches of less than a millisecond need more: 20 with
@@ -88,7 +89,7 @@ class Timing(Section):
         third on, none begins 3 s after the first.
     """
 
-    sources: Count | Annotated[list[Vertex], Field(min_length=1, max_length=MAX_SEARCHES), EachOnce] = 8
+    sources: Count | Annotated[list[Vertex | str], Field(min_length=1, max_length=MAX_SEARCHES), EachOnce] = 8
     repetitions: Count = 2
     rounds: Rounds | None = None
     warmup: Warmup = 1

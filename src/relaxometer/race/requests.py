@@ -25,7 +25,7 @@ Difference = tuple[str, Any, Any]
 """A key, the value that was recorded for it, and the one that is wanted; None for one that is missing."""
 
 
-def request_for_sources(sources: int | list[int], seed: int) -> Request:
+def request_for_sources(sources: int | list[int | str], seed: int) -> Request:
     """Return what determines the sources of a graph: number or list, and seed."""
     return {"seed": seed, "sources": sources}
 

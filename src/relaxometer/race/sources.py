@@ -5,19 +5,21 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from relaxometer.core.errors import UserError
+from relaxometer.core.errors import UserError, quoted
 from relaxometer.graphs.graph import Graph
 
 
-def sources_table(graph: Graph, sources: int | list[int], seed: int) -> pa.Table:
+def sources_table(graph: Graph, sources: int | list[int | str], seed: int) -> pa.Table:
     """Choose the sources that every variant starts from on `graph`.
 
     Parameters
     ----------
     graph : Graph
-    sources : int or list of int
-        Number to draw without repetition among the vertices that have arcs, or the sources themselves.
+    sources : int or list of int or str
+        Number to draw without repetition among the vertices that have arcs, or the sources themselves: their
+        numbers, or as texts their ids.
         Graphs with ``search_keys`` in their metadata give the first of these instead.
     seed : int
 
@@ -36,21 +38,36 @@ def sources_table(graph: Graph, sources: int | list[int], seed: int) -> pa.Table
     return pa.table({"source": chosen, **ids})
 
 
-def _chosen(graph: Graph, sources: int | list[int], seed: int) -> npt.NDArray[np.int64]:
+def _chosen(graph: Graph, sources: int | list[int | str], seed: int) -> npt.NDArray[np.int64]:
     if isinstance(sources, list):
-        for source in sources:
-            if source >= graph.n_vertices:
-                raise UserError(
-                    f"graph {graph.name}: source {source} is out of range; "
-                    f"expected 0 to {graph.n_vertices - 1} (config: timing.sources)"
-                )
-        return np.array(sources, dtype=np.int64)
+        numbers = [_number(graph, source) for source in sources]
+        if len(set(numbers)) < len(numbers):
+            raise UserError(
+                f"graph {graph.name}: a source is given by number and by id (config: timing.sources)"
+            )
+        return np.array(numbers, dtype=np.int64)
     if keys := graph.metadata.get("search_keys"):
         return np.array(keys[:sources], dtype=np.int64)
     candidates = np.flatnonzero(graph.degrees)
     if not len(candidates):
         raise UserError(f"graph {graph.name}: no vertex has arcs, so no source can be drawn")
     return np.random.default_rng(seed).permutation(candidates)[:sources].astype(np.int64)
+
+
+def _number(graph: Graph, source: int | str) -> int:
+    """Return the number of a vertex that is given by it, or by its id."""
+    if isinstance(source, str):
+        place = -1 if graph.ids is None else pc.index(graph.ids.cast(pa.large_string()), source).as_py()
+        if place < 0:
+            has = "keeps no ids: give numbers" if graph.ids is None else f"has no vertex {quoted(source)}"
+            raise UserError(f"graph {graph.name}: {has} (config: timing.sources)")
+        return int(place)
+    if source >= graph.n_vertices:
+        raise UserError(
+            f"graph {graph.name}: source {source} is out of range; "
+            f"expected 0 to {graph.n_vertices - 1} (config: timing.sources)"
+        )
+    return source
 
 
 def untimed_vertices(graph: Graph, sources: npt.NDArray[np.integer], count: int) -> list[int]:
