@@ -80,6 +80,7 @@ def test_ids_are_numbers_only_if_all_of_them_survive_as_numbers(tmp_path):
         ("u,u,v\n1,2,3\n", {"source": "u"}, "`source: u` names no single column"),
         (TOWNS, {"source": 2}, "not different columns"),
         ("", {}, "no rows"),
+        ('# a\nu,v,"w\n1,2,3\n', {}, r"towns.csv:2: 'u,v,\"w': not a row of a table"),
         ("u,v\n", {}, "no rows after the header"),
         ("u,v,cost\na,b,1\n\na,b\n", {}, r"towns.csv:4: 'a,b': 2 columns; expected 3"),
         ("u,v,cost\na,b,1\na,  ,1\n", {}, r"towns.csv:3: .* the column of `target` is empty"),

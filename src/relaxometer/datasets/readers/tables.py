@@ -25,6 +25,7 @@ from relaxometer.datasets.readers.own_weights import weights_of
 from relaxometer.datasets.readers.text import (
     MAX_LINE,
     Column,
+    Line,
     lines,
     note_on_completeness,
     opened,
@@ -139,7 +140,7 @@ def _read_text(path: Path, parameters: TableParameters) -> Table:
     first = next(lines(path, COMMENTS), None)
     if first is None:
         raise UserError(f"{path}: no rows; expected a table of edges")
-    names = _names(path, first.start, separator)
+    names = _names(path, first, separator)
     if not parameters.header:
         names = [str(number + 1) for number in range(len(names))]
     places = _chosen(path, names, parameters)
@@ -172,14 +173,14 @@ def _read_text(path: Path, parameters: TableParameters) -> Table:
     return Table([names[place] for place in places], ends, None if values is None else values.to_numpy())
 
 
-def _names(path: Path, start: int, separator: str) -> list[str]:
+def _names(path: Path, first: Line, separator: str) -> list[str]:
     """Return the fields of the first row of a text file."""
-    with opened(path, start) as stream:
+    with opened(path, first.start) as stream:
         text = stream.readline(MAX_LINE).decode("utf-8-sig", errors="replace").rstrip("\r\n")
     try:
-        return next(slow_csv.reader([text], delimiter=separator))
+        return next(slow_csv.reader([text], delimiter=separator, strict=True))
     except slow_csv.Error as error:
-        refuse(path, 1, text, f"not a row of a table separated by {separator!r} ({error})")
+        refuse(path, first.number, text, f"not a row of a table separated by {separator!r} ({error})")
 
 
 def _is_blank(column: pa.ChunkedArray) -> bool:
