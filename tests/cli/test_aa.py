@@ -111,7 +111,7 @@ def test_few_sources_make_no_pair(plan, tmp_path, monkeypatch):
 
 def test_without_results_it_says_what_to_do(plan, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(UserError, match=r"make them with cli\.all_runs"):
+    with pytest.raises(UserError, match=r"make them with relaxometer all-runs"):
         aa.report(plan, 1.05)
 
 

@@ -95,7 +95,7 @@ def test_the_number_of_pairs_chooses_how_a_gpu_finds_routes(graph, searches, cho
     routes = rx.prepare(graph, "routes", searches=searches, device="host")
     assert routes.resolved["chosen"] == chosen
     before = routes.pairs([3], [40]).verify().distance
-    routes.customize(2 * graph.csr.weights)
+    routes.customize(2 * graph.given[2])
     assert routes.pairs([3], [40]).verify().distance == 2 * before
 
 
