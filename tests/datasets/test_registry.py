@@ -323,7 +323,7 @@ def test_the_metadata_have_all_parameters():
     parameters = {"rows": 2, "columns": 3}
     graph = build_graph("mine", Dataset(format="grid", seed=1, parameters=parameters), files=[])
     weights = {"distribution": "uniform", "type": "uint32", "range": [1, 255]}
-    assert graph.metadata["parameters"] == {**parameters, "weights": weights}
+    assert graph.metadata["parameters"] == {"layers": 1, **parameters, "weights": weights}
 
 
 @pytest.fixture
