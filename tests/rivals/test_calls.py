@@ -84,7 +84,7 @@ serve(""",
     ["import rival; rival._ms = lambda begin: '0.001'; serve(Slow)", LATE],
     ids=["it reports less", "it searches after the call"],
 )
-def test_our_clock_runs_beside(tmp_path, code):
+def test_our_clock_runs_as_well(tmp_path, code):
     result = race(tmp_path, code, believed=False)
     assert all(row.call_ms > 0.8 * MS for row in result.runs)
 

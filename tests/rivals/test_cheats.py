@@ -103,6 +103,8 @@ LIES = {
     "slow answers to ping": 'talk(Slow, done="done 10\\n", pong=lambda *_: time.sleep(0.01) or "pong\\n")',
     "the work goes on in a thread": """
 class Cheat(Slow):
+    MS = 200
+
     def solve(self, source):
         self.thread = threading.Thread(target=super().solve, args=[source])
         self.thread.start()
@@ -133,8 +135,9 @@ def test_our_clock_counts_where_it_disagrees(tmp_path, code):
     status, reason = only(result)
     assert (status, reason.startswith("its clock says ")) == ("disputed", True), reason
     assert all(row["holds"] for row in result.certificates)
-    # Under load, a thread has done some of its work before we ask for the answer.
-    assert all(row.time_ms == row.clock_ms > 0.3 * MS for row in result.runs)
+    # Under load, a thread works for some milliseconds before we ask for the answer, so it has more to do.
+    work = 200 if "thread" in code else MS
+    assert all(row.time_ms == row.clock_ms > 0.8 * work for row in result.runs)
 
 
 def test_an_honest_clock_counts_although_conversion_is_slow(tmp_path):
