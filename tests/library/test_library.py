@@ -279,6 +279,8 @@ def csr(offsets=(0, 1, 1), targets=(1,), weights=(5,), **options):
         (lambda: rx.prepare(csr(), "dominators").nearest([0]), "dominators have one root"),
         (lambda: rx.prepare(csr(), "routes").nearest([0]), "routes answers pairs"),
         (lambda: rx.prepare(csr()).nearest([]), "sources: none; expected at least one"),
+        (lambda: rx.prepare(csr()).nearest(0), "vertices: '0'; expected a list or an array of nodes"),
+        (lambda: rx.prepare(csr()).nearest("01"), "vertices: '01'; expected a list or an array of nodes"),
         (lambda: rx.prepare(csr()).nearest([0, 2]), "vertex '2': expected an integer from 0 to 1"),
         (lambda: rx.prepare(csr()).nearest([[0, 1]]), r"vertices: shape \(1, 2\); expected one dimension"),
         (lambda: rx.prepare(csr(weights=(-1,))).nearest([0]), "dijkstra-cpu, which .* takes weights of type"),

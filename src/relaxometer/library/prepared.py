@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cache, cached_property
 from typing import Any
@@ -416,6 +416,8 @@ class Prepared:
             yield tables[0] if along is None else tables
 
     def _vertices(self, nodes: Any) -> npt.NDArray[np.uint32]:
+        if isinstance(nodes, str) or not (_is_array(nodes) or isinstance(nodes, Iterable)):
+            raise UserError(f"vertices: {quoted(nodes)}; expected a list or an array of nodes")
         # The nodes of a list may be tuples, or of several types.
         is_listed = isinstance(nodes, list | tuple) or not _is_array(nodes)
         given = list(nodes) if is_listed else on_host(nodes)
