@@ -197,7 +197,7 @@ def test_other_weights_of_a_networkx_graph_are_in_the_order_of_its_edges(kind):
 
 
 class Exported:
-    """An array that can only be had by DLPack."""
+    """An array that offers DLPack alone."""
 
     def __init__(self, array):
         self._array = array

@@ -36,7 +36,7 @@ def _quiet():
 
 @st.composite
 def graphs(draw, weights, kinds=KINDS, least=1):
-    """Graphs whose nodes are no numbers, with loops and edges without a weight."""
+    """Graphs whose nodes are not numbers, with loops and edges without a weight."""
     made = draw(st.sampled_from(kinds))()
     n = draw(st.integers(least, 8))
     made.add_nodes_from(f"n{v}" for v in draw(st.permutations(range(n))))
@@ -178,7 +178,7 @@ def test_lengths_have_the_type_of_the_weights(loads, kind):
         (2**60, "do not hold exactly"),
         (float("inf"), "infinite"),
         (float("nan"), "infinite"),
-        (-0.5, "no integers"),
+        (-0.5, "not integers"),
         (-(2**40), "beyond 31 bits"),
     ],
 )

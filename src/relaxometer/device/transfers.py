@@ -42,7 +42,7 @@ Pair = tuple[Any, npt.NDArray[Any]]
 
 Bytes = npt.NDArray[np.uint8]
 Pieces = deque[tuple[int, Bytes]]
-"""Address on the device and bytes on the host of what is still to be copied."""
+"""Pieces left to copy: address on the device, bytes on the host."""
 
 
 class Lane:

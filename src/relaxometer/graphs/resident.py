@@ -69,7 +69,7 @@ class ResidentGraph:
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """What is known of the graph besides its arrays."""
+        """The graph's metadata."""
         return self.host.metadata
 
     @property

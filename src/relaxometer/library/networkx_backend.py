@@ -73,7 +73,7 @@ class Weights(NamedTuple):
         if not longest < (math.inf if not kinds & WHOLE else EXACT):
             raise NotImplementedError("infinite weights, or lengths that 64 bits do not hold exactly")
         if is_signed and not (are_whole and longest < 2**31 - 1):
-            raise NotImplementedError("negative weights that are no integers, or lengths beyond 31 bits")
+            raise NotImplementedError("negative weights that are not integers, or lengths beyond 31 bits")
         if are_whole and longest < 2**32 - 1:
             array = array.astype(np.int32 if is_signed else np.uint32)
         return cls(array.astype(np.float64) if array.dtype == np.int64 else array, are_whole)

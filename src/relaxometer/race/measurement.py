@@ -56,7 +56,7 @@ So remembering the answers of untimed searches gains nothing.
 """
 
 FEWEST_CALLS, CALLS_S = 3, 3.0
-"""No call begins so many seconds after the first, once there are so many."""
+"""Minimum number of calls, and the seconds after which no further one begins."""
 
 MAX_REASON = 1000
 """Limit on the characters of a reason."""

@@ -89,4 +89,4 @@ def _ids(path: Path, nodes: list[Any]) -> pa.Array:
     try:
         return pa.array(texts, pa.large_string())
     except UnicodeEncodeError as error:
-        raise UserError(f"{path}: the name of a node is no text in UTF-8 ({error})") from None
+        raise UserError(f"{path}: the name of a node is not UTF-8 ({error})") from None

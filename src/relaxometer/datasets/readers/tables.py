@@ -118,7 +118,7 @@ def _chosen(path: Path, names: Sequence[str], parameters: TableParameters) -> li
             places.append(found[0])
         elif key != "weight" or given is not None or isinstance(parameters.weights, Values):
             what = f"no column for `{key}`" if given is None else f"`{key}: {given}` names no single column"
-            hint = ", or give `header: false` if these are no names" if parameters.header else ""
+            hint = ", or give `header: false` if these are not names" if parameters.header else ""
             has = quoted(", ".join(names))
             raise UserError(f"{path}: {what}; the file has {has}: name one of these by `{key}`{hint}")
     if len(set(places)) < len(places):
