@@ -36,9 +36,8 @@ run: .venv/ready  ## the whole workflow; SUITE=adaptive runs config/suites/adapt
 test: .venv/dev  ## every test that this machine can run, except those of test-slurm
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slurm"
 
-quick: .venv/dev  ## a sample of the tests with line coverage, about three minutes on two cores
-	$(BIN)/python -m pytest -n auto --dist worksteal --quick --cov --cov-report=
-	@echo "Lines covered: $$($(BIN)/coverage report --format=total)%"
+quick: .venv/dev  ## a sample of the tests, for the moment before a commit
+	$(BIN)/python -m pytest -n auto --dist worksteal --quick
 
 test-slurm: .venv/dev  ## the workflow on a SLURM cluster of one node; skipped where slurm-wlm and munge are missing
 	$(BIN)/python -m pytest -m slurm -rs tests/workflow/test_slurm.py

@@ -123,6 +123,7 @@ def test_undefined_behaviour_is_found(name, value, what):
     assert f"{line_of(name)}: {THREAD_0}: undefined behaviour: {what}" in report
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sanitize", [None, "undefined", "address", "thread"])
 def test_after_an_error_the_next_launch_works_and_clean_kernels_stay_clean(sanitize):
     module = get_device("host", sanitize=sanitize).module(BROKEN)

@@ -13,6 +13,7 @@ from relaxometer.cli.command import call
 from relaxometer.graphs.batch import Batch, write_batch
 
 SAMPLES = Path(__file__).with_name("samples")
+pytestmark = pytest.mark.slow  # the first one builds the library
 OF_MAIN = """\
 main	entry	entry
 main	for.cond	entry

@@ -18,6 +18,7 @@ from relaxometer.device import get_device
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.variants import load_solver
 
+pytestmark = pytest.mark.slow  # the first one builds the library
 ROOT = Path(__file__).parents[2]
 INVALID, TOO_LARGE, TOO_MANY, BAD_FIRST, BAD_OFFSETS, BAD_TARGET = 1, 2, 3, 4, 5, 6
 CUDA = 1000
