@@ -91,9 +91,10 @@ def test_the_timed_solver_finds_nothing_of_the_first_one(monkeypatch, tmp_path):
     assert row.status == "ok"
     assert row.cold_ms > row.prepare_ms
     assert 0 < row.prepare_ms < 400
-    # A solver to throw away and its search; the first search, the timed and the instrumented one; a call.
+    # A solver to throw away and its search; the first search, the timed and the instrumented one; a call, and
+    # a preparation with its search.
     expected = ["construct", "solve-True", "construct", "solve-True", "solve-False", "solve-True"]
-    expected += ["construct", "solve-False"]
+    expected += ["construct", "solve-False", "construct", "solve-True"]
     assert log.read_text().split() == expected
 
 
@@ -124,7 +125,8 @@ class Scripted:
 
     def found(self, time_ms, cold_ms=None):
         times = {"time_ms": time_ms, "clock_ms": time_ms, "cold_ms": cold_ms, "download_ms": 0.0}
-        return Found(**times, phases=None, overflowed=False, proven=False)
+        prepare_ms = cold_ms and cold_ms - 4.0
+        return Found(**times, prepare_ms=prepare_ms, phases=None, overflowed=False, proven=False)
 
     def call(self, source):
         times = next(self.calls, None)
@@ -172,6 +174,7 @@ def test_each_search_has_a_call_while_there_is_time(monkeypatch, budget_s, most,
     one = Scripted([7.0], calls=[(50, 7.0), (60, 8.0), (70, 10.0), (80, 11.0)])
     rows = one.rows(run_of(repetitions=2, warmup=1, calls=most))
     assert [(row.call_ms, row.cold_ms) for row in rows] == [(ms, cold_ms) for ms in calls]
+    assert {row.prepare_ms for row in rows} == {cold_ms - 4.0 if most else 5.0}
 
 
 SPAN_S = 0.05

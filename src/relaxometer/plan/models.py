@@ -73,9 +73,10 @@ class Timing(Section):
         Processes that measure a variant or rival, in mirrored order: A B C, then C B A. Each makes
         `repetitions` / `rounds` passes, rounded up. By default 2, and 1 on the emulated device.
     warmup : int
-        Untimed searches of each process before its first pass, from vertices that are not timed; the first
-        completes `cold_ms`. Unless this is 0, each search that follows one of less than 5 ms is preceded by
-        one more, and a variant that is not emulated searches once before the timed preparation.
+        Untimed searches of each process before its first pass, from vertices that are not timed; without
+        calls, the first completes `cold_ms`. Unless this is 0, each search that follows one of less than 5 ms
+        is preceded by one more, and a variant that is not emulated searches once before the timed
+        preparation.
     timeout_s : float
         A variant is killed if its preparation on a graph takes longer than this many seconds, or if all its
         searches do. A first preparation, in which its kernels compile, may take another minute. Each call

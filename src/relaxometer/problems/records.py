@@ -48,7 +48,8 @@ RUNS = pa.schema(
 
 ``time_ms`` is by the contestant's clock; ``clock_ms`` by ours, with the way there and back.
 ``prepare_ms`` and ``cold_ms`` are the same in all rows of a round. ``cold_ms`` is the time from the graph's
-arrays on the device to the first answer there: ``prepare_ms`` and the first search, by the host's clock.
+arrays on the device to the first answer there: a preparation and the search after it, by the host's clock.
+Both are medians over those of the calls; without calls, the first ones of the process.
 ``call_ms``, from arrays in host memory to an answer there, is one span: upload or building, preparation,
 search and download. It is of another search from the row's source; null in rows without one.
 

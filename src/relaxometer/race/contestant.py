@@ -211,7 +211,8 @@ class _VariantProcess:
     def warm_up(self, source: int | None) -> dict[str, Any]:
         """Make an untimed search."""
         start = self._start(source)
-        self._fingerprint.warm_up()
+        if hasattr(self, "_fingerprint"):
+            self._fingerprint.warm_up()
         with stopwatch() as search:
             self._solver.solve(start)
             self.device.synchronize()
@@ -231,16 +232,22 @@ class _VariantProcess:
             self._answer = self._solver.solve(self._posed)
         return {"time_ms": search.ms}
 
+    def release(self, _: None) -> dict[str, Any]:
+        """Free what a solver has, before the next one is constructed on the same arrays."""
+        del self._solver
+        self._arrived = _arrived_again(self._arrived)
+        gc.collect()  # a solver may refer to itself
+        return {}
+
     def clear(self, source: int | None) -> dict[str, Any]:
         """Free what an earlier solver has, before a call; a CPU program reads and answers in host memory."""
-        del self._solver
+        self.release(None)
         if self.runs_on == "cpu":
-            self._arrived, self._posed = _arrived_again(self._arrived), self._start(source)
+            self._posed = self._start(source)
         else:
             del self._arrived, self._posed
             self.__dict__.pop("_fingerprint", None)  # refers to the arrays of the graph
             self._host = dataclasses.replace(self._host)
-        gc.collect()  # a solver may refer to itself
         return {}
 
     def call(self, source: int | None) -> dict[str, Any]:

@@ -57,6 +57,19 @@ class Loaded:
     facts: dict[str, str]
 
 
+@dataclass(frozen=True)
+class Called:
+    """Milliseconds of a call, by the adapter's clock: building, all after it, and two parts of the latter."""
+
+    building_ms: float
+    answering_ms: float
+    prepare_ms: float
+    fetch_ms: float
+    building: Span
+    answering: Span
+    """The first two by our clock."""
+
+
 class Running:
     """An adapter at work; each method raises :class:`Failed` if it fails.
 
@@ -117,20 +130,22 @@ class Running:
         self.first_search_ms = self.first_search_ms or span.ms
         return _milliseconds(words, "done"), span
 
-    def call(self, source: int | None) -> tuple[float, float, Span, Span]:
-        """Have the graph built anew, prepared and searched, and the answer fetched.
-
-        Returns
-        -------
-        building_ms, answering_ms : float
-            By the adapter's clock: until the graph is built, and from there on.
-        building, answering : Span
-            The same by ours.
-        """
+    def call(self, source: int | None) -> Called:
+        """Have the graph built anew, prepared and searched, and the answer fetched."""
         self._ask("cleared", "clear")
         built, building = self._ask("built", "call" if source is None else f"call {source}")
         called, answering = self._ask("called")
-        return _milliseconds(built, "built"), _milliseconds(called, "called"), building, answering
+        answering_ms, parts = _milliseconds(called, "called"), _facts(called)
+        prepared_ms = _milliseconds([parts.get("prepared", "")], "called: prepared")
+        solved_ms = _milliseconds([parts.get("solved", "")], "called: solved")
+        return Called(
+            _milliseconds(built, "built"),
+            answering_ms,
+            prepared_ms,
+            answering_ms - solved_ms,
+            building,
+            answering,
+        )
 
     def give(self, folder: Path) -> Span:
         """Have the last answer written; return the time."""

@@ -142,8 +142,9 @@ class Found(Reply):
     """Whether there is an answer to prove."""
     throttled: str | None = None
     """Why the clocks were held back right after the search; None if unknown."""
+    prepare_ms: Milliseconds | None = None
     cold_ms: Milliseconds | None = None
-    """Of a call: the part after the graph was built, if the contestant tells it."""
+    """Of a call: another preparation; and that with the search after it, without the way back."""
 
     @property
     def span(self) -> Span:
@@ -554,9 +555,11 @@ class _Job:
             call = replace(search, found=found)
             self._calls[search.source, search.repetition] = call
             self._keep(call, made[1])
-        # Unlike the first search of a process, these follow others.
-        if colds := [one.found.cold_ms for one in self._calls.values() if one.found.cold_ms is not None]:
-            self._fixed["cold_ms"] = statistics.median(colds)
+        # Unlike the first ones of a process, these do not set up a library, and they are many.
+        for name in ("prepare_ms", "cold_ms") if self._calls else ():
+            values = [getattr(call.found, name) for call in self._calls.values()]
+            if None not in values:
+                self._fixed[name] = statistics.median(values)
 
     def _take_costs(self) -> None:
         """Have the costs besides time measured."""

@@ -136,11 +136,15 @@ class _RivalClient:
         self.extend()
         read = self._entrant.pose(running, source)
         running.ping()  # wakes the process
-        building_ms, answering_ms, building, answering = running.call(source)
-        found, columns = self._answer(source, answering_ms, answering, read)
-        cold_ms = believed_ms(found.time_ms, found.span)
-        call_ms = believed_ms(building_ms, building) + cold_ms
-        return found.model_copy(update={"time_ms": call_ms, "cold_ms": cold_ms}), columns
+        made = running.call(source)
+        found, columns = self._answer(source, made.answering_ms, made.answering, read)
+        answering_ms = believed_ms(found.time_ms, found.span)
+        times = {
+            "time_ms": believed_ms(made.building_ms, made.building) + answering_ms,
+            "prepare_ms": made.prepare_ms,
+            "cold_ms": max(0.0, answering_ms - made.fetch_ms),
+        }
+        return found.model_copy(update=times), columns
 
     def _answer(self, source: int | None, theirs: float, search: Span, read: Span) -> tuple[Found, Columns]:
         """Ask for the answer of a search.

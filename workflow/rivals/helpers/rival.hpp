@@ -239,10 +239,12 @@ void answer_messages(FILE* messages, const std::string& folder, const Job& job)
             say(messages, "built " + building.ms());
             Stopwatch answering;
             mine->prepare();
+            const std::string prepared = answering.ms();
             if (queries) mine->ask(*queries);
             mine->solve(source());
+            const std::string solved = answering.ms();
             mine->fetch();
-            say(messages, "called " + answering.ms());
+            say(messages, "called " + answering.ms() + " prepared=" + prepared + " solved=" + solved);
         } else if (word == "give") {
             Answer out(rest);
             mine->fetch();

@@ -249,13 +249,15 @@ def _serve(rival: type[Rival], messages) -> None:
             print("built", _ms(begin), file=messages)
             begin = time.perf_counter()
             mine.prepare()
+            prepared = _ms(begin)
             if queries:
                 mine.ask(queries)
             mine.solve(int(rest) if rest else None)
+            solved = _ms(begin)
             mine.fetch()
             called = _ms(begin)
             gc.enable()
-            print("called", called, file=messages)
+            print("called", called, *_told({"prepared": prepared, "solved": solved}), file=messages)
         elif word == "give":
             mine.fetch()
             _write(mine.answer(), Path(rest))
