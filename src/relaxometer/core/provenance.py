@@ -23,7 +23,7 @@ from relaxometer.core.checkout import PACKAGE
 from relaxometer.core.errors import UserError
 
 NAME = "relaxometer"
-KERNEL_SUFFIXES = (".cu", ".cuh", ".h", ".hpp", ".cpp")
+KERNEL_SUFFIXES = (".cu", ".cuh", ".h", ".hpp", ".cpp", ".yaml")
 
 HASHED = 1 << 26
 """Bytes of the largest data file whose content is hashed: reading it must not delay every start."""

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, PositiveFloat, model_validator
 
-from relaxometer.core.validation import Section
+from relaxometer.core.validation import Section, nearest
 from relaxometer.datasets.formats import Format
 from relaxometer.datasets.parameters import Box
 
@@ -37,11 +37,29 @@ class RoadWeights(Section):
     type: Literal["uint32", "float32", "float64"] = "uint32"
 
 
+def _is_known(profile: str) -> str:
+    from relaxometer.datasets.readers.osm_tags import read_profiles
+
+    known = list(read_profiles().profiles)
+    if profile not in known:
+        near = nearest(profile, known)
+        raise ValueError(
+            f"should be one of {', '.join(known)}" + (f"; did you mean {near!r}?" if near else "")
+        )
+    return profile
+
+
 class OsmParameters(Section):
     """Parameters of the format ``osm-pbf``.
 
     Parameters
     ----------
+    profile : str, optional
+        Vehicle whose speeds, access, one-way roads and turns count: `car`, `bike` or `foot`.
+    turns : {"none", "restrictions", "costs"}
+        Of a profile: turns are free, some are forbidden, or all take time as well.
+    ferries : bool
+        Add ferries to the roads of a profile.
     classes : {"arterial", "drive", "all"}
         Highways to take: motorways to tertiary roads open to cars; all roads open to cars; or tracks, paths
         and steps as well, whoever may use them.
@@ -61,6 +79,9 @@ class OsmParameters(Section):
         Travel times: `{type: uint32}` in milliseconds, a float type in seconds, unrounded.
     """
 
+    profile: Annotated[str, AfterValidator(_is_known)] | None = None
+    turns: Literal["none", "restrictions", "costs"] = "restrictions"
+    ferries: bool = False
     classes: Literal["arterial", "drive", "all"] = "all"
     oneway: Literal["ignore", "respect"] = "ignore"
     metres_per_minute: Speed = 80
@@ -74,6 +95,17 @@ class OsmParameters(Section):
     def _has_the_railways_of_the_speed(self) -> OsmParameters:
         if "rail_km_per_hour" in self.model_fields_set and not self.railways:
             raise ValueError("rail_km_per_hour is for railways; add `railways: true`, or leave it out")
+        return self
+
+    @model_validator(mode="after")
+    def _has_the_keys_of_its_roads(self) -> OsmParameters:
+        given = self.model_fields_set
+        for key in sorted(
+            given & {"classes", "oneway", "metres_per_minute", "railways"} if self.profile else ()
+        ):
+            raise ValueError(f"`{key}` is not for a profile, which says how its vehicle moves; leave it out")
+        for key in sorted(() if self.profile else given & {"turns", "ferries"}):
+            raise ValueError(f"`{key}` is for a profile; add `profile: car`, or leave it out")
         return self
 
 

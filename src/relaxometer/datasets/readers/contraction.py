@@ -81,7 +81,9 @@ class Network:
     metres : ndarray of shape (n_edges,), float64
         Length along the way.
     ways : ndarray of shape (n_edges,), int64
-        The way that an edge belongs to.
+        The way that an edge belongs to; its edges are in order.
+    after, before : ndarray of shape (n_edges,), int64
+        Positions among all nodes of the one after `one`, and the one before `other`.
     """
 
     junctions: Nodes
@@ -89,6 +91,8 @@ class Network:
     other: Ints
     metres: Floats
     ways: Ints
+    after: Ints
+    before: Ints
 
 
 def contract(ways: Ways, nodes: Nodes, stops: Ints | None = None) -> Network:
@@ -137,6 +141,8 @@ def contract(ways: Ways, nodes: Nodes, stops: Ints | None = None) -> Network:
         new_id[places[second]],
         along[second] - along[first],
         way[first],
+        places[first + 1],
+        places[second - 1],
     )
 
 
@@ -155,7 +161,7 @@ def great_circle_m(lon_1: Floats, lat_1: Floats, lon_2: Floats, lat_2: Floats) -
 
 
 def travel_times(
-    metres: Floats, metres_per_second: float, weight_type: WeightType
+    metres: Floats, metres_per_second: Floats | float, weight_type: WeightType
 ) -> Floats | npt.NDArray[np.float32] | Ints:
     """Return travel times: floats in seconds, or integers in milliseconds, at least 1.
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 from scipy.spatial import cKDTree
 
 from relaxometer.core.errors import UserError, quoted
@@ -28,13 +30,21 @@ from relaxometer.datasets.readers.contraction import (
     unit_of_times,
 )
 from relaxometer.datasets.readers.osm_blocks import ends_with_relations, locations_on_ways
+from relaxometer.datasets.readers.osm_tags import (
+    Profile,
+    Tags,
+    duration_s,
+    is_barrier,
+    read_profiles,
+    speeds_of,
+)
+from relaxometer.datasets.readers.osm_turns import Arcs, Restriction, expand, forbidden_turns, restriction_of
 from relaxometer.datasets.readers.text import note_on_completeness
 from relaxometer.datasets.registry import DataFile, Dataset
 from relaxometer.graphs.graph import Graph
 
 if TYPE_CHECKING:
     import duckdb
-    import pyarrow as pa
 
 _MAIN = ("motorway", "trunk", "primary", "secondary", "tertiary")
 ARTERIAL = (*_MAIN, *(f"{kind}_link" for kind in _MAIN))
@@ -56,11 +66,8 @@ MAX_LOOSE = 0.001
 MAX_MISSING = 0.1
 """Largest fraction of the references from ways that may lead to no node; none do if ways were kept whole."""
 
-CLOSED = ("no", "private", "agricultural", "forestry", "emergency", "military", "psv", "bus")
-"""Values of the keys of access that close a way to cars; those for residents or customers only are open."""
-
-BOTH, NEITHER = 0, 2
-"""Directions of a two-way road, and of one that changes its direction by the hour."""
+SEPARATOR = "\x1f"
+"""Stands between the values of tags, which are one text in a table of ways."""
 
 _INSTALL = "install it with: pip install duckdb duckdb-extensions duckdb-extension-spatial"
 
@@ -69,7 +76,8 @@ def build(name: str, dataset: Dataset[OsmParameters], files: list[Path], base: G
     """Make the graph of an extract; see :data:`relaxometer.datasets.build.Reader`.
 
     Vertices are the junctions of the largest component, in the order of their OpenStreetMap ids. Weights are
-    travel times in milliseconds, or in seconds as floats.
+    travel times in milliseconds, or in seconds as floats. With turn restrictions, a junction may have several
+    vertices, of one id.
     """
     (file,) = files
     parameters = dataset.parameters
@@ -114,20 +122,31 @@ class Extract:
     nodes : Nodes
         Nodes of the ways, inside box and polygon.
     ways : Ways
-    is_road, is_railway : ndarray of shape (n_ways,), bool
-        A way may be both, such as a street with a tram.
-    direction : ndarray of shape (n_ways,), int64
-        1 for roads that lead in the order of their nodes only, -1 in reverse order only, `BOTH` or `NEITHER`.
+    ids : ndarray of shape (n_ways,), int64
+    speeds : ndarray of shape (n_ways, 2), float64
+        In km/h in the order of the nodes and against it; 0 where the way is closed.
+    durations : ndarray of shape (n_ways,), float64
+        Seconds from end to end, or 0; they precede speeds.
+    is_railway : ndarray of shape (n_ways,), bool
+        A way may be a road as well, such as a street with a tram.
     stops : ndarray of shape (n_stops,), int64
         Ids of the nodes where trains stop.
+    restrictions : list of Restriction
     """
 
     nodes: Nodes
     ways: Ways
-    is_road: Flags
+    ids: Ints
+    speeds: Floats
+    durations: Floats
     is_railway: Flags
-    direction: Ints
     stops: Ints
+    restrictions: list[Restriction]
+
+    @property
+    def is_road(self) -> Flags:
+        """The ways that are open in a direction, shape (n_ways,), bool."""
+        return (self.speeds > 0).any(axis=1)
 
 
 def read_extract(path: Path, parameters: OsmParameters) -> Extract:
@@ -138,29 +157,75 @@ def read_extract(path: Path, parameters: OsmParameters) -> Extract:
     UserError
         If the file is not an extract or damaged, too many nodes are missing, or DuckDB or its extension is.
     """
-    file = _literal(path)
-    classes = {
-        "highways": list(HIGHWAYS[parameters.classes]),
-        "closed": [] if parameters.classes == "all" else list(CLOSED),
+    file, profile = _literal(path), profile_of(parameters)
+    keys, node_keys = _way_keys(profile, parameters), ["barrier", *profile.names, "access"]
+    chosen = {
+        "keys": keys,
+        "highways": list(profile.speeds),
+        "routes": ["ferry"] if parameters.ferries else [],
         "railways": list(RAILWAYS) if parameters.railways else [],
     }
     with _reading(path) as database:
-        database.execute(_WAYS.format(file=file), classes)
+        database.execute(_WAYS.format(file=file), chosen)
         ways = database.execute(_WAYS_ONCE).to_arrow_table()
         again = database.execute("SELECT count(*) - count(DISTINCT id) FROM ways").fetchall()[0][0]
-        nodes = database.execute(_NODES.format(file=file), {"stops": list(STOPS)}).to_arrow_table()
+        speeds = _by_tags(ways, keys, lambda tags: (*speeds_of(tags, profile), duration_s(tags)))
+        is_taken = speeds[:, :2].any(axis=1) | ways["is_railway"].to_numpy()
+        ways, speeds = ways.filter(is_taken), speeds[is_taken]
+        database.register("taken", ways)
+        chosen = {"keys": node_keys, "stops": list(STOPS)}
+        nodes = database.execute(_NODES.format(file=file), chosen).to_arrow_table()
+        has_turns = parameters.profile and parameters.turns != "none"
+        relations = database.execute(_RESTRICTIONS.format(file=file)).to_arrow_table() if has_turns else None
     if again:
         print(f"{path}: {again} of its ways repeat another one's id; each is taken once", file=sys.stderr)
     refs = ways["refs"].combine_chunks()
     places = _placed(path, refs.flatten().to_numpy(), nodes)
+    kept = _inside(places, parameters)
+    if parameters.profile:
+        is_closed = _by_tags(nodes, node_keys, lambda tags: is_barrier(tags, profile))
+        kept &= ~np.isin(places.ids, nodes["id"].to_numpy()[is_closed])
+    found = (restriction_of(relation, profile) for relation in (relations.to_pylist() if relations else []))
     return Extract(
-        places.marked(_inside(places, parameters)),
+        places.marked(kept),
         Ways(refs.offsets.to_numpy().astype(np.int64), refs.flatten().to_numpy()),
-        ways["is_road"].to_numpy(),
+        ways["id"].to_numpy(),
+        speeds[:, :2],
+        speeds[:, 2],
         ways["is_railway"].to_numpy(),
-        ways["direction"].to_numpy(),
         nodes["id"].to_numpy()[nodes["is_stop"].to_numpy()],
+        [restriction for restriction in found if restriction],
     )
+
+
+def profile_of(parameters: OsmParameters) -> Profile:
+    """Return the profile that `parameters` name, or one with the same speed on all roads of the classes."""
+    profiles = read_profiles().profiles
+    if parameters.profile:
+        return profiles[parameters.profile]
+    car = profiles["car"]
+    return Profile(
+        names=car.names,
+        closed=[] if parameters.classes == "all" else car.closed,
+        speeds=dict.fromkeys(HIGHWAYS[parameters.classes], parameters.metres_per_minute * 0.06),
+        is_vehicle=True,
+        one_way=car.one_way if parameters.oneway == "respect" else {},
+    )
+
+
+def _way_keys(profile: Profile, parameters: OsmParameters) -> list[str]:
+    """Return the keys of ways to read: none that is about directions if these are ignored."""
+    if parameters.profile or parameters.oneway == "respect":
+        return profile.way_keys
+    return [key for key in profile.way_keys if ":" not in key and key != "oneway"]
+
+
+def _by_tags(table: pa.Table, keys: list[str], value: Callable[[Tags], Any]) -> npt.NDArray[Any]:
+    """Return the value of a function for the tags of each row; it is called once for equal ones."""
+    texts = table["tags"].combine_chunks().dictionary_encode()
+    rows = [dict(zip(keys, text.split(SEPARATOR), strict=True)) for text in texts.dictionary.to_pylist()]
+    found = [value({key: text for key, text in row.items() if text}) for row in rows]
+    return np.array([*found, value({})])[texts.indices.to_numpy()]
 
 
 def _placed(path: Path, refs: Ints, nodes: pa.Table) -> Nodes:
@@ -186,31 +251,17 @@ def _placed(path: Path, refs: Ints, nodes: pa.Table) -> Nodes:
     return places.marked(~is_missing)
 
 
-_WAYS = """
+_TAGS = "array_to_string(list_transform($keys, lambda key: coalesce(tags[key], '')), chr(31)) AS tags"
+
+_WAYS = f"""
 CREATE TEMP TABLE ways AS
-SELECT
-    id,
-    refs,
-    coalesce(list_contains($highways, tags['highway']), false)
-        -- The key of the narrowest class of vehicles counts.
-        AND NOT coalesce(list_contains($closed, coalesce(
-            tags['motorcar'], tags['motor_vehicle'], tags['vehicle'], tags['access']
-        )), false) AS is_road,
-    coalesce(list_contains($railways, tags['railway']), false) AS is_railway,
-    CASE
-        WHEN tags['oneway'] IN ('yes', 'true', '1') THEN 1
-        WHEN tags['oneway'] IN ('-1', 'reverse') THEN -1
-        WHEN tags['oneway'] = 'reversible' THEN 2
-        WHEN tags['oneway'] IN ('no', 'false', '0', 'alternating') THEN 0
-        WHEN tags['junction'] IN ('roundabout', 'circular') THEN 1
-        WHEN tags['highway'] IN ('motorway', 'motorway_link') THEN 1
-        ELSE 0
-    END::BIGINT AS direction
-FROM ST_ReadOSM('{file}')
-WHERE kind = 'way' AND (is_road OR is_railway) AND len(refs) > 1
+SELECT id, refs, coalesce(list_contains($railways, tags['railway']), false) AS is_railway, {_TAGS}
+FROM ST_ReadOSM('{{file}}')
+WHERE kind = 'way' AND len(refs) > 1
+    AND (is_railway OR list_contains($highways, tags['highway']) OR list_contains($routes, tags['route']))
 """
 
-_WAYS_ONCE = "SELECT DISTINCT ON (id) * FROM ways ORDER BY id, len(refs) DESC, refs, is_road DESC, direction"
+_WAYS_ONCE = "SELECT DISTINCT ON (id) * FROM ways ORDER BY id, len(refs) DESC, refs, tags"
 """Extracts put together repeat ways; of those with one id, the longest is taken, and always the same."""
 
 _LOOSE = """
@@ -223,11 +274,18 @@ FROM ST_ReadOSM('{file}')
 WHERE kind = 'node'
 """
 
-_NODES = """
-SELECT id, lon, lat, coalesce(list_contains($stops, tags['railway']), false) AS is_stop
-FROM ST_ReadOSM('{file}')
-WHERE kind = 'node' AND id IN (SELECT unnest(refs) FROM ways)
+_NODES = f"""
+SELECT id, lon, lat, coalesce(list_contains($stops, tags['railway']), false) AS is_stop, {_TAGS}
+FROM ST_ReadOSM('{{file}}')
+WHERE kind = 'node' AND id IN (SELECT unnest(refs) FROM taken)
 ORDER BY id, lon, lat
+"""
+
+_RESTRICTIONS = """
+SELECT tags, refs, ref_types::VARCHAR[] AS ref_types, ref_roles
+FROM ST_ReadOSM('{file}')
+WHERE kind = 'relation' AND tags['type'] = 'restriction'
+ORDER BY id
 """
 
 
@@ -300,23 +358,63 @@ def road_graph(name: str, extract: Extract, parameters: OsmParameters) -> Graph:
     network = contract(extract.ways.marked(extract.is_road), extract.nodes)
     if not len(network.one):
         raise UserError(f"graph {name}: the extract has no road of these classes in this area")
+    arcs = _arcs(network, extract)
+    metadata: dict[str, Any] = {"junctions": len(network.junctions.ids)}
+    junctions = np.arange(len(network.junctions.ids))
+    tails, heads, seconds = arcs.tails, arcs.heads, arcs.seconds
+    if parameters.profile and parameters.turns != "none":
+        ways = extract.ids[extract.is_road][network.ways[arcs.edges]]
+        forbidden, n_used = forbidden_turns(arcs, ways, network.junctions.ids, extract.restrictions)
+        found = expand(arcs, forbidden, profile_of(parameters) if parameters.turns == "costs" else None)
+        junctions, tails, heads, seconds = found.junctions, found.tails, found.heads, found.seconds
+        n_unused = len(extract.restrictions) - n_used
+        metadata["turn_restrictions"] = {"used": n_used, "unused": n_unused}
+        if n_unused:
+            print(f"{name}: {n_unused} turn restrictions name no turn between its roads", file=sys.stderr)
     weight_type = parameters.weights.type
-    weights = travel_times(network.metres, parameters.metres_per_minute / 60, weight_type)
-    forward = backward = np.ones(len(network.one), dtype=bool)
-    if parameters.oneway == "respect":
-        direction = extract.direction[extract.is_road][network.ways]
-        forward, backward = np.isin(direction, (BOTH, 1)), np.isin(direction, (BOTH, -1))
     return Graph.from_arcs(
         name,
-        len(network.junctions.ids),
-        np.concatenate([network.one[forward], network.other[backward]]),
-        np.concatenate([network.other[forward], network.one[backward]]),
-        np.concatenate([weights[forward], weights[backward]]),
-        lon=network.junctions.lon,
-        lat=network.junctions.lat,
+        len(junctions),
+        tails,
+        heads,
+        travel_times(seconds, 1, weight_type),
+        lon=network.junctions.lon[junctions],
+        lat=network.junctions.lat[junctions],
         weight_type=weight_type,
-        metadata={"junctions": len(network.junctions.ids), **unit_of_times(weight_type)},
+        metadata={**metadata, **unit_of_times(weight_type)},
+        ids=pa.array(network.junctions.ids[junctions]),
     ).largest_component()
+
+
+def _arcs(network: Network, extract: Extract) -> Arcs:
+    """Return the roads of a network in the directions in which they are open."""
+    whole_m = np.bincount(network.ways, network.metres)[network.ways]
+    durations = extract.durations[extract.is_road][network.ways]
+    speeds = extract.speeds[extract.is_road][network.ways]
+    along, against = (np.flatnonzero(column) for column in speeds.T)
+    edges = np.concatenate([along, against])
+    metres, whole, duration = network.metres[edges], whole_m[edges], durations[edges]
+    kmh = np.concatenate([speeds[along, 0], speeds[against, 1]])
+    seconds = np.where(duration > 0, duration * metres / np.maximum(whole, 1), metres / (kmh / 3.6))
+    nodes, junctions = extract.nodes, network.junctions
+    points = np.column_stack([nodes.lon, nodes.lat]), np.column_stack([junctions.lon, junctions.lat])
+    at_one = _bearings(points[1][network.one], points[0][network.after])
+    at_other = _bearings(points[0][network.before], points[1][network.other])
+    return Arcs(
+        np.concatenate([network.one[along], network.other[against]]),
+        np.concatenate([network.other[along], network.one[against]]),
+        edges,
+        seconds,
+        np.concatenate([at_one[along], at_other[against] + 180]),
+        np.concatenate([at_other[along], at_one[against] + 180]),
+        len(along),
+    )
+
+
+def _bearings(places: Floats, others: Floats) -> Floats:
+    """Return the directions from places to near ones, in degrees from the north to the east."""
+    east, north = (others - places).T
+    return np.degrees(np.arctan2(east * np.cos(np.radians(places[:, 1])), north))
 
 
 def with_railways(roads: Graph, extract: Extract, parameters: OsmParameters) -> Graph:
@@ -348,6 +446,7 @@ def with_railways(roads: Graph, extract: Extract, parameters: OsmParameters) -> 
         lon=np.concatenate([roads.lon, tracks.junctions.lon]),
         lat=np.concatenate([roads.lat, tracks.junctions.lat]),
         weight_type=weight_type,
+        ids=pa.array(np.concatenate([roads.ids, tracks.junctions.ids])),
         metadata={**roads.metadata, "track_junctions": len(tracks.junctions.ids), "walks": len(stops)},
     )
 
