@@ -11,6 +11,8 @@ from pathlib import Path
 
 Tags = Mapping[str, str]
 Ways = Mapping[int, tuple[list[int], Tags]]
+Relation = tuple[list[tuple[str, str, int]], Tags]
+"""Members as role, type and id."""
 
 NODES: dict[int, tuple[float, float]] = {
     1: (0.000, 0.0),
@@ -39,16 +41,49 @@ def write_extract(
     dropped: Iterable[int] = (),
     *,
     located: bool = False,
+    relations: Iterable[Relation] = (),
+    node_tags: Mapping[int, Tags] | None = None,
 ) -> Path:
-    """Write nodes, except those dropped, and ways as an extract of one block of data, without relations.
+    """Write nodes, except those dropped, and ways as an extract of one block of data, then relations.
 
     If `located`, the ways hold the coordinates of their nodes.
     """
     nodes_alone, _ = _groups({key: place for key, place in nodes.items() if key not in dropped}, ways)
     ways_alone = _groups(nodes, ways, located=located)[1]
-    header = HEADER + LOCATED * located
-    path.write_bytes(block(b"OSMHeader", header) + block(b"OSMData", _data(ways, nodes_alone, ways_alone)))
+    blocks = block(b"OSMHeader", HEADER + LOCATED * located)
+    if node_tags:
+        nodes_alone, texts = _tagged(nodes, node_tags)
+        blocks += block(b"OSMData", _message(_field(1, texts), _field(2, nodes_alone)))
+        nodes_alone = b""
+    blocks += block(b"OSMData", _data(ways, nodes_alone, ways_alone))
+    for key, relation in enumerate(relations, start=1):
+        blocks += block(b"OSMData", _relation(key, *relation))
+    path.write_bytes(blocks)
     return path
+
+
+def _tagged(nodes: Mapping[int, tuple[float, float]], tags: Mapping[int, Tags]) -> tuple[bytes, bytes]:
+    """Return a group of nodes with tags, and its table of texts."""
+    texts = ["", *(text for some in tags.values() for pair in some.items() for text in pair)]
+    numbers = [[texts.index(text) for pair in tags.get(key, {}).items() for text in pair] for key in nodes]
+    packed = b"".join(_varint(number) for some in numbers for number in (*some, 0))
+    columns = _field(1, _steps(list(nodes))), *_places(8, nodes.values()), _field(10, packed)
+    return _field(2, _message(*columns)), _message(*(_field(1, text.encode()) for text in texts))
+
+
+def _relation(key: int, members: list[tuple[str, str, int]], tags: Tags) -> bytes:
+    """Return the content of a block with one relation."""
+    texts = ["", *tags, *tags.values(), *(role for role, _, _ in members)]
+    packed = [
+        (2, [texts.index(text) for text in tags]),
+        (3, [texts.index(text) for text in tags.values()]),
+        (8, [texts.index(role) for role, _, _ in members]),
+        (10, [("node", "way", "relation").index(kind) for _, kind, _ in members]),
+    ]
+    fields = [_field(1, key), *(_field(field, b"".join(map(_varint, some))) for field, some in packed)]
+    fields.append(_field(9, _steps([ref for _, _, ref in members])))
+    table = _message(*(_field(1, text.encode()) for text in texts))
+    return _message(_field(1, table), _field(2, _field(4, _message(*fields))))
 
 
 def blocks_of(

@@ -118,10 +118,12 @@ def small_extract(direction=0, stops=(4,)):
     return Extract(
         nodes,
         Ways(np.array([0, 3, 6]), np.array([1, 2, 3, 4, 2, 5])),
-        np.array([True, False]),
+        np.array([10, 11]),
+        np.array([[4.8 * (direction >= 0), 4.8 * (direction <= 0)], [0, 0]]),
+        np.zeros(2),
         np.array([False, True]),
-        np.array([direction, 0]),
         np.array(stops),
+        [],
     )
 
 
@@ -402,8 +404,8 @@ def test_the_narrowest_class_of_vehicles_decides_on_access(tmp_path, tags, class
         ({"oneway": "-1"}, [(1, 0)]),
         ({"oneway": "alternating"}, [(0, 1), (1, 0)]),
         ({"oneway": "alternating", "highway": "motorway"}, [(0, 1), (1, 0)]),
-        ({"oneway": "reversible"}, []),
-        ({"oneway": "reversible", "highway": "motorway"}, []),
+        ({"oneway": "reversible"}, None),
+        ({"oneway": "reversible", "highway": "motorway"}, None),
         ({"junction": "circular"}, [(0, 1)]),
     ],
 )
@@ -411,6 +413,10 @@ def test_spellings_of_one_way_roads(tmp_path, tags, arcs):
     nodes = {1: (0.0, 0.0), 2: (0.001, 0.0)}
     path = write_extract(tmp_path / "small.osm.pbf", nodes, {1: ([1, 2], {"highway": "primary", **tags})})
     for oneway, expected in (("respect", arcs), ("ignore", [(0, 1), (1, 0)])):
+        if expected is None:
+            with pytest.raises(UserError, match="the extract has no road"):
+                build(path, classes="drive", oneway=oneway)
+            continue
         graph = build(path, classes="drive", oneway=oneway)
         assert list(zip(graph.tails.tolist(), graph.targets.tolist(), strict=True)) == expected
 

@@ -154,7 +154,9 @@ class Graph:
 
     @cached_property
     def _numbers(self) -> dict[Hashable, int]:
-        return {node: number for number, node in enumerate(self.nodes or ())}
+        # Of vertices of one name, the first counts.
+        nodes = self.nodes or ()
+        return {nodes[number]: number for number in reversed(range(len(nodes)))}
 
     @classmethod
     def from_csr(

@@ -395,7 +395,8 @@ def _arcs(network: Network, extract: Extract) -> Arcs:
     edges = np.concatenate([along, against])
     metres, whole, duration = network.metres[edges], whole_m[edges], durations[edges]
     kmh = np.concatenate([speeds[along, 0], speeds[against, 1]])
-    seconds = np.where(duration > 0, duration * metres / np.maximum(whole, 1), metres / (kmh / 3.6))
+    with np.errstate(over="ignore"):  # Graph.from_arcs refuses infinity
+        seconds = np.where(duration > 0, duration * metres / np.maximum(whole, 1), metres / (kmh / 3.6))
     nodes, junctions = extract.nodes, network.junctions
     points = np.column_stack([nodes.lon, nodes.lat]), np.column_stack([junctions.lon, junctions.lat])
     at_one = _bearings(points[1][network.one], points[0][network.after])
