@@ -9,6 +9,7 @@ from pyarrow import feather
 import relaxometer as rx
 from relaxometer.core.errors import UserError
 from relaxometer.datasets.build import build_graph
+from relaxometer.datasets.readers import tables
 from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.graph import read_graph, write_graph
 
@@ -63,11 +64,20 @@ def test_binary_tables(tmp_path, name, kind):
     assert edges(graph) == EDGES
 
 
-def test_ids_are_numbers_only_if_all_of_them_survive_as_numbers(tmp_path):
+def test_ids_are_numbers_only_if_all_of_them_survive_as_numbers(tmp_path, monkeypatch):
     huge, table = 2**63 + 5, "u,v\n{},10\n10,-3\n"
     assert build(tmp_path, table.format(9)).ids.to_pylist() == [-3, 9, 10]
     assert build(tmp_path, table.format("007")).ids.to_pylist() == ["-3", "007", "10"]
     assert build(tmp_path, f"u,v\n{huge},10\n").ids.to_pylist() == [10, huge]
+    monkeypatch.setattr(tables, "BLOCK", 16)  # the first block has numbers only
+    assert build(tmp_path, "u,v\n-7,10\n7,10\n7,10\n07, 10\n7,x\n").ids.to_pylist() == [
+        "-7",
+        "07",
+        "10",
+        "7",
+        "x",
+    ]
+    assert build(tmp_path, f"u,v\n7,10\n7,10\n7,10\n{huge},10\n").ids.to_pylist() == [7, 10, huge]
     wide = pa.table({"u": pa.array([huge], pa.uint64()), "v": pa.array([3], pa.int32())})
     assert build(tmp_path, wide, "wide.parquet").ids.to_pylist() == [3, huge]
 
@@ -81,7 +91,7 @@ def test_ids_are_numbers_only_if_all_of_them_survive_as_numbers(tmp_path):
         (TOWNS, {"source": 2}, "not different columns"),
         ("", {}, "no rows"),
         ('# a\nu,v,"w\n1,2,3\n', {}, r"towns.csv:2: 'u,v,\"w': not a row of a table"),
-        ("u,v\n", {}, "no rows after the header"),
+        ("u,v\n", {}, "no rows"),
         ("u,v,cost\na,b,1\n\na,b\n", {}, r"towns.csv:4: 'a,b': 2 columns; expected 3"),
         ("u,v,cost\na,b,1\na,  ,1\n", {}, r"towns.csv:3: .* the column of `target` is empty"),
         ("u,v,cost\na,b,1\na,c,\n", {}, r"towns.csv:3: 'a,c,': the column of `weight` is empty"),

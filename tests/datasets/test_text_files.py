@@ -10,6 +10,7 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
@@ -17,9 +18,9 @@ from hypothesis import strategies as st
 
 from relaxometer.core.errors import UserError
 from relaxometer.datasets.build import build_graph
+from relaxometer.datasets.readers import numbering
 from relaxometer.datasets.readers.dimacs import arc_lines, read_co, read_gr
 from relaxometer.datasets.readers.text import FREE_VERTICES, VERTICES_PER_ITEM
-from relaxometer.datasets.readers.text_edges import renumbered
 from relaxometer.datasets.registry import Dataset, load_registry
 from relaxometer.graphs.describe import hops_from
 from relaxometer.graphs.graph import Graph, content_hash
@@ -375,14 +376,23 @@ def test_drawn_weights_follow_from_the_seed(tmp_path, drawn):
     assert first.metadata["directed"] is False, "an edge has one weight in both directions"
 
 
-@pytest.mark.parametrize("gap", [1, 10**15], ids=["table", "sorting"])
-def test_both_ways_to_renumber_agree(gap):
-    random = np.random.default_rng(1)
-    sources, targets = random.integers(0, 50, (2, 30))
-    n_vertices, *new = renumbered(sources * gap, targets * gap)
-    ids = np.unique([sources, targets])
-    assert n_vertices == len(ids)
-    np.testing.assert_array_equal(ids[new], [sources, targets])
+@pytest.mark.parametrize("factors", [(1, 1), (1, 10**15), (10**5, 10**5), (-1, 10**15)], ids=str)
+def test_ids_are_numbered_in_ascending_order_by_table_and_by_hash(factors, monkeypatch):
+    monkeypatch.setattr(numbering, "_LEAST_PENDING", 20)
+    ends = np.random.default_rng(1).integers(0, 50, (6, 2, 30))
+    ends[3:] *= factors[1]
+    ends[:3] *= factors[0]
+    numbers = numbering.Numbering()
+    for tails, heads in ends:
+        numbers.add(pa.array(tails), pa.array(heads))
+    ids, *new = numbers.finish()
+    assert ids.to_pylist() == np.unique(ends).tolist()
+    np.testing.assert_array_equal(ids.to_numpy()[np.stack(new)], np.hstack(ends))
+
+
+def test_an_edge_list_keeps_its_numbers_unless_they_are_those_of_the_vertices(tmp_path):
+    assert build_text(tmp_path, "edge-list", "1 2\n2 0\n").ids is None
+    assert build_text(tmp_path, "edge-list", f"7 {2**62}\n3 7\n").ids.to_pylist() == [3, 7, 2**62]
 
 
 def test_an_entry_may_add_coordinates_in_millionths_of_a_degree(tmp_path):

@@ -58,11 +58,13 @@ def csr_of_arcs(
     _deal(*arcs_in, weights, shift, np.ascontiguousarray(before.T), rows, arcs)
     offsets = np.zeros(n_vertices + 1, dtype=np.int64)
     _sort_buckets(rows, arcs, starts, shift, keep_parallel, get_num_threads(), offsets[1:])
-    del rows
     np.cumsum(offsets, out=offsets)
-    targets, loads = np.empty(offsets[-1], dtype=np.uint32), np.empty(offsets[-1], dtype=np.uint32)
-    _unpack(arcs, starts, shift, offsets, targets, loads)
-    return offsets, targets, loads
+    # In place, since the caller still holds its arcs: targets take the memory of rows, weights that of arcs.
+    _unpack_targets(arcs, starts, shift, offsets, rows)
+    _unpack_weights(arcs, starts, shift, offsets, arcs.view(np.uint32))
+    rows.resize(offsets[-1], refcheck=False)
+    arcs.resize((offsets[-1] + 1) // 2, refcheck=False)
+    return offsets, rows, arcs.view(np.uint32)[: offsets[-1]]
 
 
 @njit(cache=True)
@@ -171,18 +173,22 @@ def _sort_bucket(
 
 
 @njit(parallel=True, cache=True)
-def _unpack(
-    arcs: np.ndarray,
-    starts: np.ndarray,
-    shift: int,
-    offsets: np.ndarray,
-    targets: np.ndarray,
-    weights: np.ndarray,
+def _unpack_targets(
+    arcs: np.ndarray, starts: np.ndarray, shift: int, offsets: np.ndarray, targets: np.ndarray
 ) -> None:
-    """Copy the front of every bucket to its final place."""
+    """Copy the targets in the front of every bucket to their final places."""
     for b in prange(len(starts) - 1):
         first, last = b << shift, min((b + 1) << shift, len(offsets) - 1)
         for i in range(offsets[last] - offsets[first]):
-            arc = arcs[starts[b] + i]
-            targets[offsets[first] + i] = np.uint32(arc >> _HALF)
-            weights[offsets[first] + i] = np.uint32(arc)
+            targets[offsets[first] + i] = np.uint32(arcs[starts[b] + i] >> _HALF)
+
+
+@njit(cache=True)
+def _unpack_weights(
+    arcs: np.ndarray, starts: np.ndarray, shift: int, offsets: np.ndarray, weights: np.ndarray
+) -> None:
+    """Copy the weights; in ascending order, so that they may overwrite arcs that were read."""
+    for b in range(len(starts) - 1):
+        first, last = b << shift, min((b + 1) << shift, len(offsets) - 1)
+        for i in range(offsets[last] - offsets[first]):
+            weights[offsets[first] + i] = np.uint32(arcs[starts[b] + i])

@@ -201,7 +201,8 @@ class Lengths:
                 f"{'a finite number' if is_float else 'an integer'} from {numbers}"
             )
         converted = np.ascontiguousarray(array, dtype=self.dtype)
-        return converted + self.dtype.type(0) if is_float else converted  # -0.0 becomes 0.0
+        has_minus_zero = is_float and bool(np.signbit(converted).any())
+        return converted + self.dtype.type(0) if has_minus_zero else converted
 
 
 _UINT32, _UINT64 = np.dtype(np.uint32), np.dtype(np.uint64)

@@ -13,7 +13,7 @@ from scipy.special import ndtri
 from relaxometer.core.errors import UserError
 from relaxometer.core.validation import Section
 from relaxometer.datasets.parameters import BOUNDS, FLOATS, LogNormal, LogUniform, Unit, Values, WeightType
-from relaxometer.datasets.readers.text import Column
+from relaxometer.datasets.readers.text import Column, has_fractions, pieces
 from relaxometer.datasets.weights import check_scale, log_uniform, log_uniform_floats, scaled
 from relaxometer.graphs.graph import MAX_WEIGHT
 
@@ -49,7 +49,9 @@ def make_weights(
     if isinstance(distribution, Values):
         assert values is not None, "the readers check this"
         factor = distribution.scale or 1.0
-        weights = scaled(values, distribution.type_of(brought), factor)
+        weights = np.empty(count, distribution.type_of(brought))
+        for piece, more in zip(pieces(weights), pieces(values), strict=True):
+            piece[:] = scaled(more, distribution.type_of(brought), factor)
         check_scale(values, weights, factor, f"{file}: " if file else "")
         return weights
     if isinstance(distribution, Unit):
@@ -96,7 +98,7 @@ def type_of_values(path: Path, values: Floats | None, distribution: Distribution
     UserError
         If it would count, and all are integers, but uint32 does not hold one; names it.
     """
-    if values is None or np.any(values != np.rint(values)):
+    if values is None or has_fractions(values):
         return "float32"
     largest = BOUNDS["uint32"][1]
     is_open = isinstance(distribution, Values) and distribution.type is None and distribution.scale is None

@@ -8,8 +8,9 @@ G. Karypis, "METIS: A Software Package for Partitioning Unstructured Graphs", ve
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,14 +18,18 @@ import numpy.typing as npt
 from relaxometer.core.compiled import njit
 from relaxometer.core.errors import UserError
 from relaxometer.datasets.parameters import OwnWeights
-from relaxometer.datasets.readers.own_weights import edges_once, weights_of
+from relaxometer.datasets.readers.mirrored import Entries, Mirrored
+from relaxometer.datasets.readers.own_weights import weights_of
 from relaxometer.datasets.readers.text import Line, check_vertices, lines, opened, refuse, whole_lines
 from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.graph import Graph
 
-Ints = npt.NDArray[np.int64]
+Ids = npt.NDArray[np.uint32]
 
 SHAPE = "<vertices> <edges> [<format> [<weights of a vertex>]]"
+MAX_LIST = 1 << 28
+"""Longest line in bytes: one that lists all neighbours of a vertex may be long."""
+
 REASONS = (
     "",
     "expected integers, separated by blanks",
@@ -53,9 +58,7 @@ def build(name: str, dataset: Dataset[OwnWeights], files: list[Path], base: Grap
     """
     (file,) = files
     header = _read_header(file)
-    tails, heads, values = edges_once(file, *_read_lists(file, header))
-    given = values.astype(np.float64) if header.has_weights else None
-    weights = weights_of(file, dataset.parameters, tails, heads, given, directed=False)
+    tails, heads, weights = _edges(file, header, dataset.parameters)
     return Graph.from_arcs(
         name,
         header.n_vertices,
@@ -85,28 +88,41 @@ def _read_header(path: Path) -> Header:
     return Header(first, int(found[1]), int(found[2]), sizes + count, of_edges)
 
 
-def _read_lists(path: Path, header: Header) -> tuple[Ints, Ints, Ints]:
-    """Return the two ends and the value of every entry of the lists; values are 0 if there are none."""
-    columns = [np.empty(0, np.int64) for _ in range(3)]
-    vertex = 0
+def _edges(path: Path, header: Header, parameters: OwnWeights) -> tuple[Ids, Ids, npt.NDArray[Any]]:
+    """Return the ends and the weights of the edges."""
+    mirrored = Mirrored()
+    for entries in _entries(path, header):
+        mirrored.add(entries)
+    tails, heads, values = mirrored.edges(path, lambda: _all_entries(path, header))
+    given = values.astype(np.float64) if header.has_weights else None
+    return tails, heads, weights_of(path, parameters, tails, heads, given, directed=False)
+
+
+def _entries(path: Path, header: Header) -> Iterator[Entries]:
+    """Yield the entries of the lists in blocks; their values are 0 if the file has none."""
+    vertex = total = 0
     with opened(path, header.line.end) as stream:
-        for first, block in whole_lines(path, stream, header.line.number + 1):
-            found = np.zeros((3, len(block) // 2 + 1), np.int64)
+        for first, block in whole_lines(path, stream, header.line.number + 1, MAX_LIST):
+            most = len(block) // 2 + 1
+            found = np.empty(most, np.uint32), np.empty(most, np.uint32), np.empty(most, np.int64)
             layout = header.before, 1 + header.has_weights, header.n_vertices
             count, vertex, line, reason = _parse(np.frombuffer(block, np.uint8), vertex, *layout, *found)
             if reason:
                 text = block.split(b"\n")[line].decode("utf-8", errors="replace").strip()
                 refuse(path, first + line, text, REASONS[reason])
-            for column, more in zip(columns, found, strict=True):
-                column.resize(len(column) + count, refcheck=False)
-                column[len(column) - count :] = more[:count]
+            total += count
+            yield found[0][:count], found[1][:count], found[2][:count]
     where = f"{path}:{header.line.number}: the header announces"
     if vertex < header.n_vertices:
         raise UserError(f"{where} {header.n_vertices} vertices, but {vertex} lines follow; it is incomplete")
-    if len(columns[0]) != 2 * header.n_edges:
-        found_edges = f"the lists have {len(columns[0])} neighbours, not twice as many"
+    if total != 2 * header.n_edges:
+        found_edges = f"the lists have {total} neighbours, not twice as many"
         raise UserError(f"{where} {header.n_edges} edges, but {found_edges}")
-    return columns[0], columns[1], columns[2]
+
+
+def _all_entries(path: Path, header: Header) -> Entries:
+    tails, heads, values = map(np.concatenate, zip(*_entries(path, header), strict=True))
+    return tails, heads, values
 
 
 @njit(cache=True)
@@ -145,7 +161,7 @@ def _parse(
             if field >= before and (field - before) % step == 0:
                 if not 1 <= value <= n_vertices:
                     return count, vertex, line, 4
-                tails[count], heads[count] = vertex, value - 1
+                tails[count], heads[count], values[count] = vertex, value - 1, 0
                 count += 1
             elif field >= before:
                 values[count - 1] = value

@@ -49,33 +49,3 @@ def check_values(path: Path, column: Column, values: Floats) -> None:
         is_wrong |= bool(column.whole) & (values != np.rint(values))
         first = int(np.argmax(is_wrong))
         column.parse(path, first + 1, f"row {first + 1}", f"{values[first]:.17g}")
-
-
-def edges_once(
-    path: Path, tails: npt.NDArray[Any], heads: npt.NDArray[Any], values: npt.NDArray[Any]
-) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
-    """Return one entry of each edge of a file that lists every edge at both ends; loops are left out.
-
-    Raises
-    ------
-    UserError
-        If an edge is missing at one end, or has another value there; names it.
-    """
-    up, down = tails < heads, tails > heads
-    near, far = (
-        np.lexsort((values[up], heads[up], tails[up])),
-        np.lexsort((values[down], tails[down], heads[down])),
-    )
-    once = tails[up][near], heads[up][near], values[up][near]
-    again = heads[down][far], tails[down][far], values[down][far]
-    size = min(len(near), len(far))
-    differs = np.any([one[:size] != other[:size] for one, other in zip(once, again, strict=True)], axis=0)
-    if np.any(differs) or len(near) != len(far):
-        first = int(np.argmax(differs)) if np.any(differs) else size
-        columns = once if first < len(near) else again
-        u, v = int(columns[0][first]) + 1, int(columns[1][first]) + 1
-        raise UserError(
-            f"{path}: of the edges of vertices {u} and {v}, counted from 1, one is missing at its other end "
-            "or has another weight there; an undirected graph has every edge at both"
-        )
-    return once

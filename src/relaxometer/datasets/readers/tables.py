@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import csv as slow_csv
 import io
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
@@ -21,10 +21,13 @@ from relaxometer.core.errors import UserError, quoted
 from relaxometer.datasets.formats.tables import TableParameters
 from relaxometer.datasets.parameters import Values
 from relaxometer.datasets.readers.edge_weights import value_column
+from relaxometer.datasets.readers.numbering import Numbering
 from relaxometer.datasets.readers.own_weights import weights_of
 from relaxometer.datasets.readers.text import (
     MAX_LINE,
+    NO_VALUES,
     Column,
+    Growing,
     Line,
     lines,
     note_on_completeness,
@@ -46,10 +49,16 @@ USUAL = {
 PARQUET, ARROW = (".parquet", ".pq"), (".arrow", ".feather")
 COMMENTS = ("#", "%")
 DAMAGED = "it is damaged or of another kind: fetch it again"
-NUMBER = r"^(0|-?[1-9][0-9]{0,19})$"
-"""Ids that are numbers without a loss: 007 is a text."""
+NUMBER = re.compile(r"\s*-?[0-9]")
 
-Ids = npt.NDArray[np.uint32]
+BLOCK = 1 << 20
+"""Bytes of text that are read at a time."""
+
+ROWS = 1 << 17
+"""Rows of a Parquet file that are read at a time."""
+
+Rows = tuple[list[str], pa.Array, pa.Array, npt.NDArray[np.float64]]
+"""Names of the columns, ids of both ends, and values, if there are any, of some rows of a file."""
 
 
 def build(name: str, dataset: Dataset[TableParameters], files: list[Path], base: Graph | None) -> Graph:
@@ -61,42 +70,32 @@ def build(name: str, dataset: Dataset[TableParameters], files: list[Path], base:
     parameters = dataset.parameters
     is_text = file.suffix not in (*PARQUET, *ARROW)
     read = _read_text if is_text else _read_parquet if file.suffix in PARQUET else _read_arrow
-    table = read(file, parameters)
-    ids, tails, heads = _numbered(table)
-    weights = weights_of(file, parameters, tails, heads, table.values, directed=parameters.directed)
+    numbering, values = Numbering(), Growing(np.float64)
+    columns: list[str] = []
+    for names, tails, heads, loads in read(file, parameters):
+        columns = names
+        numbering.add(tails, heads)
+        values.append(loads)
+    ids, *ends = numbering.finish(_as_numbers if is_text else None)
+    if not len(ids):
+        raise UserError(f"{file}: no rows; expected a table of edges")
+    given = values.values if len(columns) == 3 else None
+    weights = weights_of(file, parameters, *ends, given, directed=parameters.directed)
+    del values, given  # memory for the graph
     return Graph.from_arcs(
         name,
         len(ids),
-        tails,
-        heads,
+        *ends,
         weights,
         undirected=not parameters.directed,
         weight_type=weights.dtype.name,
         ids=ids,
         metadata={
-            "rows_in_file": len(tails),
-            "columns_read": ", ".join(table.names),
+            "rows_in_file": len(ends[0]),
+            "columns_read": ", ".join(columns),
             **(note_on_completeness(file, dataset) if is_text else {}),
         },
     )
-
-
-@dataclass(frozen=True, eq=False)
-class Table:
-    """The columns of a file that make a graph.
-
-    Parameters
-    ----------
-    names : list of str
-        Names of the columns.
-    ends : list of pyarrow.ChunkedArray
-        Ids of the sources and of the targets, without missing ones.
-    values : ndarray of shape (n_rows,), float64, optional
-    """
-
-    names: list[str]
-    ends: list[pa.ChunkedArray]
-    values: npt.NDArray[np.float64] | None
 
 
 def _chosen(path: Path, names: Sequence[str], parameters: TableParameters) -> list[int]:
@@ -134,7 +133,7 @@ def _value_column(parameters: TableParameters) -> Column:
     return value_column(distribution, "float32", directed=parameters.directed)
 
 
-def _read_text(path: Path, parameters: TableParameters) -> Table:
+def _read_text(path: Path, parameters: TableParameters) -> Iterator[Rows]:
     """Read a text file, possibly compressed; lines before the table may be comments."""
     separator = parameters.separator or ("\t" if ".tsv" in path.suffixes else ",")
     first = next(lines(path, COMMENTS), None)
@@ -145,13 +144,14 @@ def _read_text(path: Path, parameters: TableParameters) -> Table:
         names = [str(number + 1) for number in range(len(names))]
     places = _chosen(path, names, parameters)
     keys = [str(place) for place in range(len(names))]
-    types = [pa.dictionary(pa.int32(), pa.string())] * 2 + [pa.float64()]
+    types = [pa.string(), pa.string(), pa.float64()]
     chosen = {keys[place]: kind for place, kind in zip(places, types, strict=False)}
+    column, names_read = _value_column(parameters), [names[place] for place in places]
     try:
         with opened(path, first.start) as stream:
-            table = csv.read_csv(
+            for batch in csv.open_csv(
                 stream,
-                csv.ReadOptions(column_names=keys, skip_rows=int(parameters.header)),
+                csv.ReadOptions(column_names=keys, skip_rows=int(parameters.header), block_size=BLOCK),
                 csv.ParseOptions(delimiter=separator),
                 csv.ConvertOptions(
                     column_types=chosen,
@@ -160,17 +160,14 @@ def _read_text(path: Path, parameters: TableParameters) -> Table:
                     strings_can_be_null=True,
                 ),
                 pa.system_memory_pool(),  # the default pool retains more memory
-            )
+            ):
+                tails, heads = map(_as_numbers, batch.columns[:2])
+                values = batch.column(2).to_numpy(zero_copy_only=False) if len(places) > 2 else NO_VALUES
+                if not all(map(_is_filled, batch.columns, (tails, heads))) or not within(values, column):
+                    raise pa.ArrowInvalid("a value is missing or out of bounds")
+                yield names_read, tails, heads, values
     except pa.ArrowException as error:
         _refuse_row(path, parameters, separator, places, len(names), str(error))
-    if not len(table):
-        raise UserError(f"{path}: no rows after the header; expected a table of edges")
-    ends = [table.column(place).unify_dictionaries() for place in (0, 1)]
-    values = table.column(2) if len(places) > 2 else None
-    lacks = any(map(_is_blank, ends)) or (values is not None and values.null_count > 0)
-    if lacks or (values is not None and not within(values.to_numpy(), _value_column(parameters))):
-        _refuse_row(path, parameters, separator, places, len(names), "a value is missing or out of bounds")
-    return Table([names[place] for place in places], ends, None if values is None else values.to_numpy())
 
 
 def _names(path: Path, first: Line, separator: str) -> list[str]:
@@ -183,10 +180,25 @@ def _names(path: Path, first: Line, separator: str) -> list[str]:
         refuse(path, first.number, text, f"not a row of a table separated by {separator!r} ({error})")
 
 
-def _is_blank(column: pa.ChunkedArray) -> bool:
-    """Return whether an id is missing or consists of blanks."""
-    texts = pc.utf8_trim_whitespace(column.chunk(0).dictionary) if column.num_chunks else pa.array([""])
-    return column.null_count > 0 or pc.index(texts, "").as_py() >= 0
+def _as_numbers(texts: pa.Array) -> pa.Array:
+    """Return ids as numbers if none loses by it, as 007 would, else without the blanks around them."""
+    if texts.type not in (pa.string(), pa.large_string()):
+        return texts
+    is_likely = len(texts) and NUMBER.match(texts[0].as_py() or "")  # each text that is none costs time
+    for kind in (pa.int64(), pa.uint64()) if is_likely else ():
+        with suppress(pa.ArrowInvalid):
+            numbers = texts.cast(kind)
+            begins = pc.starts_with(texts, "0"), pc.starts_with(texts, "-0")
+            padded = pc.or_(pc.and_(begins[0], pc.greater(pc.binary_length(texts), 1)), begins[1])
+            return texts.cast(pa.large_string()) if pc.any(padded).as_py() else numbers
+    trimmed = pc.utf8_trim_whitespace(texts).cast(pa.large_string())
+    return trimmed if trimmed.equals(texts.cast(pa.large_string())) else _as_numbers(trimmed)
+
+
+def _is_filled(column: pa.Array, ids: pa.Array) -> bool:
+    """Return whether no value of a column is missing, nor blank."""
+    is_text = ids.type == pa.large_string() and len(ids)
+    return column.null_count == 0 and not (is_text and pc.min(pc.binary_length(ids)).as_py() == 0)
 
 
 def _refuse_row(
@@ -215,51 +227,60 @@ def _refuse_row(
     raise UserError(f"{path}: not readable as a table separated by {separator!r} ({quoted(reason)})")
 
 
-def _read_parquet(path: Path, parameters: TableParameters) -> Table:
+def _read_parquet(path: Path, parameters: TableParameters) -> Iterator[Rows]:
     with parquet(path, DAMAGED) as file:
-        names = file.schema_arrow.names
-        places = _chosen(path, names, parameters)
-        table = file.read([names[place] for place in places])
-        if len(table) != file.metadata.num_rows or table.num_columns != len(places):
-            raise UserError(f"{path}: has fewer rows or other columns than it announces; {DAMAGED}")
-        return _checked(path, table, parameters)
+        schema = file.schema_arrow
+        places, count = _chosen(path, schema.names, parameters), 0
+        columns = [schema.names[place] for place in places]
+        # One group of rows after the other, since a reader of all holds the whole file.
+        for group in range(file.num_row_groups):
+            for batch in file.iter_batches(ROWS, row_groups=[group], columns=columns):
+                if batch.num_columns != len(places):
+                    raise UserError(f"{path}: has other columns than it announces; {DAMAGED}")
+                yield _checked(path, batch, count, _id_type(path, schema, places))
+                count += len(batch)
+        if count != file.metadata.num_rows:
+            raise UserError(f"{path}: has fewer rows than it announces; {DAMAGED}")
 
 
-def _read_arrow(path: Path, parameters: TableParameters) -> Table:
+def _read_arrow(path: Path, parameters: TableParameters) -> Iterator[Rows]:
     try:
         with pa.memory_map(str(path)) as stream:
-            table = ipc.open_file(stream).read_all()
-            table.validate(full=True)
-            return _checked(path, table.select(_chosen(path, table.column_names, parameters)), parameters)
+            file, count = ipc.open_file(stream), 0
+            places = _chosen(path, file.schema.names, parameters)
+            for number in range(file.num_record_batches):
+                batch = file.get_batch(number)
+                batch.validate(full=True)
+                yield _checked(path, batch.select(places), count, _id_type(path, file.schema, places))
+                count += len(batch)
     except (OSError, pa.ArrowException, ValueError, MemoryError) as error:
         raise UserError(f"{path}: not readable as an Arrow file ({quoted(error)}); {DAMAGED}") from None
 
 
-def _checked(path: Path, table: pa.Table, parameters: TableParameters) -> Table:
-    """Return typed columns: ids as numbers of 64 bits or texts, values as float64."""
-    table.validate(full=True)
-    if not len(table):
-        raise UserError(f"{path}: no rows; expected a table of edges")
-    for key, name in zip(USUAL, table.column_names, strict=False):
-        if table.column(name).null_count:
-            row = int(np.argmax(table.column(name).is_null().to_numpy())) + 1
+def _checked(path: Path, batch: pa.RecordBatch, row: int, kind: pa.DataType) -> Rows:
+    """Return typed columns of rows, the first of which is number `row` from 0."""
+    batch.validate(full=True)
+    names = batch.schema.names
+    for key, name, column in zip(USUAL, names, batch.columns, strict=False):
+        if column.null_count:
+            row += int(np.argmax(column.is_null().to_numpy(zero_copy_only=False))) + 1
             raise UserError(f"{path}: row {row}: column {quoted(name)}, `{key}`, has no value")
-    source, target, *loads = table.columns
-    kind = _id_type(path, table.schema)
-    ends = [one.cast(kind).dictionary_encode() for one in (source, target)]
-    if not loads:
-        return Table(table.column_names, ends, None)
-    name = table.column_names[2]
-    if not (pa.types.is_integer(loads[0].type) or pa.types.is_floating(loads[0].type)):
-        raise UserError(f"{path}: column {quoted(name)}, `weight`, is of type {loads[0].type}; not numbers")
-    values = loads[0].cast(pa.float64(), safe=False).to_numpy()
-    return Table(table.column_names, ends, values)
+    source, target, *loads = batch.columns
+    values = NO_VALUES
+    for load in loads:
+        if not (pa.types.is_integer(load.type) or pa.types.is_floating(load.type)):
+            raise UserError(
+                f"{path}: column {quoted(names[2])}, `weight`, is of type {load.type}; not numbers"
+            )
+        values = load.cast(pa.float64(), safe=False).to_numpy()
+    return names, source.cast(kind), target.cast(kind), values
 
 
-def _id_type(path: Path, schema: pa.Schema) -> pa.DataType:
+def _id_type(path: Path, schema: pa.Schema, places: list[int]) -> pa.DataType:
     """Return the common type of the two columns of ids; refuse others than integers or texts."""
     kinds = []
-    for key, field in zip(("source", "target"), schema, strict=False):
+    for key, place in zip(("source", "target"), places, strict=False):
+        field = schema.field(place)
         kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
         if pa.types.is_integer(kind):
             kinds.append(pa.uint64() if kind == pa.uint64() else pa.int64())
@@ -271,32 +292,3 @@ def _id_type(path: Path, schema: pa.Schema) -> pa.DataType:
     if (kinds[0] == pa.large_string()) != (kinds[1] == pa.large_string()):
         raise UserError(f"{path}: one of the columns of source and target has integers, the other texts")
     return kinds[0] if kinds[0] == kinds[1] else pa.uint64()
-
-
-def _numbered(table: Table) -> tuple[pa.Array, Ids, Ids]:
-    """Return the ids in ascending order, and the numbers of the two ends of each row."""
-    source, target = table.ends
-    both = pa.chunked_array([*source.chunks, *target.chunks]).unify_dictionaries()
-    ids, places = _distinct(both.chunk(0).dictionary)
-    order = pc.sort_indices(ids).to_numpy()
-    new = np.empty(len(ids), np.uint32)
-    new[order] = np.arange(len(ids), dtype=np.uint32)
-    numbers = np.concatenate([new[places][chunk.indices.to_numpy()] for chunk in both.chunks])
-    return ids.take(pa.array(order)), *np.split(numbers, [len(source)])
-
-
-def _distinct(values: pa.Array) -> tuple[pa.Array, Ids]:
-    """Return ids without repetition, and the place of each value among them.
-
-    Texts of a text file, which have 32-bit offsets, lose the blanks around them, and are numbers if all look
-    like numbers.
-    """
-    if values.type == pa.string():
-        values = pc.utf8_trim_whitespace(values).cast(pa.large_string())
-        if pc.all(pc.match_substring_regex(values, NUMBER)).as_py():
-            for kind in (pa.int64(), pa.uint64()):
-                with suppress(pa.ArrowInvalid):
-                    values = values.cast(kind)
-                    break
-    coded = values.dictionary_encode()
-    return coded.dictionary, coded.indices.to_numpy()

@@ -62,6 +62,11 @@ _OLD_END = re.compile(rb"\r[ \t\r]*+[^ \t\r]")
 BLOCK = 1 << 20
 """Bytes of text in memory at a time."""
 
+NO_VALUES = np.empty(0)
+
+PIECE = 1 << 20
+"""Values that are worked on at a time."""
+
 MAX_LINE = 1 << 20
 """Longest line in bytes."""
 
@@ -181,17 +186,18 @@ class LineFormat:
         UserError
             If a line has another format or a value is out of bounds; names the line.
         """
-        columns = [np.empty(0, column.dtype) for column in self.columns]
+        columns = [Growing(column.dtype) for column in self.columns]
+        for values in self.blocks(path, start, lines_before):
+            for column, more in zip(columns, values, strict=True):
+                column.append(more)
+        return [column.values for column in columns]
+
+    def blocks(self, path: Path, start: int, lines_before: int) -> Iterator[list[npt.NDArray[Any]]]:
+        """Yield what :meth:`read` returns in blocks of lines."""
         with opened(path, start) as stream:
             for number, block in whole_lines(path, stream, lines_before + 1):
                 values = self.read_fast(block)
-                if values is None:
-                    values = self.read_slowly(path, number, block)
-                for column, more in zip(columns, values, strict=True):
-                    # Resizing moves pages; joining a list of blocks would take twice the memory.
-                    column.resize(len(column) + len(more), refcheck=False)
-                    column[len(column) - len(more) :] = more
-        return columns
+                yield self.read_slowly(path, number, block) if values is None else values
 
     def read_fast(self, block: bytes) -> list[npt.NDArray[Any]] | None:
         """Read whole lines; None if any line or value does not fit."""
@@ -257,12 +263,38 @@ class LineFormat:
         ]
 
 
+class Growing:
+    """An array that takes more values at its end.
+
+    Resizing moves pages; joining a list of blocks would take twice the memory.
+    """
+
+    def __init__(self, dtype: npt.DTypeLike) -> None:
+        self.values = np.empty(0, dtype)
+
+    def append(self, more: npt.NDArray[Any]) -> None:
+        """Append values; arrays that were taken before are no longer valid."""
+        size = len(self.values)
+        self.values.resize(size + len(more), refcheck=False)
+        self.values[size:] = more
+
+
+def pieces(values: npt.NDArray[Any]) -> Iterator[npt.NDArray[Any]]:
+    """Yield an array in pieces, so that what is computed of them takes little memory."""
+    yield from (values[start : start + PIECE] for start in range(0, len(values), PIECE))
+
+
+def has_fractions(values: npt.NDArray[Any]) -> bool:
+    """Return whether a value is not an integer."""
+    return any(np.any(piece != np.rint(piece)) for piece in pieces(values))
+
+
 def within(values: npt.NDArray[Any], column: Column) -> bool:
     """Return whether all values fit a column; NaN does not."""
     if not len(values):
         return True
     bounded = values.min() >= column.low and values.max() <= column.high
-    return bool(bounded and not (column.whole and np.any(values != np.rint(values))))
+    return bool(bounded) and not (column.whole and has_fractions(values))
 
 
 @contextmanager
@@ -322,13 +354,15 @@ def read_bytes(path: Path) -> bytes:
         return stream.read()
 
 
-def whole_lines(path: Path, stream: IO[bytes], number: int = 1) -> Iterator[tuple[int, bytes]]:
+def whole_lines(
+    path: Path, stream: IO[bytes], number: int = 1, longest: int = MAX_LINE
+) -> Iterator[tuple[int, bytes]]:
     """Yield the rest of a stream in blocks of whole lines, each with the number of its first line.
 
     Raises
     ------
     UserError
-        If a line is longer than a block, so that memory stays bounded.
+        If a line is longer than `longest` bytes, so that memory stays bounded.
     """
     rest = b""
     while chunk := stream.read(BLOCK):
@@ -341,8 +375,8 @@ def whole_lines(path: Path, stream: IO[bytes], number: int = 1) -> Iterator[tupl
             number += block.count(b"\n")
             rest = b""
         rest += chunk[end:]
-        if len(rest) > MAX_LINE:
-            refuse(path, number, _text(rest[:100]), f"more than {MAX_LINE} bytes in one line")
+        if len(rest) > longest:
+            refuse(path, number, _text(rest[:100]), f"more than {longest} bytes in one line")
     if rest:
         yield number, rest
 

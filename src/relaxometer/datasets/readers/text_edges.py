@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from relaxometer.core.errors import UserError, quoted
 from relaxometer.datasets.formats.edge_files import EdgeListParameters
@@ -19,10 +20,13 @@ from relaxometer.datasets.readers.edge_weights import (
     type_of_values,
     value_column,
 )
+from relaxometer.datasets.readers.numbering import Ids, Numbering
 from relaxometer.datasets.readers.text import (
     BEGINNING,
     MAX_LINE,
+    NO_VALUES,
     Column,
+    Growing,
     Line,
     LineFormat,
     fields_of,
@@ -45,28 +49,29 @@ _HEADER = re.compile(
 )
 """The first line of a file of KONECT, or a comment of SNAP."""
 
-Ids = npt.NDArray[np.uint32]
-Ints = npt.NDArray[np.int64]
-
 
 def build(name: str, dataset: Dataset[EdgeListParameters], files: list[Path], base: Graph | None) -> Graph:
     """Make the graph of a list of edges; see :data:`relaxometer.datasets.build.Reader`.
 
-    The vertices are those that occur in the list, in the order of their numbers.
+    The vertices are those that occur in the list, in the order of their numbers, which stay with the graph
+    unless they are those from 0.
     """
     (file,) = files
     parameters = dataset.parameters
     directed = is_directed(file, parameters.directed)
-    tails, heads, values = read_edge_list(file, parameters.weights, directed=directed)
+    ids, tails, heads, values = read_edge_list(file, parameters.weights, directed=directed)
     brought = type_of_values(file, values, parameters.weights)
     weights = make_weights(parameters.weights, len(tails), values, brought, file)
     refuse_negative_loops(file, tails, heads, weights)
     return Graph.from_arcs(
         name,
-        *renumbered(tails, heads),
+        len(ids),
+        tails,
+        heads,
         weights,
         undirected=not directed,
         weight_type=weights.dtype.name,
+        ids=None if ids[-1].as_py() == len(ids) - 1 else ids,
         metadata={
             "lines_in_file": len(tails),
             **note_on_completeness(file, dataset),
@@ -100,7 +105,7 @@ def is_directed(path: Path, given: bool | None) -> bool:
 
 def read_edge_list(
     path: Path, weights: FileWeights, *, directed: bool
-) -> tuple[Ints, Ints, npt.NDArray[np.float64] | None]:
+) -> tuple[pa.Array, Ids, Ids, npt.NDArray[np.float64] | None]:
     """Read lines of two vertices and an optional value, separated by spaces or tabs.
 
     Parameters
@@ -112,8 +117,10 @@ def read_edge_list(
 
     Returns
     -------
-    tails, heads : ndarray of shape (n_lines,), int64
-        As numbered in the file.
+    ids : pyarrow.Array of length n_vertices, int64
+        The numbers that occur, ascending.
+    tails, heads : ndarray of shape (n_lines,), uint32
+        Places among these.
     values : ndarray of shape (n_lines,), float64, optional
         The third column, if there is one.
 
@@ -134,14 +141,19 @@ def read_edge_list(
         reason = "no third field, but the entry takes the weights from it"
         refuse(path, first.number, first.text, f"{reason}{separator_advice(first.text)}")
     form = LineFormat("an edge", tuple(columns), comments=COMMENTS)
+    numbering, values = Numbering(), Growing(np.float64)
+    first_head = count = 0
     try:
-        tails, heads, *values = form.read(path, first.start, first.number - 1)
+        for tails, heads, *loads in form.blocks(path, first.start, first.number - 1):
+            first_head, count = first_head if count else int(heads[0]), count + len(heads)
+            numbering.add(pa.array(tails), pa.array(heads))
+            values.append(loads[0] if loads else NO_VALUES)
     except UserError:
         _refuse_metis(path, first)
         raise
-    if heads[0] == len(heads) - 1:  # edges, announced in the first line
+    if first_head == count - 1:  # edges, announced in the first line
         _refuse_metis(path, first)
-    return tails, heads, values[0] if values else None
+    return *numbering.finish(), values.values if len(columns) > 2 else None
 
 
 def _refuse_metis(path: Path, first: Line) -> None:
@@ -165,28 +177,3 @@ def _refuse_metis(path: Path, first: Line) -> None:
     if n_lines == n_vertices and n_fields == 2 * n_edges * per_neighbour:
         reason = "a file of METIS, whose lines list the neighbours of a vertex, not a list of edges"
         refuse(path, first.number, first.text, reason)
-
-
-def renumbered(tails: Ints, heads: Ints) -> tuple[int, Ids, Ids]:
-    """Renumber the vertices that occur from 0, in their old order.
-
-    Parameters
-    ----------
-    tails, heads : ndarray of shape (n_lines,), int64
-        At least 0.
-
-    Returns
-    -------
-    n_vertices : int
-    tails, heads : ndarray of shape (n_lines,), uint32
-    """
-    largest = int(max(tails.max(), heads.max()))
-    if largest > 8 * len(tails):
-        ids, places = np.unique(np.concatenate([tails, heads]), return_inverse=True)
-        new_tails, new_heads = np.split(places.astype(np.uint32), 2)
-        return len(ids), new_tails, new_heads
-    # If few numbers are missing, a table of all numbers is several times faster than sorting.
-    occurs = np.zeros(largest + 1, dtype=bool)
-    occurs[tails] = occurs[heads] = True
-    new_id = (np.cumsum(occurs) - 1).astype(np.uint32)
-    return int(occurs.sum()), new_id[tails], new_id[heads]
