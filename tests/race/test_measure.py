@@ -4,6 +4,7 @@ import gc
 import time
 from contextlib import nullcontext
 from dataclasses import fields
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -206,6 +207,16 @@ def test_a_call_takes_all_from_host_memory_to_host_memory(monkeypatch, solver, s
     assert spans * SPAN_S * 1e3 <= first.call_ms < 2000, "without freeing what an earlier solver had"
     assert first.prepare_ms < 2 * SPAN_S * 1e3
     assert (second.call_ms is None) == (solver == "conventional")  # emulated
+
+
+@pytest.mark.parametrize(("problem", "solver"), [("sssp", "conventional"), ("bfs", "top-down")])
+def test_weights_are_uploaded_where_lengths_depend_on_them(monkeypatch, problem, solver):
+    def upload(device, graph, *, arcs, weights):
+        assert weights == (problem == "sssp")
+        return ResidentGraph.upload(device, graph, arcs=arcs, weights=weights)
+
+    monkeypatch.setattr(contestant, "ResidentGraph", SimpleNamespace(upload=upload))
+    assert [row.status for row in measured(run_of(solver, problem), sources=[0]).runs] == ["ok"]
 
 
 def test_the_answer_of_a_call_is_proven(monkeypatch):

@@ -176,7 +176,8 @@ class _VariantProcess:
         if isinstance(graph, Batch):
             return ResidentBatch.upload(self.device, graph)
         arcs = self._run.solver_parameters.wants_arcs(graph.n_arcs)
-        return ResidentGraph.upload(self.device, graph, arcs=arcs)
+        weights = bool(load_problem(self._run.problem).lengths)
+        return ResidentGraph.upload(self.device, graph, arcs=arcs, weights=weights)
 
     def prepare(self, _: None) -> dict[str, Any]:
         """Construct the solver that is measured."""
