@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import threading
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from relaxometer.device import cuda, get_device
-from relaxometer.device.transfers import LARGE, LEAST_PIECE, PER_THREAD, Staging
+from relaxometer.device import cuda, get_device, transfers
+from relaxometer.device.transfers import LARGE, LEAST_PIECE, PER_THREAD, Loans, Staging
 
 
 class FakeArray:
@@ -23,7 +24,10 @@ class FakeArray:
 
 
 class FakeCuda:
-    """Stands for CuPy: copies end when an event is waited for, as late as CUDA's may."""
+    """Stands for CuPy: copies end when an event is waited for, as late as CUDA's may.
+
+    If it `fails`, it does so after the first copy of each of two threads.
+    """
 
     memcpyHostToDevice, memcpyDeviceToHost = 1, 2  # noqa: N815 - as in CUDA
 
@@ -31,7 +35,7 @@ class FakeCuda:
         self.cuda = self.runtime = self
         self.empty, self.locked, self.fails = FakeArray, set(), False
         self.numbers, self.copies, self.recorded, self.used = iter(range(1, 10**6)), {}, {}, set()
-        self.guard = threading.Lock()
+        self.guard, self.both = threading.Lock(), threading.Barrier(2)
 
     def getDevice(self):  # noqa: N802
         return 0
@@ -42,8 +46,15 @@ class FakeCuda:
     def alloc_pinned_memory(self, size):
         return bytearray(size)
 
+    PinnedMemory = alloc_pinned_memory
+
+    def PinnedMemoryPointer(self, memory, offset):  # noqa: N802
+        assert offset == 0
+        return memory
+
     def Stream(self, *, non_blocking):  # noqa: N802
-        return SimpleNamespace(ptr=next(self.numbers))
+        number = next(self.numbers)
+        return SimpleNamespace(ptr=number, synchronize=lambda: self.streamSynchronize(number))
 
     def Event(self, *, disable_timing):  # noqa: N802
         return SimpleNamespace(ptr=next(self.numbers), record=lambda: None)
@@ -59,11 +70,13 @@ class FakeCuda:
             self.eventSynchronize(event)
 
     def memcpyAsync(self, target, source, size, kind, stream):  # noqa: N802
-        if self.fails:
+        if self.fails and stream in self.used:
             raise OSError("no such luck")
         with self.guard:
             self.copies.setdefault(stream, []).append((target, source, size))
             self.used.add(stream)
+        if self.fails:
+            self.both.wait(60)
 
     def eventRecord(self, event, stream):  # noqa: N802
         self.recorded[event] = stream
@@ -88,7 +101,9 @@ def arrays(seed=0):
     ]
 
 
-def test_what_is_uploaded_comes_back():
+@pytest.mark.parametrize("lent", [0, transfers.LENT])
+def test_what_is_uploaded_comes_back(monkeypatch, lent):
+    monkeypatch.setattr(transfers, "LENT", lent)
     fake = FakeCuda()
     staging = Staging(fake, workers=3, piece=LEAST_PIECE)
     given = arrays()
@@ -111,14 +126,38 @@ def test_page_locked_memory_is_copied_without_threads():
     assert fake.used == {0}
 
 
-def test_an_error_of_a_thread_reaches_the_caller_and_the_next_copy_works():
+def test_an_error_of_a_thread_reaches_the_caller_once_no_copy_is_in_flight():
     fake = FakeCuda()
     staging = Staging(fake, workers=2, piece=LEAST_PIECE)
     fake.fails = True
     with pytest.raises(OSError, match="no such luck"):
         staging.upload(arrays())
+    assert len(fake.used) == 2
+    assert not any(fake.copies.values())
     fake.fails = False
     assert np.array_equal(staging.upload(arrays())[0].content, arrays()[0])
+
+
+def test_lent_memory_comes_back_with_the_last_view(monkeypatch):
+    monkeypatch.setattr(transfers, "LENT", 4096)
+    loans = Loans(FakeCuda())
+
+    def lend(size):
+        return loans.empty((size // 4,), np.dtype(np.uint32))
+
+    first = lend(4096)
+    address, view = first.ctypes.data, first[3:]
+    assert lend(1024) is None
+    del first
+    gc.collect()
+    assert lend(4096) is None, "a view is alive"
+    del view
+    gc.collect()
+    again = lend(4096)
+    assert again.ctypes.data == address
+    del again
+    gc.collect()
+    assert lend(1024) is not None, "idle memory of another size makes room"
 
 
 def in_two_threads(work):

@@ -2,17 +2,20 @@
 
 CUDA copies ordinary memory with one thread, which is slower than the bus. Here several threads, each with a
 stream and two page-locked buffers, copy pieces: while the GPU reads one buffer, the thread fills the other.
-Downloads also spread the page faults of a new array over the threads.
+Downloads also spread the page faults of a new array over the threads; answers of moderate size lie in
+page-locked memory, which the GPU writes at the speed of the bus.
 """
 
 from __future__ import annotations
 
+import math
+import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import cycle
 from queue import SimpleQueue
-from threading import Barrier
+from threading import Barrier, Lock
 from typing import Any
 
 import numpy as np
@@ -34,6 +37,12 @@ PER_THREAD = 1 << 22
 
 LEAST_PIECE = 1 << 18
 """Minimum bytes of a piece: a smaller one is copied in less time than the calls of CUDA take."""
+
+LENT = 1 << 27
+"""Maximum bytes of page-locked memory that answers may occupy."""
+
+LEAST_LENT = 1 << 18
+"""Minimum bytes of an array that lies there: a smaller one is copied as fast."""
 
 PAGE = 1 << 12
 
@@ -59,6 +68,10 @@ class Lane:
             (buffer, buffer.ctypes.data, event.ptr)
             for buffer, event in zip(buffers, self._events, strict=True)
         ]
+
+    def wait(self) -> None:
+        """Wait until all copies have ended."""
+        self._stream.synchronize()
 
     def send(self, pieces: Pieces, ready: int) -> int | None:
         """Copy pieces to the device, after the event `ready`; return the event of the last copy, if any."""
@@ -96,6 +109,45 @@ class Lane:
             begun = piece[1], buffer[:size], done
 
 
+class Loans:
+    """Page-locked memory for arrays that a caller keeps; it comes back when the last view of one is freed.
+
+    It takes longer to page-lock memory than to copy from it, so it is kept for the next array of its size.
+    """
+
+    def __init__(self, cuda: Any) -> None:
+        self._cuda, self._total, self._lock = cuda, 0, Lock()
+        # Finalizers append to it at any time, even while this thread holds the lock.
+        self._idle: deque[tuple[int, Any]] = deque()
+
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> npt.NDArray[Any] | None:
+        """Return a new array, or None where too much memory is lent already."""
+        size = math.prod(shape) * dtype.itemsize
+        with self._lock:
+            memory = self._kept(size) or self._new(size)
+        if memory is None:
+            return None
+        whole = np.frombuffer(memory, dtype, size // dtype.itemsize)
+        weakref.finalize(whole, self._idle.append, (size, memory)).atexit = False
+        return whole.reshape(shape)
+
+    def _kept(self, size: int) -> Any:
+        for _ in range(len(self._idle)):
+            known, memory = self._idle.popleft()
+            if known == size:
+                return memory
+            self._idle.append((known, memory))
+        return None
+
+    def _new(self, size: int) -> Any:
+        while self._idle and self._total + size > LENT:
+            self._total -= self._idle.popleft()[0]
+        if self._total + size > LENT:
+            return None
+        self._total += size
+        return self._cuda.PinnedMemoryPointer(self._cuda.PinnedMemory(size), 0)
+
+
 class Staging:
     """Copies arrays of all of a process to and from one GPU; any thread may use it.
 
@@ -116,6 +168,7 @@ class Staging:
         self._workers = workers or min(WORKERS, usable_cores())
         self._memory = self._cuda.alloc_pinned_memory(self._workers * 2 * piece)
         buffers = np.frombuffer(self._memory, np.uint8, self._workers * 2 * piece)
+        self._loans = Loans(xp.cuda)
         self._lanes: SimpleQueue[Lane] = SimpleQueue()
         for pair in buffers.reshape(self._workers, 2, piece):
             self._lanes.put(Lane(self._cuda, pair))
@@ -146,8 +199,21 @@ class Staging:
 
     def download(self, arrays: Sequence[Any]) -> list[npt.NDArray[Any]]:
         """Return copies in host memory."""
-        made = [np.empty(one.shape, one.dtype) for one in arrays]
-        self._copy(Lane.receive, list(zip(arrays, made, strict=True)))
+        runtime, stream = self._cuda.runtime, self._cuda.get_current_stream().ptr
+        made: list[npt.NDArray[Any]] = []
+        staged: list[Pair] = []
+        for one in arrays:
+            on_host = self._loans.empty(one.shape, one.dtype) if one.nbytes >= LEAST_LENT else None
+            if on_host is None:
+                on_host = np.empty(one.shape, one.dtype)
+                staged.append((one, on_host))
+            else:
+                target, way = on_host.ctypes.data, runtime.memcpyDeviceToHost
+                runtime.memcpyAsync(target, one.data.ptr, one.nbytes, way, stream)
+            made.append(on_host)
+        if staged:
+            self._copy(Lane.receive, staged)
+        runtime.streamSynchronize(stream)
         return made
 
     def _is_page_locked(self, array: npt.NDArray[Any]) -> bool:
@@ -162,8 +228,11 @@ class Staging:
         ready = self._cuda.Event(disable_timing=True)
         ready.record()
 
+        used: list[Lane] = []
+
         def work() -> int | None:
             lane = self._lanes.get()
+            used.append(lane)
             try:
                 return way(lane, pieces, ready.ptr)
             finally:
@@ -173,11 +242,13 @@ class Staging:
         others = [self._pool.submit(work) for _ in range(threads - 1)]
         try:
             events = [work()]
-        finally:  # an interrupted caller frees the arrays
+            events += [one.result() for one in others if not one.cancel()]
+        except BaseException:  # the caller frees the arrays
             pieces.clear()
-            running = [one for one in others if not one.cancel()]
-            wait(running)
-        events += [one.result() for one in running]
+            wait(one for one in others if not one.cancel())
+            for lane in used:
+                lane.wait()
+            raise
         return [event for event in events if event is not None]
 
     def _cut(self, pairs: Sequence[Pair], wanted: int) -> Pieces:
