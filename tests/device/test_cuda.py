@@ -137,13 +137,14 @@ def test_memory_that_runs_out(cuda_device):
     assert cuda_device.item(cuda_device.xp.ones(1)) == 1
 
 
-def test_only_with_a_driver_the_advice_is_the_script_that_installs_cupy(monkeypatch):
+def test_only_with_a_driver_the_advice_is_how_to_install_cupy(monkeypatch):
     monkeypatch.setattr(cuda, "may_be_there", lambda: True)
     monkeypatch.setattr(cuda.importlib.util, "find_spec", lambda name: None)
     assert cuda.missing(cupy=False) is None
-    assert cuda.missing().startswith(
-        "CuPy is not installed; install it with: sh workflow/envs/install_cupy.sh "
-    )
+    advice = "CuPy is not installed; install it with: "
+    assert cuda.missing().startswith(f"{advice}sh workflow/envs/install_cupy.sh ")
+    monkeypatch.setattr(cuda, "ROOT", cuda.PACKAGE)
+    assert cuda.missing() == f"{advice}pip install 'relaxometer[cuda13]'"
 
     monkeypatch.setattr(cuda, "may_be_there", lambda: False)
     monkeypatch.setattr(cuda.shutil, "which", lambda name: None)

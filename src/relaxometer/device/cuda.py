@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from relaxometer.core.checkout import PACKAGE
+from relaxometer.core.checkout import PACKAGE, ROOT
 from relaxometer.core.errors import UserError
 from relaxometer.device import DeviceOutOfMemory, Dimensions, KernelError, Timer, compile_error
 from relaxometer.device.arguments import Arguments
@@ -85,7 +85,9 @@ def missing(*, cupy: bool = True) -> str | None:
         return None
     python = Path(sys.executable)
     python = python.relative_to(Path.cwd()) if python.is_relative_to(Path.cwd()) else python
-    return f"CuPy is not installed; install it with: sh workflow/envs/install_cupy.sh {python}"
+    script = "workflow/envs/install_cupy.sh"
+    way = f"sh {script} {python}" if (ROOT / script).exists() else "pip install 'relaxometer[cuda13]'"
+    return f"CuPy is not installed; install it with: {way}"
 
 
 def require(origin: str, *, cupy: bool = True) -> None:

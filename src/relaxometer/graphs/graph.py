@@ -17,7 +17,7 @@ import pyarrow as pa
 from relaxometer.core.errors import UserError, quoted
 from relaxometer.core.files import write_json, write_table
 from relaxometer.graphs.files import REBUILD, parquet, read_columns, read_metadata
-from relaxometer.graphs.lengths import LENGTHS, Lengths, deviation_of, lengths_for, mean_weight
+from relaxometer.graphs.lengths import LENGTHS, Lengths, deviation_of, lengths_for, mean_weight, of_graph
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -189,7 +189,7 @@ class Graph(Csr):
         )
         if len({array.shape for array in arcs}) > 1 or words.ndim != 1:
             shapes = ", ".join(str(array.shape) for array in arcs)
-            raise UserError(f"graph {name}: tails, heads, weights: shapes {shapes}; expected equal lengths")
+            raise UserError(f"{of_graph(name)}tails, heads, weights: shapes {shapes}; expected equal lengths")
         offsets, targets, loads = csr_of_arcs(
             n_vertices,
             *arcs,
@@ -248,11 +248,14 @@ def _checked(values: npt.ArrayLike, largest: int, what: str, name: str) -> npt.N
     """Return `values` as uint32; refuse one out of range."""
     array = np.asarray(values)
     if array.size and array.dtype.kind not in "iu":
-        raise UserError(f"graph {name}: {what}s are {array.dtype}; integers from 0 to {largest} are expected")
+        raise UserError(
+            f"{of_graph(name)}{what}s are {array.dtype}; integers from 0 to {largest} are expected"
+        )
     if array.size and (int(array.min()) < 0 or int(array.max()) > largest):
         worst = int(np.flatnonzero((array < 0) | (array > largest))[0])
         raise UserError(
-            f"graph {name}: {what} of arc {worst} is {array[worst]}; expected an integer from 0 to {largest}"
+            f"{of_graph(name)}{what} of arc {worst} is {array[worst]}; "
+            f"expected an integer from 0 to {largest}"
         )
     return np.ascontiguousarray(array, dtype=np.uint32)
 

@@ -39,6 +39,11 @@ ON_CYCLE = np.int32(-(2**31))
 """The distance of a vertex on a negative cycle, where that is the answer; no path has this length."""
 
 
+def of_graph(name: str) -> str:
+    """Return how a message about a graph begins."""
+    return f"graph {name}: " if name else ""
+
+
 @dataclass(frozen=True)
 class Lengths:
     """One type of weights, with that of the lengths of paths.
@@ -145,7 +150,7 @@ class Lengths:
             different, ranks = np.unique(weights, return_inverse=True)
             if len(different) > MAX_DISTINCT:
                 raise UserError(
-                    f"graph {name}: {len(different)} different weights; expected at most {MAX_DISTINCT}"
+                    f"{of_graph(name)}{len(different)} different weights; expected at most {MAX_DISTINCT}"
                 )
             return ranks.astype(np.uint32), different
         words: npt.NDArray[np.uint32] = weights.view(np.uint32)
@@ -171,7 +176,7 @@ class Lengths:
         """
         return (words ^ _SIGN if self.is_offset else words).view(self.distances)
 
-    def checked(self, values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
+    def checked(self, values: npt.ArrayLike, name: str = "") -> npt.NDArray[Any]:
         """Return weights as a contiguous array of `dtype`; floating-point numbers are rounded to nearest.
 
         Parameters
@@ -179,7 +184,7 @@ class Lengths:
         values : array_like of shape (n_arcs,)
             Integers for an integer type.
         name : str
-            The graph's name, for messages.
+            The graph's name, for messages, if it has one.
 
         Raises
         ------
@@ -193,11 +198,11 @@ class Lengths:
         )
         if array.size and array.dtype.kind not in ("iuf" if is_float else "iu"):
             kinds = "numbers" if is_float else "integers"
-            raise UserError(f"graph {name}: weights are {array.dtype}; {kinds} from {numbers} are expected")
+            raise UserError(f"{of_graph(name)}weights are {array.dtype}; {kinds} from {numbers} are expected")
         if array.size and not (array.min() >= self.smallest and array.max() <= self.largest):  # NaN fails
             worst = int(np.argmin((array >= self.smallest) & (array <= self.largest)))
             raise UserError(
-                f"graph {name}: weight of arc {worst} is {array[worst]}; expected "
+                f"{of_graph(name)}weight of arc {worst} is {array[worst]}; expected "
                 f"{'a finite number' if is_float else 'an integer'} from {numbers}"
             )
         converted = np.ascontiguousarray(array, dtype=self.dtype)

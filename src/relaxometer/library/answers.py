@@ -79,7 +79,7 @@ class Answer:
 
         Raises
         ------
-        UserError
+        GraphError
             If the vertex is unknown, the problem has no tree, or the answer is a negative cycle.
         """
         graph = self.prepared.graph
@@ -119,7 +119,7 @@ class Answer:
 
         Raises
         ------
-        UserError
+        GraphError
             If the problem has no shortest paths, the weights have changed since the search, or the array has
             a wrong type or shape, or integers whose sum might not fit.
         """
@@ -132,7 +132,7 @@ class Answer:
         ------
         WrongAnswer
             If a rule is broken, or a path was too long for the type of distances.
-        UserError
+        GraphError
             If the weights have changed since the search.
         """
         self.prepared.check(self)

@@ -139,7 +139,7 @@ class Graph:
         return 8 * (self.n_vertices + 1) + (4 + of_weight) * self.n_arcs + of_answer * self.n_vertices
 
     def vertex(self, node: Hashable) -> int:
-        """Return the number of a vertex that the caller names; UserError if there is none."""
+        """Return the number of a vertex that the caller names; GraphError if there is none."""
         if self.nodes is None:
             if isinstance(node, int | np.integer) and 0 <= node < self.n_vertices:
                 return int(node)
@@ -183,7 +183,7 @@ class Graph:
 
         Raises
         ------
-        UserError
+        GraphError
             If an array has a wrong type or shape, offsets descend, or a target or weight is out of range.
         """
         starts, heads, loads = (_adopted(array) for array in (offsets, targets, weights))
@@ -218,7 +218,7 @@ class Graph:
 
         Raises
         ------
-        UserError
+        GraphError
             As :meth:`from_csr`.
         """
         if n_vertices < 0:
@@ -226,7 +226,7 @@ class Graph:
         loads = np.ones(len(tails), np.uint32) if weights is None else np.asarray(on_host(weights))
         arrays = [on_host(tails), on_host(heads), loads]
         csr = graphs.Graph.from_arcs(
-            "graph",
+            "",
             n_vertices,
             *arrays,
             undirected=undirected,
@@ -243,7 +243,7 @@ class Graph:
 
         Raises
         ------
-        UserError
+        GraphError
             If the matrix is not square, or as :meth:`from_csr`.
         """
         if not hasattr(matrix, "tocsr"):
@@ -326,7 +326,7 @@ class _GraphOfArrays(Graph):
     def __init__(self, offsets: Any, targets: Any, weights: Any, distances: str | None) -> None:
         kind = "uint32" if weights is None else _weight_type(weights)
         if weights is not None and weights.dtype.name != kind:
-            weights = LENGTHS[kind].checked(on_host(weights), "from_csr")
+            weights = LENGTHS[kind].checked(on_host(weights))
         on_device = not all(isinstance(array, np.ndarray) for array in (offsets, targets))
         vars(self).update(nodes=None, given=None, on_device=on_device, _lengths=_lengths_of(kind, distances))
         vars(self).update(_given=(offsets, targets, weights), _arcs_are_sound=False, _weights_are_sound=False)
@@ -361,7 +361,7 @@ class _GraphOfArrays(Graph):
             _check_offsets(starts, len(heads))
             _check_targets(heads, self.n_vertices)
         if not self._weights_are_sound:
-            loads = self.lengths.checked(loads, "from_csr")
+            loads = self.lengths.checked(loads)
         heads = np.ascontiguousarray(heads, dtype=np.uint32)
         wide = self.lengths.distances.name if self.lengths.has_own_distances else None
         csr = graphs.Graph("graph", starts, heads, np.ascontiguousarray(loads), distance_type=wide)

@@ -63,7 +63,7 @@ def prepare(
 
     Raises
     ------
-    UserError
+    GraphError
         If the variant does not take the graph, or an argument is invalid.
     DeviceOutOfMemory
         If the graph does not fit. If its arrays and an answer do not, nothing has been allocated.
@@ -243,7 +243,7 @@ class Prepared:
 
         Raises
         ------
-        UserError
+        GraphError
             If weights are signed, there is no source, or the problem is neither ``sssp`` nor ``bfs``.
         """
         beyond = self._beyond(limit)
@@ -259,7 +259,7 @@ class Prepared:
 
         Raises
         ------
-        UserError
+        GraphError
             If the problem has no search, or none with such a limit.
         """
         if self.problem == "routes":
@@ -354,7 +354,7 @@ class Prepared:
 
         Raises
         ------
-        UserError
+        GraphError
             If the problem is not ``routes``, lengths differ, or as :meth:`Answer.sums_along`.
         """
         starts, ends = self._vertices(origins), self._vertices(targets)
@@ -493,14 +493,14 @@ class Prepared:
 
         Raises
         ------
-        UserError
+        GraphError
             If the number of weights differs, or one does not fit the type.
         """
         self._follow_stream()
         given = on_host(weights)
         if given.shape != (self.graph.n_given,):
             raise UserError(f"weights: shape {given.shape}; expected ({self.graph.n_given},)")
-        self.graph = self.graph.with_weights(self.graph.lengths.checked(given, "customize"))
+        self.graph = self.graph.with_weights(self.graph.lengths.checked(given))
         self._version += 1
         if not hasattr(self._solver, "customize"):
             self._load(self.graph)
