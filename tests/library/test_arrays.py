@@ -12,6 +12,7 @@ import pytest
 import relaxometer as rx
 from relaxometer.device import DeviceOutOfMemory
 from relaxometer.device.cuda import obstacle
+from relaxometer.graphs import soundness
 from relaxometer.graphs.resident import ResidentArrays
 from relaxometer.library import graph as library_graph
 from relaxometer.library.prepared import open_device
@@ -90,6 +91,17 @@ WRONG = {
     r"weight of arc 4 is -0\.5": lambda o, t, w: (o, t, changed(w.astype(np.float32), 4, -0.5)),
     r"weight of arc 4 is -1\.0": lambda o, t, w: (o, t, changed(w.astype(np.float64), 4, -1)),
 }
+
+
+@pytest.mark.parametrize("where", KINDS)
+def test_what_is_launched_before_the_verdict_sees_a_graph(where):
+    device, (offsets, targets, weights) = open_device(where), arrays()
+    lengths = rx.Graph.from_csr(offsets, targets, weights).lengths
+    wrong = device.asarrays(changed(offsets, 6, 10**12), changed(targets, 7, N), weights)
+    assert not soundness.check(device, *wrong, lengths, mend=False)()
+    assert not soundness.check(device, *wrong, lengths, mend=True)()
+    assert soundness.check(device, *wrong, lengths, mend=True)()
+    assert device.asnumpy(wrong[0]).tolist() == [0] * N + [len(targets)]
 
 
 @pytest.mark.parametrize("where", ["cpu", *KINDS])

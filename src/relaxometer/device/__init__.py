@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -133,6 +133,9 @@ class Device(Protocol):
 
     def asnumpys(self, *arrays: Any) -> list[Any]:
         """Copy arrays as `asnumpy` does, together."""
+
+    def fetch(self, array: Any) -> Callable[[], Any]:
+        """Start to copy a few elements to NumPy; what is returned waits for them, not for later work."""
 
     def empty_arrays(self, *wanted: tuple[int | tuple[int, ...], Any]) -> list[Any]:
         """Make arrays of these shapes and dtypes by one allocation, which is freed with the last of them."""

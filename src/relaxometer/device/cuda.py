@@ -293,6 +293,21 @@ class CudaDevice:
                 return self._staging.download(arrays)
             return [self.xp.asnumpy(one) for one in arrays]
 
+    def fetch(self, array: Any) -> Callable[[], Any]:
+        """Start to copy a few elements; what is returned waits for an event after them."""
+        cuda, stream, size = self.xp.cuda, self.current_stream(), array.nbytes
+        memory, event, way = cuda.alloc_pinned_memory(size), cuda.Event(), cuda.runtime.memcpyDeviceToHost
+        with self._late_errors():
+            cuda.runtime.memcpyAsync(memory.ptr, array.data.ptr, size, way, stream.ptr)
+            event.record(stream)
+
+        def arrived() -> Any:
+            with self._late_errors():
+                event.synchronize()
+            return np.frombuffer(memory, array.dtype, array.size)
+
+        return arrived
+
     def empty_arrays(self, *wanted: tuple[int | tuple[int, ...], Any]) -> list[Any]:
         """Make arrays by one allocation; see `relaxometer.device.Device`."""
         begins, end = [], 0

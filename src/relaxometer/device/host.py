@@ -197,6 +197,11 @@ class HostDevice:
         """Copy arrays, as from a GPU."""
         return [self.asnumpy(one) for one in arrays]
 
+    def fetch(self, array: Any) -> Callable[[], Any]:
+        """Copy the array at once."""
+        copy = np.array(array)
+        return lambda: copy
+
     def empty_arrays(self, *wanted: tuple[int | tuple[int, ...], Any]) -> list[Any]:
         """Make arrays, each with red zones of its own."""
         return [np.empty(shape, dtype=dtype) for shape, dtype in wanted]

@@ -53,6 +53,11 @@ class ResidentGraph:
         return cls(device, graph, *[*device.asarrays(*wanted), None, None][:3])
 
     @property
+    def is_sound(self) -> bool:
+        """Whether the arrays are those of the graph."""
+        return True
+
+    @property
     def n_vertices(self) -> int:
         """Number of vertices."""
         return self.host.n_vertices
@@ -79,7 +84,7 @@ class ResidentGraph:
 
 
 class ResidentArrays(ResidentGraph):
-    """Arrays on a device whose copy in host memory is made when it is first read.
+    """Arrays on a device that may prove unsound, whose copy in host memory is made when it is first read.
 
     Parameters
     ----------
@@ -89,6 +94,9 @@ class ResidentArrays(ResidentGraph):
     offsets, targets, weights : device arrays
         As in :class:`ResidentGraph`, with arcs.
     lengths : Lengths
+    settle : callable
+        Waits for the check of the arrays and returns whether they are sound; if not, they are those of some
+        other graph.
     """
 
     def __init__(
@@ -99,13 +107,21 @@ class ResidentArrays(ResidentGraph):
         targets: DeviceArray,
         weights: Any,
         lengths: Lengths,
+        settle: Callable[[], bool],
     ) -> None:
         vars(self).update(device=device, offsets=offsets, targets=targets, weights=weights)
-        vars(self).update(_make_host=make_host, _lengths=lengths)
+        vars(self).update(_make_host=make_host, _lengths=lengths, _settle=settle)
+
+    @cached_property
+    def is_sound(self) -> bool:
+        """Whether the arrays are those of the graph; waits for their check."""
+        sound: bool = vars(self)["_settle"]()
+        return sound
 
     @cached_property
     def host(self) -> Graph:
         """The same graph in host memory."""
+        _ = self.is_sound  # spares the host a second check
         made: Graph = vars(self)["_make_host"]()
         return made
 

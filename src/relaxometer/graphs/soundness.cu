@@ -32,3 +32,16 @@ extern "C" __global__ void __launch_bounds__(256)
     }
     add_block_sums(own, found);
 }
+
+// Makes a graph of arrays in which something is wrong: all arcs lead from the last vertex to the first. So
+// what has been launched meanwhile stays within the arrays.
+extern "C" __global__ void __launch_bounds__(256)
+    mend_graph(u32 n, u64 n_arcs, i64* offsets, u32* targets, WEIGHT_TYPE* weights, const u64* found)
+{
+    if (found[0] == 0 && found[1] == 0) return;
+    for (u64 i = thread_id(); i < n_arcs; i += thread_count()) {
+        targets[i] = 0;
+        if (weights != nullptr) weights[i] = 1;
+    }
+    for (u64 v = thread_id(); v <= n; v += thread_count()) offsets[v] = v == n ? static_cast<i64>(n_arcs) : 0;
+}

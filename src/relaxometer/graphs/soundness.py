@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,16 @@ from relaxometer.graphs.lengths import Lengths
 BLOCK = 256
 
 
-def is_sound(
-    device: Device, offsets: DeviceArray, targets: DeviceArray, weights: Any, lengths: Lengths
-) -> bool:
-    """Return whether offsets ascend from 0 to the number of arcs, heads ascend, and weights are in range.
+def check(
+    device: Device,
+    offsets: DeviceArray,
+    targets: DeviceArray,
+    weights: Any,
+    lengths: Lengths,
+    *,
+    mend: bool,
+) -> Callable[[], bool]:
+    """Start a check that offsets ascend from 0 to the number of arcs, heads ascend, and weights are in range.
 
     Negative zeros are not: searches compare the bits of weights.
 
@@ -30,20 +37,33 @@ def is_sound(
     targets : device array of shape (n_arcs,), uint32
     weights : device array of shape (n_arcs,), of `lengths.weight_word`, or None
     lengths : Lengths
+    mend : bool
+        Overwrite arrays that are not sound by those of some graph, so that kernels may be launched at once.
+
+    Returns
+    -------
+    callable
+        Waits for the check, though not for later work, and returns whether the arrays are sound.
     """
     n, n_arcs, word = len(offsets) - 1, len(targets), lengths.weight_word
     if n == 0:
-        return n_arcs == 0 and device.item(offsets) == 0
+        is_sound = n_arcs == 0 and device.item(offsets) == 0
+        return lambda: is_sound
     found = device.xp.zeros(2, dtype=np.uint64)
     flip = ~np.array(1 << 31, word) if lengths.is_signed else np.zeros((), word)
     least_wrong = np.array(np.inf, lengths.dtype).view(word) if lengths.is_float else ~np.zeros((), word)
-    arrays = offsets, targets, weights
-    arguments = np.uint32(n), np.uint64(n_arcs), *arrays, word.type(flip), word.type(least_wrong), found
-    _check_graph(device, lengths.weight_options)(blocks_for(device, max(n, n_arcs), BLOCK), BLOCK, arguments)
-    return not device.asnumpy(found).any()
+    sizes, arrays = (np.uint32(n), np.uint64(n_arcs)), (offsets, targets, weights)
+    check_graph, mend_graph = _kernels(device, lengths.weight_options)
+    blocks = blocks_for(device, max(n, n_arcs), BLOCK)
+    check_graph(blocks, BLOCK, (*sizes, *arrays, word.type(flip), word.type(least_wrong), found))
+    if mend:
+        mend_graph(blocks, BLOCK, (*sizes, *arrays, found))
+    arrived = device.fetch(found)
+    return lambda: not arrived().any()
 
 
 @functools.cache
-def _check_graph(device: Device, options: tuple[str, ...]) -> Kernel:
-    """Return the kernel for a device; to look whether a file has changed takes as long as a small graph."""
-    return device.module(Path(__file__).with_suffix(".cu"), options=options).get_function("check_graph")
+def _kernels(device: Device, options: tuple[str, ...]) -> tuple[Kernel, Kernel]:
+    """Return the kernels for a device; to look whether a file has changed takes as long as a small graph."""
+    module = device.module(Path(__file__).with_suffix(".cu"), options=options)
+    return module.get_function("check_graph"), module.get_function("mend_graph")

@@ -16,9 +16,9 @@ from relaxometer.core.errors import UserError, quoted
 from relaxometer.core.validation import validated
 from relaxometer.device import Device
 from relaxometer.graphs import graph as graphs
+from relaxometer.graphs import soundness
 from relaxometer.graphs.lengths import LENGTHS, Lengths
 from relaxometer.graphs.resident import ResidentArrays, ResidentGraph
-from relaxometer.graphs.soundness import is_sound
 from relaxometer.problems.problem import load_problem
 
 if TYPE_CHECKING:
@@ -105,8 +105,14 @@ class Graph:
     def __repr__(self) -> str:
         return f"Graph({self.n_vertices:,} vertices, {self.n_arcs:,} arcs, weights {self.lengths.title})"
 
-    def resident(self, device: Device, *, arcs: bool = True, weights: bool = True) -> ResidentGraph:
-        """Return the graph in a device's memory, with or without its arcs or their weights."""
+    def resident(
+        self, device: Device, *, arcs: bool = True, weights: bool = True, wait: bool = True
+    ) -> ResidentGraph:
+        """Return the graph in a device's memory, with or without its arcs or their weights.
+
+        If it need not `wait` for the check of arrays, the caller asks the graph later whether it `is_sound`,
+        and if not, discards it and all that was made of it, and waits.
+        """
         return ResidentGraph.upload(device, self.csr, arcs=arcs, weights=weights)
 
     def kept_on_device(self) -> Graph:
@@ -370,7 +376,9 @@ class _GraphOfArrays(Graph):
         order = np.lexsort((csr.weights, csr.targets, csr.tails))
         return replace(csr, targets=csr.targets[order], weights=csr.weights[order]), order
 
-    def resident(self, device: Device, *, arcs: bool = True, weights: bool = True) -> ResidentGraph:
+    def resident(
+        self, device: Device, *, arcs: bool = True, weights: bool = True, wait: bool = True
+    ) -> ResidentGraph:
         if not arcs or "_read" in vars(self) or not getattr(device, "emulates", True):
             return super().resident(device, arcs=arcs, weights=weights)
         offsets, targets, loads = self._given if device.kind == "cuda" else map(on_host, self._given)
@@ -380,10 +388,22 @@ class _GraphOfArrays(Graph):
         if weights and not words:
             words = [device.xp.ones(self.n_arcs, dtype=np.uint32)]
         word = words[0].view(self.lengths.weight_word) if words else None
-        if not in_range or not is_sound(device, starts, heads, word, self.lengths):
+        if not in_range:
             return super().resident(device, arcs=arcs, weights=weights)
-        vars(self).update(_arcs_are_sound=True, _weights_are_sound=self._weights_are_sound or weights)
-        return ResidentArrays(device, lambda: self.csr, starts, heads, word, self.lengths)
+        # Arrays of the caller's on the device stay as they are.
+        are_copies = all(isinstance(array, np.ndarray) for array in wanted)
+        verdict = soundness.check(device, starts, heads, word, self.lengths, mend=are_copies)
+
+        def settle() -> bool:
+            is_sound = verdict()
+            weights_are = is_sound and (self._weights_are_sound or weights)
+            vars(self).update(_arcs_are_sound=is_sound, _weights_are_sound=weights_are)
+            return is_sound
+
+        made = ResidentArrays(device, lambda: self.csr, starts, heads, word, self.lengths, settle)
+        if (wait or not are_copies) and not made.is_sound:
+            return super().resident(device, arcs=arcs, weights=weights)
+        return made
 
 
 ENDINGS = {

@@ -166,11 +166,24 @@ class Prepared:
             wants_arcs = self._parameters.wants_arcs(graph.n_arcs)
             if wants_arcs and not graph.on_device:
                 self.device.refuse(graph.bytes_on_device(self.problem), "the graph and an answer")
-            self._resident = graph.resident(self.device, arcs=wants_arcs, weights=bool(self.kind.lengths))
-            self._solver = self._module.Solver(self._resident, self._parameters)
+            self._construct(graph, wants_arcs)
         except variants.Skipped as reason:
             raise UserError(f"{self.variant} does not suit this graph: {reason}") from None
         self._forget()
+
+    def _construct(self, graph: Graph, arcs: bool) -> None:
+        """Upload and construct; if the arrays prove unsound meanwhile, again from what the host checks."""
+        for wait in (False, True):
+            self._resident = graph.resident(
+                self.device, arcs=arcs, weights=bool(self.kind.lengths), wait=wait
+            )
+            try:
+                self._solver = self._module.Solver(self._resident, self._parameters)
+            except Exception:
+                if self._resident.is_sound:
+                    raise
+            if self._resident.is_sound:
+                return
 
     def _forget(self) -> None:
         """Drop what was made for the former weights."""
