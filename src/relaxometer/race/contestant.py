@@ -266,7 +266,8 @@ class _VariantProcess:
 
     def _fetch(self, answer: Any) -> dict[str, npt.NDArray[Any]]:
         """Return the columns of an answer in host memory."""
-        return {name: np.asarray(self.device.asnumpy(values)) for name, values in answer.columns.items()}
+        arrays = self.device.asnumpys(*answer.columns.values())
+        return dict(zip(answer.columns, map(np.asarray, arrays), strict=True))
 
     def give(self, _: None) -> dict[str, Any]:
         """Describe the last answer, whose columns follow."""
