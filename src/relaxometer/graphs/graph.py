@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from relaxometer.core.errors import UserError, quoted
 from relaxometer.core.files import write_json, write_table
-from relaxometer.graphs.files import REBUILD, parquet, read_columns, read_metadata
+from relaxometer.graphs.files import REBUILD, check_columns, parquet, read_columns, read_metadata
 from relaxometer.graphs.lengths import LENGTHS, Lengths, deviation_of, lengths_for, mean_weight, of_graph
 
 if TYPE_CHECKING:
@@ -38,6 +38,14 @@ EXTRAS = {"lon": pa.float64(), "lat": pa.float64(), "input_degree": pa.uint32()}
 
 ID_TYPES = (pa.int64(), pa.uint64(), pa.large_string())
 """Types of the column ``id``, which only graphs with ids of their own have."""
+
+OBJECTS = {
+    "object": pa.uint64(),
+    "type": pa.dictionary(pa.int8(), pa.string()),
+    "name": pa.dictionary(pa.int32(), pa.string()),
+    "size": pa.uint64(),
+}
+"""What is known of the objects of a heap: its id, type and name in the file, and its own size in bytes."""
 
 HASHED_PIECE = 1 << 26
 """Bytes of a column that are hashed in one piece."""
@@ -107,6 +115,8 @@ class Graph(Csr):
         Type of distances, if not that of the weights.
     ids : pyarrow.Array of length n_vertices, int64, uint64 or large_string, optional
         What the file calls its vertices.
+    objects : pyarrow.Table of n_vertices rows, optional
+        The columns `OBJECTS` of a heap.
     """
 
     name: str
@@ -119,6 +129,7 @@ class Graph(Csr):
     input_degrees: npt.NDArray[np.uint32] | None = None
     distance_type: str | None = None
     ids: pa.Array | None = None
+    objects: pa.Table | None = None
 
     @property
     def lengths(self) -> Lengths:
@@ -270,6 +281,8 @@ def write_graph(graph: Graph, folder: Path) -> None:
         columns["input_degree"] = graph.input_degrees
     if graph.ids is not None:
         columns["id"] = graph.ids
+    if graph.objects is not None:
+        columns |= dict(zip(OBJECTS, graph.objects.columns, strict=True))
     write_table(pa.table(columns), folder / "vertices.parquet")
     arcs = {"target": graph.targets, "weight": graph.weights}
     write_table(pa.table(arcs), folder / "arcs.parquet", dictionaries=["weight"])
@@ -302,6 +315,7 @@ def read_graph(folder: Path) -> Graph:
         vertices.get("input_degree"),
         lengths.distances.name if lengths.has_own_distances else None,
         read_ids(folder),
+        _read_objects(folder),
     )
     if content_hash(graph) != metadata["content_sha256"] or not graph.is_sound:
         raise UserError(
@@ -361,6 +375,17 @@ def read_ids(folder: Path) -> pa.Array | None:
     return ids
 
 
+def _read_objects(folder: Path) -> pa.Table | None:
+    """Return the objects of a heap that :func:`write_graph` wrote; None for other graphs."""
+    path = folder / "vertices.parquet"
+    with parquet(path) as file:
+        if "object" not in file.schema_arrow.names:
+            return None
+        table = file.read(check_columns(path, file, OBJECTS)).unify_dictionaries().combine_chunks()
+    table.validate(full=True)
+    return table
+
+
 def read_degrees(folder: Path) -> npt.NDArray[np.int64]:
     """Read the out-degree of every vertex of a graph, without its arcs.
 
@@ -381,18 +406,26 @@ def read_degrees(folder: Path) -> npt.NDArray[np.int64]:
 def content_hash(graph: Graph) -> str:
     """Return the SHA-256 of the columns as little-endian bytes.
 
-    They are offsets, targets, weights, and the coordinates, input degrees and ids if present. A column of
+    They are offsets, targets, weights, and the coordinates, input degrees, ids and objects if present. A column of
     more than 64 MiB is replaced by the SHA-256s of its pieces of 64 MiB, which several cores compute. The
     type of distances follows if it is not that of the weights.
     """
     digest = hashlib.sha256()
     columns = graph.offsets, graph.targets, graph.weights, graph.lon, graph.lat, graph.input_degrees
-    for array in (*columns, *_columns_of_ids(graph.ids)):
+    objects = () if graph.objects is None else graph.objects.itercolumns()
+    of_objects = [part for column in objects for part in _columns_of_ids(_plain(column))]
+    for array in (*columns, *_columns_of_ids(graph.ids), *of_objects):
         if array is not None:
             digest.update(_pieces_hashed(np.ascontiguousarray(array).view(np.uint8)))
     if graph.distance_type is not None:
         digest.update(f"distances {graph.distance_type}".encode())
     return digest.hexdigest()
+
+
+def _plain(column: pa.ChunkedArray) -> pa.Array:
+    """Return a column as one array, without its dictionary."""
+    is_number = column.type == pa.uint64()
+    return (column if is_number else column.cast(pa.large_string())).combine_chunks()
 
 
 def _columns_of_ids(ids: pa.Array | None) -> list[npt.NDArray[Any]]:

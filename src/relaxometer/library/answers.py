@@ -125,6 +125,22 @@ class Answer:
         """
         return self.prepared.sums_along(self, weights)
 
+    def retained(self, sizes: Any) -> Retained:
+        """Sum up sizes over the dominator tree: what would be free if a vertex were gone.
+
+        Parameters
+        ----------
+        sizes : array_like of shape (n_vertices,), integers
+            Not negative; a copy is made if they are not of type uint64.
+
+        Raises
+        ------
+        UserError
+            If the problem is not ``dominators``, the array has a wrong type or shape, a size is negative, or
+            their sum does not fit 64 bits.
+        """
+        return self.prepared.retained(self, sizes)
+
     def verify(self) -> Answer:
         """Prove the answer by the race's certificate, without a reference solver, and return it.
 
@@ -136,4 +152,30 @@ class Answer:
             If the weights have changed since the search.
         """
         self.prepared.check(self)
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class Retained(Answer):
+    """A dominator tree with the retained size of every vertex; see :meth:`Answer.retained`.
+
+    ``retained_size``, of shape (n_vertices,) and type uint64, is the size of a vertex and of all that it
+    dominates, 0 where it was not reached; ``size`` is its own.
+    """
+
+    def top(self, count: int) -> npt.NDArray[np.int64]:
+        """Return the vertices of the largest retained sizes, the largest first, as numbers in host memory."""
+        sums = self.prepared.device.asnumpy(self.retained_size)
+        least = np.partition(sums, -count)[-count] if 0 < count < len(sums) else 0
+        found = np.flatnonzero((sums >= least) & self._parents[1])
+        return found[np.lexsort((found, ~sums[found]))][: max(count, 0)]
+
+    def verify(self) -> Retained:
+        """Prove the tree as :meth:`Answer.verify`, and the sums: each is that of the vertices just below."""
+        from relaxometer.problems.dominators._retained import unproven
+
+        super().verify()
+        columns = (self.columns[name] for name in ("idom", "size", "retained_size"))
+        if len(wrong := unproven(*self.prepared.device.asnumpys(*columns))):
+            raise WrongAnswer(f"retained: vertex {wrong[0]} has another sum than its size and those below it")
         return self

@@ -17,7 +17,7 @@ from relaxometer.device.host import HostDevice
 from relaxometer.graphs.lengths import ON_CYCLE, Lengths, unreached
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.library import _forests, _trees
-from relaxometer.library.answers import Answer, WrongAnswer
+from relaxometer.library.answers import Answer, Retained, WrongAnswer
 from relaxometer.library.graph import Graph, on_host
 from relaxometer.problems import variants
 from relaxometer.problems.problem import Problem, load_problem, problem_names
@@ -492,6 +492,30 @@ class Prepared:
         if answer.proof is not None:
             sums[~self.device.asarray(answer.reached)] = _trees.nowhere(sums.dtype)
         return (self.device.asarray if self.graph.on_device else self.device.asnumpy)(sums)
+
+    def retained(self, answer: Answer, sizes: Any) -> Retained:
+        """Sum up sizes over a dominator tree; see :meth:`Answer.retained`."""
+        from relaxometer.problems.dominators._retained import retained_sizes
+
+        if "idom" not in answer.columns:
+            raise UserError(f"{self.problem} has no dominator tree to sum up over")
+        given = sizes if isinstance(sizes, self.device.xp.ndarray) else on_host(sizes)
+        if given.shape != (self.graph.n_vertices,):
+            raise UserError(
+                f"sizes: shape {given.shape}; expected ({self.graph.n_vertices},), one per vertex"
+            )
+        if given.dtype.kind not in "iu":
+            raise UserError(f"sizes: type {given.dtype}; expected integers")
+        if given.dtype.kind == "i" and given.size and int(given.min()) < 0:
+            raise UserError(f"sizes: {int(given.min())} is negative; expected bytes")
+        self._follow_stream()
+        own = self.device.asarray(given).astype(np.uint64, copy=False)
+        idom = self.device.asarray(answer.columns["idom"])
+        sums = retained_sizes(self.device, idom, own, int(answer.start))
+        asked = self.device.asarrays if self.graph.on_device else self.device.asnumpys
+        columns = dict(zip(("size", "retained_size"), asked(own, sums), strict=True))
+        tree = {"idom": answer.columns["idom"]}
+        return Retained(self, {**tree, **columns}, answer.start, proof=tree, version=answer.version)
 
     def customize(self, weights: Any) -> None:
         """Give the arcs other weights, and keep a variant's hierarchy, such as that of ``phast``.

@@ -1,0 +1,128 @@
+"""Common to the readers of heaps: a graph of references from the edges that a file lists."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from relaxometer.core.compiled import njit
+from relaxometer.graphs.graph import OBJECTS, Graph, offsets_of
+
+Ids = npt.NDArray[np.uint32]
+Offsets = npt.NDArray[np.int64]
+
+
+def heap_graph(
+    name: str,
+    edges: tuple[Offsets, Ids],
+    keeps: npt.NDArray[np.bool_],
+    objects: dict[str, Any],
+    metadata: dict[str, Any],
+    root: int = 0,
+) -> Graph:
+    """Make the graph of the references that keep objects alive.
+
+    Self-loops are dropped and parallel references merged. An object without any reference is a root's.
+
+    Parameters
+    ----------
+    name : str
+    edges : tuple of offsets and heads
+        All references, by the object that they lead from.
+    keeps : ndarray of shape (n_edges,), bool
+        Which of them count; changed.
+    objects : dict of str to array
+        The columns `OBJECTS`.
+    metadata : dict
+    root : int, default=0
+        The entry.
+    """
+    offsets, heads = edges
+    orphans = _orphans(offsets, heads, keeps, root)
+    degrees, kept = _packed(offsets, heads, keeps, orphans, root)
+    facts = {**metadata, "edges_in_file": len(heads), "orphans": len(orphans), "search_keys": [root]}
+    ones = np.ones(len(kept), dtype=np.uint32)
+    table = pa.table({column: objects[column] for column in OBJECTS})
+    return Graph(name, offsets_of(degrees), kept, ones, metadata=facts, objects=table)
+
+
+@njit(cache=True)
+def marked(offsets: Offsets, heads: Ids, follows: np.ndarray, first: np.ndarray) -> np.ndarray:
+    """Return which objects are reached from some edges, whose numbers are `first`, along others.
+
+    Parameters
+    ----------
+    offsets, heads : ndarray
+    follows : ndarray of shape (n_edges,), bool
+        The edges that are followed.
+    first : ndarray of int64
+    """
+    n = len(offsets) - 1
+    found, stack = np.zeros(n, np.bool_), np.empty(n, np.uint32)
+    size = 0
+    for edge in first:
+        if not found[heads[edge]]:
+            found[heads[edge]] = True
+            stack[size] = heads[edge]
+            size += 1
+    while size:
+        size -= 1
+        u = stack[size]
+        for edge in range(offsets[u], offsets[u + 1]):
+            if follows[edge] and not found[heads[edge]]:
+                found[heads[edge]] = True
+                stack[size] = heads[edge]
+                size += 1
+    return found
+
+
+@njit(cache=True)
+def _orphans(offsets: Offsets, heads: Ids, keeps: np.ndarray, root: int) -> np.ndarray:
+    """Return the objects that no reference keeps alive, without the root; self-loops no longer count."""
+    n = len(offsets) - 1
+    is_held = np.zeros(n, np.bool_)
+    is_held[root] = True
+    for u in range(n):
+        for edge in range(offsets[u], offsets[u + 1]):
+            keeps[edge] &= heads[edge] != u
+            if keeps[edge]:
+                is_held[heads[edge]] = True
+    return np.flatnonzero(~is_held).astype(np.uint32)
+
+
+@njit(cache=True)
+def _packed(offsets: Offsets, heads: Ids, keeps: np.ndarray, orphans: Ids, root: int) -> tuple[Offsets, Ids]:
+    """Return the references that count, each once and ascending within an object; orphans are the root's."""
+    n = len(offsets) - 1
+    degrees = np.zeros(n, np.int64)
+    packed = np.empty(np.sum(keeps) + len(orphans), np.uint32)
+    end = 0
+    for u in range(n):
+        start = end
+        for edge in range(offsets[u], offsets[u + 1]):
+            if keeps[edge]:
+                packed[end] = heads[edge]
+                end += 1
+        if u == root:
+            packed[end : end + len(orphans)] = orphans
+            end += len(orphans)
+        row = packed[start:end]
+        if len(row) > 32:
+            row.sort()
+        else:
+            for i in range(1, len(row)):
+                head, k = row[i], i
+                while k and row[k - 1] > head:
+                    row[k] = row[k - 1]
+                    k -= 1
+                row[k] = head
+        end = start
+        for i in range(len(row)):
+            if i == 0 or row[i] != packed[end - 1]:
+                packed[end] = row[i]
+                end += 1
+        degrees[u] = end - start
+    return degrees, packed[:end].copy()
