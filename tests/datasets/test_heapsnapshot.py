@@ -26,7 +26,7 @@ def arcs(graph):
 
 def test_objects_are_those_of_the_file(tmp_path):
     graph = read(tmp_path, PLAIN)
-    assert graph.objects["name"].to_pylist() == PLAIN["strings"][:7] + ["lone"]
+    assert graph.objects["name"].to_pylist() == [*PLAIN["strings"][:7], "lone"]
     assert set(graph.objects["type"].to_pylist()) == {"object"}
     assert graph.objects["size"].to_pylist() == [10, 20, 30, 40, 50, 60, 70, 80]
     assert graph.objects["object"].to_pylist() == list(range(1, 17, 2))

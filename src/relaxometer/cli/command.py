@@ -19,6 +19,7 @@ GROUPS = {
     "use a kernel": {
         "pick": "race what suits your graph on this machine, and show how to use the winner",
         "solve": "search a graph from one vertex, prove the answer, and write it",
+        "heap": "the objects of a heap snapshot that keep most memory alive",
     },
     "run the race": {
         "run": "the whole workflow, or that of a suite",

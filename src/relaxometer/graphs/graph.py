@@ -406,9 +406,9 @@ def read_degrees(folder: Path) -> npt.NDArray[np.int64]:
 def content_hash(graph: Graph) -> str:
     """Return the SHA-256 of the columns as little-endian bytes.
 
-    They are offsets, targets, weights, and the coordinates, input degrees, ids and objects if present. A column of
-    more than 64 MiB is replaced by the SHA-256s of its pieces of 64 MiB, which several cores compute. The
-    type of distances follows if it is not that of the weights.
+    They are offsets, targets, weights, and the coordinates, input degrees, ids and objects if present. A
+    column of more than 64 MiB is replaced by the SHA-256s of its pieces of 64 MiB, which several cores
+    compute. The type of distances follows if it is not that of the weights.
     """
     digest = hashlib.sha256()
     columns = graph.offsets, graph.targets, graph.weights, graph.lon, graph.lat, graph.input_degrees

@@ -1,11 +1,12 @@
 """Reader of heap snapshots of V8, as Chrome and Node.js write them: JSON of hundreds of megabytes.
 
-The file is read once, in blocks. It names the fields of nodes and edges, and then lists the numbers of all nodes,
-of all edges, and the strings. Of the strings only the names of nodes stay.
+The file is read once, in blocks. It names the fields of nodes and edges, and then lists the numbers of all
+nodes, of all edges, and the strings. Of the strings only the names of nodes stay.
 
 Which references keep an object alive is a choice of the tools, not of the file. Both rules leave out weak
-edges, edges of an object to itself, and shortcuts that do not lead from the root. Objects that are left without
-any reference, such as those only held weakly, belong to the root. Cycles that nothing else holds are not reached.
+edges, edges of an object to itself, and shortcuts that do not lead from the root. Objects that are left
+without any reference, such as those only held weakly, belong to the root. Cycles that nothing else holds are
+not reached.
 
 ``chrome`` (DevTools, 2025) also leaves out
   - of an entry of a WeakMap the reference of the table, since its key keeps the value alive, too;
