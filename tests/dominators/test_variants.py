@@ -24,6 +24,7 @@ from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.graphs.resident_batch import ResidentBatch
+from relaxometer.problems.dominators import _breadth_first, _forest
 from relaxometer.problems.dominators.certify import DominatorsCertifier
 from relaxometer.problems.dominators.cpu import cooper_harvey_kennedy
 from relaxometer.problems.variants import Skipped, load_solver, solver_names
@@ -38,6 +39,15 @@ WAYS = [
     *(("biconnected", {"tree": tree}) for tree in ("union", "search")),
 ]
 """Variants, with parameters that reach other branches."""
+LISTS = [
+    *((82, v) for v in (0, 40, 41)),
+    *((v, (v + 7) % 40) for v in range(33)),
+    *((v, v - 1) for v in range(79, 41, -1)),
+    *((v, 80) for v in range(0, 80, 3)),
+    *((41, 79), (81, 81), (40, 81)),
+]
+"""From 82, lists in any order that share an object, and cycles that are not reached."""
+
 ON_DEVICE = [
     name for name in OF_ANY_GRAPHS + OF_BATCHES if load_solver("dominators", name).Solver.runs_on == "device"
 ]
@@ -339,6 +349,18 @@ class TestIterativeTree:
         monkeypatch.setattr("relaxometer.problems.dominators._forest.MOST_TOPS", 1)
         graph = rooted_graphs()[name]
         check("iterative-tree", ResidentGraph.upload(device, graph), 0, graph.n_vertices // 2)
+
+    @pytest.mark.parametrize("most_tops", [0, 1])
+    @pytest.mark.parametrize("name", [*sorted(rooted_graphs()), "lists"])
+    def test_a_forest_goes_on_where_a_search_has_left_chains(self, device, name, most_tops, monkeypatch):
+        """Or the search goes on if too many vertices have several predecessors."""
+        graph = graph_of("lists", 83, LISTS) if name == "lists" else rooted_graphs()[name]
+        monkeypatch.setattr(_breadth_first, "MANY_LEVELS", 2)
+        monkeypatch.setattr(_forest, "MOST_TOPS", most_tops)
+        monkeypatch.setattr(_forest.Forest, "serves", False)
+        check(
+            "iterative-tree", ResidentGraph.upload(device, graph), graph.n_vertices // 2, graph.n_vertices - 1
+        )
 
     @pytest.mark.parametrize(
         ("lift_above", "root", "modes"),

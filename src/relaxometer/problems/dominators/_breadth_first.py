@@ -10,9 +10,12 @@ import numpy as np
 from relaxometer.device.kernels import Kernel
 from relaxometer.graphs.graph import UNREACHED
 from relaxometer.graphs.resident import ResidentGraph
-from relaxometer.problems.dominators._forest import Tree
+from relaxometer.problems.dominators._forest import Forest, Tree
 
 THREADS = 512
+
+MANY_LEVELS = 1024
+"""Levels after which a search has found all but chains, or is one of a map."""
 
 
 class BreadthFirst:
@@ -52,10 +55,25 @@ class BreadthFirst:
         self.number.fill(UNREACHED)
         self._run(root, 0, (self._graph.offsets, self._graph.targets))
 
-    def tree_of(self, root: int) -> Tree:
-        """Search from `root`; the next search overwrites the arrays."""
-        self.search(root)
-        return Tree(self.number, self.order, self.parent, self.reached, self.longest_chain, 0)
+    def tree_of(self, root: int, forest: Forest | None = None) -> Tree:
+        """Search from `root`; the next search overwrites the arrays.
+
+        After `MANY_LEVELS`, a forest goes on if it serves.
+        """
+        tree = Tree(self.number, self.order, self.parent, self.reached, self.longest_chain, 0)
+        if forest is None:
+            self.search(root)
+            return tree
+        self.number.fill(UNREACHED)
+        self.number[root], self.order[0], self.parent[0] = 0, root, 0
+        arcs = self._graph.offsets, self._graph.targets
+        if self.goes_on_within(MANY_LEVELS, 1, arcs):
+            return tree
+        if extended := forest.extended(root, tree):
+            return extended
+        self.go_on(int(self._graph.device.item(self.reached)), arcs)
+        self.longest_chain += MANY_LEVELS
+        return tree
 
     def go_on(self, numbered: int, arcs: tuple[Any, Any]) -> None:
         """Assign numbers to the vertices reached from the first `numbered` ones.

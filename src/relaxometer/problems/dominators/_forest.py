@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -68,18 +69,20 @@ class Forest:
         self._vertices = xp.arange(n, dtype=np.uint32)
         self.tops = int((lowest[1:] >= self._vertices[1:]).sum())
         self._parent, top = (xp.empty(n, dtype=np.uint32) for _ in range(2))
-        self._forest = module.struct(
+        self._module, self._lowest, self._arcs = module, lowest, arcs
+        self._struct = partial(
+            module.struct,
             "Forest",
             n=np.uint32(n),
             n_arcs=np.uint64(n_arcs),
             tails=tails,
             heads=heads,
-            lowest=lowest,
             parent=self._parent,
             top=top,
             paths=xp.empty(n, dtype=np.uint64),
             unfinished=xp.empty(6, dtype=np.uint32),
         )
+        self._forest = self._struct(lowest=lowest)
         self._depth = xp.empty(n, dtype=np.uint32)
 
     @property
@@ -89,7 +92,37 @@ class Forest:
 
     def tree_of(self, root: int) -> Tree:
         """Find a tree from `root` and number its vertices by depth."""
-        extent, reached, depth = self._grow(root)
+        return self._numbered(*self._grow(root))
+
+    @cached_property
+    def _only(self) -> DeviceArray:
+        """The only predecessor of each vertex, or the vertex itself."""
+        highest = self._device.xp.zeros(len(self._vertices), dtype=np.uint32)
+        kernel = self._module.get_function("highest_predecessors")
+        kernel(self._blocks, THREADS, (*self._arcs, highest))
+        only: DeviceArray = self._device.xp.where(self._lowest == highest, highest, self._vertices)
+        return only
+
+    def extended(self, root: int, begun: Tree) -> Tree | None:
+        """Go on with a tree from `root` that a search has begun, and number its vertices by depth.
+
+        None if many of the vertices that the search has not found have several predecessors.
+        """
+        xp = self._device.xp
+        left = begun.number == UNREACHED
+        tops = int((left & (self._only == self._vertices)).sum())
+        if tops > MOST_TOPS * int(left.sum()):
+            return None
+        extent = xp.zeros(2, dtype=np.uint32)
+        kernel = self._module.get_function("extend_tree")
+        blocks = min(self._blocks, self._device.max_cooperative_blocks(kernel, THREADS))
+        found = begun.number, begun.order, begun.parent
+        forest = self._struct(lowest=self._only)
+        kernel(blocks, THREADS, (forest, np.uint32(root), *found, self._depth, extent))
+        return self._numbered(extent, *self._device.asnumpy(extent).tolist())
+
+    def _numbered(self, extent: Any, reached: int, depth: int) -> Tree:
+        """Return the tree that was found, its vertices numbered by depth."""
         # Vertices that are not reached have the largest depth and come last.
         order = self._device.xp.argsort(self._depth).astype(np.uint32)
         number = self._device.xp.full(len(order), UNREACHED, dtype=np.uint32)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import ClassVar, Literal
 
 from pydantic import PositiveInt
@@ -27,7 +28,8 @@ class Parameters(variants.Parameters):
         this many. By default the device holds all arcs.
     first_tree : {"auto", "search"}
         Where the first tree comes from if the input's order does not serve: "search", a breadth-first search.
-        "auto": a forest of smallest predecessors, if at most one vertex in 64 has none that is smaller.
+        "auto": a forest of smallest predecessors, if at most one vertex in 64 has none that is smaller; else
+        a search, which a forest of only predecessors ends if chains are left after 1,024 levels.
     lift_above : int, default=65536
         Rounds on a tree with longer chains have tables of ancestors.
     """
@@ -65,8 +67,10 @@ class Solver(variants.SolverBase):
         self._arcs = arc_tails(graph), graph.targets
         forest = Forest(graph.device, graph.n_vertices, *self._arcs)
         self._in_order = forest.tree_in_order() if forest.tops == 0 else None
-        self._grower = forest if forest.serves and parameters.first_tree == "auto" else BreadthFirst(graph)
-        first_tree = "forest" if isinstance(self._grower, Forest) else "search"
+        is_auto = parameters.first_tree == "auto"
+        self._forest = forest if is_auto else None
+        self._search = None if is_auto and forest.serves else BreadthFirst(graph)
+        first_tree = "search" if self._search else "forest"
         in_order = self._in_order is not None
         self.resolved |= {"first_tree": first_tree, "out_of_core": False, "input_order": in_order}
 
@@ -87,11 +91,15 @@ class Solver(variants.SolverBase):
         return Answer(self._rounds.dominators(n, tree.reached, tree.order, parent), rounds)
 
     def _find_tree(self, root: int, phases: list[Phase] | None) -> Tree:
-        if phases is None:
-            return self._grower.tree_of(root)
         device = self._graph.device
-        with device.timer() as timer:
-            tree = self._grower.tree_of(root)
-        mode = "forest" if isinstance(self._grower, Forest) else "breadth-first"
+        with device.timer() if phases is not None else nullcontext() as timer:
+            if self._search:
+                tree = self._search.tree_of(root, self._forest)
+            else:
+                assert self._forest
+                tree = self._forest.tree_of(root)
+        if phases is None or timer is None:
+            return tree
+        mode = "breadth-first" if self._search else "forest"
         phases.append(Phase(mode, int(device.item(tree.reached)), self._graph.n_arcs, timer.ms))
         return tree

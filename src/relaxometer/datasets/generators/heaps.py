@@ -1,0 +1,107 @@
+"""Graphs like the heaps of JavaScript programs: a tree of owners, hubs that most objects refer to, lists.
+
+The constants are fitted to four snapshots of Node.js 20 with 79,000 to 310,000 objects
+(docs/performance/dominators.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from relaxometer.core.compiled import njit, prange
+from relaxometer.datasets.formats.heaps import HeapLikeParameters
+from relaxometer.datasets.random_bits import Purpose, bits, number, stream
+from relaxometer.graphs.graph import OBJECTS, Graph
+
+NEXT, CONTAINED = 0.25, 0.25
+"""Shares of objects that the one before owns, and that a large array or map owns."""
+
+CONTAINERS, HUBS, SHARED = 1000, 100, 5
+"""One object in so many is a large array or map, one a hub such as a shape, and one has further references."""
+
+SECOND_HUB, OTHERS = 0.4, 0.6
+"""References per object to a second hub, and to shared objects."""
+
+NEAR = 64
+"""Half of these lead at most so far back."""
+
+MOVED = 0.15
+"""Objects that are not in the order of allocation, in which owners come first."""
+
+
+def heap_like(parameters: HeapLikeParameters, seed: int) -> Graph:
+    """Generate a heap; vertex 0 is the root."""
+    n, n_links = parameters.objects, min(parameters.links, parameters.objects - 1)
+    count = n + int(n * SECOND_HUB), int(n * OTHERS)
+    ends = np.zeros((2, n - 1 + sum(count)), np.uint32)
+    _refer(stream(seed, Purpose.ENDS), stream(seed, Purpose.BRANCHES), n - n_links, n, *count, *ends)
+    order = np.arange(n, dtype=np.uint32)
+    _move(stream(seed, Purpose.ORDER), order)
+    for row in ends:
+        row[:] = order[row]
+    weights = np.ones(ends.shape[1], np.uint32)
+    facts = {"generator": "relaxometer.datasets.generators.heaps", "search_keys": [0]}
+    graph = Graph.from_arcs("heap-like", n, *ends, weights, metadata=facts)
+    return replace(graph, objects=_objects(n, seed))
+
+
+def _objects(n: int, seed: int) -> pa.Table:
+    """Return what is known of the objects: ids as of V8, and sizes of 24 bytes to some hundred kilobytes."""
+    uniform = (bits(stream(seed, Purpose.WEIGHTS), 0, n) >> np.uint64(11)) * 2.0**-53 + 2.0**-53
+    sizes = 8 * (3 + 2 * uniform**-0.6).astype(np.uint64)
+    sizes[0] = 0
+    kind, name = (pa.DictionaryArray.from_arrays(np.zeros(n, t), pa.array(["object"])) for t in ("i1", "i4"))
+    return pa.table([pa.array(np.arange(1, 2 * n, 2, np.uint64)), kind, name, pa.array(sizes)], pa.schema(OBJECTS))
+
+
+@njit(cache=True)
+def _uniform(key: np.uint64, index: int) -> float:
+    """Return a number from 0 to 1, without 1."""
+    return (number(key, index) >> np.uint64(11)) * 2.0**-53
+
+
+@njit(parallel=True, cache=True)
+def _refer(
+    key: np.uint64,
+    kinds: np.uint64,
+    first_link: int,
+    n: int,
+    to_hubs: int,
+    others: int,
+    tails: np.ndarray,
+    heads: np.ndarray,
+) -> None:
+    """Draw owners, references to hubs, and references to shared objects; the last objects are a list."""
+    n_containers, n_hubs = max(n // CONTAINERS, 1), max(n // HUBS, 2)
+    for v in prange(1, n):
+        kind, place = _uniform(kinds, v), _uniform(key, v)
+        owner = int(place * v)
+        if v > first_link or kind < NEXT:
+            owner = v - 1
+        elif kind < NEXT + CONTAINED:
+            owner = min(int(place * place * n_containers), v - 1)
+        tails[v - 1], heads[v - 1] = owner, v
+    for i in prange(to_hubs):
+        # Two thirds of these references lead to ten hubs.
+        hub = int(n_hubs ** (_uniform(key, n + i) ** 4))
+        tails[n - 1 + i], heads[n - 1 + i] = i % n, min(hub, n - 1)
+    for i in prange(others):
+        tail = int(_uniform(kinds, n + i) * n)
+        drawn = _uniform(key, n + to_hubs + i)
+        back = max(tail - 1 - int(drawn * 2 * NEAR), 0) if drawn < 0.5 else int((2 * drawn - 1) * first_link)
+        head = min(back, first_link - 1)
+        tails[n - 1 + to_hubs + i], heads[n - 1 + to_hubs + i] = tail, head - head % SHARED
+
+
+@njit(cache=True)
+def _move(key: np.uint64, order: np.ndarray) -> None:
+    """Exchange objects with others, but not the root."""
+    n = len(order)
+    for v in range(1, n):
+        drawn = _uniform(key, v)
+        if drawn < MOVED / 2:
+            other = 1 + int(drawn / (MOVED / 2) * (n - 1))
+            order[v], order[other] = order[other], order[v]
