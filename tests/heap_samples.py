@@ -1,6 +1,7 @@
-"""Heap snapshots of V8 made by hand."""
+"""Heap snapshots of V8 and heap dumps of Java made by hand."""
 
 import json
+import struct
 from typing import Any
 
 NODE_FIELDS = ["type", "name", "id", "self_size", "edge_count", "trace_node_id", "detachedness"]
@@ -52,3 +53,85 @@ PLAIN = snapshot(
 def text(content: dict[str, Any]) -> bytes:
     """Return a snapshot as V8 writes it."""
     return json.dumps(content, separators=(",", ":")).encode()
+
+
+class Hprof:
+    """A heap dump of Java that is put together part by part."""
+
+    def __init__(self, id_size: int = 8, version: bytes = b"1.0.2") -> None:
+        self.size = id_size
+        self.records = [b"JAVA PROFILE " + version + b"\0" + struct.pack(">IQ", id_size, 0)]
+        self.parts: list[bytes] = []
+        self._strings: dict[str, int] = {}
+
+    def id(self, *numbers: int) -> bytes:
+        return b"".join(number.to_bytes(self.size, "big") for number in numbers)
+
+    def record(self, tag: int, body: bytes) -> None:
+        self.records.append(struct.pack(">BII", tag, 0, len(body)) + body)
+
+    def string(self, text: str) -> bytes:
+        """Add a string; returns its id."""
+        if text not in self._strings:
+            self._strings[text] = 0x1000 + len(self._strings)
+            self.record(0x01, self.id(self._strings[text]) + text.encode())
+        return self.id(self._strings[text])
+
+    def root(self, tag: int, one: int, more: int = 0) -> None:
+        self.parts.append(bytes([tag]) + self.id(one) + bytes(more))
+
+    def a_class(
+        self, one: int, name: str, above: int = 0, fields: Any = (), statics: Any = (), size: int = 0
+    ) -> None:
+        """Add a class; fields are names and types, statics names, types and the bytes of the value."""
+        self.record(0x02, bytes(4) + self.id(one) + bytes(4) + self.string(name))
+        body = self.id(one) + bytes(4) + self.id(above, 0, 0, 0, 0, 0) + struct.pack(">IH", size, 0)
+        body += struct.pack(">H", len(statics))
+        body += b"".join(self.string(text) + bytes([kind]) + value for text, kind, value in statics)
+        body += struct.pack(">H", len(fields))
+        body += b"".join(self.string(text) + bytes([kind]) for text, kind in fields)
+        self.parts.append(b"\x20" + body)
+
+    def instance(self, one: int, of: int, content: bytes) -> None:
+        self.parts.append(
+            b"\x21" + self.id(one) + bytes(4) + self.id(of) + struct.pack(">I", len(content)) + content
+        )
+
+    def objects(self, one: int, of: int, *elements: int) -> None:
+        self.parts.append(
+            b"\x22" + self.id(one) + struct.pack(">II", 0, len(elements)) + self.id(of) + self.id(*elements)
+        )
+
+    def primitives(self, one: int, kind: int, count: int, width: int) -> None:
+        self.parts.append(b"\x23" + self.id(one) + struct.pack(">IIB", 0, count, kind) + bytes(count * width))
+
+    def bytes(self) -> bytes:
+        """Return the file, its heap in two segments."""
+        half = len(self.parts) // 2
+        for tag, parts in ((0x1C, self.parts[:half]), (0x0C, self.parts[half:])):
+            self.record(tag, b"".join(parts))
+        self.record(0x2C, b"")
+        return b"".join(self.records)
+
+
+def java(id_size: int = 8, base: int = 0x100) -> bytes:
+    """Return a dump with an object of every kind; ids are `base` and 1, 2, ..."""
+    dump = Hprof(id_size)
+    at = [base + number for number in range(20)]
+    dump.a_class(at[1], "java/lang/Object", size=8)
+    dump.a_class(at[2], "java/lang/ref/Reference", at[1], [("referent", 2), ("queue", 2)], size=16)
+    dump.a_class(at[3], "java/lang/ref/WeakReference", at[2], size=16)
+    dump.a_class(at[4], "Node", at[1], [("value", 4), ("next", 2)], [("all", 2, dump.id(at[9]))], size=16)
+    dump.a_class(at[5], "Wide", at[4], [("far", 2), ("big", 11)], size=32)
+    dump.a_class(at[6], "[LNode;", at[1])
+    dump.instance(at[7], at[4], b"\1" + dump.id(at[8]))
+    dump.instance(at[8], at[5], dump.id(at[10]) + bytes(8) + b"\0" + dump.id(0))
+    dump.objects(at[9], at[6], at[7], 0, at[12])
+    dump.primitives(at[10], 10, 5, 4)
+    dump.instance(at[11], at[3], dump.id(at[12]) + dump.id(0x999))
+    dump.instance(at[12], at[1], b"")
+    dump.primitives(at[13], 8, 3, 1)
+    dump.parts.append(b"\xfe" + bytes(4) + dump.string("app"))
+    for tag, one, more in ((0xFF, 4, 0), (0x01, 11, id_size), (0x03, 11, 8), (0x8E, 5, 8), (0x90, 12, 0)):
+        dump.root(tag, at[one], more)
+    return dump.bytes()

@@ -28,7 +28,7 @@ from pathlib import Path
 
 from fuzz.target import Target
 
-MODULES = ("fuzz.readers", "fuzz.graph_files", "fuzz.settings")
+MODULES = ("fuzz.readers", "fuzz.graph_files", "fuzz.heaps", "fuzz.settings")
 """Modules with a list `TARGETS`."""
 
 LIMIT_S = float(os.environ.get("FUZZ_LIMIT_S", "20"))

@@ -410,7 +410,7 @@ ENDINGS = {
     **{".gr": "dimacs", ".mtx": "matrix-market", ".pbf": "osm-pbf"},
     **dict.fromkeys((".csv", ".tsv", ".parquet", ".arrow", ".feather"), "table"),
     **{".npz": "npz", ".metis": "metis", ".sg": "gap", ".wsg": "gap", ".graphml": "graphml"},
-    ".heapsnapshot": "heapsnapshot",
+    **{".heapsnapshot": "heapsnapshot", ".hprof": "hprof"},
 }
 """Formats by the suffix of a file."""
 

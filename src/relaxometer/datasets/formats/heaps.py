@@ -46,4 +46,5 @@ FORMATS = {
     "heapsnapshot": Format(
         "relaxometer.datasets.readers.heapsnapshot", needs="file", parameters=HeapSnapshotParameters
     ),
+    "hprof": Format("relaxometer.datasets.readers.hprof", needs="file"),
 }

@@ -16,17 +16,17 @@ from relaxometer.datasets.formats.heaps import HeapLikeParameters
 from relaxometer.datasets.random_bits import Purpose, bits, number, stream
 from relaxometer.graphs.graph import OBJECTS, Graph
 
-NEXT, CONTAINED = 0.25, 0.25
+NEXT, CONTAINED = 0.5, 0.25
 """Shares of objects that the one before owns, and that a large array or map owns."""
 
-CONTAINERS, HUBS, SHARED = 1000, 100, 5
-"""One object in so many is a large array or map, one a hub such as a shape, and one has further references."""
+CONTAINERS, HUBS, SHARED = 1000, 100, 3
+"""One object in so many is a large array or map, one a hub such as a shape, one has further references."""
 
-SECOND_HUB, OTHERS = 0.4, 0.6
+SECOND_HUB, OTHERS = 0.4, 0.9
 """References per object to a second hub, and to shared objects."""
 
-NEAR = 64
-"""Half of these lead at most so far back."""
+FAR, BESIDE = 0.03, 0.15
+"""Shares of these that lead anywhere, and to an object next to an owner; the others lead to an owner."""
 
 MOVED = 0.15
 """Objects that are not in the order of allocation, in which owners come first."""
@@ -54,13 +54,26 @@ def _objects(n: int, seed: int) -> pa.Table:
     sizes = 8 * (3 + 2 * uniform**-0.6).astype(np.uint64)
     sizes[0] = 0
     kind, name = (pa.DictionaryArray.from_arrays(np.zeros(n, t), pa.array(["object"])) for t in ("i1", "i4"))
-    return pa.table([pa.array(np.arange(1, 2 * n, 2, np.uint64)), kind, name, pa.array(sizes)], pa.schema(OBJECTS))
+    return pa.table(
+        [pa.array(np.arange(1, 2 * n, 2, np.uint64)), kind, name, pa.array(sizes)], pa.schema(OBJECTS)
+    )
 
 
 @njit(cache=True)
 def _uniform(key: np.uint64, index: int) -> float:
     """Return a number from 0 to 1, without 1."""
     return (number(key, index) >> np.uint64(11)) * 2.0**-53
+
+
+@njit(cache=True)
+def _owner(key: np.uint64, kinds: np.uint64, v: int, first_link: int, n_containers: int) -> int:
+    """Draw the owner of an object other than the root."""
+    kind, place = _uniform(kinds, v), _uniform(key, v)
+    if v > first_link or kind < NEXT:
+        return v - 1
+    if kind < NEXT + CONTAINED:
+        return min(1 + int(place * place * n_containers), v - 1)
+    return int(place * v)
 
 
 @njit(parallel=True, cache=True)
@@ -77,13 +90,7 @@ def _refer(
     """Draw owners, references to hubs, and references to shared objects; the last objects are a list."""
     n_containers, n_hubs = max(n // CONTAINERS, 1), max(n // HUBS, 2)
     for v in prange(1, n):
-        kind, place = _uniform(kinds, v), _uniform(key, v)
-        owner = int(place * v)
-        if v > first_link or kind < NEXT:
-            owner = v - 1
-        elif kind < NEXT + CONTAINED:
-            owner = min(int(place * place * n_containers), v - 1)
-        tails[v - 1], heads[v - 1] = owner, v
+        tails[v - 1], heads[v - 1] = _owner(key, kinds, v, first_link, n_containers), v
     for i in prange(to_hubs):
         # Two thirds of these references lead to ten hubs.
         hub = int(n_hubs ** (_uniform(key, n + i) ** 4))
@@ -91,9 +98,14 @@ def _refer(
     for i in prange(others):
         tail = int(_uniform(kinds, n + i) * n)
         drawn = _uniform(key, n + to_hubs + i)
-        back = max(tail - 1 - int(drawn * 2 * NEAR), 0) if drawn < 0.5 else int((2 * drawn - 1) * first_link)
-        head = min(back, first_link - 1)
-        tails[n - 1 + to_hubs + i], heads[n - 1 + to_hubs + i] = tail, head - head % SHARED
+        head = int(drawn / FAR * first_link) // SHARED * SHARED
+        if drawn >= FAR:
+            head = min(tail, first_link - 1)
+            while head % SHARED or head == tail != 0:
+                head = _owner(key, kinds, head, first_link, n_containers)
+            if drawn < FAR + BESIDE:
+                head = min(head + SHARED, first_link - 1) // SHARED * SHARED
+        tails[n - 1 + to_hubs + i], heads[n - 1 + to_hubs + i] = tail, head
 
 
 @njit(cache=True)
