@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import relaxometer as rx
 from relaxometer.datasets import weights
 from relaxometer.datasets.build import build_graph
 from relaxometer.datasets.formats.generated import RmatParameters
@@ -180,3 +181,19 @@ def test_the_same_seed_gives_the_same_bits(form):
 @pytest.mark.parametrize("name", OWN)
 def test_the_projects_own_graphs_have_their_counts(name):
     build_graph(name, OWN[name], files=[])
+
+
+def test_heaps_have_the_shape_of_real_ones():
+    """Bounds around four snapshots of Node.js; docs/performance/dominators.md has their figures."""
+    heap = made("heap-like", objects=20_000, links=1000)
+    n, into = heap.n_vertices, np.bincount(heap.targets)
+    assert 2.7 < heap.n_arcs / n < 4.1
+    assert 0.62 < (into == 1).mean() < 0.83
+    assert 0.32 < np.sort(into)[-10:].sum() / heap.n_arcs < 0.45
+    lowest = np.full(n, n)
+    np.minimum.at(lowest, heap.targets, heap.tails.astype(np.int64))
+    assert 0.08 < (lowest[1:] >= np.arange(1, n)).mean() < 0.2
+    levels = rx.prepare(rx.Graph(heap), "bfs", device="cpu").search(0).level
+    assert 1000 < levels.max() < 1100  # all are reached, and the list hangs below others
+    assert heap.objects["size"].to_numpy()[0] == 0
+    assert content_hash(heap) == content_hash(made("heap-like", objects=20_000, links=1000))

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csgraph
 
 import relaxometer as rx
+from heap_samples import PLAIN, text
 from relaxometer.core.errors import UserError
 from relaxometer.device.cuda import obstacle
 from relaxometer.graphs.graph import write_graph
@@ -346,6 +347,7 @@ def test_a_recipe_of_the_documentation_runs(recipe, tmp_path, monkeypatch):
         pytest.importorskip("torch")
     monkeypatch.chdir(tmp_path)
     write_tiny_map(tmp_path / "map.gr")
+    (tmp_path / "app.heapsnapshot").write_bytes(text(PLAIN))
     exec(compile(recipe, "docs/library.md", "exec"), {"streets": streets()})
 
 

@@ -51,7 +51,7 @@ def heap_like(parameters: HeapLikeParameters, seed: int) -> Graph:
 def _objects(n: int, seed: int) -> pa.Table:
     """Return what is known of the objects: ids as of V8, and sizes of 24 bytes to some hundred kilobytes."""
     uniform = (bits(stream(seed, Purpose.WEIGHTS), 0, n) >> np.uint64(11)) * 2.0**-53 + 2.0**-53
-    sizes = 8 * (3 + 2 * uniform**-0.6).astype(np.uint64)
+    sizes = 8 * (3 + 1.5 / np.sqrt(uniform)).astype(np.uint64)
     sizes[0] = 0
     kind, name = (pa.DictionaryArray.from_arrays(np.zeros(n, t), pa.array(["object"])) for t in ("i1", "i4"))
     return pa.table(
@@ -92,9 +92,12 @@ def _refer(
     for v in prange(1, n):
         tails[v - 1], heads[v - 1] = _owner(key, kinds, v, first_link, n_containers), v
     for i in prange(to_hubs):
-        # Two thirds of these references lead to ten hubs.
-        hub = int(n_hubs ** (_uniform(key, n + i) ** 4))
-        tails[n - 1 + i], heads[n - 1 + i] = i % n, min(hub, n - 1)
+        # Two thirds of these references lead to ten hubs. Products are the same on every machine, powers not.
+        drawn = _uniform(key, n + i)
+        cube = drawn * drawn * drawn
+        twelfth = cube * cube * cube * cube
+        hub = int(n_hubs * twelfth * twelfth)
+        tails[n - 1 + i], heads[n - 1 + i] = i % n, min(1 + hub, n - 1)
     for i in prange(others):
         tail = int(_uniform(kinds, n + i) * n)
         drawn = _uniform(key, n + to_hubs + i)
