@@ -1,15 +1,18 @@
 """The variant that chooses."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from relaxometer.device import DeviceOutOfMemory
 from relaxometer.graphs.resident import ResidentGraph
-from relaxometer.problems.bfs import auto, hybrid
+from relaxometer.problems.bfs import auto
 from relaxometer.problems.bfs.certify import BfsCertifier
 from relaxometer.problems.bfs.hybrid_packed import hybrid_packed
 from relaxometer.problems.bfs.tiled import tiled
-from relaxometer.problems.sssp.tiled._device_tiles import Cutter
+from relaxometer.problems.choosing import by_total
+from relaxometer.problems.sssp import _maps
 from relaxometer.problems.variants import Skipped
 from sample_graphs import sample_graphs, undirected
 
@@ -17,11 +20,6 @@ from sample_graphs import sample_graphs, undirected
 def star():
     edges = np.array([[0, leaf] for leaf in range(1, 101)])
     return undirected("star", 200, edges, np.ones(100, dtype=int))
-
-
-def dense():
-    edges = np.array([[tail, head] for tail in range(20) for head in range(tail)])
-    return undirected("dense", 20, edges, np.ones(190, dtype=int))
 
 
 def dense_with_a_hub():
@@ -49,35 +47,57 @@ def fail(monkeypatch, module, error):
     monkeypatch.setattr(module.Solver, "__init__", fails)
 
 
-MODULES = {"tiled": tiled, "hybrid": hybrid, "hybrid-packed": hybrid_packed}
+def prepared(monkeypatch):
+    """List the candidates whose preparation ends."""
+    names = []
+    for name, module in auto.CANDIDATES.items():
+
+        def begin(self, *args, name=name, begin=module.Solver.__init__):
+            begin(self, *args)
+            names.append(name)
+
+        monkeypatch.setattr(module.Solver, "__init__", begin)
+    return names
 
 
 @pytest.mark.parametrize(
     ("graph", "searches", "chosen", "because"),
     [
-        (sample_graphs()["grid"], None, "tiled", "a map (mean degree 3.85, largest 4)"),
-        (sample_graphs()["grid"], 1, "tiled", "a map (mean degree 3.85, largest 4)"),
-        (star(), None, "hybrid", "not a map (mean degree 1.98, largest 100)"),
-        (dense(), None, "hybrid", "not a map (mean degree 19, largest 19)"),
-        (dense_with_a_hub(), None, "hybrid-packed", "not a map (mean degree 9.9, largest 100)"),
-        (dense_with_a_hub(), 49, "hybrid", "not a map (mean degree 9.9, largest 100)"),
-        (dense_with_a_hub(), 50, "hybrid-packed", "not a map (mean degree 9.9, largest 100)"),
+        (sample_graphs()["grid"], None, "tiled", "even degrees (mean degree 3.85, largest 4, about "),
+        (star(), None, "hybrid-packed", "hubs (mean degree 1.98, largest 100, about 2 levels)"),
+        (star(), 1, "hybrid", "hubs (mean degree 1.98, largest 100, about 2 levels)"),
+        (dense_with_a_hub(), None, "hybrid-packed", "hubs (mean degree 9.9, largest 100, about 2 levels)"),
+        (dense_with_a_hub(), 49, "hybrid", "hubs (mean degree 9.9, largest 100, about 2 levels)"),
     ],
     ids=lambda value: getattr(value, "name", str(value)),
 )
 def test_one_variant_is_chosen_and_no_other_prepared(device, monkeypatch, graph, searches, chosen, because):
-    for name, module in MODULES.items():
-        if name not in (chosen, "tiled"):
-            fail(monkeypatch, module, AssertionError("prepared"))
-    if chosen != "tiled":  # which may be begun, but is not cut
-        monkeypatch.setattr(Cutter, "cut", None)
+    names = prepared(monkeypatch)
     solver = solver_of(graph, device, **({} if searches is None else {"searches": searches}))
-    assert solver.resolved["chosen"] == chosen
-    assert solver.resolved["because"] == because
+    assert names == [solver.resolved["chosen"]] == [chosen]
+    assert solver.resolved["because"].startswith(because)
     own = {"tiled": "tiles", "hybrid": "alpha", "hybrid-packed": "hubs"}[chosen]
     assert solver.resolved[own] >= 1
     modes = {phase.mode for phase in proven(solver, graph, device)}
     assert modes <= ({"tiles"} if chosen == "tiled" else {"top-down", "bottom-up"})
+
+
+@pytest.mark.parametrize(
+    ("vertices", "arcs", "largest", "depth", "crossing", "best"),
+    [
+        (264_346, 730_100, 8, 398, 0.09, ["tiled", "tiled", "tiled"]),  # a city
+        (131_072, 1_208_942, 17, 152, 0.5, ["tiled", "tiled", "tiled"]),  # nearest neighbours
+        (262_144, 2_621_434, 16, 16, 0.1, ["hybrid", "tiled", "tiled"]),  # a small world
+        (131_072, 2_097_138, 23, 10, 0.5, ["hybrid", "hybrid", "hybrid"]),  # a shallower one
+        (1_048_576, 16_777_092, 38, 8, 0.5, ["hybrid", "hybrid-packed", "hybrid-packed"]),
+        (1_048_576, 31_401_820, 64_763, 4, 0.5, ["hybrid", "hybrid-packed", "hybrid-packed"]),
+    ],
+)
+def test_the_model_chooses_by_the_number_of_searches(vertices, arcs, largest, depth, crossing, best):
+    graph = SimpleNamespace(n_vertices=vertices, n_arcs=arcs)
+    degrees = _maps.Degrees.found(graph, vertices, largest)
+    _, costs = auto.expected_costs(graph, degrees, depth, crossing)
+    assert [by_total(costs, searches)[0] for searches in (1, 100, 1000)] == best
 
 
 def test_a_graph_too_large_for_packed_neighbours_goes_to_hybrid(device, monkeypatch):
@@ -85,7 +105,7 @@ def test_a_graph_too_large_for_packed_neighbours_goes_to_hybrid(device, monkeypa
     graph = dense_with_a_hub()
     solver = solver_of(graph, device)
     assert solver.resolved["chosen"] == "hybrid"
-    assert solver.resolved["because"].endswith("but not for hybrid-packed: more than 100 vertices")
+    assert ", but not for hybrid-packed: more than 100 vertices" in solver.resolved["because"]
 
 
 @pytest.mark.parametrize("reason", [Skipped("too large"), DeviceOutOfMemory("too large")])
@@ -94,11 +114,5 @@ def test_a_map_that_does_not_fit_is_searched_by_levels(device, monkeypatch, reas
     graph = sample_graphs()["grid"]
     solver = solver_of(graph, device)
     assert solver.resolved["chosen"] == "hybrid"
-    assert solver.resolved["because"].endswith("largest 4), but not for tiled: too large")
+    assert solver.resolved["because"].endswith(", but not for tiled: too large")
     proven(solver, graph, device)
-
-
-def test_hybrid_running_out_of_memory_is_not_hidden(host_device, monkeypatch):
-    fail(monkeypatch, hybrid, DeviceOutOfMemory("no room"))
-    with pytest.raises(DeviceOutOfMemory, match="no room"):
-        solver_of(star(), host_device)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,10 +13,11 @@ from relaxometer.device import Device, blocks_for
 from relaxometer.device.arguments import Struct
 from relaxometer.device.arrays import DeviceArray
 from relaxometer.device.kernels import Kernel, Launch
-from relaxometer.device.signature import Layout
+from relaxometer.device.signature import Layout, read_source
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.answers import Ahead
+from relaxometer.problems.sssp._cooperative import threads_per_block
 from relaxometer.problems.variants import Skipped
 
 SHARED_BYTES = 226 * 1024
@@ -32,17 +34,25 @@ HUB = 64
 
 BLOCK = 256
 
+SURVEYS = read_source(Path(__file__).with_name("_survey.cu"))
+HOPS, ENOUGH, BALL_THREADS = (SURVEYS.constants[name] for name in ("HOPS", "ENOUGH", "THREADS"))
+
+N_BALLS = 8
 
 MAX_ARCS, MAX_MEAN = 1024, 8.0
 """Maximum and mean arcs per vertex of what is contracted as a map; ordering other graphs would take long."""
 
 
 class Degrees(NamedTuple):
-    """Out-degrees of a graph: vertices with arcs, their mean degree, the largest degree."""
+    """Out-degrees of a graph: vertices with arcs, their mean degree, the largest degree, and squares.
+
+    The squares of the degrees are added up. They are NaN if nobody has looked.
+    """
 
     with_arcs: int
     mean: float
     largest: int
+    squares: float = math.nan
 
     def __str__(self) -> str:
         return f"mean degree {self.mean:.3g}, largest {self.largest}"
@@ -66,16 +76,46 @@ def may_be_map(graph: ResidentGraph) -> bool:
 def degrees_of(graph: ResidentGraph) -> Degrees:
     """Return the degrees of a graph, by one launch: a pass of the host takes longer than a search."""
     n, device = graph.n_vertices, graph.device
-    found = device.xp.zeros(2, dtype=np.uint64)
-    _survey_degrees(device)(blocks_for(device, n, BLOCK), BLOCK, (np.uint32(n), graph.offsets, found))
-    with_arcs, largest = device.asnumpy(found).tolist()
-    return Degrees.found(graph, with_arcs, largest)
+    found = device.xp.zeros(3, dtype=np.uint64)
+    kernel = _surveys(device)["survey_degrees"]
+    kernel(blocks_for(device, n, BLOCK), BLOCK, (np.uint32(n), graph.offsets, found))
+    with_arcs, squares, largest = device.asnumpy(found).tolist()
+    return Degrees.found(graph, with_arcs, largest)._replace(squares=squares)
+
+
+class Balls:
+    """Balls that grow from a few vertices of a graph while the host goes on; they tell how deep it is."""
+
+    def __init__(self, graph: ResidentGraph) -> None:
+        self._graph, device = graph, graph.device
+        self._sizes = device.xp.zeros((N_BALLS, HOPS + 1), dtype=np.uint32)
+        arguments = np.uint32(graph.n_vertices), graph.offsets, graph.targets, self._sizes
+        _surveys(device)["grow_balls"](N_BALLS, threads_per_block(device, BALL_THREADS), arguments)
+
+    def depth(self) -> float:
+        """Return about how many levels a breadth-first search has, within a factor of three.
+
+        As far as a ball shows, it grows by a power of the hops; a map, whose balls hold few vertices, by
+        their square. A ball that grows no more holds all that its vertex reaches. The median of the balls
+        counts.
+        """
+        sizes = self._graph.device.asnumpy(self._sizes).astype(np.float64)
+        whole, hops = sizes.max(axis=1), sizes.argmax(axis=1)
+        half = sizes[np.arange(N_BALLS), hops // 2]
+        has_ended = (hops < HOPS) & (whole < ENOUGH) | (hops < 2)
+        hops = np.maximum(hops, 2)
+        with np.errstate(divide="ignore"):
+            dimension = np.log(whole / half) / np.log(hops / (hops // 2))
+            dimension = np.where((dimension > 1.5) & (dimension < 3.2), 2, dimension)
+            depth = hops * (self._graph.n_vertices / whole) ** (1 / dimension)
+        return float(np.median(np.where(has_ended, hops, depth)))
 
 
 @functools.cache
-def _survey_degrees(device: Device) -> Kernel:
-    """Return the kernel for a device."""
-    return device.module(Path(__file__).with_name("_degrees.cu")).get_function("survey_degrees")
+def _surveys(device: Device) -> dict[str, Kernel]:
+    """Return the kernels for a device, by name."""
+    module = device.module(SURVEYS.path)
+    return {name: module.get_function(name) for name in ("survey_degrees", "grow_balls")}
 
 
 def refuse_all_but_maps(graph: Graph) -> None:

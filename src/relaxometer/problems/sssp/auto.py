@@ -1,8 +1,7 @@
-"""The variant that suits the graph and the number of searches, by a model of cost and, in doubt, probes."""
+"""The variant that suits the graph and the number of searches, by a model of cost and, in doubt, trials."""
 
 from __future__ import annotations
 
-import time
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -11,8 +10,8 @@ from pydantic import PositiveInt
 from relaxometer.device import DeviceOutOfMemory
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems import variants
-from relaxometer.problems.phases import Phase
-from relaxometer.problems.sssp import Answer, _maps
+from relaxometer.problems.choosing import BUDGET, DOUBT, Choosing, Cost, by_total
+from relaxometer.problems.sssp import _maps
 from relaxometer.problems.sssp.near_far import near_far
 from relaxometer.problems.sssp.phast import phast
 from relaxometer.problems.sssp.push_pull import push_pull
@@ -28,98 +27,90 @@ PHAST_DEGREE = 3.5
 LARGE = 3_277_824
 """Vertices of a map that tiles in the shared memory of an H200 hold; one with more is large."""
 
-BUDGET = 0.1
-"""Probes may take this part of the expected total."""
+STEEP = 300
+"""Mean degree of the ends of arcs above which hubs decide; about 100 where degrees fall off as a cube."""
+
+FEW_CROSS = 0.05
+"""Share of arcs between tiles below which tiles hardly wait for each other."""
+
+MANY_LEVELS = 140
+"""Depth beyond which tiles repeat no more work."""
 
 MILLION = 1e6
 
 
 class Model(NamedTuple):
-    """Milliseconds of a variant on a kind of graph, sizes in millions.
-
-    Preparation is `fixed` + `per_vertex` * vertices + `per_arc` * arcs. A search takes `search` * size **
-    `exponent`; the size is the number of vertices with arcs on maps, and the number of arcs on other graphs.
-    A search may be faster by the factor `doubt`.
-    """
+    """Milliseconds of a variant on a kind of graph, sizes in millions."""
 
     fixed: float
     per_vertex: float
     per_arc: float
+    """Of the preparation."""
+
     search: float
-    exponent: float
-    doubt: float
+    search_per_arc: float
+    per_level: float = 0
+    """Of a search."""
+
+    def cost(self, n: float, m: float, depth: float) -> Cost:
+        """Return the cost on a graph of `n` million vertices and `m` million arcs."""
+        prepare = self.fixed + self.per_vertex * n + self.per_arc * m
+        return Cost(prepare, self.search + self.search_per_arc * m + self.per_level * depth)
 
 
-Kind = Literal["a map", "a large map", "hubs", "even degrees"]
+Kind = Literal["even degrees", "a large map", "hubs", "few hubs"]
+
+NEAR_FAR = Model(0.5, 0, 0.008, 0.15, 0.03, 0.015)
+PUSH_PULL = Model(1, 0, 0.08, 0.3, 0.0103)
 
 MODELS: dict[Kind, dict[str, Model]] = {
-    "a map": {
-        "tiled": Model(0.3, 0.75, 0, 5.54, 0.81, 2.4),
-        "near-far": Model(0.25, 0, 0.005, 17.1, 0.75, 10),
-        "phast": Model(420, 2600, 0, 0.18, 0.4, 1.5),
+    "even degrees": {
+        "tiled": Model(0.5, 0.5, 0.08, 0.05, 0, 0.0009),
+        "near-far": NEAR_FAR,
+        "push-pull": PUSH_PULL._replace(search_per_arc=0.08, per_level=0.1),
+        "phast": Model(420, 2600, 0, 0.06, 0.03),
     },
     "a large map": {
-        "tiled": Model(0, 0.35, 0, 1, 1, 2),
-        "near-far": Model(0.25, 0.03, 0, 0.82, 1, 2),
-        "phast": Model(0, 3740, 0, 0.057, 1, 1.5),
+        "tiled": Model(0, 0.35, 0, 0, 0.4),
+        "near-far": Model(0.25, 0.03, 0, 0, 0.33),
+        "phast": Model(0, 3740, 0, 0, 0.023),
     },
     "hubs": {
-        "near-far": Model(0.25, 0, 0.005, 0.076, 0.92, 1.4),
-        "push-pull": Model(0.75, 0, 0.084, 0.149, 0.52, 1.4),
+        "near-far": NEAR_FAR._replace(search=0.3, search_per_arc=0.04, per_level=0),
+        "push-pull": PUSH_PULL,
     },
-    "even degrees": {
-        "near-far": Model(0.25, 0, 0.005, 0.022, 1, 2),
-        "push-pull": Model(0.75, 0, 0.084, 0.067, 1, 2),
+    "few hubs": {
+        "near-far": NEAR_FAR._replace(search=0.3, search_per_arc=0.08, per_level=0),
+        "push-pull": PUSH_PULL._replace(search=0.5, search_per_arc=0.075),
     },
 }
 """Models by kind of graph and variant, for one NVIDIA H200; docs/performance/fast-sssp.md has the fit.
 
-They only have to rank variants. A search on a map takes between 0.4 and 2.4 times the model, since neither
-its shape nor its weights are in it.
+They only have to rank variants, within a factor of `DOUBT`, since weights are not in them.
 """
 
 
 class Parameters(variants.Parameters):
-    """Number of searches to choose for, and effort of the choice.
+    """Number of searches to choose for.
 
     Parameters
     ----------
     searches : int
         Choose the variant that prepares and finds this many trees in the least time.
-    probes : int
-        Searches that time a candidate that is probed.
     """
 
     searches: PositiveInt = 100
-    probes: PositiveInt = 1
 
 
-class Cost(NamedTuple):
-    """Milliseconds of preparation and of a search, which may be faster by the factor `doubt`."""
-
-    prepare: float
-    search: float
-    doubt: float = 1
-
-    def total(self, searches: int) -> float:
-        """Return the milliseconds of preparation and this many searches."""
-        return self.prepare + searches * self.search
-
-    def least(self, searches: int) -> float:
-        """Return the same for searches as fast as can be hoped for."""
-        return self.prepare + searches * self.search / self.doubt
-
-
-class Solver:
+class Solver(Choosing):
     """SSSP by the variant that is expected to take the least time for the given number of searches.
 
-    The graph's size and degrees give its kind, and a fitted model the expected cost of each candidate. On
-    what may be a map, the degrees come from the survey that `tiled` begins with. On other graphs they are not
-    read if the choice does not depend on them. Only the one that is chosen is prepared, unless probes pay:
-    where the model leaves the best in doubt, candidates that can be prepared and timed within a tenth of the
-    least expected total are, and their times replace the model's. If a variant is skipped or runs out of
-    memory, the next is taken. Variants that do not take the type of the weights are left out. All this
-    counts as preparation; `probe_ms` in `resolved` is the time of the searches.
+    The graph's size, degrees and depth give the expected cost of each candidate; the depth comes from balls
+    of a few thousand vertices. On what may be a map, the degrees come from the survey that `tiled` begins
+    with. On other graphs nothing is read if the choice does not depend on it. Where the model leaves the best
+    in doubt, the first searches decide; see :class:`relaxometer.problems.choosing.Choosing`. Only the long
+    preparation of `phast` is not begun in a search: where it is in doubt, a search is made before. Variants
+    that do not take the type of the weights are left out.
 
     Raises
     ------
@@ -127,166 +118,89 @@ class Solver:
         If every candidate is skipped or runs out of memory.
     """
 
-    runs_on = "device"
     weight_types: ClassVar = {"uint32", "uint32/uint64", "float32", "float64"}
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
-        self._graph, self._searches = graph, parameters.searches
-        self._solvers: dict[str, Any] = {}
-        self._times: dict[str, float] = {}
-        self._probe_ms = 0.0
-        self._kind, self._expected = self._survey()
-        self._probe(worth_a_probe(self._expected, self._searches, parameters.probes), parameters.probes)
-        self._chosen, self._solver = self._choose()
-        if hasattr(self._solver, "solve_from"):
-            self.solve_from = self._solver.solve_from
-        totals = {name: cost.total(self._searches) for name, cost in self._expected.items()}
-        choice = {
-            "chosen": self._chosen,
-            "because": self._kind,
-            "searches": self._searches,
-            "expected": _listed(totals),
-            "probed": _listed(self._times),
+        lengths = graph.lengths
+        modules = {
+            name: one for name, one in CANDIDATES.items() if variants.takes_weights(one.Solver, lengths)
         }
-        self.resolved = choice | {"probe_ms": round(self._probe_ms, 3)} | self._solver.resolved
+        super().__init__(graph, parameters.searches, modules)
 
     def _survey(self) -> tuple[str, dict[str, Cost]]:
         """Return the kind of graph, in words, and expected costs; if it is a map, `tiled` is prepared."""
-        graph = self._graph
-        if not _maps.may_be_map(graph):
-            with_hubs, without = (costs_of(kind, graph) for kind in ("hubs", "even degrees"))
-            choices = {by_total(costs, self._searches)[0] for costs in (with_hubs, without)}
-            if len(choices) == 1:
-                return f"no map (mean degree above {_maps.MAP_DEGREE})", with_hubs
-            return expected_costs(graph, _maps.degrees_of(graph))
-        if graph.n_vertices > LARGE or "tiled" not in candidates(graph):
-            return expected_costs(graph, _maps.degrees_of(graph))
-        found = []
+        graph, found = self._graph, []
+        may_be_map = _maps.may_be_map(graph)
+        if not may_be_map and self._searches == 1:
+            return f"no map (mean degree above {_maps.MAP_DEGREE})", model_costs(graph, "hubs", 0)
+        balls = _maps.Balls(graph)
 
         def look(facts: Facts) -> None:
-            found.append(expected_costs(graph, _maps.Degrees.found(graph, facts.with_arcs, facts.max_degree)))
-            if "tiled" not in found[0][1]:
+            degrees = _maps.Degrees.found(graph, facts.with_arcs, facts.max_degree)
+            if degrees.largest <= _maps.HUB:
+                found.append(expected_costs(graph, degrees, balls.depth(), facts.crossing / graph.n_arcs))
+            if not found or by_total(found[0][1], self._searches)[0] != "tiled":
                 raise variants.Skipped("not a map")
 
-        solver = self._prepare("tiled", look)
-        if solver is not None or found:
-            self._solvers["tiled"] = solver
-        return found[0] if found else expected_costs(graph, _maps.degrees_of(graph))
+        self._because, self._expected = "", {}
+        if may_be_map and graph.n_vertices <= LARGE:
+            self._prepared("tiled", look)
+        because, costs = found[0] if found else expected_costs(graph, _maps.degrees_of(graph), balls.depth())
+        return because, self._probed(costs)
 
-    def _choose(self) -> tuple[str, Any]:
-        """Return the name and solver of the least total; a prepared variant costs no further preparation."""
-        costs = dict(self._expected)
-        for name, solver in self._solvers.items():
-            if solver is None:
-                costs.pop(name, None)
-            elif name in costs:
-                costs[name] = Cost(0, self._times.get(name, costs[name].search))
-        for name in by_total(costs, self._searches):
-            solver = self._solvers.get(name) or self._prepare(name)
-            if solver is not None:
-                return name, solver
-        raise variants.Skipped(f"none of {' and '.join(self._expected)} can be prepared")
-
-    def _prepare(self, name: str, *more: Any) -> Any:
-        """Return the solver of a candidate, or None if it does not suit the graph or the device."""
-        module = CANDIDATES[name]
+    def _probed(self, costs: dict[str, Cost]) -> dict[str, Cost]:
+        """Return costs with the time of a search of the best but `phast` where that decides about `phast`."""
+        rest = {name: cost for name, cost in costs.items() if name != "phast"}
+        k, name = self._searches, by_total(rest, self._searches)[0]
+        long, best = costs.get("phast"), costs[name]
+        if long is None or not best.total(k) / DOUBT < long.total(k) < best.total(k) * DOUBT:
+            return costs
+        if best.total(1) > BUDGET * min(long.total(k), best.total(k)) or self._prepared(name) is None:
+            return costs
+        # The tail of an arc: a vertex without arcs would tell nothing.
+        offsets = self._graph.host.offsets
+        source = int(np.searchsorted(offsets, self._graph.n_arcs // 2, side="right")) - 1
         try:
-            return module.Solver(self._graph, module.Parameters(), *more)
-        except (variants.Skipped, DeviceOutOfMemory):
-            return None
-
-    def _probe(self, names: list[str], probes: int) -> None:
-        """Prepare these candidates unless they are, and time a few searches."""
-        if not names:
-            return
-        arcs = np.linspace(0, max(0, self._graph.n_arcs - 1), probes + 2)[1:-1].astype(np.int64)
-        # Tails of these arcs: a vertex without arcs would tell nothing.
-        sources = (np.searchsorted(self._graph.host.offsets, arcs, side="right") - 1).tolist()
-        for name in names:
-            if name not in self._solvers:
-                self._solvers[name] = self._prepare(name)
-            if self._solvers[name] is None:
-                continue
-            start = time.perf_counter()
-            try:
-                self._times[name] = float(np.median([self._time(self._solvers[name], s) for s in sources]))
-            except DeviceOutOfMemory:  # for what grows in a search
-                self._solvers[name] = None
-            self._probe_ms += (time.perf_counter() - start) * 1e3
-
-    def _time(self, solver: Any, source: int) -> float:
-        """Return the milliseconds of a search."""
-        with self._graph.device.timer() as search:
-            solver.solve(source)
-        return float(search.ms)
-
-    def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
-        """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`."""
-        answer: Answer = self._solver.solve(source, phases)
-        return answer
-
-
-def _listed(times: dict[str, float]) -> str:
-    return ", ".join(f"{name} {float(f'{ms:.3g}'):g} ms" for name, ms in times.items())
-
-
-def by_total(costs: dict[str, Cost], searches: int) -> list[str]:
-    """Return the names in the order of the total of preparation and searches."""
-    return sorted(costs, key=lambda name: costs[name].total(searches))
-
-
-def worth_a_probe(expected: dict[str, Cost], searches: int, probes: int) -> list[str]:
-    """Return the candidates to probe, none if probes decide nothing or nothing is in doubt.
-
-    They are those that may be the best, as far as the model is in doubt, and that can be prepared and probed,
-    one after the other, within `BUDGET`.
-    """
-    order = by_total(expected, searches)
-    least = expected[order[0]].total(searches)
-    left, names = BUDGET * least, []
-    for name in order:
-        cost = expected[name].total(probes)
-        if cost <= left and expected[name].least(searches) <= least:
-            left -= cost
-            names.append(name)
-    return [] if names == order[:1] else names
-
-
-def candidates(graph: ResidentGraph) -> list[str]:
-    """Return the candidates that take the graph's type of weights."""
-    lengths = graph.lengths
-    return [name for name, module in CANDIDATES.items() if variants.takes_weights(module.Solver, lengths)]
+            with self._graph.device.timer() as search:
+                self._solvers[name].solve(source)
+        except DeviceOutOfMemory as reason:  # for what grows in a search
+            self._drop(name, reason)
+            return {other: cost for other, cost in costs.items() if other != name}
+        return costs | {name: Cost(best.prepare, search.ms)}
 
 
 def kind_of(degrees: _maps.Degrees, n_vertices: int) -> Kind:
     """Return the kind of a graph."""
     if degrees.largest > _maps.HUB:
-        return "hubs"
-    if not degrees.is_map:
-        return "even degrees"
-    return "a map" if n_vertices <= LARGE else "a large map"
+        return "few hubs" if degrees.squares <= STEEP * degrees.mean * degrees.with_arcs else "hubs"
+    return "a large map" if n_vertices > LARGE and degrees.is_map else "even degrees"
 
 
-def expected_costs(graph: ResidentGraph, degrees: _maps.Degrees) -> tuple[str, dict[str, Cost]]:
-    """Return the kind of graph, in words, and the expected cost of each candidate."""
+def model_costs(graph: ResidentGraph, kind: Kind, depth: float) -> dict[str, Cost]:
+    """Return the cost by the model of each candidate that takes the graph's type of weights."""
+    n, m = graph.n_vertices / MILLION, graph.n_arcs / MILLION
+    return {
+        name: model.cost(n, m, depth)
+        for name, model in MODELS[kind].items()
+        if variants.takes_weights(CANDIDATES[name].Solver, graph.lengths)
+    }
+
+
+def expected_costs(
+    graph: ResidentGraph, degrees: _maps.Degrees, depth: float, crossing: float = 1
+) -> tuple[str, dict[str, Cost]]:
+    """Return the kind of graph, in words, and the expected cost of each candidate.
+
+    `crossing` is the share of arcs between equal ranges of ids.
+    """
     kind = kind_of(degrees, graph.n_vertices)
-    costs = costs_of(kind, graph, degrees.with_arcs)
+    costs = model_costs(graph, kind, depth)
     if degrees.mean > PHAST_DEGREE:
         costs.pop("phast", None)
-    return f"{kind} ({degrees})", costs
-
-
-def costs_of(kind: Kind, graph: ResidentGraph, with_arcs: int = 0) -> dict[str, Cost]:
-    """Return the expected cost of each candidate on a graph of this kind; `with_arcs` vertices, on a map."""
-    names = candidates(graph)
-    vertices, arcs = graph.n_vertices / MILLION, graph.n_arcs / MILLION
-    size = with_arcs / MILLION if kind in ("a map", "a large map") else arcs
-    return {
-        name: Cost(
-            model.fixed + model.per_vertex * vertices + model.per_arc * arcs,
-            model.search * size**model.exponent,
-            model.doubt,
-        )
-        for name, model in MODELS[kind].items()
-        if name in names
-    }
+    if kind == "even degrees":
+        # The further it is, the more often a tile repeats what it has done.
+        repeated = 0.2 + 0.0025 * min(depth, MANY_LEVELS) * degrees.mean
+        prepare, search = costs["tiled"]
+        work = min(1, crossing / FEW_CROSS) * repeated * graph.n_arcs / MILLION
+        costs["tiled"] = Cost(prepare, search + work)
+    return f"{kind} ({degrees}, about {depth:.2g} levels)", costs

@@ -1,0 +1,168 @@
+"""What the solvers called `auto` share: expected costs of variants, and first searches that decide."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from relaxometer.device import DeviceOutOfMemory
+from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.problems.phases import Phase
+from relaxometer.problems.variants import Skipped
+
+DOUBT = 3.0
+"""The searches of two variants may differ by this factor more, or less, than expected."""
+
+BUDGET = 0.06
+"""What decides between variants may take this part of the expected total."""
+
+ROUNDS = 2
+"""Searches that each of them makes, unless the first of each differ by `CLEAR`."""
+
+CLEAR = 1.5
+
+
+class Cost(NamedTuple):
+    """Milliseconds of preparation and of a search."""
+
+    prepare: float
+    search: float
+
+    def total(self, searches: int) -> float:
+        """Return the milliseconds of preparation and this many searches."""
+        return self.prepare + searches * self.search
+
+
+def by_total(costs: Mapping[str, Cost], searches: int) -> list[str]:
+    """Return the names in the order of the total of preparation and searches."""
+    return sorted(costs, key=lambda name: costs[name].total(searches))
+
+
+def worth_a_trial(costs: Mapping[str, Cost], searches: int) -> list[str]:
+    """Return the variants that the first searches decide between, the best first; none without a doubt.
+
+    A variant is tried if it may be the best, and if the trial, should it be lost, is within `BUDGET`.
+    """
+    first, *others = by_total(costs, searches)
+    best = costs[first]
+    left, names = BUDGET * best.total(searches), [first]
+    for name in others:
+        prepare, search = costs[name]
+        lost = prepare + ROUNDS * max(0.0, search - best.search)
+        if lost <= left and prepare + searches * search / DOUBT < searches * best.search:
+            left -= lost
+            names.append(name)
+    return names if len(names) > 1 else []
+
+
+class Choosing:
+    """Base of a solver that prepares the variant of the least expected total.
+
+    If that is in doubt, the first searches are made by each of the variants in turn, and the fastest makes
+    all others. So nothing is searched that was not asked for, and a variant is prepared only for a search. If
+    a variant is skipped or runs out of memory, the next is taken.
+
+    Parameters
+    ----------
+    graph : ResidentGraph
+    searches : int
+    modules : mapping of str to module
+        The candidates.
+
+    Raises
+    ------
+    Skipped
+        If no candidate can be prepared.
+    """
+
+    runs_on = "device"
+
+    def __init__(self, graph: ResidentGraph, searches: int, modules: Mapping[str, Any]) -> None:
+        self._graph, self._searches, self._modules = graph, searches, modules
+        self._solvers: dict[str, Any] = {}
+        self._because, self._expected = self._survey()
+        self._trial = self._settle()
+        self._tried: dict[str, float] = {}
+        self._times: list[tuple[str, float]] = []
+
+    def _survey(self) -> tuple[str, dict[str, Cost]]:
+        """Return the kind of graph, in words, and expected costs; may prepare the best candidate."""
+        raise NotImplementedError
+
+    def _settle(self) -> list[str]:
+        """Prepare the best candidate that can be; return those to try, it included."""
+        while self._expected:
+            name = by_total(self._expected, self._searches)[0]
+            if self._prepared(name) is not None:
+                self._use(name)
+                return worth_a_trial(self._expected, self._searches)
+        raise Skipped(f"none of {' and '.join(self._modules)} can be prepared: {self._because}")
+
+    def _prepared(self, name: str, *more: Any) -> Any:
+        """Return the solver of a candidate; None, and no candidate, if it does not suit graph or device."""
+        if name not in self._solvers:
+            module = self._modules[name]
+            try:
+                self._solvers[name] = module.Solver(self._graph, module.Parameters(), *more)
+            except (Skipped, DeviceOutOfMemory) as reason:
+                self._drop(name, reason)
+        return self._solvers.get(name)
+
+    def _drop(self, name: str, reason: Exception) -> None:
+        self._solvers.pop(name, None)
+        if self._expected.pop(name, None) is not None:
+            self._because += f", but not for {name}: {reason}"
+
+    def _use(self, name: str) -> None:
+        self._chosen, self._solver = name, self._solvers[name]
+        self.__dict__.pop("solve_from", None)
+        if hasattr(self._solver, "solve_from"):
+            self.solve_from = self._solver.solve_from
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """Return the choice, which the first searches may change, and the parameters of the chosen one."""
+        names = by_total(self._expected, self._searches)
+        return {
+            "chosen": self._chosen,
+            "because": self._because,
+            "searches": self._searches,
+            "expected": listed({name: self._expected[name].total(self._searches) for name in names}),
+            "probed": listed(self._tried),
+        } | self._solver.resolved
+
+    def solve(self, source: int, phases: list[Phase] | None = None) -> Any:
+        """Search from `source`; see :class:`relaxometer.problems.problem.Solver`."""
+        while self._trial:
+            name = self._trial[len(self._times) % len(self._trial)]
+            if self._prepared(name) is None:
+                self._trial = []
+                break
+            try:
+                with self._graph.device.timer() as search:
+                    answer = self._solvers[name].solve(source, phases)
+            except DeviceOutOfMemory as reason:  # for what grows in a search
+                self._drop(name, reason)
+                self._trial = self._settle()
+                self._times.clear()
+                continue
+            self._times.append((name, search.ms))
+            self._judge()
+            return answer
+        return self._solver.solve(source, phases)
+
+    def _judge(self) -> None:
+        """After each round of a trial, end it if it is decided."""
+        rounds, left = divmod(len(self._times), len(self._trial))
+        if left:
+            return
+        self._tried = {name: min(ms for one, ms in self._times if one == name) for name in self._trial}
+        best, second, *_ = sorted(self._tried.values())
+        if rounds == ROUNDS or second > CLEAR * best:
+            self._use(min(self._tried, key=lambda name: self._tried[name]))
+            self._trial, self._solvers = [], {self._chosen: self._solver}
+
+
+def listed(times: Mapping[str, float]) -> str:
+    """Return names and milliseconds as text."""
+    return ", ".join(f"{name} {float(f'{ms:.3g}'):g} ms" for name, ms in times.items())
