@@ -9,7 +9,8 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from relaxometer.datasets.formats.generated import RoadParameters
+from relaxometer.datasets.formats.generated import DelaunayParameters, RoadParameters
+from relaxometer.datasets.generators.points import delaunay
 from relaxometer.datasets.generators.roads import road_like
 from relaxometer.problems.sssp.phast import (
     _cch,
@@ -18,9 +19,11 @@ from relaxometer.problems.sssp.phast import (
     _hierarchy,
     _metis_worker,
     _order,
+    _widths,
     phast,
 )
 from relaxometer.problems.sssp.phast._slices import stable_order
+from relaxometer.problems.variants import Skipped
 
 
 def adjacency(n, edges):
@@ -132,7 +135,7 @@ def small_parts(monkeypatch):
 def test_the_order_does_not_depend_on_the_number_of_processes(small_parts):
     graph = road_like(RoadParameters(rows=50, columns=60), seed=4)
     offsets, adjacent = _cch._undirected(graph)
-    orders = [_order.dissect(offsets, adjacent, cores) for cores in (1, 3)]
+    orders = [_order.dissect(offsets, adjacent, cores=cores) for cores in (1, 3)]
     np.testing.assert_array_equal(*orders)
     np.testing.assert_array_equal(np.sort(orders[0]), np.arange(graph.n_vertices))
 
@@ -148,7 +151,7 @@ def test_parts_give_about_as_many_arcs_as_metis_alone(small_parts, monkeypatch):
 def test_islands_and_isolated_vertices_are_ordered(small_parts):
     offsets, adjacent = dumbbell(side=14, bridges=0)
     offsets = np.concatenate([offsets, np.full(30, offsets[-1])])
-    order = _order.dissect(offsets, adjacent, 2)
+    order = _order.dissect(offsets, adjacent, cores=2)
     np.testing.assert_array_equal(np.sort(order), np.arange(len(offsets) - 1))
 
 
@@ -164,10 +167,50 @@ sys.exit(_metis_worker.fork(list(map(int, sys.argv[1:]))))
 def test_a_process_that_dies_is_an_error(small_parts, monkeypatch, tmp_path, worker):
     (tmp_path / "worker.py").write_text(worker)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
-    monkeypatch.setattr(_order._metis_worker, "__file__", str(tmp_path / "worker.py"))
+    _order._processes.cache_clear()
     offsets, adjacent = dumbbell(side=14)
-    with pytest.raises(RuntimeError, match="METIS ended with status 3"):
-        _order.dissect(offsets, adjacent, 2)
+    with monkeypatch.context() as patch:
+        patch.setattr(_order._metis_worker, "__file__", str(tmp_path / "worker.py"))
+        with pytest.raises(RuntimeError, match="METIS ended with status 3"):
+            _order.dissect(offsets, adjacent, cores=2)
+    assert len(_order.dissect(offsets, adjacent, cores=2)) == 2 * 14 * 14  # by new processes
+
+
+def test_processes_end_with_their_owner_but_not_with_its_fork(small_parts):
+    _order._processes.cache_clear()
+    metis = _order.metis_processes(1)
+    assert _order.metis_processes(1) is metis
+    process = metis._process
+    if os.fork() == 0:
+        _order._end(os.getppid(), process, metis._pipes)
+        os._exit(0)
+    assert os.wait()[1] == 0
+    assert process.poll() is None
+    offsets, adjacent = dumbbell(side=14)
+    assert len(_order.dissect(offsets, adjacent, cores=1)) == 2 * 14 * 14
+    del metis
+    _order._processes.cache_clear()
+    assert process.poll() is not None
+
+
+def test_the_size_of_a_mesh_is_guessed(monkeypatch):
+    monkeypatch.setattr(_widths, "PART", 4096)
+    offsets, adjacent = _cch._undirected(delaunay(DelaunayParameters(vertices=8192), 1))
+    up_offsets, up = _fill.add_shortcuts(offsets, adjacent, _cch._dissect(offsets, adjacent)[0], 10**6)
+    degrees = np.diff(up_offsets)
+    arcs, triangles = _widths.guess(offsets.astype(np.int32), adjacent)
+    assert len(up) / 2 < arcs < 2 * len(up)
+    assert 1 / 3 < triangles / (degrees * (degrees - 1) // 2).sum() < 3
+
+
+def test_a_graph_of_wide_separators_is_refused_before_it_is_ordered(small_parts, monkeypatch):
+    for module in (_order, _widths):
+        monkeypatch.setattr(module, "PART", 400)
+    monkeypatch.setattr(_order._Dissection, "run", None)
+    offsets, adjacent = dumbbell(side=40)
+    for limits in (_widths.Size(1000, np.inf), _widths.Size(np.inf, 1000)):
+        with pytest.raises(Skipped, match=r"made for maps; expected are .* triangles"):
+            _order.dissect(offsets, adjacent, limits, cores=1)
 
 
 def test_a_kept_order_serves_any_weights(monkeypatch, tmp_path):

@@ -68,10 +68,11 @@ class Solver(hierarchy.Solver):
         self, graph: ResidentGraph, parameters: HierarchyParameters, contracted: Contracted | None = None
     ) -> None:
         super().__init__(graph, parameters, contracted)
-        from relaxometer.problems.sssp.phast._customize import Customizer
+        from relaxometer.problems.sssp.phast._customize import Customizer, schedule
 
         self._graph, device = graph, graph.device
-        self._customizer = Customizer(graph, self._contracted.cch)
+        cch = self._contracted.cch
+        self._customizer = Customizer(graph, cch, schedule(cch))
         module, builder = device.module(SOURCE.path), device.module(BUILDER.path, cooperative=True)
         names = "find_distances", "find_distances_of_cut", "find_pieces"
         self._find, self._find_of_cut, self._follow = map(module.get_function, names)

@@ -20,8 +20,9 @@ import scipy.sparse as sp
 from relaxometer.core.compiled import njit
 from relaxometer.graphs.graph import UNREACHED, Graph
 from relaxometer.problems.sssp.phast._fill import add_shortcuts, arrange
-from relaxometer.problems.sssp.phast._order import dissect, kept
+from relaxometer.problems.sssp.phast._order import NO_LIMITS, dissect, kept
 from relaxometer.problems.sssp.phast._slices import MAX_ROW
+from relaxometer.problems.sssp.phast._widths import Size
 from relaxometer.problems.variants import Skipped
 
 Ints = npt.NDArray[np.int64]
@@ -29,6 +30,9 @@ Words = npt.NDArray[np.uint32]
 
 MAX_UPWARD = 2**32 - 2**10
 """Upward arcs that 32 bits can number, less those that a warp may read beyond the end."""
+
+MAX_TRIANGLES = 2**31
+"""Kernels step through fans of triangles, of which there are fewer, with 32 bits."""
 
 
 @dataclass(frozen=True)
@@ -98,11 +102,12 @@ def _preprocess(graph: Graph, fill: float, keep_order: bool) -> tuple[Ints, Ints
     """Return order, offsets and upper neighbours; weights play no part."""
     offsets, adjacent = _undirected(graph)
     parent = None
-    if keep_order:
-        order = kept(offsets, adjacent, lambda: _dissect(offsets, adjacent)[0])
-    else:
-        order, parent = _dissect(offsets, adjacent)
     limit = min(max(int(fill * (len(adjacent) // 2)), 1 << 16), MAX_UPWARD)
+    limits = Size(limit, MAX_TRIANGLES)
+    if keep_order:
+        order = kept(offsets, adjacent, lambda: _dissect(offsets, adjacent, limits)[0])
+    else:
+        order, parent = _dissect(offsets, adjacent, limits)
     up_offsets, up = add_shortcuts(offsets, adjacent, order, limit, parent)
     if len(up) > limit:
         raise Skipped(f"made for maps; the hierarchy would have more than fill = {fill:g} arcs per edge")
@@ -142,7 +147,7 @@ def _undirected(graph: Graph) -> tuple[Ints, npt.NDArray[Any]]:
     return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _is_undirected(offsets: Any, targets: Any) -> bool:
     """Return whether there are no loops and no parallel arcs, and every arc has a reverse arc."""
     # Where rows ascend, the tails of each head ascend as the targets in the head's own row do.
@@ -158,15 +163,15 @@ def _is_undirected(offsets: Any, targets: Any) -> bool:
     return True
 
 
-def _dissect(offsets: Ints, adjacent: npt.NDArray[Any]) -> tuple[Ints, Ints | None]:
+def _dissect(offsets: Ints, adjacent: npt.NDArray[Any], limits: Size = NO_LIMITS) -> tuple[Ints, Ints]:
     """Order the vertices by nested dissection, so that subtrees of the elimination tree are contiguous.
 
-    Returns the parents in that tree, too, if they are known.
+    Returns the parents in that tree, too.
     """
-    return arrange(offsets, adjacent, dissect(offsets, adjacent))
+    return arrange(offsets, adjacent, dissect(offsets, adjacent, limits))
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def weigh_arcs(
     tails: Any, heads: Any, weights: Any, offsets: Any, up: Any, upward: Any, downward: Any
 ) -> None:
@@ -183,7 +188,7 @@ def weigh_arcs(
             downward[e] = min(downward[e], weights[i])
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _weigh_shortcuts(offsets: Any, up: Any, upward: Any, downward: Any) -> None:
     """Lower the weight of every arc to that of its lower triangles, the lowest vertex first.
 

@@ -13,12 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from relaxometer.core.compiled import njit
+from relaxometer.device import Device
 from relaxometer.device.arrays import DeviceArray
 from relaxometer.device.signature import read_source
 from relaxometer.graphs.graph import UNREACHED, offsets_of
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp._cooperative import threads_per_block
-from relaxometer.problems.sssp.phast._cch import Contraction, inverse
+from relaxometer.problems.sssp.phast._cch import MAX_TRIANGLES, Contraction, inverse
 from relaxometer.problems.sssp.phast._hierarchy import Hierarchy, _cut_into_chains
 from relaxometer.problems.variants import Skipped
 
@@ -42,9 +43,6 @@ MAX_CELLS = 6144
 
 MAX_BLOCKS = 1 << 16
 """Of a launch of ``_triangles.cu``."""
-
-MAX_TRIANGLES = 2**31
-"""Kernels step through fans, of which there are fewer, with 32 bits."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +89,8 @@ class Customizer:
         Its weights play no part.
     numbered : Contraction
         Whose arcs weigh their own numbers (:func:`relaxometer.problems.sssp.phast._cch.number`).
+    plan : Schedule
+        Of `numbered`.
     hierarchy : Hierarchy, optional
         Cut from `numbered`.
     copies : dict, optional
@@ -100,13 +100,14 @@ class Customizer:
     Raises
     ------
     Skipped
-        If 32 bits do not number the triangles or the words of the arrays.
+        If 32 bits do not number the words of the arrays.
     """
 
     def __init__(
         self,
         graph: ResidentGraph,
         numbered: Contraction,
+        plan: Schedule,
         hierarchy: Hierarchy | None = None,
         copies: dict[str, Any] | None = None,
     ) -> None:
@@ -115,11 +116,10 @@ class Customizer:
         module = device.module(SOURCE.path, cooperative=True)
         self._kernel = module.get_function("customize")
         self._threads = threads_per_block(device)
-        plan = schedule(numbered)
         up_place, down_place, n_inside = None, None, 0
         if hierarchy is not None:
             n_inside = hierarchy.inside.arcs.size
-            up_place, down_place = map(device.asarray, find_places(hierarchy, len(numbered.up)))
+            up_place, down_place = find_places(hierarchy, self.copies, device)
         most = max(len(numbered.up), graph.n_arcs, int(np.diff(plan.begins).max(initial=0)))
         available = device.max_cooperative_blocks(self._kernel, self._threads, 8 * MAX_CELLS)
         self._blocks = max(1, min(available, -(-most // self._threads)))
@@ -241,43 +241,46 @@ def _cut(cch: Contraction) -> tuple[Ints, Ints, Ints, int]:
     return chain, place, level, n_low
 
 
-def find_places(hierarchy: Hierarchy, n_arcs: int) -> tuple[Words, Words]:
+def find_places(hierarchy: Hierarchy, copies: dict[str, Any], device: Device) -> tuple[Any, Any]:
     """Return where the upward and the downward length of each numbered arc stands.
 
     Parameters
     ----------
     hierarchy : Hierarchy
         With numbers for lengths.
-    n_arcs : int
+    copies : dict
+        Its arcs on the device.
+    device : Device
 
     Returns
     -------
-    ndarray of shape (n_arcs,), uint32
+    device array of shape (n_arcs,), uint32
         Words of ``up_arcs``.
-    ndarray of shape (n_arcs,), uint32
-        Words of ``inside.arcs`` followed by those of ``outside.arcs``.
+    device array of shape (n_arcs,), uint32
+        Words of ``inside`` followed by those of ``outside``.
 
     Raises
     ------
     Skipped
         If 32 bits do not number the words.
     """
-    inside, outside = hierarchy.inside, hierarchy.outside
-    n_words = inside.arcs.size + outside.arcs.size
+    xp, (inside, outside, up_arcs) = device.xp, (copies[name] for name in ("inside", "outside", "up_arcs"))
+    n_words, n_arcs = inside.size + outside.size, len(up_arcs)
     if n_words > NO_WORD:
         raise Skipped(f"made for maps; arcs would take {n_words} words")
-    up_place, down_place = (np.full(n_arcs, NO_WORD, dtype=np.uint32) for _ in range(2))
-    up_place[hierarchy.up_arcs[:, 1]] = 2 * np.arange(n_arcs, dtype=np.uint32) + np.uint32(1)
-    is_chain = np.repeat(np.arange(len(inside.bounds) - 1) % 2 == 1, np.diff(inside.bounds))
-    chains = 32 * inside.table[is_chain, 0].astype(np.int64)
-    is_length = inside.arcs != UNREACHED
-    is_length[: chains.min(initial=len(is_length)), 0] = False  # tails of arcs in rows
-    is_length[(chains[:, None] + np.arange(32)).ravel(), 0] = False  # rows of the lanes of chains
-    in_rows = outside.arcs != UNREACHED
+    up_place, down_place = (xp.full(n_arcs, NO_WORD, dtype=np.uint32) for _ in range(2))
+    up_place[up_arcs[:, 1]] = 2 * xp.arange(n_arcs, dtype=np.uint32) + np.uint32(1)
+    bounds, table = hierarchy.inside.bounds, hierarchy.inside.table
+    is_chain = np.repeat(np.arange(len(bounds) - 1) % 2 == 1, np.diff(bounds))
+    chains = 32 * device.asarray(table[is_chain, 0].astype(np.int64))
+    is_length, in_rows = inside != UNREACHED, outside != UNREACHED
+    first = int(chains.min()) if len(chains) else len(inside)
+    is_length[:first, 0] = False  # tails of arcs in rows
+    is_length[(chains[:, None] + xp.arange(32)).ravel(), 0] = False  # rows of the lanes of chains
     in_rows[:, 0] = False
-    for arcs, chosen, first in ((inside.arcs, is_length, 0), (outside.arcs, in_rows, inside.arcs.size)):
-        words = np.flatnonzero(chosen)
-        down_place[arcs.ravel()[words]] = words + first
+    for arcs, chosen, begin in ((inside, is_length, 0), (outside, in_rows, inside.size)):
+        words = xp.flatnonzero(chosen)
+        down_place[arcs.ravel()[words]] = (words + begin).astype(np.uint32)
     return up_place, down_place
 
 
@@ -322,7 +325,7 @@ def _with_lanes(plan: Schedule, blocks: int, threads: int) -> Words:
     return np.stack([plan.begins, lanes.astype(np.int64)], axis=1).astype(np.uint32)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _find_heights(parent: Any) -> Any:
     """Return the height of each rank above the leaves of the elimination tree."""
     level = np.zeros(len(parent), dtype=np.int64)
@@ -332,7 +335,7 @@ def _find_heights(parent: Any) -> Any:
     return level
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _find_chain_levels(parent: Any, chain: Any, is_high: Any) -> Any:
     """Return the level of each high rank's chain above the lowest chains."""
     level = np.zeros(len(parent), dtype=np.int64)  # by the name of the chain, its highest rank
@@ -343,7 +346,7 @@ def _find_chain_levels(parent: Any, chain: Any, is_high: Any) -> Any:
     return level[chain]
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _count_within(offsets: Any, up: Any, chain: Any) -> Any:
     """Return how many arcs of each rank, its first ones, lead to its own chain."""
     within = np.zeros(len(chain), dtype=np.int64)
@@ -353,7 +356,7 @@ def _count_within(offsets: Any, up: Any, chain: Any) -> Any:
     return within
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _list_chains(
     offsets: Any, up: Any, tops: Any, first_member: Any, members: Any, chain: Any, place: Any, n_arcs: int
 ) -> Any:
@@ -381,7 +384,7 @@ def _list_chains(
     return chains, arcs
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _list_fans(offsets: Any, level: Any, within: Any, first_fan: Any, first_triangle: Any) -> Any:
     """Return the fans of all triangles, by level; none of the arcs within a chain."""
     next_fan, next_triangle = first_fan.copy(), first_triangle.copy()

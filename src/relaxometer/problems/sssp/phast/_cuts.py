@@ -35,7 +35,7 @@ SEPARATOR = 2
 _INFINITE = 1 << 30
 
 
-def improve(offsets: Small, adjacent: Small, side: Small) -> Small:
+def improve(offsets: Small, adjacent: Small, side: Small, corridor: float = CORRIDOR) -> Small:
     """Return labels 0, 1 or `SEPARATOR` for a graph whose vertices are on sides 0 and 1.
 
     Parameters
@@ -43,6 +43,8 @@ def improve(offsets: Small, adjacent: Small, side: Small) -> Small:
     offsets, adjacent : ndarray, int32
         Neighbours of each vertex.
     side : ndarray of shape (n_vertices,), int32
+    corridor : float
+        Vertices of the corridor on each side, as a fraction of the graph.
 
     Returns
     -------
@@ -50,7 +52,7 @@ def improve(offsets: Small, adjacent: Small, side: Small) -> Small:
         No edge joins label 0 with label 1.
     """
     n = len(side)
-    limit = min(int(CORRIDOR * n), WIDEST)
+    limit = min(int(corridor * n), WIDEST)
     inside, members = _corridor(offsets, adjacent, side, limit)
     network = _network(offsets, adjacent, side, inside, members)
     _maximize_flow(*network)

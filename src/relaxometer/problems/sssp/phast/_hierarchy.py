@@ -207,7 +207,7 @@ def _jumps(cch: Contraction, by_position: Ints, position: Ints, height: int) -> 
     return jumps(position[above[by_position]], height)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _subtree_sizes(parent: Any, own: Any) -> Any:
     """Return the sums of `own` over the subtrees of an elimination tree."""
     size = own.copy()
@@ -217,7 +217,7 @@ def _subtree_sizes(parent: Any, own: Any) -> Any:
     return size
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _inherit(parent: Any, task: Any) -> None:
     """Give the task of a subtree's root to the whole subtree."""
     for r in range(len(parent) - 1, -1, -1):
@@ -225,7 +225,7 @@ def _inherit(parent: Any, task: Any) -> None:
             task[r] = task[parent[r]]
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _cut_into_chains(task: Any, parent: Any, longest: int) -> Any:
     """Return the chain of each rank, named by its highest member, and the rank's place in it.
 
@@ -248,7 +248,7 @@ def _cut_into_chains(task: Any, parent: Any, longest: int) -> Any:
     return chain, place
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _find_levels(offsets: Any, up: Any, task: Any, parent: Any, chain: Any, n_tasks: int) -> Any:
     """Return each rank's level in its task, levels of the tasks, arcs from higher levels there, and depths.
 

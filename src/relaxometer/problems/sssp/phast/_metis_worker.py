@@ -9,6 +9,7 @@ neighbours, and for parts the weights of edges and of vertices, all int32. The a
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from typing import IO, Any
 
@@ -57,6 +58,7 @@ def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
 
 def fork(ends: list[int]) -> int:
     """Fork a process for each pair of pipes, and wait for all; return the first status that is not 0."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever gets it, too, closes the pipes
     for k in range(0, len(ends), 2):
         if os.fork() == 0:
             for end in ends[:k] + ends[k + 2 :]:  # so that a pipe ends with its process

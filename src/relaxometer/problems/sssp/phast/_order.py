@@ -21,11 +21,14 @@ Dibbelt, Strasser and Wagner, "Customizable Contraction Hierarchies", ACM JEA 21
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import itertools
+import math
 import os
 import subprocess
 import sys
+import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -33,7 +36,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
-from typing import IO, Any, Self
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -44,6 +47,8 @@ from relaxometer.problems.sssp.phast import _metis_worker
 from relaxometer.problems.sssp.phast._coarse import Weighted, coarsen, cut_of
 from relaxometer.problems.sssp.phast._cuts import CORRIDOR, SEPARATOR, WIDEST, badness, improve
 from relaxometer.problems.sssp.phast._metis_worker import IMBALANCE
+from relaxometer.problems.sssp.phast._widths import PART, Size, guess
+from relaxometer.problems.variants import Skipped
 
 Ints = npt.NDArray[np.int64]
 Small = npt.NDArray[np.int32]
@@ -70,6 +75,11 @@ SEPARATORS = 1
 """Separators that METIS tries for each of its own dissections."""
 
 
+TOO_LARGE = 1.5
+"""Skip a graph whose hierarchy is expected to exceed a limit this many times."""
+
+NO_LIMITS = Size(math.inf, math.inf)
+
 CHOICES = (MIN_PART, MIN_CUT, PARTS, SEEDS, FLOWS, COARSE, SEPARATORS, CORRIDOR, WIDEST, IMBALANCE)
 """What an order depends on besides the graph."""
 
@@ -89,7 +99,9 @@ class Part:
         return len(self.vertices)
 
 
-def dissect(offsets: Ints, adjacent: npt.NDArray[Any], cores: int | None = None) -> Ints:
+def dissect(
+    offsets: Ints, adjacent: npt.NDArray[Any], limits: Size = NO_LIMITS, cores: int | None = None
+) -> Ints:
     """Order the vertices of a graph by nested dissection.
 
     Parameters
@@ -97,6 +109,8 @@ def dissect(offsets: Ints, adjacent: npt.NDArray[Any], cores: int | None = None)
     offsets : ndarray of shape (n_vertices + 1,), int64
     adjacent : ndarray of shape (offsets[-1],), integers
         Neighbours of each vertex, without itself, each once, and in both directions.
+    limits : Size
+        Of the hierarchy.
     cores : int, optional
         Processes to use; if left out, as many as numba has threads.
 
@@ -104,12 +118,16 @@ def dissect(offsets: Ints, adjacent: npt.NDArray[Any], cores: int | None = None)
     -------
     ndarray of shape (n_vertices,), int64
         The vertices, the one to contract first first.
+
+    Raises
+    ------
+    Skipped
+        If the hierarchy is expected to be `TOO_LARGE` times as large as its limits.
     """
     if len(offsets) <= MIN_CUT:
         return _reduced(offsets, adjacent, _dissect_alone)
-    cores = cores or get_num_threads()
-    with _Metis(cores) as metis:  # they start while the graph is reduced
-        return _reduced(offsets, adjacent, partial(_dissect_parts, metis, cores))
+    metis = metis_processes(cores or get_num_threads())  # they start while the graph is reduced
+    return _reduced(offsets, adjacent, partial(_dissect_parts, metis, limits))
 
 
 def kept(offsets: Ints, adjacent: npt.NDArray[Any], make: Callable[[], Ints]) -> Ints:
@@ -149,6 +167,7 @@ class _Metis:
         theirs = [
             end for (reads, _), (_, writes) in zip(requests, answers, strict=True) for end in (reads, writes)
         ]
+        self.cores = cores
         environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}  # NumPy would start threads in each
         command = [sys.executable, "-P", _metis_worker.__file__, *map(str, theirs)]
         self._process = subprocess.Popen(command, pass_fds=theirs, stdin=subprocess.DEVNULL, env=environment)
@@ -161,16 +180,7 @@ class _Metis:
         ]
         for pipes in self._pipes:
             self._idle.put(pipes)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for pipe in itertools.chain.from_iterable(self._pipes):
-            with suppress(BrokenPipeError):
-                pipe.close()  # a process that reads the end of its requests ends
-        self._process.kill()
-        self._process.wait()
+        weakref.finalize(self, _end, os.getpid(), self._process, self._pipes)
 
     def bisect(self, graph: Weighted, seed: int) -> Small:
         """Return a side, 0 or 1, for each vertex."""
@@ -194,8 +204,30 @@ class _Metis:
         finally:
             self._idle.put(pipes)  # also after the process has died, so that no one waits for it forever
         if len(answer) < size:
+            _processes.cache_clear()  # the next order starts others
             raise RuntimeError(f"METIS ended with status {self._process.wait()}")
         return answer
+
+
+def _end(owner: int, process: subprocess.Popen[bytes], pipes: list[tuple[IO[bytes], IO[bytes]]]) -> None:
+    """End processes; a fork of their owner leaves them alone."""
+    for pipe in itertools.chain.from_iterable(pipes):
+        with suppress(BrokenPipeError):
+            pipe.close()  # a process that reads the end of its requests ends
+    if os.getpid() == owner:
+        process.kill()
+        process.wait()
+
+
+def metis_processes(cores: int) -> _Metis:
+    """Return processes that wait for requests; they start at the first call, which does not wait for them."""
+    return _processes(cores, os.getpid())
+
+
+@functools.lru_cache(maxsize=1)
+def _processes(cores: int, _pid: int) -> _Metis:
+    """Start processes for a process, since a fork of it must not share them."""
+    return _Metis(cores)
 
 
 class _Dissection:
@@ -204,18 +236,22 @@ class _Dissection:
     def __init__(self, metis: _Metis, pool: ThreadPoolExecutor, whole: Part) -> None:
         self._metis, self._pool, self._whole = metis, pool, whole
         self._smallest = max(MIN_PART, whole.size // PARTS)
+        self._small: list[Part] = []
         self._order = np.empty(whole.size, dtype=np.int32)
 
     def run(self) -> Small:
         """Return the order of the whole graph."""
         self._cut(self._whole)
+        # Begun before, they would delay cuts that others wait for. The largest first: none is left alone.
+        parts = sorted(self._small, key=lambda part: (-part.size, part.begin))
+        for part, local in zip(parts, self._pool.map(self._metis.dissect, parts), strict=True):
+            self._order[part.begin : part.begin + part.size] = part.vertices[local]
         return self._order
 
     def _cut(self, part: Part) -> None:
-        """Order a small part, or cut a larger one."""
+        """Cut a part unless it is small."""
         if part.size <= self._smallest:
-            (local,) = self._all(self._metis.dissect, [(part,)])
-            self._order[part.begin : part.begin + part.size] = part.vertices[local]
+            self._small.append(part)
             return
         halves = self._halve(part)
         with ThreadPoolExecutor(len(halves)) as waiting:
@@ -239,9 +275,14 @@ class _Dissection:
         return list(self._pool.map(function, *zip(*calls, strict=True)))
 
 
-def _dissect_parts(metis: _Metis, cores: int, whole: Part) -> Small:
-    """Return the order of a graph by processes, and threads that ask them."""
-    with ThreadPoolExecutor(cores) as pool:
+def _dissect_parts(metis: _Metis, limits: Size, whole: Part) -> Small:
+    """Return the order of a graph by processes, and threads that ask them; Skipped if it is not a map."""
+    if whole.size > PART:
+        expected = guess(whole.offsets, whole.adjacent)
+        if any(one > TOO_LARGE * limit for one, limit in zip(expected, limits, strict=True)):
+            arcs, triangles = expected
+            raise Skipped(f"made for maps; expected are {arcs:.2g} arcs and {triangles:.2g} triangles")
+    with ThreadPoolExecutor(metis.cores) as pool:
         try:
             return _Dissection(metis, pool, whole).run()
         finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -107,7 +108,9 @@ class Solver:
         numbered = _cch.number(host, parameters.fill, parameters.keep_order)
         blocks = min(tasks, max_blocks)
         middle = blocks // BLOCKS_PER_MIDDLE_TASK if parameters.middle == "auto" else parameters.middle
-        self._hierarchy = hierarchy = _hierarchy.lay_out(numbered, tasks, [middle] if middle else [])
+        with ThreadPoolExecutor(1) as beside:
+            plan = beside.submit(_customize.schedule, numbered)
+            self._hierarchy = hierarchy = _hierarchy.lay_out(numbered, tasks, [middle] if middle else [])
         self._position = np.empty(n, dtype=np.uint32)
         self._position[hierarchy.order] = np.arange(n, dtype=np.uint32)
         self.resolved: dict[str, Any] = {
@@ -121,7 +124,7 @@ class Solver:
         members = _members(device, hierarchy)
         inside, outside = (device.asarray(one.arcs) for one in (hierarchy.inside, hierarchy.outside))
         copies = {"inside": inside, "outside": outside, "up_arcs": members["up_arcs"]}
-        self._customizer = _customize.Customizer(graph, numbered, hierarchy, copies)
+        self._customizer = _customize.Customizer(graph, numbered, plan.result(), hierarchy, copies)
         self._tails: Any = None
         self._graph_members = module.struct("Graph", **_maps.graph_members(graph))
         self._customizer.customize(graph.weights)

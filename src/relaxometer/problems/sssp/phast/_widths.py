@@ -1,0 +1,98 @@
+"""The size of a hierarchy, guessed from separators of a few parts before any order is made.
+
+Separators of meshes grow with the root of their part, and those of the whole decide: in an order by nested
+dissection the hierarchy has about s² log s arcs and s³ triangles if the first separator has s vertices. Maps
+have far smaller separators, which grow more slowly, so theirs are overestimated by up to ten times without
+harm.
+
+George, "Nested Dissection of a Regular Finite Element Mesh", SIAM Journal on Numerical Analysis 10, 1973.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from relaxometer.core.compiled import get_num_threads, njit
+from relaxometer.problems.sssp.phast._cuts import SEPARATOR, improve
+
+Small = npt.NDArray[np.int32]
+
+PART = 1 << 14
+"""Vertices of a part, grown breadth first."""
+
+PARTS = 5
+
+CORRIDOR = 0.25
+"""Share of a part on each side of a first cut, which need not be good, that its separator may lie in."""
+
+ARCS, TRIANGLES = 5.5, 9.0
+"""Arcs per s² log2 s, and triangles per s³, of triangulations and graphs of nearest neighbours."""
+
+
+class Size(NamedTuple):
+    """Arcs and triangles of a hierarchy."""
+
+    arcs: float
+    triangles: float
+
+
+def guess(offsets: Small, adjacent: Small) -> Size:
+    """Return about the size of the hierarchy of a graph of at least `PART` vertices."""
+    n = len(offsets) - 1
+    begins = [(2 * k + 1) * n // (2 * PARTS) for k in range(PARTS)]
+    with ThreadPoolExecutor(min(PARTS, get_num_threads())) as pool:
+        widths = list(pool.map(lambda begin: _width(offsets, adjacent, begin), begins))
+    width = max(2.0, float(np.median(widths))) * (n / PART) ** 0.5
+    return Size(ARCS * width**2 * np.log2(width), TRIANGLES * width**3)
+
+
+def _width(offsets: Small, adjacent: Small, begin: int) -> int:
+    """Return the size of a separator of the part around a vertex."""
+    part = _grow(offsets, adjacent, begin, PART)
+    inside = _induced(offsets, adjacent, part)
+    # The last vertex is far from the first, so the half that is near to it is one end of the part.
+    side = np.zeros(len(part), dtype=np.int32)
+    side[_grow(*inside, len(part) - 1, len(part))[: len(part) // 2]] = 1
+    return int(np.count_nonzero(improve(*inside, side, CORRIDOR) == SEPARATOR))
+
+
+@njit(cache=True, nogil=True)
+def _grow(offsets: Any, adjacent: Any, begin: int, most: int) -> Any:
+    """Return up to `most` vertices in the order of a breadth-first search."""
+    seen = np.zeros(len(offsets) - 1, dtype=np.bool_)
+    queue = np.empty(most, dtype=np.int32)
+    queue[0], seen[begin] = begin, True
+    head, size = 0, 1
+    while head < size:
+        v = queue[head]
+        head += 1
+        for i in range(offsets[v], offsets[v + 1]):
+            u = adjacent[i]
+            if not seen[u] and size < most:
+                seen[u] = True
+                queue[size] = u
+                size += 1
+    return queue[:size].copy()
+
+
+@njit(cache=True, nogil=True)
+def _induced(offsets: Any, adjacent: Any, part: Any) -> Any:
+    """Return the graph on a part, by the places of its vertices."""
+    place = np.full(len(offsets) - 1, -1, dtype=np.int32)
+    size = 0
+    for k in range(len(part)):
+        place[part[k]] = k
+        size += offsets[part[k] + 1] - offsets[part[k]]
+    own, heads = np.zeros(len(part) + 1, dtype=np.int32), np.empty(size, dtype=np.int32)
+    size = 0
+    for k in range(len(part)):
+        for i in range(offsets[part[k]], offsets[part[k] + 1]):
+            if place[adjacent[i]] >= 0:
+                heads[size] = place[adjacent[i]]
+                size += 1
+        own[k + 1] = size
+    return own, heads[:size].copy()
