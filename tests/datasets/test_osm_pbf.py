@@ -63,7 +63,9 @@ def test_real_extracts_have_known_junctions(road_file, file, classes, junctions)
     assert not np.any(graph.tails == graph.targets)
 
 
-@pytest.mark.parametrize("name", ["osm-porto", "osm-malta", "osm-monaco", "osm-liechtenstein", "osm-andorra"])
+@pytest.mark.parametrize(
+    "name", ["osm-porto", "osm-porto-car", "osm-malta", "osm-monaco", "osm-liechtenstein", "osm-andorra"]
+)
 def test_own_entries_match_their_counts(road_file, name):
     dataset = load_registry(OWN, {})[name]
     graph = build_graph(name, dataset, files=[road_file(dataset.file_name)])

@@ -314,10 +314,3 @@ def test_a_wrong_parameter_is_one_line(given, message):
         validated(OsmParameters, given, "config.yaml")
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_porto_by_car(road_file):
-    graph = build(road_file("porto_portugal.osm.pbf"), profile="car")
-    assert (graph.n_vertices, graph.n_arcs) == (62_812, 144_125)
-    assert graph.metadata["turn_restrictions"] == {"used": 335, "unused": 22}
-    assert graph.metadata["weight_unit"] == "ms"

@@ -187,12 +187,13 @@ class _Following:
         heads = self._arcs.heads[some]
         counts = self._degrees[heads]
         starts = np.repeat(self._offsets[heads] - offsets_of(counts)[:-1], counts)
-        before, after = np.repeat(some, counts), self._order[starts + np.arange(len(starts))]
+        place = np.repeat(np.arange(len(some)), counts)
+        before, after = some[place], self._order[starts + np.arange(len(starts))]
         if self._turning_back:
             return before, after
         is_back = _turns_back(self._arcs, before, after)
-        others = np.bincount(before[~is_back], minlength=len(self._arcs.heads))
-        kept = ~is_back | (others[before] == 0)
+        others = np.bincount(place[~is_back], minlength=len(some))
+        kept = ~is_back | (others[place] == 0)
         return before[kept], after[kept]
 
 
@@ -216,7 +217,8 @@ def expand(arcs: Arcs, forbidden: set[Turn], costs: Profile | None) -> Expansion
     n_arcs = len(arcs.tails)
     n_junctions = int(max(arcs.tails.max(), arcs.heads.max())) + 1
     following = _Following(arcs, turning_back=costs is None)
-    states = sorted({turn[:end] for turn in forbidden for end in range(1, len(turn))}, key=len)
+    begun = {turn[:end] for turn in forbidden for end in range(1, len(turn))}
+    states = sorted(begun, key=lambda state: (len(state), state))
     longer = [state for state in states if len(state) > 1]
     # Junctions are the first vertices, then the ends of arcs, then longer states; some will remain unused.
     number = {state: n_junctions + state[0] for state in states}
