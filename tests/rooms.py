@@ -18,7 +18,7 @@ ROOMS = (
 
 def violations() -> Iterator[str]:
     """Yield one line per use of a higher room, and per file outside the rooms."""
-    suffixes = (".py", *provenance.KERNEL_SUFFIXES)
+    suffixes = (".py", *provenance.NAMED_SUFFIXES)
     for file in sorted(path for path in provenance.PACKAGE.glob("*/**/*") if path.suffix in suffixes):
         name, room = _name_and_room(file)
         if room not in ROOMS:

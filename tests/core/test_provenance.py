@@ -177,3 +177,11 @@ def test_data_files_count_by_their_content_and_large_ones_by_size_and_date(tmp_p
     assert hashed("one", 1) == hashed("one", 2) != hashed("two", 2)
     monkeypatch.setattr(provenance, "HASHED", 2)
     assert hashed("one", 1) == hashed("two", 1) != hashed("two", 2)
+
+
+def test_the_profiles_of_vehicles_count(package):
+    clear()
+    before = provenance.code_hash("datasets.readers.osm_pbf")
+    edit(package / "datasets/readers/osm_profiles.yaml", lambda text: text.replace("turn: 7.5", "turn: 7"))
+    clear()
+    assert provenance.code_hash("datasets.readers.osm_pbf") != before

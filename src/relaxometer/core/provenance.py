@@ -23,7 +23,8 @@ from relaxometer.core.checkout import PACKAGE
 from relaxometer.core.errors import UserError
 
 NAME = "relaxometer"
-KERNEL_SUFFIXES = (".cu", ".cuh", ".h", ".hpp", ".cpp", ".yaml")
+NAMED_SUFFIXES = (".cu", ".cuh", ".h", ".hpp", ".cpp", ".yaml")
+"""Ends of files that count if a module in their folder names them: kernels and tables."""
 
 HASHED = 1 << 26
 """Bytes of the largest data file whose content is hashed: reading it must not delay every start."""
@@ -189,7 +190,7 @@ def _referenced(node: ast.Import | ast.ImportFrom | ast.Constant) -> Iterator[Re
         elif _is_ours(node.module):
             yield ("from", node.module, *names)
     elif isinstance(node.value, str):
-        if node.value.endswith(KERNEL_SUFFIXES):
+        if node.value.endswith(NAMED_SUFFIXES):
             yield ("kernel", node.value)
         elif _MODULE_NAME.fullmatch(node.value):
             modules = [node.value]
@@ -293,7 +294,7 @@ class _Bare(ast.NodeTransformer):
 
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
         self.references += _referenced(node)
-        if isinstance(node.value, str) and node.value.endswith(KERNEL_SUFFIXES):
+        if isinstance(node.value, str) and node.value.endswith(NAMED_SUFFIXES):
             return ast.Constant(PurePosixPath(node.value).name)
         if isinstance(node.value, str) and _MODULE_NAME.fullmatch(node.value):
             return ast.Constant(node.value.split(".")[-1])

@@ -146,7 +146,7 @@ class Extract:
     @property
     def is_road(self) -> Flags:
         """The ways that are open in a direction, shape (n_ways,), bool."""
-        return (self.speeds > 0).any(axis=1)
+        return (self.speeds[:, 0] > 0) | (self.speeds[:, 1] > 0)
 
 
 def read_extract(path: Path, parameters: OsmParameters) -> Extract:
@@ -158,7 +158,8 @@ def read_extract(path: Path, parameters: OsmParameters) -> Extract:
         If the file is not an extract or damaged, too many nodes are missing, or DuckDB or its extension is.
     """
     file, profile = _literal(path), profile_of(parameters)
-    keys, node_keys = _way_keys(profile, parameters), ["barrier", *profile.names, "access"]
+    keys = _way_keys(profile, parameters)
+    node_keys = ["barrier", *profile.names, "access"] if parameters.profile else []
     chosen = {
         "keys": keys,
         "highways": list(profile.speeds),
@@ -251,7 +252,9 @@ def _placed(path: Path, refs: Ints, nodes: pa.Table) -> Nodes:
     return places.marked(~is_missing)
 
 
-_TAGS = "array_to_string(list_transform($keys, lambda key: coalesce(tags[key], '')), chr(31)) AS tags"
+_TAGS = (
+    "array_to_string(list_transform($keys::VARCHAR[], lambda key: coalesce(tags[key], '')), chr(31)) AS tags"
+)
 
 _WAYS = f"""
 CREATE TEMP TABLE ways AS
