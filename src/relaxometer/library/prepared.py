@@ -28,6 +28,9 @@ ON_CPU = {"sssp": "dijkstra-cpu", "bfs": "hybrid-cpu", "dominators": "semi-nca",
 NEGATIVE = {"cpu": "bellman-ford-cpu", "cuda": "johnson", "host": "johnson"}
 """The default variant of ``sssp`` for signed weights."""
 
+FIRST = 1 << 25
+"""Bytes that are copied to a GPU when it is opened, and whose memory is kept for later arrays."""
+
 PIECE = 1 << 22
 """Distances of a piece of a table."""
 
@@ -112,7 +115,12 @@ def open_device(kind: str) -> Device:
 
 @cache
 def _opened(kind: str, number: int) -> Device:
-    return HostDevice(emulates=False) if kind == "cpu" else get_device(kind)
+    if kind == "cpu":
+        return HostDevice(emulates=False)
+    device = get_device(kind)
+    if kind == "cuda":  # else the first copy and the first arrays take longer
+        device.asarray(np.empty(FIRST, np.uint8))
+    return device
 
 
 def _choice(graph: Graph, problem: str, where: str) -> str:
@@ -140,12 +148,13 @@ class Prepared:
     def __init__(
         self, graph: Graph, problem: str, variant: str, where: str, parameters: dict[str, Any]
     ) -> None:
-        known = variants.solver_names(problem)
-        if variant not in known:
+        try:
+            module = _load_solver(problem, variant)
+        except KeyError:
+            known = variants.solver_names(problem)
             near = nearest(variant, known)
             hint = f"did you mean {near!r}?" if near else f"known: {', '.join(known)}"
-            raise UserError(f"unknown variant {quoted(variant)} of {problem}; {hint}")
-        module = _load_solver(problem, variant)
+            raise UserError(f"unknown variant {quoted(variant)} of {problem}; {hint}") from None
         runs_on = module.Solver.runs_on
         if runs_on == "device" and where == "cpu":
             raise UserError(f"{variant} needs a GPU; device='host' emulates one")
