@@ -115,15 +115,33 @@ def _keeping(found: Snapshot, offsets: npt.NDArray[np.int64], rules: str) -> npt
     if rules == "memlab":
         is_page = ~is_page
     page = marked(offsets, heads, strong, offsets[root] + np.flatnonzero(is_page))
-    keeps = strong & (kind != shortcut)
-    tails = np.repeat(np.arange(len(offsets) - 1, dtype=np.uint32), np.diff(offsets))
-    keeps &= page[tails] | ~page[heads]
-    keeps[own] = strong[own]
+    keeps = _counting(offsets, heads, kind, page, root, weak, shortcut)
     if rules == "chrome" and (found.tables >= 0).any():
         entries = np.flatnonzero(kind == internal)
         table = found.tables[found.edges["name_or_index"][entries]]
-        keeps[entries[(table >= 0) & (table == found.nodes["id"][tails[entries]].astype(np.int64))]] = False
+        entries, table = entries[table >= 0], table[table >= 0]
+        tails = np.searchsorted(offsets, entries, side="right") - 1
+        keeps[entries[table == found.nodes["id"][tails].astype(np.int64)]] = False
     return keeps
+
+
+@njit(cache=True)
+def _counting(
+    offsets: np.ndarray,
+    heads: np.ndarray,
+    kind: np.ndarray,
+    page: np.ndarray,
+    root: int,
+    weak: int,
+    shortcut: int,
+) -> np.ndarray:
+    """Return which edges count by their types and by what is in the page."""
+    counts = np.empty(len(heads), np.bool_)
+    for u in range(len(offsets) - 1):
+        for edge in range(offsets[u], offsets[u + 1]):
+            is_inner = kind[edge] != shortcut and (page[u] or not page[heads[edge]])
+            counts[edge] = kind[edge] != weak and (u == root or is_inner)
+    return counts
 
 
 class _Reader:
@@ -153,14 +171,15 @@ class _Reader:
         nodes = self._rows(fields[0], NODE, "nodes", counts[0])
         self._find("edges")
         edges = self._rows(fields[1], EDGE, "edges", counts[1])
-        ends, rest = np.divmod(edges.pop("to_node"), len(fields[0]))
+        places = edges.pop("to_node")
+        ends = places // len(fields[0])
         n_nodes = len(nodes["type"])
         for wrong, what in (
             (not 0 <= root < n_nodes, "the root is not a node"),
             (nodes["type"].max(initial=0) >= len(node_types), "a node of an unknown type"),
             (edges["type"].max(initial=0) >= len(edge_types), "an edge of an unknown type"),
             (
-                rest.any() or ends.max(initial=0) >= max(n_nodes, 1),
+                ends.max(initial=0) >= n_nodes or (ends * len(fields[0]) != places).any(),
                 "an edge leads to something else than a node",
             ),
             (int(nodes["edge_count"].sum()) != len(ends), "the nodes announce other numbers of edges"),
@@ -212,9 +231,11 @@ class _Reader:
         """Return the columns of the fields that are wanted, up to the end of the array."""
         pieces: dict[str, list[npt.NDArray[Any]]] = {name: [] for name in wanted}
         left, code, count = np.empty(0, np.int64), MORE, 0
+        values = np.empty(BLOCK, np.int64)
         while code == MORE:
             text = np.frombuffer(self._block, np.uint8)
-            values = np.empty(len(text) // 2 + 1, np.int64)
+            if len(text) > 2 * len(values) - 2:
+                values = np.empty(len(text), np.int64)
             found, at, code = _parse_numbers(text, values, count + len(left) == 0)
             if code == DAMAGED:
                 sample = self._block[max(at - 20, 0) : at + 20].decode("utf-8", "replace")
