@@ -44,7 +44,8 @@ def heap_like(parameters: HeapLikeParameters, seed: int) -> Graph:
         row[:] = order[row]
     weights = np.ones(ends.shape[1], np.uint32)
     facts = {"generator": "relaxometer.datasets.generators.heaps", "search_keys": [0]}
-    graph = Graph.from_arcs("heap-like", n, *ends, weights, metadata=facts)
+    tails, heads = ends
+    graph = Graph.from_arcs("heap-like", n, tails, heads, weights, metadata=facts)
     return replace(graph, objects=_objects(n, seed))
 
 
@@ -55,7 +56,7 @@ def _objects(n: int, seed: int) -> pa.Table:
     sizes[0] = 0
     kind, name = (pa.DictionaryArray.from_arrays(np.zeros(n, t), pa.array(["object"])) for t in ("i1", "i4"))
     return pa.table(
-        [pa.array(np.arange(1, 2 * n, 2, np.uint64)), kind, name, pa.array(sizes)], pa.schema(OBJECTS)
+        [pa.array(2 * np.arange(n, dtype=np.uint64) + 1), kind, name, pa.array(sizes)], pa.schema(OBJECTS)
     )
 
 

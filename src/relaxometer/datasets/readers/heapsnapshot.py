@@ -264,7 +264,7 @@ class _Reader:
         while code == MORE:
             text = np.frombuffer(self._block, np.uint8)
             spans = np.empty((2, len(text) // 2 + 1), np.int64)
-            found, at, code = _find_strings(text, *spans, count == 0)
+            found, at, code = _find_strings(text, spans[0], spans[1], count == 0)
             starts, ends = spans[:, :found]
             used = is_used[count : count + found]
             content, lengths = np.empty(at, np.uint8), np.zeros(len(used), np.int64)
@@ -375,7 +375,7 @@ def _tables(text: np.ndarray, ends: np.ndarray, before: np.ndarray) -> np.ndarra
         value, power = 0, 1
         while 48 <= text[i - 1] <= 57 and power < 10**18:
             i -= 1
-            value += power * (np.int64(text[i]) - 48)
+            value += power * (text[i] - 48)
             power *= 10
         start = i - len(before)
         if power > 1 and start >= 0 and np.all(text[start:i] == before):
@@ -395,13 +395,13 @@ def _decode(
         begin, i = size, starts[k] + 1
         high = 0
         while text[i] != 34:
-            sign = np.int64(text[i])
+            sign = text[i]
             i += 1
             if sign != 92:
                 content[size] = sign
                 size += 1
                 continue
-            sign = np.int64(text[i])
+            sign = text[i]
             i += 1
             if sign != 117:
                 plain = _unescaped(sign)
@@ -412,7 +412,7 @@ def _decode(
                 continue
             code = 0
             for _ in range(4):
-                digit = _hexadecimal(np.int64(text[i]))
+                digit = _hexadecimal(text[i])
                 if digit < 0:
                     return -1
                 code, i = code * 16 + digit, i + 1

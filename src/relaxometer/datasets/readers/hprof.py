@@ -109,12 +109,12 @@ class _Dump:
     """One file."""
 
     def __init__(self, path: Path, data: Bytes) -> None:
-        self._path, self._data = path, data
+        self._path, self._data, self._view = path, data, data.data
         begin = bytes(data[:32])
         end = begin.find(b"\0")
         if not begin.startswith(b"JAVA PROFILE 1.0.") or len(data) < end + 13 or end < 0:
             raise self._damage("it does not begin as a heap dump of Java; unpack it if it is compressed")
-        (self._id_size,) = struct.unpack_from(">I", data, end + 1)
+        (self._id_size,) = struct.unpack_from(">I", self._view, end + 1)
         if self._id_size not in (4, 8):
             raise self._damage(f"ids of {self._id_size} bytes; expected 4 or 8")
         self._first = end + 13
@@ -134,7 +134,7 @@ class _Dump:
         classes = self._classes(parts[tags == CLASS], strings, names)
         is_root = ROOT_WORDS[tags] != -1
         objects = np.flatnonzero(~is_root & (tags != HEAP_INFO) & (tags != UNREACHABLE))
-        known = np.append(ids[objects], 0)
+        known = ids[objects]
         roots = np.unique(ids[is_root])
         per_class = {one: k for k, one in enumerate(classes)}
         of_class = _looked_up(np.array([*per_class], np.int64), of[objects])
@@ -163,10 +163,10 @@ class _Dump:
         wrong = _references(self._data, self._id_size, *table, starts, flat, offsets[1:], ends)
         if wrong >= 0:
             raise self._damage(f"the fields of instance {wrong} are shorter than its class says")
-        heads = _looked_up(known[:-1], ends)
-        keeps = heads >= 0
-        columns = self._columns(tag, of_class, of[objects], counts[objects], known[:-1], classes, names)
-        heads = np.where(keeps, heads + 1, 0).astype(np.uint32)
+        found = _looked_up(known, ends)
+        keeps = found >= 0
+        columns = self._columns(tag, of_class, of[objects], counts[objects], known, classes, names)
+        heads = np.where(keeps, found + 1, 0).astype(np.uint32)
         return heap_graph(name, (offsets, heads), keeps, columns, {"roots": len(roots)})
 
     def _columns(
@@ -216,7 +216,7 @@ class _Dump:
         while at < size:
             if at + 9 > size:
                 raise self._damage("the file ends early")
-            tag, _, length = struct.unpack_from(">BII", self._data, at)
+            tag, _, length = struct.unpack_from(">BII", self._view, at)
             at, end = at + 9, at + 9 + length
             if end > size:
                 raise self._damage("the file ends early")
@@ -251,10 +251,10 @@ class _Dump:
             above, loader = self._ids(at + 4, 2)
             references, statics = [above, loader], 0
             at += 4 + 6 * size
-            (instance,) = struct.unpack_from(">I", self._data, at)
+            (instance,) = struct.unpack_from(">I", self._view, at)
             at += 4
             for with_name in (False, True):
-                (count,) = struct.unpack_from(">H", self._data, at)
+                (count,) = struct.unpack_from(">H", self._view, at)
                 at += 2
                 for _ in range(count):
                     at += size if with_name else 2
@@ -264,7 +264,7 @@ class _Dump:
                         references += self._ids(at)
                     width = size if kind == REFERENCE else int(WIDTHS[kind])
                     statics, at = statics + width * with_name, at + width
-            (count,) = struct.unpack_from(">H", self._data, at)
+            (count,) = struct.unpack_from(">H", self._view, at)
             at += 2
             fields, length, pointers = [], 0, 0
             is_reference = names.get(one) == "java.lang.ref.Reference"
@@ -329,7 +329,7 @@ def _looked_up(known: Ints, wanted: Ints) -> Ints:
 def _number(data: Bytes, at: int, width: int) -> int:
     value = 0
     for i in range(at, at + width):
-        value = value << 8 | np.int64(data[i])
+        value = value * 256 + data[i]
     return value
 
 

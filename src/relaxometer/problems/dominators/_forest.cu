@@ -10,8 +10,8 @@
 // it.
 //
 // `extend_tree` goes on where a search has found all but long chains, as the lists of a heap: outside the
-// root's tree, a vertex with one predecessor has that as parent, whatever its number, and the others are tops.
-// Cycles of such vertices are not reached; they are taken apart.
+// root's tree, a vertex with one predecessor has that as parent, whatever its number, and the others are
+// tops. Cycles of such vertices are not reached; they are taken apart.
 
 #include "device/any_of_grid.cuh"
 

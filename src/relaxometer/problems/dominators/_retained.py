@@ -81,7 +81,7 @@ def _climb_from_leaves() -> Any:
     """Return the function for one CPU core, in which Numba is loaded."""
     from relaxometer.core.compiled import njit
 
-    @njit(cache=True)  # type: ignore[untyped-decorator]
+    @njit(cache=True)
     def climb(idom: npt.NDArray[np.uint32], sums: npt.NDArray[np.uint64], root: int) -> None:
         children = np.zeros(len(idom), np.uint32)
         for v in range(len(idom)):
