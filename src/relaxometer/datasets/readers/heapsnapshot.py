@@ -160,7 +160,9 @@ class _Reader:
             counts = said["node_count"], said["edge_count"]
             root, rest = divmod(said.get("root_index", 0), len(fields[0]))
             lists = node_types, edge_types, *fields
-            sound = all(isinstance(one, list) and all(type(x) is str for x in one) for one in lists)
+            sound = all(
+                isinstance(one, list) and all(type(x) is str and x.isascii() for x in one) for one in lists
+            )
             sound &= all(type(count) is int for count in (*counts, root)) and not rest
             sound &= set(NODE) <= set(fields[0]) and set(EDGE) <= set(fields[1])
             sound &= all(len(one) <= 64 for one in lists)
