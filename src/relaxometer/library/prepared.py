@@ -518,11 +518,14 @@ class Prepared:
         if given.dtype.kind == "i" and given.size and int(given.min()) < 0:
             raise UserError(f"sizes: {int(given.min())} is negative; expected bytes")
         self._follow_stream()
-        own = self.device.asarray(given).astype(np.uint64, copy=False)
-        idom = self.device.asarray(answer.columns["idom"])
+        given = given.astype(np.uint64, copy=False)
+        own, idom = (self.device.asarray(one) for one in (given, answer.columns["idom"]))
         sums = retained_sizes(self.device, idom, own, int(answer.start))
-        asked = self.device.asarrays if self.graph.on_device else self.device.asnumpys
-        columns = dict(zip(("size", "retained_size"), asked(own, sums), strict=True))
+        if self.graph.on_device:
+            columns = {"size": own, "retained_size": sums}
+        else:  # a copy of the sizes that is here already is not fetched
+            size = given if isinstance(given, np.ndarray) else self.device.asnumpy(own)
+            columns = {"size": size, "retained_size": self.device.asnumpy(sums)}
         tree = {"idom": answer.columns["idom"]}
         return Retained(self, {**tree, **columns}, answer.start, proof=tree, version=answer.version)
 
