@@ -131,7 +131,7 @@ class Answer:
         Parameters
         ----------
         sizes : array_like of shape (n_vertices,), integers
-            Not negative; a copy is made if they are not of type uint64.
+            Not negative. Those of type uint64 are not copied: do not change them before the answer is verified.
 
         Raises
         ------
