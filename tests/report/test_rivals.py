@@ -265,6 +265,6 @@ class TestOtherFigures:
 
     def test_the_regret_of_auto_is_against_variants_only(self):
         resolved = {f"parameter_{name}": "tiled" for name in ("chosen", "because", "expected", "probed")}
-        auto = searches("auto", [2.0] * 3).assign(**resolved, parameter_probe_ms=1.0, parameter_searches=1)
+        auto = searches("auto", [2.0] * 3).assign(**resolved, parameter_searches=1)
         table = pd.concat([auto, searches("tiled", [2.0] * 3), rival("boost", [1.0] * 3)])
         assert choice.regrets(table)["best"].tolist() == ["tiled"]

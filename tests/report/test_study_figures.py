@@ -303,7 +303,6 @@ def auto(times_ms, chosen, *, count=100, **options):
         "searches": count,
         "expected": "tiled 90 ms, near-far 200 ms",
         "probed": f"{chosen} 1 ms",
-        "probe_ms": 40.0,
     }
     columns = {f"parameter_{name}": value for name, value in resolved.items()}
     return searches("auto", times_ms, **options).assign(**columns)

@@ -33,7 +33,7 @@ NO_CHOICES = "No graph has real times of both auto and another variant"
 
 ROW_INCHES = 0.32
 
-RESOLVED = ("chosen", "because", "expected", "probed", "probe_ms")
+RESOLVED = ("chosen", "because", "expected", "probed")
 """Columns of `auto`'s choice, besides the number of searches."""
 
 
@@ -46,7 +46,7 @@ def regrets(timings: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         One row per proven run of `auto` with another variant to compare with: ``graph, variant, device_kind,
-        chosen, because, searches, expected, probed, prepare_ms, probe_ms, auto_ms, total_ms, best, best_ms,
+        chosen, because, searches, expected, probed, prepare_ms, auto_ms, total_ms, best, best_ms,
         best_total_ms`` and ``regret``, the share by which the total of `auto` exceeds that of the best. A
         search takes its median over the sources of both variants, so times may differ from other tables.
     """
@@ -143,7 +143,6 @@ def regret_table(timings: pd.DataFrame) -> pd.DataFrame:
             "Best [ms]": rounded(row["best_ms"]),
             "Best total [ms]": rounded(row["best_total_ms"]),
             "Regret": shown_regret(row["regret"]),
-            "Probe searches [ms]": f"{row['probe_ms']:,.0f}",
         }
         for row in table.to_dict("records")
     ]

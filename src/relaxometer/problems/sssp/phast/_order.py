@@ -29,7 +29,7 @@ import os
 import subprocess
 import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -56,10 +56,10 @@ Small = npt.NDArray[np.int32]
 MIN_CUT = 1 << 16
 """Leave smaller graphs to METIS alone."""
 
-MIN_PART = 8192
+MIN_PART = 4096
 """Do not cut parts of fewer vertices."""
 
-PARTS = 48
+PARTS = 128
 """Do not cut parts below this fraction of the reduced graph, so that 16 cores have work alike."""
 
 SEEDS = 16
@@ -68,7 +68,7 @@ SEEDS = 16
 FLOWS = 3
 """Most of the cuts of a part that become separators."""
 
-COARSE = 1 << 14
+COARSE = 1 << 12
 """Merge vertices of larger parts before METIS bisects them."""
 
 SEPARATORS = 1
@@ -209,7 +209,7 @@ class _Metis:
         return answer
 
 
-def _end(owner: int, process: subprocess.Popen[bytes], pipes: list[tuple[IO[bytes], IO[bytes]]]) -> None:
+def _end(owner: int, process: subprocess.Popen[bytes], pipes: Sequence[tuple[IO[bytes], IO[bytes]]]) -> None:
     """End processes; a fork of their owner leaves them alone."""
     for pipe in itertools.chain.from_iterable(pipes):
         with suppress(BrokenPipeError):

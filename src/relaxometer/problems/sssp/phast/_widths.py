@@ -53,11 +53,11 @@ def guess(offsets: Small, adjacent: Small) -> Size:
 def _width(offsets: Small, adjacent: Small, begin: int) -> int:
     """Return the size of a separator of the part around a vertex."""
     part = _grow(offsets, adjacent, begin, PART)
-    inside = _induced(offsets, adjacent, part)
+    own, heads = _induced(offsets, adjacent, part)
     # The last vertex is far from the first, so the half that is near to it is one end of the part.
     side = np.zeros(len(part), dtype=np.int32)
-    side[_grow(*inside, len(part) - 1, len(part))[: len(part) // 2]] = 1
-    return int(np.count_nonzero(improve(*inside, side, CORRIDOR) == SEPARATOR))
+    side[_grow(own, heads, len(part) - 1, len(part))[: len(part) // 2]] = 1
+    return int(np.count_nonzero(improve(own, heads, side, CORRIDOR) == SEPARATOR))
 
 
 @njit(cache=True, nogil=True)
