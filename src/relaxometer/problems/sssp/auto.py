@@ -30,6 +30,9 @@ LARGE = 3_277_824
 STEEP = 300
 """Mean degree of the ends of arcs above which hubs decide; about 100 where degrees fall off as a cube."""
 
+FEW = 1 << 16
+"""Vertices below which `phast` starts no processes."""
+
 FEW_CROSS = 0.05
 """Share of arcs between tiles below which tiles hardly wait for each other."""
 
@@ -68,12 +71,12 @@ MODELS: dict[Kind, dict[str, Model]] = {
         "tiled": Model(0.5, 0.5, 0.08, 0.05, 0, 0.0009),
         "near-far": NEAR_FAR,
         "push-pull": PUSH_PULL._replace(search_per_arc=0.08, per_level=0.1),
-        "phast": Model(420, 2600, 0, 0.06, 0.03),
+        "phast": Model(150, 1000, 0, 0.06, 0.03),
     },
     "a large map": {
         "tiled": Model(0, 0.35, 0, 0, 0.4),
         "near-far": Model(0.25, 0.03, 0, 0, 0.33),
-        "phast": Model(0, 3740, 0, 0, 0.023),
+        "phast": Model(0, 2500, 0, 0, 0.023),
     },
     "hubs": {
         "near-far": NEAR_FAR._replace(search=0.3, search_per_arc=0.04, per_level=0),
@@ -197,6 +200,8 @@ def expected_costs(
     costs = model_costs(graph, kind, depth)
     if degrees.mean > PHAST_DEGREE:
         costs.pop("phast", None)
+    elif "phast" in costs and graph.n_vertices < FEW:
+        costs["phast"] = costs["phast"]._replace(prepare=10 + 1000 * graph.n_vertices / MILLION)
     if kind == "even degrees":
         # The further it is, the more often a tile repeats what it has done.
         repeated = 0.2 + 0.0025 * min(depth, MANY_LEVELS) * degrees.mean
