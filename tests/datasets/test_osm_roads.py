@@ -49,6 +49,7 @@ def build(file, **parameters):
         ("none", 140),
         ("80; 50", 50),
         ("signals", None),
+        (400 * "9", None),
         ("", None),
     ],
 )
@@ -58,7 +59,15 @@ def test_speed_limits(text, kmh):
 
 @pytest.mark.parametrize(
     ("text", "seconds"),
-    [("1:30", 5400), ("00:05:00", 300), ("45", 2700), ("PT1H30M", 5400), ("PT35M", 2100), ("soon", 0)],
+    [
+        ("1:30", 5400),
+        ("00:05:00", 300),
+        ("45", 2700),
+        ("PT1H30M", 5400),
+        ("PT35M", 2100),
+        ("soon", 0),
+        (400 * "9", 0),
+    ],
 )
 def test_durations_of_ferries(text, seconds):
     assert duration_s({"route": "ferry", "duration": text}) == seconds
@@ -230,6 +239,7 @@ def test_ferries_take_their_duration(tmp_path):
         ({"barrier": "stile"}, "bike", False),
         ({"barrier": "stile"}, "foot", True),
         ({"barrier": "bollard", "motor_vehicle": "yes"}, "car", True),
+        ({"barrier": "bol\x1flard"}, "car", False),
         ({"barrier": "gate"}, "car", True),
         ({"barrier": "gate", "access": "private"}, "car", False),
     ],

@@ -252,9 +252,8 @@ def _placed(path: Path, refs: Ints, nodes: pa.Table) -> Nodes:
     return places.marked(~is_missing)
 
 
-_TAGS = (
-    "array_to_string(list_transform($keys::VARCHAR[], lambda key: coalesce(tags[key], '')), chr(31)) AS tags"
-)
+_VALUES = "list_transform($keys::VARCHAR[], lambda key: coalesce(replace(tags[key], chr(31), ''), ''))"
+_TAGS = f"array_to_string({_VALUES}, chr(31)) AS tags"
 
 _WAYS = f"""
 CREATE TEMP TABLE ways AS

@@ -22,10 +22,10 @@ Values = dict[str, list[str]]
 
 KM_PER_MILE, KM_PER_SEA_MILE = 1.609344, 1.852
 
-_LIMIT = re.compile(r"(\d+(?:\.\d+)?) *(km/h|kmh|kph|mph|knots)?")
-_ZONE = re.compile(r"[a-z-]+:(?:zone:?)?(\d+)")
-_CLOCK = re.compile(r"(?:(\d+):)?(\d+)(?::(\d+))?")
-_ISO = re.compile(r"pt(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
+_LIMIT = re.compile(r"(\d{1,3}(?:\.\d+)?) *(km/h|kmh|kph|mph|knots)?")
+_ZONE = re.compile(r"[a-z-]+:(?:zone:?)?(\d{1,3})")
+_CLOCK = re.compile(r"(?:(\d{1,3}):)?(\d{1,5})(?::(\d{1,2}))?")
+_ISO = re.compile(r"pt(?:(\d{1,3})h)?(?:(\d{1,5})m)?(?:(\d{1,5})s)?")
 
 
 class Profile(Section):
