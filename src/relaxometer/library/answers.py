@@ -131,7 +131,8 @@ class Answer:
         Parameters
         ----------
         sizes : array_like of shape (n_vertices,), integers
-            Not negative. Those of type uint64 are not copied: do not change them before the answer is verified.
+            Not negative. Those of type uint64 are not copied: do not change them before the answer is
+            verified.
 
         Raises
         ------

@@ -66,6 +66,16 @@ CHUNK = 1 << 16
 """Parts of a heap that are listed at a time."""
 
 
+class Objects(NamedTuple):
+    """Of each object: tag, id, class or type of elements, number of bytes or elements, and their place."""
+
+    tag: Ints
+    id: Ints
+    of: Ints
+    size: Ints
+    place: Ints
+
+
 class ClassDump(NamedTuple):
     """A class.
 
@@ -129,83 +139,70 @@ class _Dump:
 
     def graph(self, name: str) -> Graph:
         """Read the file."""
-        strings, names, parts = self._records()
-        tags, ids, of, counts, places = parts.T
-        classes = self._classes(parts[tags == CLASS], strings, names)
-        is_root = ROOT_WORDS[tags] != -1
-        objects = np.flatnonzero(~is_root & (tags != HEAP_INFO) & (tags != UNREACHABLE))
-        known = ids[objects]
-        roots = np.unique(ids[is_root])
-        per_class = {one: k for k, one in enumerate(classes)}
-        of_class = _looked_up(np.array([*per_class], np.int64), of[objects])
-        tag = tags[objects]
-        if (of_class[tag == INSTANCE] < 0).any():
+        strings, names, rows = self._records()
+        classes = self._classes(rows[rows[:, 0] == CLASS], strings, names)
+        is_root = ROOT_WORDS[rows[:, 0]] != -1
+        roots = np.unique(rows[is_root, 1])
+        objects = Objects(*rows[~is_root & ~np.isin(rows[:, 0], (HEAP_INFO, UNREACHABLE))].T)
+        by_id = np.array([*classes], np.int64)
+        of_class = _looked_up(by_id, np.where(objects.tag == CLASS, objects.id, objects.of))
+        if (of_class[objects.tag == INSTANCE] < 0).any():
             raise self._damage("an instance of a class that is not in the file")
-        fields = [self._fields(classes, one) for one in per_class]
+        offsets, ends = self._references(objects, of_class, classes, roots)
+        found = _looked_up(objects.id, ends)
+        keeps = found >= 0
+        heads = np.where(keeps, found + 1, 0).astype(np.uint32)
+        columns = self._columns(objects, of_class, classes, names)
+        return heap_graph(name, (offsets, heads), keeps, columns, {"roots": len(roots)})
+
+    def _references(
+        self, objects: Objects, of_class: Ints, classes: dict[int, ClassDump], roots: Ints
+    ) -> tuple[Ints, Ints]:
+        """Return the ids that each object refers to, the roots first, as offsets and ids."""
+        tag = objects.tag
+        fields = [self._fields(classes, one) for one in classes]
         starts = offsets_of(np.array([len(one) for one in fields], np.int64))
-        own = np.array([len(one.references) for one in classes.values()], np.int64)
-        numbers = _looked_up(np.array([*per_class], np.int64), ids[objects])
-        degrees = np.zeros(len(objects) + 1, np.int64)
-        degrees[0] = len(roots)
-        for mask, degree in (
-            (tag == INSTANCE, np.diff(starts)[of_class] + 1 if len(own) else 0),
-            (tag == OBJECTS, counts[objects] + 1),
-            (tag == CLASS, own[numbers] if len(own) else 0),
-        ):
-            degrees[1:] = np.where(mask, degree, degrees[1:])
-        offsets = offsets_of(degrees)
+        of_instance = np.append(np.diff(starts), 0)[of_class] + 1
+        own = np.array([*(len(one.references) for one in classes.values()), 0], np.int64)
+        degrees = np.where(tag == INSTANCE, of_instance, np.where(tag == OBJECTS, objects.size + 1, 0))
+        degrees = np.where(tag == CLASS, own[of_class], degrees)
+        offsets = offsets_of(np.append(len(roots), degrees))
         ends = np.empty(offsets[-1], np.int64)
         ends[: len(roots)] = roots
         for v in np.flatnonzero(tag == CLASS).tolist():
-            ends[offsets[v + 1] : offsets[v + 2]] = classes[int(ids[objects[v]])].references
+            ends[offsets[v + 1] : offsets[v + 2]] = classes[int(objects.id[v])].references
         flat = np.array([place for one in fields for place in one], np.int64)
-        table = tag, of_class, of[objects], counts[objects], places[objects]
-        wrong = _references(self._data, self._id_size, *table, starts, flat, offsets[1:], ends)
+        table = (*objects, of_class, starts, flat, offsets[1:], ends)
+        wrong = _read_references(self._data, self._id_size, *table)
         if wrong >= 0:
             raise self._damage(f"the fields of instance {wrong} are shorter than its class says")
-        found = _looked_up(known, ends)
-        keeps = found >= 0
-        columns = self._columns(tag, of_class, of[objects], counts[objects], known, classes, names)
-        heads = np.where(keeps, found + 1, 0).astype(np.uint32)
-        return heap_graph(name, (offsets, heads), keeps, columns, {"roots": len(roots)})
+        return offsets, ends
 
     def _columns(
-        self,
-        tag: Ints,
-        of_class: Ints,
-        of: Ints,
-        counts: Ints,
-        ids: Ints,
-        classes: Any,
-        names: dict[int, str],
+        self, objects: Objects, of_class: Ints, classes: dict[int, ClassDump], names: dict[int, str]
     ) -> dict[str, Any]:
         """Return the columns of the table of objects, with the vertex of the roots first."""
-        is_wide = self._id_size == 8 and ids.max(initial=0) >= COMPRESSED
-        pointer = 8 if is_wide else 4
-        is_array = tag >= OBJECTS
-        width = np.where(tag == OBJECTS, pointer, WIDTHS[of & 15])
-        before = 24 if is_wide else 16 if self._id_size == 8 else 12
-        saved = self._id_size - pointer
+        tag, kind = objects.tag, objects.of & 15
+        is_wide = self._id_size == 8 and objects.id.max(initial=0) >= COMPRESSED
+        saved = 4 if self._id_size == 8 and not is_wide else 0
         sizes = {one: self._instance_size(classes, one, is_wide, saved) for one in classes}
         of_classes = sizes.get(next((one for one in classes if names.get(one) == "java.lang.Class"), 0), 0)
         statics = [of_classes + one.statics - saved * one.static_pointers for one in classes.values()]
-        by_id = _looked_up(np.array([*classes], np.int64), ids)
-        of_instances = np.array([*sizes.values(), 0], np.int64)[of_class]
-        own = np.where(tag == CLASS, np.array([*statics, 0], np.int64)[by_id], of_instances)
-        own = (np.where(is_array, before + counts * width, own) + 7) // 8 * 8
+        before = 24 if is_wide else 16 if self._id_size == 8 else 12
+        width = np.where(tag == OBJECTS, self._id_size - saved, WIDTHS[kind])
+        own = np.where(tag == CLASS, np.array([*statics, 0])[of_class], before + objects.size * width)
+        own = np.where(tag == INSTANCE, np.array([*sizes.values(), 0])[of_class], own)
         called = [names.get(one, "(unknown class)") for one in classes]
-        called += [f"{kind}[]" for kind in PRIMITIVE.values()] + ["(roots)"]
-        number = np.where(is_array & (tag != OBJECTS), len(classes) + (of & 15) - 4, of_class)
-        number = np.where(tag == CLASS, by_id, number)
-        number = np.where(number < 0, len(called) - 1, number)
+        called += [*(f"{one}[]" for one in PRIMITIVE.values()), "(unknown class)", "(roots)"]
+        number = np.where(tag >= PRIMITIVES, len(classes) + kind - 4, of_class)
+        number = np.where(number < 0, len(called) - 2, number)
         kinds = np.array([TYPE_OF.get(one, 0) for one in range(256)], np.int8)[tag]
+        numbers = np.append(len(called) - 1, number).astype(np.int32)
         return {
-            "object": np.append(0, ids).astype(np.uint64),
+            "object": np.append(0, objects.id).astype(np.uint64),
             "type": pa.DictionaryArray.from_arrays(np.append(np.int8(0), kinds), pa.array(TYPES)),
-            "name": pa.DictionaryArray.from_arrays(
-                np.append(len(called) - 1, number).astype(np.int32), pa.array(called)
-            ),
-            "size": np.append(0, own).astype(np.uint64),
+            "name": pa.DictionaryArray.from_arrays(numbers, pa.array(called)),
+            "size": np.append(0, (own + 7) // 8 * 8).astype(np.uint64),
         }
 
     def _records(self) -> tuple[dict[int, str], dict[int, str], Ints]:
@@ -402,14 +399,15 @@ def _walk(
 
 
 @njit(cache=True)
-def _references(
+def _read_references(
     data: Bytes,
     id_size: int,
     tag: Ints,
-    of_class: Ints,
+    ids: Ints,
     of: Ints,
     counts: Ints,
     places: Ints,
+    of_class: Ints,
     starts: Ints,
     fields: Ints,
     offsets: Ints,
