@@ -20,7 +20,7 @@ CONFIG = {
             "adaptive": False,
             "tiled": False,
             "phast": False,
-            "auto": {"probes": 1, "searches": 1000},
+            "auto": {"searches": 1000},
         },
     },
     "throughput": {"graphs": ["tiny"], "searches": [1, 5], "repetitions": 2},
