@@ -118,7 +118,7 @@ def test_auto_says_what_it_chose_and_why(finished):
     table = pd.read_csv(finished.path("results/tables/common/auto-choices.csv"))
     line = table.iloc[0]
     assert line["Chosen"] in ("tiled", "near-far")
-    assert line["Why"].startswith("a map (mean degree 3.6")
+    assert line["Why"].startswith("even degrees (mean degree 3.6")
     assert "near-far" in line["Why"]
     assert table["Graph"].tolist() == [
         "tiny",

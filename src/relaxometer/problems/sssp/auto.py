@@ -140,8 +140,9 @@ class Solver(Choosing):
 
         def look(facts: Facts) -> None:
             degrees = _maps.Degrees.found(graph, facts.with_arcs, facts.max_degree)
+            crossing = facts.crossing / max(1, graph.n_arcs)
             if degrees.largest <= _maps.HUB:
-                found.append(expected_costs(graph, degrees, balls.depth(), facts.crossing / graph.n_arcs))
+                found.append(expected_costs(graph, degrees, balls.depth(), crossing))
             if not found or by_total(found[0][1], self._searches)[0] != "tiled":
                 raise variants.Skipped("not a map")
 
