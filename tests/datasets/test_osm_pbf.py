@@ -160,7 +160,7 @@ def test_direction_of_one_way_roads(direction, ends):
         (b"<!DOCTYPE html><title>404</title>", "not an OpenStreetMap PBF extract: it begins with a web page"),
         (b"something else", r"it begins with b'somethin'...; fetch it again"),
         (b"PK\x03\x04 something else", "it is a zip archive; unpack it and name the file inside"),
-        (b'<?xml version="1.0"?>\n<osm version="0.6">', "it is OpenStreetMap's XML; osmium cat in.osm"),
+        (b'<?xml version="1.0"?>\n<osm version="0.6">', "it is OpenStreetMap's XML; give `format: osm-xml`"),
         (b"", "not an OpenStreetMap PBF extract: it is empty"),
     ],
 )

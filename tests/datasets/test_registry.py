@@ -56,6 +56,14 @@ def test_every_format_has_a_reader():
         assert callable(form.load()), name
 
 
+def test_a_matrix_of_suitesparse_is_one_line(refusal):
+    entry = Dataset.model_validate({"suitesparse": "HB/1138_bus"})
+    assert (entry.format, entry.file_name) == ("matrix-market", "1138_bus.tar.gz")
+    assert entry.urls == ["https://sparse.tamu.edu/MM/HB/1138_bus.tar.gz"]
+    assert "like HB/1138_bus" in refusal({"suitesparse": "1138_bus"})
+    assert "leave out `format`" in refusal({"suitesparse": "HB/1138_bus", "format": "matrix-market"})
+
+
 def test_importing_the_registry_loads_no_numerics():
     heavy = "{'numpy', 'pyarrow', 'scipy', 'numba', 'requests', 'rich'}"
     code = f"import sys, relaxometer.datasets.registry; print(sorted({heavy} & set(sys.modules)))"

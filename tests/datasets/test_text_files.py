@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+import scipy.io
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
@@ -108,7 +109,12 @@ def test_unusual_but_valid_files_read_the_same(tmp_path, form, unusual):
     assert content_hash(build_text(tmp_path, form, unusual)) == expected
 
 
+def zstandard(content):
+    return pa.Codec("zstd").compress(content, asbytes=True)
+
+
 COMPRESSED = [(".gr.gz", gzip.compress), (".gr.xz", lzma.compress), (".gr.bz2", bz2.compress)]
+COMPRESSED.append((".gr.zst", zstandard))
 
 
 @pytest.mark.parametrize(("suffix", "compress"), [(".gr", bytes), *COMPRESSED])
@@ -116,6 +122,63 @@ def test_compression_is_told_by_the_name(tmp_path, suffix, compress):
     path = tmp_path / f"small{suffix}"
     path.write_bytes(compress(GR.encode()))
     assert read_gr(path)[0] == 3
+
+
+def test_the_matrix_inside_an_archive_of_suitesparse_is_read(tmp_path):
+    path = tmp_path / "renamed.tar.gz"
+    members = {"small/small_b.mtx": "a vector", "small/small.mtx": MTX}
+    with tarfile.open(path, "w:gz") as archive:
+        for name, content in members.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content.encode()))
+    assert arcs(build(path, "matrix-market")) == arcs(build_text(tmp_path, "matrix-market", MTX))
+    path.write_bytes(path.read_bytes()[:60])
+    with pytest.raises(UserError, match=r"renamed\.tar\.gz: .*incomplete or damaged"):
+        build(path, "matrix-market")
+    path.write_bytes(gzip.compress(bytes(10240)))
+    with pytest.raises(UserError, match=r"an archive without a file NAME/NAME\.mtx"):
+        build(path, "matrix-market")
+
+
+ARRAY = "%%MatrixMarket matrix array {}\n3 3\n{}\n"
+SIGNED = {"distribution": "values", "type": "int32"}
+
+
+@pytest.mark.parametrize(
+    ("content", "weights"),
+    [
+        (MTX.replace("MatrixMarket", "matrixmarket"), {"distribution": "values", "type": "float64"}),
+        (f"{BANNER} integer skew-symmetric\n3 3 2\n2 1 5\n3 2 -4\n", SIGNED),
+        (ARRAY.format("real general", "\n".join("012304560")), VALUES),
+        (ARRAY.format("integer symmetric", "\n".join("712040")), VALUES),
+        (ARRAY.format("integer skew-symmetric", "5\n-2\n0"), SIGNED),
+    ],
+)
+def test_matrices_agree_with_scipy(tmp_path, content, weights):
+    graph = build_text(tmp_path, "matrix-market", content, weights=weights)
+    expected = scipy.io.mmread(io.BytesIO(content.replace("matrixm", "MatrixM").encode()))
+    expected = np.array(expected if isinstance(expected, np.ndarray) else expected.todense())
+    np.fill_diagonal(expected, 0)
+    np.testing.assert_array_equal(graph.to_scipy().todense(), expected)
+
+
+@pytest.mark.parametrize(
+    ("content", "weights", "message"),
+    [
+        (f"{BANNER} pattern skew-symmetric\n3 3 1\n2 1\n", {}, "small:1: .*not readable as a graph"),
+        (f"{BANNER} integer skew-symmetric\n3 3 1\n2 1 5\n", VALUES, "value -5 .*negative weights need"),
+        (ARRAY.format("integer general", "1\n2"), {}, ":2: '3 3' announces 9 entries, but 2 follow"),
+        (
+            ARRAY.format("integer general", "1").replace("3 3", "3 3 9"),
+            {},
+            ":2: .*expected '<rows> <columns>'",
+        ),
+    ],
+)
+def test_faults_of_skew_symmetric_and_dense_matrices_are_named(tmp_path, content, weights, message):
+    with pytest.raises(UserError, match=message):
+        build_text(tmp_path, "matrix-market", content, **({"weights": weights} if weights else {}))
 
 
 @pytest.mark.parametrize("block", [1, 7, 20])

@@ -45,6 +45,12 @@ FileName = Annotated[str, AfterValidator(checked_name)]
 Sha256 = Annotated[str, AfterValidator(_checked_sha256)]
 Parameters = TypeVar("Parameters", bound=BaseModel)
 
+_SUITESPARSE = "https://sparse.tamu.edu"
+_DAVIS_HU = (
+    "T. A. Davis and Y. Hu, The University of Florida Sparse Matrix Collection, ACM Transactions on "
+    "Mathematical Software 38(1), 2011"
+)
+
 _COMPANIONS = ("coordinates", "edge_weights")
 """Keys of second files."""
 
@@ -167,6 +173,9 @@ class Dataset(DataFile, Generic[Parameters]):
         Parameters of the format; each format has its own.
     extracted_from : str, optional
         Name of the dataset that this one is made from.
+
+    A matrix of the SuiteSparse Matrix Collection may be given as `suitesparse: GROUP/NAME` instead of
+    `format` and `urls`.
     """
 
     format: str
@@ -185,6 +194,21 @@ class Dataset(DataFile, Generic[Parameters]):
     parameters: Parameters = Field({}, validate_default=True)
     extracted_from: Name | None = None
     _base: Dataset[Any] | None = PrivateAttr(None)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_a_matrix_of_suitesparse(cls, entry: Any) -> Any:
+        """Take `suitesparse: GROUP/NAME` for a format and a URL."""
+        if not isinstance(entry, Mapping) or "suitesparse" not in entry:
+            return entry
+        name = entry["suitesparse"]
+        if not (isinstance(name, str) and re.fullmatch(r"[\w+.-]*\w/\w[\w+.-]*", name, re.ASCII)):
+            raise ValueError("`suitesparse` should be the group and the name of a matrix, like HB/1138_bus")
+        own = {"format": "matrix-market", "urls": [f"{_SUITESPARSE}/MM/{name}.tar.gz"]}
+        if taken := own.keys() & entry.keys():
+            raise ValueError(f"`suitesparse` stands for format and URL; leave out `{min(taken)}`")
+        rest = {key: value for key, value in entry.items() if key != "suitesparse"}
+        return {"homepage": f"{_SUITESPARSE}/{name}", "citation": _DAVIS_HU, **own, **rest}
 
     @model_validator(mode="before")
     @classmethod

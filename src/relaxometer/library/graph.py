@@ -407,7 +407,13 @@ class _GraphOfArrays(Graph):
 
 
 ENDINGS = {
-    **{".gr": "dimacs", ".mtx": "matrix-market", ".pbf": "osm-pbf"},
+    **{
+        ".gr": "dimacs",
+        ".mtx": "matrix-market",
+        ".tar": "matrix-market",
+        ".pbf": "osm-pbf",
+        ".osm": "osm-xml",
+    },
     **dict.fromkeys((".csv", ".tsv", ".parquet", ".arrow", ".feather"), "table"),
     **{".npz": "npz", ".metis": "metis", ".sg": "gap", ".wsg": "gap", ".graphml": "graphml"},
     **{".heapsnapshot": "heapsnapshot", ".hprof": "hprof"},

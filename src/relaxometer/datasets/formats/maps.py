@@ -50,7 +50,7 @@ def _is_known(profile: str) -> str:
 
 
 class OsmParameters(Section):
-    """Parameters of the format ``osm-pbf``.
+    """Parameters of the formats ``osm-pbf`` and ``osm-xml``.
 
     Parameters
     ----------
@@ -145,6 +145,9 @@ class RailwayParameters(Section):
 FORMATS = {
     "osm-pbf": Format(
         "relaxometer.datasets.readers.osm_pbf", needs="file", parameters=OsmParameters, has_coordinates=True
+    ),
+    "osm-xml": Format(
+        "relaxometer.datasets.readers.osm_xml", needs="file", parameters=OsmParameters, has_coordinates=True
     ),
     "highways": Format(
         "relaxometer.datasets.readers.highways",

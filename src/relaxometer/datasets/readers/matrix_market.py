@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,7 @@ from relaxometer.core.errors import UserError
 from relaxometer.datasets.formats.edge_files import MatrixParameters
 from relaxometer.datasets.parameters import Values, WeightType
 from relaxometer.datasets.readers.edge_weights import make_weights, note_on_values, value_column
+from relaxometer.datasets.readers.own_weights import check_values
 from relaxometer.datasets.readers.text import (
     Column,
     Header,
@@ -32,15 +34,16 @@ from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.graph import Graph
 
 _BANNER = "%%MatrixMarket"
-_READABLE = f"'{_BANNER} matrix coordinate pattern|integer|real general|symmetric'"
-_SIZE = "'<rows> <columns> <entries>'"
+_KINDS = "coordinate|array pattern|integer|real general|symmetric|skew-symmetric"
+_SIZES = {"coordinate": "'<rows> <columns> <entries>'", "array": "'<rows> <columns>'"}
 _COMMENTS = ("%",)
 
 
 def build(name: str, dataset: Dataset[MatrixParameters], files: list[Path], base: Graph | None) -> Graph:
     """Make the graph of a matrix; see :data:`relaxometer.datasets.build.Reader`.
 
-    An entry in row `i` and column `j` is an arc from `i` to `j`, or an edge if the matrix is symmetric.
+    An entry in row `i` and column `j` is an arc from `i` to `j`, or an edge if the matrix is symmetric. Of an
+    array, zeros are no arcs.
     """
     (file,) = files
     parameters = dataset.parameters
@@ -64,7 +67,7 @@ def build(name: str, dataset: Dataset[MatrixParameters], files: list[Path], base
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
-    """The entries of a square sparse matrix.
+    """The entries of a square matrix.
 
     Parameters
     ----------
@@ -96,47 +99,70 @@ def read_mtx(path: Path, parameters: MatrixParameters) -> Matrix:
         If the file is damaged, not a graph, or a line is not an entry of the announced matrix or has a value
         that cannot be a weight; names the line.
     """
-    field, symmetry = _read_banner(path, parameters.banner)
-    header = _read_size(path)
+    layout, field, symmetry = _read_banner(path, parameters.banner)
+    header = _read_size(path, layout, symmetry)
     size = header.numbers[0]
-    columns = [Column("row", 1, size), Column("column", 1, size)]
+    columns = [Column("row", 1, size), Column("column", 1, size)] if layout == "coordinate" else []
     brought: WeightType = "float32" if field == "real" else "uint32"
     if field != "pattern":
-        columns.append(value_column(parameters.weights, brought, directed=symmetry == "general"))
+        columns.append(value_column(parameters.weights, brought, directed=symmetry != "symmetric"))
     elif isinstance(parameters.weights, Values):
         raise UserError(f"{path}: its field is 'pattern', so weights cannot be its values")
     form = LineFormat("an entry", tuple(columns), comments=_COMMENTS)
-    rows, cols, *values = form.read(path, header.start, header.lines_before)
-    header.check_count(path, len(rows), "entries")
-    rows -= 1
-    cols -= 1
-    return Matrix(size, rows, cols, values[0] if values else None, brought, symmetry == "symmetric")
+    entries = form.read(path, header.start, header.lines_before)
+    header.check_count(path, len(entries[0]), "entries")
+    if layout == "array":
+        entries = _places(size, symmetry, entries[0])
+    else:
+        entries[0] -= 1
+        entries[1] -= 1
+    rows, cols, *loads = entries
+    values = loads[0] if loads else None
+    if symmetry == "skew-symmetric" and values is not None and isinstance(parameters.weights, Values):
+        check_values(path, columns[-1], -values)
+        rows, cols = np.concatenate([rows, cols]), np.concatenate([cols, rows])
+        return Matrix(size, rows, cols, np.concatenate([values, -values]), brought, symmetric=False)
+    return Matrix(size, rows, cols, values, brought, symmetric=symmetry != "general")
 
 
-def _read_banner(path: Path, given: str | None) -> tuple[str, str]:
-    """Return field and symmetry from the first line, or else from the entry."""
+def _places(size: int, symmetry: str, values: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
+    """Return rows, columns and values of the entries of an array that are not 0; it lists columns."""
+    if symmetry == "general":
+        columns, rows = np.divmod(np.arange(len(values)), size)
+    else:
+        columns, rows = np.triu_indices(size, k=int(symmetry == "skew-symmetric"))
+    entries = values != 0
+    return [rows[entries].astype(np.uint32), columns[entries].astype(np.uint32), values[entries]]
+
+
+def _read_banner(path: Path, given: str | None) -> tuple[str, str, str]:
+    """Return layout, field and symmetry from the first line, or else from the entry."""
     first = next(lines(path, ()), None)
     text = first.text if first and first.number == 1 else ""
     words = fields_of(text.lower())
-    if not text.startswith(_BANNER):
+    readable = f"'{_BANNER} matrix {_KINDS}'"
+    if not text.lower().startswith(_BANNER.lower()):
         if given is None:
-            refuse(path, 1, text, f"expected {_READABLE}, or the parameter `banner` in the entry")
+            refuse(path, 1, text, f"expected {readable}, or the parameter `banner` in the entry")
         words = ["", "matrix", "coordinate", *given.split()]
     kind = " ".join(words[1:])
-    if not re.fullmatch("matrix coordinate (pattern|integer|real) (general|symmetric)", kind):
-        refuse(path, 1, text, f"not readable as a graph; expected {_READABLE}")
+    form = f"matrix ({_KINDS.replace(' ', ') (')})"
+    if not re.fullmatch(form, kind) or ("pattern" in kind and re.search("array|skew", kind)):
+        refuse(path, 1, text, f"not readable as a graph; expected {readable}")
     if given is not None and given.split() != words[3:]:
         refuse(path, 1, text, f"the parameter `banner` of the entry is {given!r}; leave it out")
-    return words[3], words[4]
+    return words[2], words[3], words[4]
 
 
-def _read_size(path: Path) -> Header:
+def _read_size(path: Path, layout: str, symmetry: str) -> Header:
     """Read the first line that is not a comment."""
     for line in lines(path, _COMMENTS):
-        if not re.fullmatch(r"[0-9]{1,18}[ \t]+[0-9]{1,18}[ \t]+[0-9]{1,18}", line.text):
-            refuse(path, line.number, line.text, f"expected {_SIZE}")
-        n_rows, n_columns, n_entries = map(int, fields_of(line.text))
+        if not re.fullmatch(r"[0-9]{1,18}" + r"[ \t]+[0-9]{1,18}" * _SIZES[layout].count(" "), line.text):
+            refuse(path, line.number, line.text, f"expected {_SIZES[layout]}")
+        n_rows, n_columns, *rest = map(int, fields_of(line.text))
         if n_rows != n_columns or n_rows >= 2**32:
             refuse(path, line.number, line.text, f"a graph is a square matrix of at most {2**32 - 1} rows")
+        n_diagonals = {"general": 2 * n_rows, "symmetric": n_rows + 1, "skew-symmetric": n_rows - 1}[symmetry]
+        n_entries = rest[0] if rest else n_rows * n_diagonals // 2
         return Header(line.text, line.number, (n_rows, n_entries), line.end, line.number)
-    raise UserError(f"{path}: no line {_SIZE}")
+    raise UserError(f"{path}: no line {_SIZES[layout]}")

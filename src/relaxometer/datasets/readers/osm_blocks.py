@@ -225,7 +225,7 @@ def _check_opening(path: Path) -> None:
     if start[4 : 4 + len(_OPENING)] == _OPENING:
         return
     if b"<osm" in start:
-        why = "it is OpenStreetMap's XML; osmium cat in.osm -o out.osm.pbf converts it"
+        why = "it is OpenStreetMap's XML; give `format: osm-xml`"
     elif kind := packed(start):
         why = f"it is {kind.partition(',')[0]}; unpack it and name the file inside"
     else:

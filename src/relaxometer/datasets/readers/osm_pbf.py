@@ -80,13 +80,18 @@ def build(name: str, dataset: Dataset[OsmParameters], files: list[Path], base: G
     vertices, of one id.
     """
     (file,) = files
-    parameters = dataset.parameters
     completeness = check_completeness(file, dataset)
-    extract = read_extract(file, parameters)
+    graph = graph_of(name, file, dataset.parameters)
+    graph.metadata.update(completeness)
+    return graph
+
+
+def graph_of(name: str, path: Path, parameters: OsmParameters, elements: pa.Table | None = None) -> Graph:
+    """Make the graph of the elements of a file; by default, those of an extract in PBF."""
+    extract = read_extract(path, parameters, elements)
     graph = road_graph(name, extract, parameters)
     if parameters.railways:
         graph = with_railways(graph, extract, parameters).largest_component()
-    graph.metadata.update(completeness)
     return graph
 
 
@@ -104,7 +109,7 @@ def check_completeness(path: Path, entry: DataFile) -> dict[str, str]:
     if ends_with_relations(path) or entry.sha256:
         return {}
     with _reading(path) as database:
-        loose, total = database.execute(_LOOSE.format(file=_literal(path))).fetchall()[0]
+        loose, total = database.execute(_LOOSE).fetchall()[0]
     if not total or loose > MAX_LOOSE * total:
         raise UserError(
             f"{path}: its end seems to be missing: it has no relations, and {loose} of {total} nodes belong "
@@ -149,15 +154,15 @@ class Extract:
         return (self.speeds[:, 0] > 0) | (self.speeds[:, 1] > 0)
 
 
-def read_extract(path: Path, parameters: OsmParameters) -> Extract:
-    """Read the ways and nodes that `parameters` select.
+def read_extract(path: Path, parameters: OsmParameters, elements: pa.Table | None = None) -> Extract:
+    """Read the ways and nodes that `parameters` select, of a PBF extract or of `elements` that were read.
 
     Raises
     ------
     UserError
         If the file is not an extract or damaged, too many nodes are missing, or DuckDB or its extension is.
     """
-    file, profile = _literal(path), profile_of(parameters)
+    profile = profile_of(parameters)
     keys = _way_keys(profile, parameters)
     node_keys = ["barrier", *profile.names, "access"] if parameters.profile else []
     chosen = {
@@ -166,8 +171,8 @@ def read_extract(path: Path, parameters: OsmParameters) -> Extract:
         "routes": ["ferry"] if parameters.ferries else [],
         "railways": list(RAILWAYS) if parameters.railways else [],
     }
-    with _reading(path) as database:
-        database.execute(_WAYS.format(file=file), chosen)
+    with _reading(path, elements) as database:
+        database.execute(_WAYS, chosen)
         ways = database.execute(_WAYS_ONCE).to_arrow_table()
         again = database.execute("SELECT count(*) - count(DISTINCT id) FROM ways").fetchall()[0][0]
         speeds = _by_tags(ways, keys, lambda tags: (*speeds_of(tags, profile), duration_s(tags)))
@@ -175,13 +180,13 @@ def read_extract(path: Path, parameters: OsmParameters) -> Extract:
         ways, speeds = ways.filter(is_taken), speeds[is_taken]
         database.register("taken", ways)
         chosen = {"keys": node_keys, "stops": list(STOPS)}
-        nodes = database.execute(_NODES.format(file=file), chosen).to_arrow_table()
+        nodes = database.execute(_NODES, chosen).to_arrow_table()
         has_turns = parameters.profile and parameters.turns != "none"
-        relations = database.execute(_RESTRICTIONS.format(file=file)).to_arrow_table() if has_turns else None
+        relations = database.execute(_RESTRICTIONS).to_arrow_table() if has_turns else None
     if again:
         print(f"{path}: {again} of its ways repeat another one's id; each is taken once", file=sys.stderr)
     refs = ways["refs"].combine_chunks()
-    places = _placed(path, refs.flatten().to_numpy(), nodes)
+    places = _placed(path, refs.flatten().to_numpy(), nodes, has_blocks=elements is None)
     kept = _inside(places, parameters)
     if parameters.profile:
         is_closed = _by_tags(nodes, node_keys, lambda tags: is_barrier(tags, profile))
@@ -229,7 +234,7 @@ def _by_tags(table: pa.Table, keys: list[str], value: Callable[[Tags], Any]) -> 
     return np.array([*found, value({})])[texts.indices.to_numpy()]
 
 
-def _placed(path: Path, refs: Ints, nodes: pa.Table) -> Nodes:
+def _placed(path: Path, refs: Ints, nodes: pa.Table, *, has_blocks: bool) -> Nodes:
     """Return the nodes of ways with the coordinates of `nodes`, or else those in the ways themselves.
 
     Raises
@@ -238,7 +243,8 @@ def _placed(path: Path, refs: Ints, nodes: pa.Table) -> Nodes:
         If more than `MAX_MISSING` of the references lead to no node.
     """
     ids, uses = np.unique(refs, return_counts=True)
-    places = locations_on_ways(path, ids)
+    unplaced = Nodes(ids, *(np.full(len(ids), np.nan) for _ in range(2)))
+    places = locations_on_ways(path, ids) if has_blocks else unplaced
     at, _ = places.find(nodes["id"].to_numpy())
     places.lon[at], places.lat[at] = nodes["lon"].to_numpy(), nodes["lat"].to_numpy()
     is_missing = np.isnan(places.lon)
@@ -258,7 +264,7 @@ _TAGS = f"array_to_string({_VALUES}, chr(31)) AS tags"
 _WAYS = f"""
 CREATE TEMP TABLE ways AS
 SELECT id, refs, coalesce(list_contains($railways, tags['railway']), false) AS is_railway, {_TAGS}
-FROM ST_ReadOSM('{{file}}')
+FROM elements
 WHERE kind = 'way' AND len(refs) > 1
     AND (is_railway OR list_contains($highways, tags['highway']) OR list_contains($routes, tags['route']))
 """
@@ -269,23 +275,23 @@ _WAYS_ONCE = "SELECT DISTINCT ON (id) * FROM ways ORDER BY id, len(refs) DESC, r
 _LOOSE = """
 SELECT
     count(*) FILTER (tags IS NULL AND id NOT IN (
-        SELECT unnest(refs) FROM ST_ReadOSM('{file}') WHERE kind = 'way'
+        SELECT unnest(refs) FROM elements WHERE kind = 'way'
     )),
     count(*)
-FROM ST_ReadOSM('{file}')
+FROM elements
 WHERE kind = 'node'
 """
 
 _NODES = f"""
 SELECT id, lon, lat, coalesce(list_contains($stops, tags['railway']), false) AS is_stop, {_TAGS}
-FROM ST_ReadOSM('{{file}}')
+FROM elements
 WHERE kind = 'node' AND id IN (SELECT unnest(refs) FROM taken)
 ORDER BY id, lon, lat
 """
 
 _RESTRICTIONS = """
 SELECT tags, refs, ref_types::VARCHAR[] AS ref_types, ref_roles
-FROM ST_ReadOSM('{file}')
+FROM elements
 WHERE kind = 'relation' AND tags['type'] = 'restriction'
 ORDER BY id
 """
@@ -316,18 +322,18 @@ def _import_extension() -> None:
     import_extension("spatial")
 
 
-def _literal(path: Path) -> str:
-    """Return a path for a literal in SQL."""
-    return str(path).replace("'", "''")
-
-
 @contextlib.contextmanager
-def _reading(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Yield a database that has ``ST_ReadOSM``; its errors are those of the extract at `path`."""
+def _reading(path: Path, elements: pa.Table | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Yield a database that has the table `elements` of an extract; its errors are those of the extract."""
     database = _database_with_spatial()
     import duckdb
 
     try:
+        if elements is None:
+            literal = str(path).replace("'", "''")
+            database.execute(f"CREATE TEMP VIEW elements AS SELECT * FROM ST_ReadOSM('{literal}')")
+        else:
+            database.register("elements", elements)
         yield database
     except duckdb.Error as error:
         reason = quoted(str(error).splitlines()[0])

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
 import math
 import re
 import sys
+import tarfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -24,7 +26,57 @@ from pyarrow import csv
 from relaxometer.core.errors import UserError, quoted
 from relaxometer.datasets.registry import DataFile
 
-_OPEN: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
+
+class _Zstandard(io.RawIOBase):
+    """The content of a file that Zstandard compressed, by Arrow's codec; seeking back reads it anew."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._rewind()
+
+    def _rewind(self) -> None:
+        self._stream, self._at = pa.CompressedInputStream(str(self._path), "zstd"), 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        content = self._stream.read(len(buffer))
+        buffer[: len(content)] = content
+        self._at += len(content)
+        return len(content)
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        target = offset + (self._at if whence == io.SEEK_CUR else 0)
+        if target < self._at:
+            self._rewind()
+        while self._at < target and (content := self._stream.read(min(target - self._at, BLOCK))):
+            self._at += len(content)
+        return self._at
+
+
+@contextmanager
+def _matrix_within(path: Path) -> Iterator[IO[bytes]]:
+    """Open the file NAME/NAME.mtx of an archive, as those of SuiteSparse have it."""
+    with tarfile.open(path) as archive:
+        for member in archive:
+            inside = PurePosixPath(member.name)
+            if member.isfile() and inside.name == f"{inside.parent.name}.mtx":
+                stream = archive.extractfile(member)
+                assert stream is not None, "it is a file"
+                with stream:
+                    yield stream
+                return
+    raise UserError(f"{path}: an archive without a file NAME/NAME.mtx; unpack it and name the file inside")
+
+
+_OPEN: dict[str, Callable[..., Any]] = {
+    **{".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open},
+    ".zst": lambda path, mode: io.BufferedReader(_Zstandard(path), BLOCK),
+}
 _BLANK = b" \t\r\n"
 _INTEGER = re.compile(r"(-?)0*([0-9]{1,30})")
 _COUNT = "([0-9]{1,18})"
@@ -40,14 +92,17 @@ _SEPARATORS = {",": "commas", ";": "semicolons", "|": "vertical bars"}
 _PACKED = {
     (0, b"PK\x03\x04"): "a zip archive",
     (0, b"BZh"): "compressed by bzip2, which its name does not say by .bz2 at the end",
-    (0, b"\x28\xb5\x2f\xfd"): "compressed by Zstandard",
+    (0, b"\x28\xb5\x2f\xfd"): "compressed by Zstandard, which its name does not say by .zst at the end",
     (0, b"\x1f\x8b"): "compressed by gzip, which its name does not say by .gz at the end",
     (0, b"\xfd7zXZ\x00"): "compressed by xz, which its name does not say by .xz at the end",
     (257, b"ustar"): "a tar archive",
 }
 """Offset and magic bytes of formats that are not text."""
 
-_COMPRESSED = {".gz": (b"\x1f\x8b", "gzip"), ".xz": (b"\xfd7zXZ\x00", "xz"), ".bz2": (b"BZh", "bzip2")}
+_COMPRESSED = {
+    **{".gz": (b"\x1f\x8b", "gzip"), ".xz": (b"\xfd7zXZ\x00", "xz"), ".bz2": (b"BZh", "bzip2")},
+    ".zst": (b"\x28\xb5\x2f\xfd", "Zstandard"),
+}
 """Magic bytes and program by the end of a name."""
 
 _MARK = b"\xef\xbb\xbf"
@@ -299,7 +354,9 @@ def within(values: npt.NDArray[Any], column: Column) -> bool:
 
 @contextmanager
 def opened(path: Path, start: int = 0) -> Iterator[IO[bytes]]:
-    """Open a file at an offset in its content; files named ``.gz``, ``.xz`` or ``.bz2`` are decompressed.
+    """Open a file at an offset in its content, decompressed if its name ends in a key of `_OPEN`.
+
+    Of a ``.tar.gz``, the matrix inside is opened.
 
     Raises
     ------
@@ -307,14 +364,15 @@ def opened(path: Path, start: int = 0) -> Iterator[IO[bytes]]:
         If the file is missing, or found to be damaged while it is read.
     """
     try:
-        with _OPEN.get(path.suffix, open)(path, "rb") as stream:
+        is_archive = path.name.endswith(".tar.gz")
+        with _matrix_within(path) if is_archive else _OPEN.get(path.suffix, open)(path, "rb") as stream:
             stream.seek(start)
             yield stream
     except FileNotFoundError:
         raise UserError(f"{path}: no such file") from None
     except MemoryError:
         raise UserError(f"{path}: needs more memory than there is") from None
-    except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
+    except (EOFError, zlib.error, lzma.LZMAError, tarfile.TarError, OSError) as error:
         _refuse_misnamed(path)
         raise UserError(
             f"{path}: cannot be read to the end ({error}); it is incomplete or damaged: delete it and fetch "
