@@ -136,6 +136,18 @@ def test_a_file_is_one_set(tmp_path, name):
     assert len(sets.sets[4]) == 4
 
 
+@pytest.mark.parametrize("ids", [["Ay", "Le Havre", "Nice"], [3, 40, 2**40]])
+def test_a_file_names_vertices_by_the_ids_that_a_graph_keeps(tmp_path, ids):
+    graph = Graph.from_arcs("towns", 3, [0, 1], [1, 2], [1, 1], undirected=True, ids=pa.array(ids))
+    path = tmp_path / "pairs.csv"
+    path.write_text(f"{ids[1]}, {ids[0]}\n{ids[2]}\t{ids[1]}\n", encoding="utf-8")
+    _, sets = drawn(tmp_path, {"mine": spec(file=str(path))}, graph)
+    assert (sets.sets[0].origins.tolist(), sets.sets[0].targets.tolist()) == ([1, 2], [0, 1])
+    path.write_text(f"# 1\n{ids[0]}, 1\n", encoding="utf-8")
+    with pytest.raises(UserError, match=r"pairs\.csv:2: .*no vertex has the id '1'"):
+        draw_queries(graph, {"mine": spec(file=str(path))}, 1, 1)
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -135,6 +135,15 @@ class Graph(Csr):
     def lengths(self) -> Lengths:
         """The type of its weights, and of lengths of paths."""
         return lengths_for(self.weights.dtype.name, self.distance_type)
+
+    def find(self, ids: Sequence[str]) -> npt.NDArray[np.int64]:
+        """Return the numbers of the vertices of these ids, written as texts; -1 for an id of no vertex."""
+        import pyarrow.compute as pc
+
+        known = pa.array([], pa.large_string()) if self.ids is None else self.ids.cast(pa.large_string())
+        places = pc.index_in(pa.array(ids, pa.large_string()), known)
+        numbers: npt.NDArray[np.int64] = places.fill_null(-1).to_numpy().astype(np.int64)
+        return numbers
 
     def to_scipy(self) -> sp.csr_array:
         """Return the weights as a SciPy CSR array of float64; zero weights become explicit entries."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from relaxometer.core.errors import UserError, quoted
 from relaxometer.graphs.graph import Graph
@@ -57,11 +56,11 @@ def _chosen(graph: Graph, sources: int | list[int | str], seed: int) -> npt.NDAr
 def _number(graph: Graph, source: int | str) -> int:
     """Return the number of a vertex that is given by it, or by its id."""
     if isinstance(source, str):
-        place = -1 if graph.ids is None else pc.index(graph.ids.cast(pa.large_string()), source).as_py()
+        place = int(graph.find([source])[0])
         if place < 0:
             has = "keeps no ids: give numbers" if graph.ids is None else f"has no vertex {quoted(source)}"
             raise UserError(f"graph {graph.name}: {has} (config: timing.sources)")
-        return int(place)
+        return place
     if source >= graph.n_vertices:
         raise UserError(
             f"graph {graph.name}: source {source} is out of range; "

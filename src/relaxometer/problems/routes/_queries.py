@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +13,9 @@ import numpy.typing as npt
 import pyarrow as pa
 from pydantic import Field, model_validator
 
-from relaxometer.core.errors import UserError
+from relaxometer.core.errors import UserError, quoted
 from relaxometer.core.validation import EachOnce, Section
-from relaxometer.datasets.readers.text import Column, lines, refuse
+from relaxometer.datasets.readers.text import Column, Line, lines, refuse
 from relaxometer.device import Device
 from relaxometer.device.arrays import DeviceArray
 from relaxometer.graphs.files import check_columns, parquet, values_of
@@ -53,8 +54,9 @@ class Spec(Section):
         From every origin to the vertices of these Dijkstra ranks: the one that Dijkstra's algorithm settles
         as the 256th after the origin has rank 256. Ranks that an origin does not have are left out.
     file : str, optional
-        A text file with an origin and a target per line, separated by a comma, space or tab: numbers of
-        vertices, from 0. Empty lines and those that begin with `#` are skipped. A file is one set.
+        A text file with an origin and a target per line, separated by a comma, space or tab: the ids of
+        vertices if the graph keeps those of its file, else their numbers, from 0. Empty lines and those that
+        begin with `#` are skipped. A file is one set.
     cutoff : int
         Longer paths count as no path.
     paths : bool
@@ -268,18 +270,32 @@ def _read_pairs(path: Path, graph: Graph) -> dict[str, Words]:
     """Read a file of pairs; UserError naming the line at fault."""
     last = graph.n_vertices - 1
     ends = Column("origin", 0, last), Column("target", 0, last)
-    pairs: list[list[int | float]] = []
+    pairs: list[list[Any]] = []
+    found: list[Line] = []
     for line in lines(path, ("#",)):
         where = path, line.number, line.text
-        fields = line.text.replace(",", " ").split()
+        fields = [field.strip() for field in re.split("[,\t]", line.text)]
+        fields = line.text.split() if len(fields) == 1 else fields
         if len(fields) != len(ends):
             refuse(*where, f"{len(fields)} field{'s' * (len(fields) != 1)}; expected '<origin>,<target>'")
         if len(pairs) == MAX_QUERIES:
             refuse(*where, f"a set has at most {MAX_QUERIES:,} queries")
-        pairs.append([end.parse(*where, field) for end, field in zip(ends, fields, strict=True)])
+        if graph.ids is not None:
+            found.append(line)
+            pairs.append(fields)
+        else:
+            pairs.append([end.parse(*where, field) for end, field in zip(ends, fields, strict=True)])
     if not pairs:
         raise UserError(f"{path}: no queries; expected lines '<origin>,<target>'")
-    origins, targets = np.array(pairs, dtype=np.uint32).T
+    vertices = np.array(pairs)
+    if graph.ids is not None:
+        vertices = graph.find([end for pair in pairs for end in pair]).reshape(-1, 2)
+        if np.any(vertices < 0):
+            row, end = np.argwhere(vertices < 0)[0]
+            refuse(
+                path, found[row].number, found[row].text, f"no vertex has the id {quoted(pairs[row][end])}"
+            )
+    origins, targets = vertices.astype(np.uint32).T
     return {"origins": origins, "targets": targets}
 
 
