@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from pathlib import Path
+from xml.sax.saxutils import quoteattr
 
 Tags = Mapping[str, str]
 Ways = Mapping[int, tuple[list[int], Tags]]
@@ -193,3 +194,22 @@ def _varint(value: int) -> bytes:
         octets.append(value & 127 | 128)
         value >>= 7
     return bytes([*octets, value])
+
+
+def xml_of(
+    nodes: Mapping[int, tuple[float, float]] = NODES, ways: Ways = WAYS, *, located: bool = False
+) -> str:
+    """Return nodes, ways and a relation as XML; if `located`, ways hold the coordinates of their nodes."""
+    lines = ['<?xml version="1.0" encoding="UTF-8"?>', '<osm version="0.6">', "<bounds/>"]
+    lines += [f'<node id="{key}" lat="{lat}" lon="{lon}"/>' for key, (lon, lat) in nodes.items()]
+    for key, (refs, tags) in ways.items():
+        lines.append(f'<way id="{key}">')
+        for ref in refs:
+            place = f' lat="{NODES[ref][1]}" lon="{NODES[ref][0]}"' if located else ""
+            lines.append(f'<nd ref="{ref}"{place}/>')
+        lines += [f"<tag k={quoteattr(k)} v={quoteattr(v)}/>" for k, v in tags.items()]
+        lines.append("</way>")
+    lines.append(
+        '<relation id="1"><member type="way" ref="10" role="from"/><tag k="type" v="restriction"/></relation>'
+    )
+    return "\n".join([*lines, "</osm>"])

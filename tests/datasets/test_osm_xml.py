@@ -1,7 +1,6 @@
 """OpenStreetMap's XML gives the graph of the same extract in PBF."""
 
 import bz2
-from xml.sax.saxutils import quoteattr
 
 import pytest
 
@@ -10,23 +9,7 @@ from relaxometer.datasets.build import build_graph
 from relaxometer.datasets.readers.osm_xml import read_elements
 from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.graph import content_hash
-from sample_osm import NODES, WAYS, write_extract
-
-
-def xml_of(nodes=NODES, ways=WAYS, *, located=False):
-    lines = ['<?xml version="1.0" encoding="UTF-8"?>', '<osm version="0.6">', "<bounds/>"]
-    lines += [f'<node id="{key}" lat="{lat}" lon="{lon}"/>' for key, (lon, lat) in nodes.items()]
-    for key, (refs, tags) in ways.items():
-        lines.append(f'<way id="{key}">')
-        for ref in refs:
-            place = f' lat="{NODES[ref][1]}" lon="{NODES[ref][0]}"' if located else ""
-            lines.append(f'<nd ref="{ref}"{place}/>')
-        lines += [f"<tag k={quoteattr(k)} v={quoteattr(v)}/>" for k, v in tags.items()]
-        lines.append("</way>")
-    lines.append(
-        '<relation id="1"><member type="way" ref="10" role="from"/><tag k="type" v="restriction"/></relation>'
-    )
-    return "\n".join([*lines, "</osm>"])
+from sample_osm import write_extract, xml_of
 
 
 def build(path, content, form="osm-xml"):

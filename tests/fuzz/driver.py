@@ -41,12 +41,12 @@ LIMIT_BYTES = 1 << 30
 """Memory for one mutant: address space beyond that of the loaded libraries, and resident pages in all."""
 
 
-def schedule(modules: list[str]) -> list[Target]:
-    """Return the targets in the order in which mutants are drawn, each as often as its share says."""
+def schedule(modules: list[str], names: list[str] | None = None) -> list[Target]:
+    """Return the targets, or those of `names`, in the order of mutants, each as often as its share says."""
     order: list[Target] = []
     for module in modules:
         for target in importlib.import_module(module).TARGETS:
-            order += [target] * target.share
+            order += [target] * target.share * (names is None or target.name in names)
     random.Random(0).shuffle(order)
     return order
 
@@ -144,10 +144,12 @@ def environment() -> dict[str, str]:
     }
 
 
-def fuzz(count: int, seed: int, processes: int, modules: list[str]) -> dict[int, str]:
-    """Try `count` mutants; return the faults by number."""
+def fuzz(
+    count: int, seed: int, processes: int, modules: list[str], names: list[str] | None = None
+) -> dict[int, str]:
+    """Try `count` mutants, of all targets or those of `names`; return the faults by number."""
     shared = Path("/dev/shm")
-    arguments = ["--seed", str(seed), "--modules", *modules]
+    arguments = ["--seed", str(seed), "--modules", *modules, *(["--targets", *names] if names else [])]
     place = shared if os.access(shared, os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="fuzz-", dir=place) as base, ThreadPool(processes) as threads:
         shares = [(range(k, count, processes), arguments, Path(base, str(k))) for k in range(processes)]
@@ -173,19 +175,25 @@ def main() -> None:
         "--processes", type=int, default=len(os.sched_getaffinity(0)), help="default: all cores"
     )
     parser.add_argument("--modules", nargs="+", default=list(MODULES), help="modules with a list TARGETS")
+    parser.add_argument("--targets", nargs="+", help="names of targets (default: all)")
     parser.add_argument("--only", type=int, metavar="NUMBER", help="repeat this mutant and keep its files")
     parser.add_argument("--work", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.work:
         span, folder = options.work
-        work(schedule(options.modules), options.seed, range(*map(int, span.split(":"))), Path(folder))
+        work(
+            schedule(options.modules, options.targets),
+            options.seed,
+            range(*map(int, span.split(":"))),
+            Path(folder),
+        )
         return
-    targets = schedule(options.modules)
+    targets = schedule(options.modules, options.targets)
     if options.only is not None:
         repeat(targets, options.seed, options.only)
         return
     begin = time.monotonic()
-    faults = fuzz(options.count, options.seed, options.processes, options.modules)
+    faults = fuzz(options.count, options.seed, options.processes, options.modules, options.targets)
     for number, text in faults.items():
         print(f"{targets[number % len(targets)].name} {number}: {text}")
     print(f"{options.count} mutants, {len(faults)} faults, {time.monotonic() - begin:.0f} s")

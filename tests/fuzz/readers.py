@@ -6,6 +6,7 @@ import json
 import lzma
 import random
 import struct
+import tarfile
 import zipfile
 from collections.abc import Callable
 from functools import cache, partial
@@ -24,9 +25,10 @@ from fuzz.mutate import damaged, tree_damaged
 from fuzz.target import Target, outcome
 from relaxometer.datasets.build import build_graph
 from relaxometer.datasets.readers import osm_blocks
+from relaxometer.datasets.readers import osm_xml as osm_xml_reader
 from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.graph import Graph
-from sample_osm import NODES, WAYS, blocks_of
+from sample_osm import NODES, WAYS, blocks_of, xml_of
 from sample_railways import railway_layers
 
 GR = b"c roads\np sp 4 5\na 1 2 10\na 2 3 0\na 3 1 7\nc\na 1 2 4294967294\na 4 4 1\n"
@@ -38,19 +40,33 @@ SCALE = 10.0
 VALUES = {"distribution": "values", "scale": SCALE}
 
 
+def zstandard_unpacked(packed: bytes) -> bytes:
+    with pa.CompressedInputStream(pa.BufferReader(packed), "zstd") as stream:
+        content: bytes = stream.read()
+        return content
+
+
+PACKERS: dict[str, tuple[Callable[[bytes], bytes], Callable[[bytes], bytes]]] = {
+    ".gz": (lambda content: gzip.compress(content, 1, mtime=0), gzip.decompress),
+    ".xz": (lambda content: lzma.compress(content, preset=0), lzma.decompress),
+    ".zst": (lambda content: pa.Codec("zstd").compress(content, asbytes=True), zstandard_unpacked),
+}
+
+
 def contained(rng: random.Random, path: Path, content: bytes) -> tuple[Path, bytes | None]:
     """Write a file, sometimes compressed, and the compressed file sometimes damaged.
 
     Returns the path, and the content that a reader should find; None if only the reader knows.
     """
-    kind = rng.choice(["", "", "", "", "", ".gz", ".xz"])
+    kind = rng.choice(["", "", "", "", "", *PACKERS])
     path = path.with_name(path.name + kind)
     if kind:
-        packed = gzip.compress(content, 1, mtime=0) if kind == ".gz" else lzma.compress(content, preset=0)
+        pack, unpack = PACKERS[kind]
+        packed = pack(content)
         if rng.random() < 0.7:
             packed = damaged(rng, packed)
             try:
-                content = gzip.decompress(packed) if kind == ".gz" else lzma.decompress(packed)
+                content = unpack(packed)
             except Exception:
                 path.write_bytes(packed)
                 return path, None
@@ -191,6 +207,58 @@ def binary_table(rng: random.Random, folder: Path, suffix: str) -> None:
         assert len(set(graph.ids.to_pylist())) == graph.n_vertices
 
 
+MATRICES = [
+    b"%%matrixmarket matrix coordinate integer skew-symmetric\n3 3 2\n2 1 5\n3 2 -4\n",
+    b"%%MatrixMarket matrix array real general\n% columns\n3 3\n0\n1\n2\n3\n0\n4\n5\n6\n0\n",
+    b"%%MatrixMarket matrix array integer symmetric\n3 3\n7\n1\n2\n0\n4\n0\n",
+    b"%%MatrixMarket matrix array integer skew-symmetric\n3 3\n5\n-2\n0\n",
+]
+SIGNED = {"weights": {"distribution": "values", "type": "int32", "scale": 1}}
+
+
+def matrix(rng: random.Random, folder: Path) -> None:
+    """Damage a dense or skew-symmetric matrix, or an archive of one; what is accepted is what SciPy reads."""
+    path, content = folder / "m.mtx", damaged(rng, rng.choice(MATRICES))
+    if rng.random() < 0.3:
+        path, kept = folder / "m.tar.gz", content
+        content = archive_of(content)
+        if rng.random() < 0.7:
+            content = damaged(rng, content)
+        path.write_bytes(gzip.compress(content, 1, mtime=0))
+        if content != archive_of(kept):
+            graph = outcome(build_graph, "mutant", Dataset(format="matrix-market", path="m"), files=[path])
+            assert graph is None or graph.is_sound
+            return
+        content = kept
+    else:
+        path.write_bytes(content)
+    dataset = Dataset(format="matrix-market", path="m", parameters=SIGNED)
+    graph = outcome(build_graph, "mutant", dataset, files=[path])
+    if graph is not None:
+        compared(graph, partial(reference.matrix, content))
+
+
+def archive_of(content: bytes) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        member = tarfile.TarInfo("m/m.mtx")
+        member.size = len(content)
+        archive.addfile(member, io.BytesIO(content))
+    return buffer.getvalue()
+
+
+def osm_xml(rng: random.Random, folder: Path) -> None:
+    """Damage a file of OpenStreetMap's XML; its elements are those that ElementTree finds."""
+    path, content = contained(rng, folder / "file.osm", damaged(rng, xml_of().encode()))
+    elements = outcome(osm_xml_reader.read_elements, path)
+    if elements is not None and content is not None:
+        found = {
+            (one["kind"], one["id"], tuple(one["refs"] or ()), tuple(one["tags"] or ()))
+            for one in elements.to_pylist()
+        }
+        assert found == reference.osm_elements(content), "other elements"
+
+
 METIS = b"% by hand\n4 3 011 1\n9 2 5 4 1\n9 1 5 3 7\n8 2 7\n\t7 1 1\n"
 GAP = struct.pack("<?qq5q4i", False, 4, 4, 0, 1, 3, 4, 4, 1, 0, 2, 1)
 TOWN = nx.Graph([("Paris", "Lyon", {"weight": 4}), ("Lyon", "Nice", {"weight": 3})])
@@ -249,6 +317,8 @@ TARGETS = [
         ),
         60,
     ),
+    Target("matrix layouts", matrix, 40),
+    Target("osm xml", osm_xml, 40),
     Target("railways", railways, 40),
     Target("osm blocks", osm_walk, 60),
 ]

@@ -7,8 +7,12 @@ import csv
 import io
 import re
 from collections.abc import Iterator
+from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
+import scipy.io
+import scipy.sparse
 
 from relaxometer.datasets.readers.text import FREE_VERTICES, MAX_LINE, VERTICES_PER_ITEM
 from relaxometer.graphs.graph import MAX_WEIGHT
@@ -105,7 +109,7 @@ def matrix_market(content: bytes, scale: float) -> tuple[int, Arcs]:
     """Return a matrix whose values, times `scale` and rounded, are the weights."""
     first = content.removeprefix(MARK).split(b"\n")[0].strip(b" \t\r")
     kind = re.split(b"[ \t]+", first.lower())
-    expect(first.startswith(b"%%MatrixMarket") and kind[1:3] == [b"matrix", b"coordinate"] and len(kind) == 5)
+    expect(kind[:3] == [b"%%matrixmarket", b"matrix", b"coordinate"] and len(kind) == 5)
     expect(kind[3] in (b"integer", b"real") and kind[4] in (b"general", b"symmetric"))
     table = list(rows(content, (b"%",)))
     expect(bool(table) and len(table[0]) == 3)
@@ -118,6 +122,43 @@ def matrix_market(content: bytes, scale: float) -> tuple[int, Arcs]:
         entries.append((whole(fields[0], 1, n) - 1, whole(fields[1], 1, n) - 1, round(value * scale)))
     announced(n, m, len(entries))
     return n, both_ways(entries) if kind[4] == b"symmetric" else entries
+
+
+def matrix(content: bytes) -> tuple[int, Arcs]:
+    """Return a matrix as SciPy reads it, with rounded entries as weights; zeros of an array do not count."""
+    text = content.removeprefix(MARK).lstrip(b" \t\r")
+    banner, _, rest = text.partition(b"\n")
+    words = banner.lower().replace(b"%%matrixmarket", b"%%MatrixMarket").replace(b" integer", b" real")
+    rest = b"\n".join(b" ".join(fields) for fields in rows(rest, (b"%",)))
+    entries = scipy.io.mmread(io.BytesIO(words.strip() + b"\n" + rest + b"\n"))
+    found = scipy.sparse.coo_array(entries)
+    places = zip(found.row.tolist(), found.col.tolist(), np.rint(found.data).tolist(), strict=True)
+    return found.shape[0], [(u, v, int(weight)) for u, v, weight in places]
+
+
+def osm_elements(content: bytes) -> set[tuple[Any, ...]]:
+    """Return kind, id, references and tags of the elements of OpenStreetMap's XML."""
+    found: set[tuple[Any, ...]] = set()
+    for one in ElementTree.fromstring(content):
+        if (
+            one.tag in ("node", "way", "relation")
+            and one.get("action") != "delete"
+            and one.get("visible") != "false"
+        ):
+            refs = (
+                ()
+                if one.tag == "node"
+                else (*(int(m.get("ref", "")) for m in one if m.tag in ("nd", "member")),)
+            )
+            tags = {m.get("k"): m.get("v") for m in one if m.tag == "tag"}
+            found.add((one.tag, int(one.get("id", "")), refs, (*tags.items(),)))
+            if one.tag == "way":
+                found |= {
+                    ("node", int(m.get("ref", "")), (), ())
+                    for m in one
+                    if "lat" in m.attrib and m.tag in ("nd", "member")
+                }
+    return found
 
 
 def edge_list(content: bytes, scale: float, *, directed: bool) -> tuple[int, Arcs]:

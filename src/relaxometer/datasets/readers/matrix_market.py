@@ -141,7 +141,7 @@ def _read_banner(path: Path, given: str | None) -> tuple[str, str, str]:
     text = first.text if first and first.number == 1 else ""
     words = fields_of(text.lower())
     readable = f"'{_BANNER} matrix {_KINDS}'"
-    if not text.lower().startswith(_BANNER.lower()):
+    if words[0] != _BANNER.lower():
         if given is None:
             refuse(path, 1, text, f"expected {readable}, or the parameter `banner` in the entry")
         words = ["", "matrix", "coordinate", *given.split()]

@@ -61,7 +61,7 @@ def read_elements(path: Path) -> pa.Table:
         If the file is not OpenStreetMap's XML, or damaged; names the line.
     """
     elements = _Elements()
-    parser = expat.ParserCreate()
+    parser = expat.ParserCreate(namespace_separator=" ")
     parser.StartElementHandler, parser.EndElementHandler = elements.begin, elements.end
     try:
         with opened(path) as stream:
@@ -69,7 +69,7 @@ def read_elements(path: Path) -> pa.Table:
                 parser.Parse(content)
             parser.Parse(b"", True)
         return elements.table()
-    except (expat.ExpatError, ValueError, KeyError, pa.ArrowException, OverflowError) as error:
+    except (expat.ExpatError, ValueError, LookupError, pa.ArrowException) as error:
         where = f"{path}:{parser.CurrentLineNumber}"
         raise UserError(
             f"{where}: not readable as OpenStreetMap's XML ({quoted(error)}); it is incomplete or damaged: "

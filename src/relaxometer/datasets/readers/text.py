@@ -61,7 +61,7 @@ class _Zstandard(io.RawIOBase):
 @contextmanager
 def _matrix_within(path: Path) -> Iterator[IO[bytes]]:
     """Open the file NAME/NAME.mtx of an archive, as those of SuiteSparse have it."""
-    with tarfile.open(path) as archive:
+    with tarfile.open(path, "r:gz") as archive:
         for member in archive:
             inside = PurePosixPath(member.name)
             if member.isfile() and inside.name == f"{inside.parent.name}.mtx":
