@@ -129,7 +129,8 @@ def matrix(content: bytes) -> tuple[int, Arcs]:
     text = content.removeprefix(MARK).lstrip(b" \t\r")
     banner, _, rest = text.partition(b"\n")
     words = banner.lower().replace(b"%%matrixmarket", b"%%MatrixMarket").replace(b" integer", b" real")
-    rest = b"\n".join(b" ".join(fields) for fields in rows(rest, (b"%",)))
+    fields = (b" ".join(field.removeprefix(b"+") for field in row) for row in rows(rest, (b"%",)))
+    rest = b"\n".join(fields)
     entries = scipy.io.mmread(io.BytesIO(words.strip() + b"\n" + rest + b"\n"))
     found = scipy.sparse.coo_array(entries)
     places = zip(found.row.tolist(), found.col.tolist(), np.rint(found.data).tolist(), strict=True)
@@ -202,7 +203,9 @@ def table(content: bytes) -> tuple[list[int] | list[str], Arcs]:
     places = [header.index(name) for name in ("from", "to", "km")]
     edges = [[row[place].strip() for place in places] for row in rows]
     texts = {end for edge in edges for end in edge[:2]}
-    are_numbers = all(re.fullmatch("0|-?[1-9][0-9]*", one) and -(2**63) <= int(one) < 2**63 for one in texts)
+    are_numbers = all(
+        re.fullmatch("0|-?[1-9][0-9]{0,18}", one) and -(2**63) <= int(one) < 2**63 for one in texts
+    )
     ids = sorted(map(int, texts)) if are_numbers else sorted(texts, key=str.encode)
     number = {str(one): place for place, one in enumerate(ids)}
     weights = [float(km) for *_, km in edges]

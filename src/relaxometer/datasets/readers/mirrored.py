@@ -55,8 +55,8 @@ def _balance(tails: np.ndarray, heads: np.ndarray, values: np.ndarray) -> np.uin
     """Return the sum of the hashes of ascending entries, less that of the descending ones' mirror images."""
     total = np.uint64(0)
     for i in range(len(tails)):
-        low, high = np.uint64(min(tails[i], heads[i])), np.uint64(max(tails[i], heads[i]))
-        hashed = number(number(low, high), np.uint64(values[i]))
+        low, high = np.uint64(min(tails[i], heads[i])), max(tails[i], heads[i])
+        hashed = number(number(low, high), values[i])
         if tails[i] < heads[i]:
             total += hashed
         elif tails[i] > heads[i]:

@@ -27,7 +27,8 @@ class Numbering:
     """
 
     def __init__(self) -> None:
-        self._ids: pa.Array | None = None  # None as long as `_ends` hold the ids themselves
+        self._is_plain = True  # as long as `_ends` hold the ids themselves
+        self._ids = pa.array([], pa.int64())
         self._pending: list[pa.Array] = []
         self._ends = Growing(np.uint32), Growing(np.uint32)
 
@@ -36,20 +37,20 @@ class Numbering:
 
         If some blocks have integers and others texts, all become texts.
         """
-        if self._ids is None:
+        if self._is_plain:
             if _are_small(tails) and _are_small(heads):
                 for end, ids in zip(self._ends, (tails, heads), strict=True):
                     end.append(ids.to_numpy())
                 return
             self._begin_to_hash(next((kind for kind in (tails.type, heads.type) if _is_integer(kind)), None))
         self._pending += [tails, heads]
-        if sum(map(len, self._pending)) > max(2 * len(self._ids or ()), _LEAST_PENDING):
+        if sum(map(len, self._pending)) > max(2 * len(self._ids), _LEAST_PENDING):
             self._hash()
 
     def _begin_to_hash(self, kind: pa.DataType | None) -> None:
         """Hash the ids that the ends hold so far, as integers of this type."""
         ends, self._ends = self._ends, (Growing(np.uint32), Growing(np.uint32))
-        self._ids = pa.array([], kind or pa.int64())
+        self._is_plain = False
         for tails, heads in zip(*(pieces(end.values) for end in ends), strict=True):
             self.add(*(pa.array(ids).cast(kind or pa.int64()) for ids in (tails, heads)))
 
@@ -71,7 +72,7 @@ class Numbering:
         If given, `retyped` is called with all ids first, and returns them as another type.
         """
         tails, heads = (end.values for end in self._ends)
-        if self._ids is None:
+        if self._is_plain:
             largest = int(max(tails.max(initial=0), heads.max(initial=0)))
             if largest < _MOST_PER_END * (len(tails) + len(heads)):
                 return _by_table(tails, heads, largest)

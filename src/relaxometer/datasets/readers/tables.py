@@ -72,26 +72,27 @@ def build(name: str, dataset: Dataset[TableParameters], files: list[Path], base:
     read = _read_text if is_text else _read_parquet if file.suffix in PARQUET else _read_arrow
     numbering, values = Numbering(), Growing(np.float64)
     columns: list[str] = []
-    for names, tails, heads, loads in read(file, parameters):
+    for names, sources, targets, loads in read(file, parameters):
         columns = names
-        numbering.add(tails, heads)
+        numbering.add(sources, targets)
         values.append(loads)
-    ids, *ends = numbering.finish(_as_numbers if is_text else None)
+    ids, tails, heads = numbering.finish(_as_numbers if is_text else None)
     if not len(ids):
         raise UserError(f"{file}: no rows; expected a table of edges")
     given = values.values if len(columns) == 3 else None
-    weights = weights_of(file, parameters, *ends, given, directed=parameters.directed)
+    weights = weights_of(file, parameters, tails, heads, given, directed=parameters.directed)
     del values, given  # memory for the graph
     return Graph.from_arcs(
         name,
         len(ids),
-        *ends,
+        tails,
+        heads,
         weights,
         undirected=not parameters.directed,
         weight_type=weights.dtype.name,
         ids=ids,
         metadata={
-            "rows_in_file": len(ends[0]),
+            "rows_in_file": len(tails),
             "columns_read": ", ".join(columns),
             **(note_on_completeness(file, dataset) if is_text else {}),
         },
