@@ -32,7 +32,7 @@ WORKERS = 8
 PIECE = 1 << 21
 """Bytes of a buffer: few calls of CUDA per MB, and little to page-lock, which takes 0.2 to 0.3 ms per MB."""
 
-PER_THREAD = 1 << 22
+PER_THREAD = 3 << 20
 """Bytes that keep a thread busy for longer than it takes to wake it up."""
 
 LEAST_PIECE = 1 << 18
@@ -224,7 +224,7 @@ class Staging:
         """Have the threads copy arrays; return the events of the last copies."""
         total = sum(on_host.nbytes for _, on_host in pairs)
         threads = max(1, min(self._workers, total // PER_THREAD))
-        pieces = self._cut(pairs, total // (4 * threads))
+        pieces = self._cut(pairs, total // (2 * threads))
         ready = self._cuda.Event(disable_timing=True)
         ready.record()
 
