@@ -147,7 +147,8 @@ class Dataset(DataFile, Generic[Parameters]):
     Parameters
     ----------
     format : str
-        Name of the format, which decides what else the entry needs.
+        Name of the format, which decides what else the entry needs. Instead of it and `urls`,
+        `suitesparse: GROUP/NAME` names a matrix of the SuiteSparse Matrix Collection.
     description : str
         One line for the report.
     urls, file, path, sha256, bytes
@@ -173,9 +174,6 @@ class Dataset(DataFile, Generic[Parameters]):
         Parameters of the format; each format has its own.
     extracted_from : str, optional
         Name of the dataset that this one is made from.
-
-    A matrix of the SuiteSparse Matrix Collection may be given as `suitesparse: GROUP/NAME` instead of
-    `format` and `urls`.
     """
 
     format: str
