@@ -18,7 +18,7 @@ from relaxometer.datasets.formats import all_formats
 from relaxometer.datasets.registry import load_registry
 from relaxometer.graphs.graph import read_graph, write_graph
 from sample_graphs import reference_distances
-from sample_osm import write_extract
+from sample_osm import write_extract, xml_of
 from sample_railways import write_railways
 from tiny_workflow import ROOT, TINY, run_once, write_tiny_map
 
@@ -76,6 +76,7 @@ GRAPHS = {
         "parameters": {"scale": 2, "weights": VALUES},
     },
     "my-osm-pbf": {"format": "osm-pbf", "path": "small.osm.pbf", "vertices": 4, "arcs": 6},
+    "my-osm-xml": {"format": "osm-xml", "path": "small.osm", "vertices": 4, "arcs": 6},
     "my-highways": {"format": "highways", "vertices": 6847, "arcs": 21764, "parameters": {"box": KANTO}},
     "my-ksj-n02": {"format": "ksj-n02", "path": "N02-24_GML.zip", "vertices": 5, "arcs": 10},
     "my-graph500": {"format": "graph500", "vertices": 1024, "arcs": 21102, "parameters": {"scale": 10}},
@@ -146,6 +147,7 @@ def write_files(folder):
         "lists.metis": "3 2\n2\n1 3\n2\n",
         "town.graphml": "\n".join(nx.generate_graphml(nx.path_graph(3))),
         "town.json": json.dumps(nx.node_link_data(nx.path_graph(3))),
+        "small.osm": xml_of(),
         "edges.txt": "# from\tto\n1\t2\t.5\n70\t1\t3\n",
     }
     for name, text in files.items():
