@@ -65,7 +65,7 @@ def prepared(monkeypatch):
     [
         (sample_graphs()["grid"], None, "tiled", "even degrees (mean degree 3.85, largest 4, about "),
         (star(), None, "hybrid-packed", "hubs (mean degree 1.98, largest 100, about 2 levels)"),
-        (star(), 1, "hybrid", "hubs (mean degree 1.98, largest 100, about 2 levels)"),
+        (star(), 1, "hybrid", "hubs (mean degree 1.98, largest 100, about 7.1 levels)"),
         (dense_with_a_hub(), None, "hybrid-packed", "hubs (mean degree 9.9, largest 100, about 2 levels)"),
         (dense_with_a_hub(), 49, "hybrid", "hubs (mean degree 9.9, largest 100, about 2 levels)"),
     ],

@@ -116,7 +116,7 @@ def test_what_is_no_map_is_not_cut_into_tiles(device, monkeypatch):
     names, graph = prepared(monkeypatch), star(device)
     solver = auto.Solver(graph, auto.Parameters(searches=1))
     assert names == [solver.resolved["chosen"]] == ["near-far"]
-    assert solver.resolved["because"] == "few hubs (mean degree 1.98, largest 100, about 2 levels)"
+    assert solver.resolved["because"] == "few hubs (mean degree 1.98, largest 100, about 7.1 levels)"
 
 
 def test_a_large_map_is_not_cut_for_a_search_by_another_variant(host_device, monkeypatch):

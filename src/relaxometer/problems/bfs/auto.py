@@ -53,19 +53,19 @@ class Solver(Choosing):
     def _survey(self) -> tuple[str, dict[str, Cost]]:
         """Return the kind of graph, in words, and expected costs; if it is a map, `tiled` is prepared."""
         graph, found = self._graph, []
-        balls = _maps.Balls(graph)
+        depth = _maps.depth_of(graph, self._searches)
 
         def look(facts: Facts) -> None:
             degrees = _maps.Degrees.found(graph, facts.with_arcs, facts.max_degree)
             crossing = facts.crossing / max(1, graph.n_arcs)
-            found.append(expected_costs(graph, degrees, balls.depth(), crossing))
+            found.append(expected_costs(graph, degrees, depth(), crossing))
             if by_total(found[0][1], self._searches)[0] != "tiled":
                 raise variants.Skipped("not a map")
 
         self._because, self._expected = "", {}
         if _maps.may_be_map(graph):
             self._prepared("tiled", look)
-        return found[0] if found else expected_costs(graph, _maps.degrees_of(graph), balls.depth())
+        return found[0] if found else expected_costs(graph, _maps.degrees_of(graph), depth())
 
 
 def expected_costs(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,6 +39,9 @@ SURVEYS = read_source(Path(__file__).with_name("_survey.cu"))
 HOPS, ENOUGH, BALL_THREADS = (SURVEYS.constants[name] for name in ("HOPS", "ENOUGH", "THREADS"))
 
 N_BALLS = 8
+
+WORTH_BALLS = 10
+"""Searches from which on it pays to grow balls."""
 
 MAX_ARCS, MAX_MEAN = 1024, 8.0
 """Maximum and mean arcs per vertex of what is contracted as a map; ordering other graphs would take long."""
@@ -99,16 +103,29 @@ class Balls:
         their square. A ball that grows no more holds all that its vertex reaches. The median of the balls
         counts.
         """
-        sizes = self._graph.device.asnumpy(self._sizes).astype(np.float64)
-        whole, hops = sizes.max(axis=1), sizes.argmax(axis=1)
-        half = sizes[np.arange(N_BALLS), hops // 2]
-        has_ended = (hops < HOPS) & (whole < ENOUGH) | (hops < 2)
-        hops = np.maximum(hops, 2)
-        with np.errstate(divide="ignore"):
-            dimension = np.log(whole / half) / np.log(hops / (hops // 2))
-            dimension = np.where((dimension > 1.5) & (dimension < 3.2), 2, dimension)
-            depth = hops * (self._graph.n_vertices / whole) ** (1 / dimension)
-        return float(np.median(np.where(has_ended, hops, depth)))
+        sizes = self._graph.device.asnumpy(self._sizes).tolist()  # NumPy would take longer
+        depths = sorted(_depth(ball, self._graph.n_vertices) for ball in sizes)
+        return (depths[N_BALLS // 2 - 1] + depths[N_BALLS // 2]) / 2
+
+
+def depth_of(graph: ResidentGraph, searches: int) -> Callable[[], float]:
+    """Return what tells the depth of a graph; for few searches a guess, since balls take up to 1 ms."""
+    if searches < WORTH_BALLS:
+        guess = 0.5 * graph.n_vertices**0.5 if may_be_map(graph) else 10.0
+        return lambda: guess
+    return Balls(graph).depth
+
+
+def _depth(ball: list[int], n_vertices: int) -> float:
+    """Return the depth of a graph by the sizes of a ball."""
+    whole = max(ball)
+    hops = ball.index(whole)
+    if hops < 2 or (hops < HOPS and whole < ENOUGH):
+        return max(hops, 2)
+    dimension = math.log(whole / ball[hops // 2]) / math.log(hops / (hops // 2))
+    if 1.5 < dimension < 3.2:
+        dimension = 2
+    return float(hops * (n_vertices / whole) ** (1 / dimension))
 
 
 @functools.cache

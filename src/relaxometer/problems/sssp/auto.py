@@ -109,11 +109,12 @@ class Solver(Choosing):
     """SSSP by the variant that is expected to take the least time for the given number of searches.
 
     The graph's size, degrees and depth give the expected cost of each candidate; the depth comes from balls
-    of a few thousand vertices. On what may be a map, the degrees come from the survey that `tiled` begins
-    with. On other graphs nothing is read if the choice does not depend on it. Where the model leaves the best
-    in doubt, the first searches decide; see :class:`relaxometer.problems.choosing.Choosing`. Only the long
-    preparation of `phast` is not begun in a search: where it is in doubt, a search is made before. Variants
-    that do not take the type of the weights are left out.
+    of some two thousand vertices, for few searches from the size. On what may be a map, the degrees come from
+    the survey that `tiled` begins with. On other graphs nothing is read if the choice does not depend on it.
+    Where the model leaves the best in doubt, the first searches decide; see
+    :class:`relaxometer.problems.choosing.Choosing`. Only the long preparation of `phast` is not begun in a
+    search: where it is in doubt, a search is made before. Variants that do not take the type of the weights
+    are left out.
 
     Raises
     ------
@@ -136,20 +137,20 @@ class Solver(Choosing):
         may_be_map = _maps.may_be_map(graph)
         if not may_be_map and self._searches == 1:
             return f"no map (mean degree above {_maps.MAP_DEGREE})", model_costs(graph, "hubs", 0)
-        balls = _maps.Balls(graph)
+        depth = _maps.depth_of(graph, self._searches)
 
         def look(facts: Facts) -> None:
             degrees = _maps.Degrees.found(graph, facts.with_arcs, facts.max_degree)
             crossing = facts.crossing / max(1, graph.n_arcs)
             if degrees.largest <= _maps.HUB:
-                found.append(expected_costs(graph, degrees, balls.depth(), crossing))
+                found.append(expected_costs(graph, degrees, depth(), crossing))
             if not found or by_total(found[0][1], self._searches)[0] != "tiled":
                 raise variants.Skipped("not a map")
 
         self._because, self._expected = "", {}
         if may_be_map and graph.n_vertices <= LARGE:
             self._prepared("tiled", look)
-        because, costs = found[0] if found else expected_costs(graph, _maps.degrees_of(graph), balls.depth())
+        because, costs = found[0] if found else expected_costs(graph, _maps.degrees_of(graph), depth())
         return because, self._probed(costs)
 
     def _probed(self, costs: dict[str, Cost]) -> dict[str, Cost]:

@@ -9,7 +9,8 @@ Three steps, of which METIS takes the longest although most of the vertices neve
    into separators of the part, and the best one stays.
 3. METIS orders each part by its own nested dissection.
 
-A separator comes after both of its sides. METIS runs in processes of their own. No part waits for others.
+A separator comes after both of its sides. METIS runs in processes of their own, which stay for later orders.
+No cut waits for those of other parts.
 The order depends on the edges of the graph only, neither on weights nor on the number of cores.
 
 References
