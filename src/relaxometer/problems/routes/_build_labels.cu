@@ -15,6 +15,7 @@ const u32 LOG_BITS = 5;  // for the logarithm of the parts that share the arcs o
 // What does not depend on weights; see _labels.py.
 struct Plan {
     u32 n_bands;
+    u32 most;             // labels of a row, a multiple of `UNIT`
     const uint4* bands;   // by depth: the first place, the end, blocks before, the depth and a logarithm
     const uint4* places;  // by band: the first upward arc of a vertex, their end, the row
     const u64* heads;     // by arc: the row of its upper end
@@ -56,7 +57,7 @@ extern "C" __global__ void __launch_bounds__(BUILD_THREADS, 1)
         u32 log_parts = band.w & ((1u << LOG_BITS) - 1);
         if (band.w >> LOG_BITS != depth) cg::this_grid().sync();
         depth = band.w >> LOG_BITS;
-        u32 count = band.y - band.x, quads = depth / 4 + 1;
+        u32 count = band.y - band.x, quads = min(depth, plan.most - 1) / 4 + 1;
         u64 items = static_cast<u64>(n_sides) * count * quads;
         u32 parts = 1u << log_parts, per_block = blockDim.x >> log_parts;
         u32 slot = threadIdx.x % per_block, part = threadIdx.x / per_block;

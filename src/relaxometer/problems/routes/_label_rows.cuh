@@ -6,7 +6,7 @@
 
 const u32 UNIT = 8;  // rows begin at multiples of this many labels: a sector of memory
 
-// A row is its begin, in units, times 2^16, and its number of labels, which is one more than the depth.
+// A row is its begin, in units, times 2^16, and its number of labels before the cut, one more than its depth.
 __device__ __forceinline__ u64 first_quad(u64 row)
 {
     return (row >> 16) * (UNIT / 4);

@@ -25,7 +25,7 @@ WARP = 32
 class Layout(NamedTuple):
     """The rows of labels of all vertices, of which each has one label per ancestor, itself included.
 
-    A row is its begin, in units, times 2^16, and its number of labels.
+    A row is its begin, in units, times 2^16, and its number of labels, before rows are cut.
 
     Parameters
     ----------
@@ -55,14 +55,23 @@ class Layout(NamedTuple):
     widest: int
 
 
-def lay_out(cch: Contraction, depth: Ints, unit: int, log_bits: int, threads: int) -> Layout:
+def most_that_fit(depth: Ints, unit: int, units: int) -> int:
+    """Return how many labels each row may have, a multiple of `unit`, so that all take at most `units`."""
+    longer = np.bincount(depth // unit)[::-1].cumsum()[::-1]  # rows of more than 0, 1, ... units
+    return unit * int(np.searchsorted(longer.cumsum(), units, side="right"))
+
+
+def lay_out(cch: Contraction, depth: Ints, unit: int, log_bits: int, threads: int, most: int) -> Layout:
     """Give every vertex of a contracted graph a row that begins at a multiple of `unit` labels.
+
+    Rows are cut after the first `most` labels, a multiple of `unit`.
 
     The arcs of a vertex have a part for every `LOADS` of them, their number rounded up to a power of two, as
     long as each part has a warp of a block's `threads`.
     """
-    ends = np.cumsum(depth // unit + 1)
-    rows = (ends - (depth // unit + 1)).astype(np.uint64) << SIZE_BITS | (depth + 1).astype(np.uint64)
+    last_kept = np.minimum(depth, most - 1)
+    ends = np.cumsum(last_kept // unit + 1)
+    rows = (ends - (last_kept // unit + 1)).astype(np.uint64) << SIZE_BITS | (depth + 1).astype(np.uint64)
     in_words = rows.view(np.uint32).reshape(-1, 2)  # little-endian
     codes, above = _find_paths(cch.parent, depth)
     nodes = np.empty((len(depth), 4), dtype=np.uint32)
@@ -72,10 +81,11 @@ def lay_out(cch: Contraction, depth: Ints, unit: int, log_bits: int, threads: in
     logarithm = np.ceil(np.log2(parts)).astype(np.int64)
     kind = depth << log_bits | logarithm
     by_band, (kinds, counts) = np.argsort(kind, kind="stable"), np.unique(kind, return_counts=True)
-    row_quads, per_block = (kinds >> log_bits) // 4 + 1, threads >> (kinds & ((1 << log_bits) - 1))
+    row_quads = np.minimum(kinds >> log_bits, most - 1) // 4 + 1
+    per_block = threads >> (kinds & ((1 << log_bits) - 1))
     blocks, last = -(-counts * row_quads // per_block), np.cumsum(counts)
     bands = np.stack([last - counts, last, np.cumsum(blocks) - blocks, kinds], axis=1).astype(np.uint32)
-    widest = int(np.bincount(depth, (depth // 4 + 1) << logarithm).max())
+    widest = int(np.bincount(depth, (last_kept // 4 + 1) << logarithm).max())
     return Layout(int(ends[-1]), nodes, above, bands, places[by_band], rows[cch.up], widest)
 
 

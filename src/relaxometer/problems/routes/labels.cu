@@ -13,6 +13,7 @@
 //   - Labels are lengths of upward paths, not distances: one pass after customization. A query reads those of
 //     all common ancestors, which are side by side, not only those of the lowest one's neighbours.
 //   - A level of the tree is built at once. If it is narrow, warps share the arcs of a vertex.
+//   - If not all labels fit in memory, all rows are cut at a depth. Pairs that meet deeper are left to climbs.
 //   - Only the number of common ancestors is looked for, not the lowest of them: two dependent loads.
 //   - The path is found by following, from both ends, the arcs whose lengths the labels are sums of.
 
@@ -29,6 +30,7 @@ const u32 GROUP = 8;  // lanes per query; each reads four labels at once
 struct Labels {
     const uint4* nodes;  // by vertex of the graph: its path, the bits of this and of all above, its row
     const u32* above;    // by path: the number of ancestors of its uppermost vertex
+    u32 most;            // labels of a row, a multiple of `UNIT`
     const uint4* up;
     const uint4* down;
 };
@@ -64,11 +66,10 @@ __device__ __forceinline__ void meet_at(u32 depth, u32 count, u32 up, u32 down, 
     if (depth < count && length < best->length) *best = {length, depth};
 }
 
-// Finds the best meeting of two climbs among those that a lane of `lanes` reads.
-__device__ __forceinline__ Meeting meet(const Labels& labels, const uint4& x, const uint4& y, u32 lane,
-                                        u32 lanes)
+// Finds the best meeting of two climbs at the first `count` ancestors, among what a lane of `lanes` reads.
+__device__ __forceinline__ Meeting meet(const Labels& labels, const uint4& x, const uint4& y, u32 count,
+                                        u32 lane, u32 lanes)
 {
-    u32 count = common_ancestors(labels, x, y);
     const uint4* up = labels.up + first_quad(join(x.z, x.w));
     const uint4* down = labels.down + first_quad(join(y.z, y.w));
     Meeting best = {UNREACHED, 0};
@@ -92,9 +93,10 @@ __device__ __forceinline__ u32 least(u32 value, u32 lanes)
     return value;
 }
 
-// Finds the distances of all queries; GROUP lanes per query.
+// Finds the distances of all queries; GROUP lanes per query. If rows are cut, says which queries are `open`:
+// their ends have more common ancestors than labels.
 extern "C" __global__ void find_distances(const __grid_constant__ Labels labels,
-                                          const __grid_constant__ Queries queries, u32* distance)
+                                          const __grid_constant__ Queries queries, u32* distance, u8* open)
 {
     u32 query = blockIdx.x * (blockDim.x / GROUP) + threadIdx.x / GROUP;
     bool is_query = query < queries.count;
@@ -102,7 +104,9 @@ extern "C" __global__ void find_distances(const __grid_constant__ Labels labels,
     if (is_query) {
         uint4 x = read_only(&labels.nodes[read_only(&queries.origins[query])]);
         uint4 y = read_only(&labels.nodes[read_only(&queries.targets[query])]);
-        best = meet(labels, x, y, threadIdx.x % GROUP, GROUP);
+        u32 count = common_ancestors(labels, x, y);
+        if (open != nullptr && threadIdx.x % GROUP == 0) open[query] = count > labels.most;
+        best = meet(labels, x, y, min(count, labels.most), threadIdx.x % GROUP, GROUP);
     }
     u32 length = least(best.length, GROUP);
     if (is_query && threadIdx.x % GROUP == 0) distance[query] = length <= queries.cutoff ? length : UNREACHED;
@@ -175,7 +179,7 @@ __device__ __forceinline__ u32 list_pieces(const Shortcuts& shortcuts, const Pie
     return hops + 1;
 }
 
-// Finds the distances of all queries and the pieces of their paths; one warp per query.
+// Finds the distances of all queries and the pieces of their paths; one warp per query. Rows are not cut.
 extern "C" __global__ void find_pieces(const __grid_constant__ Labels labels,
                                        const __grid_constant__ Hierarchy hierarchy,
                                        const __grid_constant__ Steps steps,
@@ -190,7 +194,7 @@ extern "C" __global__ void find_pieces(const __grid_constant__ Labels labels,
         *falling = rising + hierarchy.height;
     u32 origin = read_only(&queries.origins[query]), target = read_only(&queries.targets[query]);
     uint4 x = read_only(&labels.nodes[origin]), y = read_only(&labels.nodes[target]);
-    Meeting best = meet(labels, x, y, lane(), WARP);
+    Meeting best = meet(labels, x, y, common_ancestors(labels, x, y), lane(), WARP);
     u32 length = least(best.length, WARP);
     bool is_path = length <= queries.cutoff;
     u32 size = 0;

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,9 +14,12 @@ from relaxometer.device.arguments import Struct
 from relaxometer.device.arrays import DeviceArray
 from relaxometer.device.signature import read_source
 from relaxometer.graphs.resident import ResidentGraph
-from relaxometer.problems.routes import Answer, ResidentQueries, hierarchy
+from relaxometer.problems.routes import Answer, Queries, ResidentQueries, hierarchy
 from relaxometer.problems.routes._contracted import Contracted, HierarchyParameters
 from relaxometer.problems.sssp._cooperative import threads_per_block
+
+if TYPE_CHECKING:
+    from relaxometer.problems.routes._labels import Layout
 
 SOURCE = read_source(Path(__file__).with_suffix(".cu"))
 BUILDER = read_source(Path(__file__).with_name("_build_labels.cu"))
@@ -25,6 +28,9 @@ GROUP = SOURCE.constants["GROUP"]
 UNIT, LOG_BITS, BUILD_THREADS = (BUILDER.constants[name] for name in ("UNIT", "LOG_BITS", "BUILD_THREADS"))
 
 BLOCK = 256
+
+SPARED = 16
+"""One part in this many of the free memory is left to queries and answers."""
 
 
 class Parameters(hierarchy.Parameters):
@@ -37,13 +43,17 @@ class Solver(hierarchy.Solver):
     The preparation is that of :class:`relaxometer.problems.routes.hierarchy.Solver`, and takes little longer:
     labels are built in one launch. New weights only need :meth:`customize`.
 
+    If not all labels fit in the free memory, the rows of all vertices are cut at the depth that fits. Then
+    pairs with more common ancestors than that, and all paths, are found by climbs. For random pairs these
+    are few: they meet near the root. ``resolved`` has the depth as ``labels_per_row``, and the bytes.
+
     Paths follow from labels, too, unless some arc has weight 0: then they are found by climbs, among labels
     that count arcs.
 
     Raises
     ------
     DeviceOutOfMemory
-        If the labels do not fit in the free memory; `hierarchy` needs none.
+        If not even eight labels per vertex fit in the free memory; `hierarchy` needs none.
     Skipped
         As :class:`relaxometer.problems.routes.hierarchy.Solver`.
 
@@ -57,36 +67,21 @@ class Solver(hierarchy.Solver):
         self, graph: ResidentGraph, parameters: HierarchyParameters, contracted: Contracted | None = None
     ) -> None:
         super().__init__(graph, parameters, contracted)
-        from relaxometer.problems.routes._labels import lay_out  # loads Numba
         from relaxometer.problems.sssp.phast._customize import Customizer
 
         self._graph, device = graph, graph.device
-        cch = self._contracted.cch
-        self._customizer = Customizer(graph, cch)
+        self._customizer = Customizer(graph, self._contracted.cch)
         module, builder = device.module(SOURCE.path), device.module(BUILDER.path, cooperative=True)
         self._find, self._follow = map(module.get_function, ("find_distances", "find_pieces"))
         self._build_labels = builder.get_function("build_labels")
         self._threads = threads_per_block(device, BUILD_THREADS)
-        layout = lay_out(cch, self._contracted.depth, UNIT, LOG_BITS, self._threads)
-        available = device.max_cooperative_blocks(self._build_labels, self._threads)
-        self._blocks = max(1, min(available, -(-2 * layout.widest // self._threads)))
-        self._quads = layout.units * (UNIT // 4)
-        asarray = device.asarray
-        heads = asarray(layout.heads)
-        self._plan = builder.struct(
-            "Plan",
-            n_bands=np.uint32(len(layout.bands)),
-            bands=asarray(layout.bands),
-            places=asarray(layout.places),
-            heads=heads,
-        )
-        self._labels = module.struct("Labels", nodes=asarray(layout.nodes), above=asarray(layout.above))
-        self._steps = module.struct("Steps", heads=heads, lengths=self._customizer.lengths)
+        self._plan, self._labels = builder.struct("Plan"), module.struct("Labels")
+        self._steps = module.struct("Steps", lengths=self._customizer.lengths)
         self._rows: list[Any] = []
+        self._most = 0
         self._weights = graph.weights
         self._build(self._weights)
         self._has_shortcuts = True
-        self.resolved |= {"label_bytes": sum(rows.nbytes for rows in self._rows)}
 
     def customize(self, weights: DeviceArray) -> None:
         """Give the graph's arcs new weights for the next queries; order and hierarchy stay.
@@ -103,7 +98,7 @@ class Solver(hierarchy.Solver):
         ValueError
             If shape, type or a weight does not fit; the weights stay as they were.
         DeviceOutOfMemory
-            If labels differ by direction now and take twice the memory; the weights stay as they were.
+            If labels differ by direction now, and not even eight fit; the weights stay as they were.
         """
         from relaxometer.problems.sssp.phast._customize import checked_weights
 
@@ -120,24 +115,63 @@ class Solver(hierarchy.Solver):
         self._customizer.customize(weights)
         lengths = self._customizer.lengths
         n_sides = 1 if bool((lengths[::2] == lengths[1::2]).all()) else 2
-        while len(self._rows) < n_sides:
-            self._rows.append(self._new_rows())
+        if len(self._rows) < n_sides:
+            self._make_room(n_sides)
+        if self._is_cut:
+            self._lengths = lengths[::2].copy(), lengths[1::2].copy()  # for climbs
         up, down = self._rows[0], self._rows[n_sides - 1]
         self._labels.set(up=up, down=down)
         arguments = self._plan, lengths, np.uint32(n_sides), up, down
         self._build_labels(self._blocks, self._threads, arguments)
 
-    def _new_rows(self) -> Any:
-        """Return memory for the labels of one direction."""
-        needed, free = 16 * self._quads, _free_bytes(self._device)
-        if needed > free:
-            raise DeviceOutOfMemory(f"labels take {needed:,} bytes; {free:,} are free; hierarchy needs none")
-        return self._device.xp.empty((self._quads, 4), dtype=np.uint32)
+    @property
+    def _is_cut(self) -> bool:
+        return self._most < self._height
+
+    def _make_room(self, n_sides: int) -> None:
+        """Allocate labels for so many directions, with rows as long as fit in memory."""
+        from relaxometer.problems.routes._labels import lay_out, most_that_fit  # loads Numba
+
+        cch, depth = self._contracted.cch, self._contracted.depth
+        free = _free_bytes(self._device) + sum(rows.nbytes for rows in self._rows)
+        unit_bytes = 4 * UNIT * n_sides
+        most = most_that_fit(depth, UNIT, (free - free // SPARED) // unit_bytes)
+        if most == 0:
+            needed = f"labels take at least {unit_bytes * len(depth):,} bytes"
+            raise DeviceOutOfMemory(f"{needed}; {free:,} are free; hierarchy needs none")
+        if most != self._most:
+            self._rows, self._most = [], most
+            self._place(lay_out(cch, depth, UNIT, LOG_BITS, self._threads, most))
+        while len(self._rows) < n_sides:
+            self._rows.append(self._device.xp.empty((self._quads, 4), dtype=np.uint32))
+        label_bytes = sum(rows.nbytes for rows in self._rows)
+        self.resolved |= {"label_bytes": label_bytes, "labels_per_row": min(most, self._height)}
+
+    def _place(self, layout: Layout) -> None:
+        """Upload a layout of the labels."""
+        asarray, most = self._device.asarray, np.uint32(self._most)
+        available = self._device.max_cooperative_blocks(self._build_labels, self._threads)
+        self._blocks = max(1, min(available, -(-2 * layout.widest // self._threads)))
+        self._quads = layout.units * (UNIT // 4)
+        heads, bands = asarray(layout.heads), asarray(layout.bands)
+        places, n_bands = asarray(layout.places), np.uint32(len(layout.bands))
+        self._plan.set(n_bands=n_bands, most=most, bands=bands, places=places, heads=heads)
+        self._labels.set(nodes=asarray(layout.nodes), above=asarray(layout.above), most=most)
+        self._steps.set(heads=heads)
 
     def _find_distances(self, queries: ResidentQueries, distance: Any) -> None:
-        """Find distances of pairs or of a table."""
+        """Find distances of pairs or of a table; if rows are cut, some of them by climbs."""
+        device, xp = self._device, self._device.xp
         grid = -(-len(queries) * GROUP // BLOCK)
-        self._find(grid, BLOCK, (self._labels, self._struct(queries), distance))
+        is_open = xp.empty(len(queries), dtype=xp.uint8) if self._is_cut else None
+        self._find(grid, BLOCK, (self._labels, self._struct(queries), distance, is_open))
+        if is_open is None or not len(rest := xp.flatnonzero(is_open)):
+            return
+        ends = queries.origins[rest], queries.targets[rest]
+        found = xp.empty(len(rest), dtype=xp.uint32)
+        host = Queries("open", *ends, cutoff=queries.host.cutoff)
+        super()._find_distances(ResidentQueries(device, host, *ends), found)
+        distance[rest] = found
 
     def _find_paths(self, queries: ResidentQueries) -> Answer:
         """Answer queries with paths, for which shortcuts are needed."""
@@ -153,7 +187,7 @@ class Solver(hierarchy.Solver):
 
     def _list_pieces(self, queries: Struct, count: int, pieces: Struct, distance: DeviceArray) -> None:
         """Find the distances of queries and the pieces of their paths."""
-        if self._has_free_arcs:
+        if self._has_free_arcs or self._is_cut:
             super()._list_pieces(queries, count, pieces, distance)
             return
         structs = self._labels, self._hierarchy, self._steps, queries, self._shortcuts, pieces
