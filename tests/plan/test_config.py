@@ -388,6 +388,7 @@ def test_an_exponent_without_a_point_is_a_number_which_yaml_reads_as_text():
             ["bfs_throughput.graphs", "'usa-ny'", "graph of bfs.graphs"],
         ),
         ({"traffic": {"variants": ["phasst"]}}, ["traffic.variants", "solver of sssp 'phasst'", "'phast'"]),
+        ({"traffic": {"routes": ["phast"]}}, ["traffic.routes", "solver of routes 'phast'", "labels"]),
         (
             {"traffic": {"rivals": {"nk": {"rival": "networkit"}}}},
             ["traffic.rivals.nk: networkit cannot take new weights", "`customizes: true`"],

@@ -65,7 +65,9 @@ def changed(rows):
     """Draw the times after changes of weights with the device and status of some rows."""
     columns = ("update_ms", "first_ms", "tree_ms")
     table = rows.head(3).assign(round=[0, 1, 2], slowed=7, way="customized", searches=8, proven=8, threads=1)
-    table = table.assign(**{name: table["time_ms"].where(table["status"] == "ok") for name in columns})
+    table = table.assign(
+        pairs=0, **{name: table["time_ms"].where(table["status"] == "ok") for name in columns}
+    )
     return traffic.traffic(table.assign(reason="9 GB"), "town")
 
 

@@ -65,7 +65,11 @@ def changes(times_ms, *, failed=(), **kinds):
         kind = kinds.get(variant.replace("-", "_"), "cuda")
         common = {"graph": "town", "variant": variant, "device_kind": kind, "searches": 8, "proven": 8}
         common |= {"device": "EPYC" if kind == "cpu" else "NVIDIA X", "status": "ok", "reason": ""}
-        common |= {"way": "customized" if variant == "phast" else "prepared anew", "slowed": 7}
+        common |= {
+            "pairs": 1000 if variant == "labels" else 0,
+            "way": "customized" if variant == "phast" else "prepared anew",
+            "slowed": 7,
+        }
         common |= dict(zip(("class", "threads"), CLASSES.get(variant, (None, np.nan)), strict=True))
         for number, factor in enumerate((0.5, 1, 3)):
             row = {**common, "round": number, **dict(zip(columns, np.array(times) * factor, strict=True))}
@@ -98,10 +102,17 @@ class TestTraffic:
         assert drawn == {"tiled", "dijkstra-cpu"}
         lines = traffic.traffic_table(table).set_index("Variant")
         assert lines.index.tolist() == ["dijkstra-cpu", "tiled", "phast"]
-        assert lines["Weights and first tree [ms]"].tolist() == ["40", "2,001", ""]
+        assert lines["Weights and first answer [ms]"].tolist() == ["40", "2,001", ""]
         assert lines["Status"].tolist() == ["ok", "ok", "oom"]
         assert lines["Proven"].tolist() == ["100%", "100%", "100%"]
         assert lines["Clock"].tolist() == ["CPU", "GPU", "GPU"]
+
+    def test_pairs_have_lines_in_the_table_only(self):
+        table = changes(ROADS | {"labels": (3.0, 0.1, 0.1)}, dijkstra_cpu="cpu")
+        drawn = {line.get_label() for line in traffic.traffic(table, "town").axes[0].lines}
+        assert drawn == ROADS.keys()
+        answers = traffic.traffic_table(table).set_index("Variant")["Answer"]
+        assert (answers["labels"], answers["phast"]) == ("1,000 pairs", "tree")
 
     def test_rivals_show_their_class_and_threads(self):
         rivals = {"routingkit": (60.0, 20.0, 20.0), "routingkit-cpp": (9.0, 20.0, 20.0)}

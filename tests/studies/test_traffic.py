@@ -12,6 +12,7 @@ from relaxometer.device import DeviceOutOfMemory
 from relaxometer.graphs.graph import MAX_WEIGHT, Graph
 from relaxometer.graphs.lengths import LENGTHS
 from relaxometer.problems.certificate import Certificate
+from relaxometer.problems.routes import labels
 from relaxometer.problems.sssp.certify import SsspCertifier
 from relaxometer.problems.sssp.dijkstra import dijkstra_cpu
 from relaxometer.problems.sssp.phast import phast
@@ -20,6 +21,7 @@ from relaxometer.studies.traffic import TABLE, WARM_UPS, measure_traffic, slowed
 from sample_graphs import detour_too_long, sample_graphs
 
 VARIANTS = ["phast", "near-far", "dijkstra-cpu"]
+ROUTES = {"labels": "customized", "hierarchy-cpu": "prepared anew"}
 
 
 def changes(device_kind, graph, variants=VARIANTS, **given):
@@ -32,22 +34,24 @@ def grid():
 
 
 def test_every_round_of_every_variant_is_a_row_and_every_answer_proven(device):
+    pairs = {"routes": list(ROUTES), "pairs": 50}
     if device.kind == "host":
-        rows = changes("host", grid())
+        rows = changes("host", grid(), **pairs)
     else:  # this process may have opened the GPU, and then none that it forks can
         with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
-            rows = pool.submit(changes, device.kind, grid()).result()
+            rows = pool.submit(changes, device.kind, grid(), **pairs).result()
     assert list(rows[0]) == TABLE.names
-    assert [(row["variant"], row["round"]) for row in rows] == [
-        (name, k) for name in VARIANTS for k in (0, 1)
+    assert [(row["variant"], row["pairs"], row["round"]) for row in rows] == [
+        (name, 50 * (name in ROUTES), k) for name in [*VARIANTS, *ROUTES] for k in (0, 1)
     ]
     assert {(row["status"], row["reason"]) for row in rows} == {("ok", "")}
     assert {(row["searches"], row["proven"]) for row in rows} == {(3, 3)}
     assert all(row[time] > 0 for row in rows for time in ("update_ms", "first_ms", "tree_ms"))
     ways = {row["variant"]: row["way"] for row in rows}
-    assert ways == {"phast": "customized", "near-far": "prepared anew", "dijkstra-cpu": "prepared anew"}
+    alone = {"phast": "customized", "near-far": "prepared anew", "dijkstra-cpu": "prepared anew"}
+    assert ways == alone | ROUTES
     kinds = {row["variant"]: row["device_kind"] for row in rows}
-    assert kinds == {"phast": device.kind, "near-far": device.kind, "dijkstra-cpu": "cpu"}
+    assert kinds == {name: "cpu" if name.endswith("-cpu") else device.kind for name in ways}
 
 
 def test_all_variants_get_the_same_weights_and_each_round_others(monkeypatch, tmp_path):
@@ -93,10 +97,13 @@ def test_a_share_of_the_arcs_is_slowed_up_to_the_factor_and_the_largest_weight()
     assert 0.2 < (between > 1000).mean() < 0.3
 
 
-def test_weights_that_a_variant_ignores_are_noticed(monkeypatch):
-    monkeypatch.setattr(phast.Solver, "customize", lambda self, weights: None)
-    rows = changes("host", grid(), ["phast", "dijkstra-cpu"], share=1.0)
-    assert [row["status"] for row in rows] == ["invalid", "invalid", "ok", "ok"]
+@pytest.mark.parametrize("routes", [[], ["labels"]], ids=["trees", "pairs"])
+def test_weights_that_a_variant_ignores_are_noticed(monkeypatch, routes):
+    for module in (phast, labels):
+        monkeypatch.setattr(module.Solver, "customize", lambda self, weights: None)
+    ignoring = [] if routes else ["phast", "dijkstra-cpu"]
+    rows = changes("host", grid(), ignoring, share=1.0, routes=routes, pairs=50)
+    assert [row["status"] for row in rows] == ["invalid", "invalid", *["ok", "ok"] * (not routes)]
     assert rows[0]["proven"] < 3
     assert rows[0]["reason"].startswith("source ")
 

@@ -332,6 +332,10 @@ class Traffic(Section):
     variants : list of str
         Solvers of `sssp`, with their default parameters. Those that cannot take new weights are prepared
         anew.
+    routes : list of str
+        Solvers of `routes`, likewise. Each of their searches answers random pairs.
+    pairs : int
+        Number of these pairs.
     rivals : dict of str to RivalEntry or False
         Third-party programs that can take new weights, as under `rivals` of a problem; without `tune`, and
         with only `timeout_s` of `timing`, the limit of the preparation and of each round.
@@ -352,6 +356,8 @@ class Traffic(Section):
         "tiled",
         "dijkstra-cpu",
     ]
+    routes: Names = []
+    pairs: Annotated[int, Field(ge=1, le=2**24)] = 1_000_000
     rivals: dict[Name, RivalEntry | LeftOut | None] | LeftOut = {}
     share: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 0.1
     factor: Annotated[float, Field(ge=1, le=2**32, allow_inf_nan=False)] = 5.0

@@ -49,6 +49,9 @@ PROBLEM_OF_STUDY = {
 }
 """The studies that name graphs, each with the problem whose graphs they are."""
 
+TRAFFIC = {"sssp": "variants", "routes": "routes"}
+"""The keys of `traffic` that name solvers, by their problem."""
+
 NULLABLE = ("rounds", "enough_s")
 """Keys of `timing` that null resets."""
 
@@ -237,11 +240,13 @@ class Plan:
             known = [name for name in self.config.problem(owner).graphs if not self.datasets[name].is_batch]
             for graph in getattr(self.config, study).graphs:
                 self._check_known(graph, known, f"{study}.graphs", f"graph of {owner}.graphs")
-        for name in self.config.traffic.variants:
-            self._check_known(name, variants.solver_names("sssp"), "traffic.variants", "solver of sssp")
-            if self.config.traffic.graphs:  # it has the default parameters there
-                model = variants.load_solver("sssp", name).Parameters
-                validated(model, {}, self.origin, f"traffic.variants.{name}")
+        for owner, key in TRAFFIC.items():
+            for name in getattr(self.config.traffic, key):
+                known = variants.solver_names(owner)
+                self._check_known(name, known, f"traffic.{key}", f"solver of {owner}")
+                if self.config.traffic.graphs:  # it has the default parameters there
+                    model = variants.load_solver(owner, name).Parameters
+                    validated(model, {}, self.origin, f"traffic.{key}.{name}")
 
     def _check_maps(self) -> None:
         """Raise UserError if a graph whose map is to be drawn is unknown or has no coordinates."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from relaxometer.core.provenance import code_hash, data_hash
 from relaxometer.plan.models import DistributedRun, RivalRun, Run
-from relaxometer.plan.plan import Plan
+from relaxometer.plan.plan import TRAFFIC, Plan
 from relaxometer.problems.problem import load_problem
 from relaxometer.problems.variants import load_solver, modules_of
 from relaxometer.rivals.installation import installation, state_of_files
@@ -28,9 +28,11 @@ def of_study(plan: Plan, name: str) -> Parameters:
     study = STUDIES[name]
     module = _below(study.measure.partition(":")[0])
     of_traffic = name == "traffic" and plan.config.traffic.graphs
-    solvers = plan.config.traffic.variants if of_traffic else ()
-    defaults = ((solver, load_solver("sssp", solver).Parameters()) for solver in solvers)
-    modules = [_below(one) for given in defaults for one in modules_of("sssp", *given)]
+    solvers = [
+        (problem, name) for problem, key in TRAFFIC.items() for name in getattr(plan.config.traffic, key)
+    ]
+    defaults = ((*solver, load_solver(*solver).Parameters()) for solver in solvers if of_traffic)
+    modules = [_below(one) for given in defaults for one in modules_of(*given)]
     rivals = plan.traffic_rivals if of_traffic else ()
     return {
         "study": name,

@@ -1,4 +1,4 @@
-"""New weights on the same map: the time until the first tree, and of further ones, after traffic has changed.
+"""New weights on the same map: the time until the first answer, and of further ones.
 
 A solver with a method ``customize(weights)`` takes the new weights; any other is prepared anew. A rival takes
 them as ``docs/rivals.md`` describes.
@@ -21,6 +21,9 @@ from relaxometer.core.errors import Failed, UserError
 from relaxometer.graphs.graph import Graph
 from relaxometer.plan.models import Cost, RivalRun, Run, Timing
 from relaxometer.problems import sssp
+from relaxometer.problems.problem import load_problem
+from relaxometer.problems.queries import QuerySets
+from relaxometer.problems.routes import Queries
 from relaxometer.problems.variants import load_solver
 from relaxometer.race.clocks import believed_ms
 from relaxometer.race.entrant import enter, threads_of
@@ -36,6 +39,7 @@ TABLE = pa.schema(
     [
         ("graph", pa.string()),
         ("variant", pa.string()),
+        ("pairs", pa.int64()),
         ("round", pa.int32()),
         ("way", pa.string()),
         ("slowed", pa.int64()),
@@ -51,14 +55,24 @@ TABLE = pa.schema(
         *WHERE,
     ]
 )
-"""One row per variant or rival and round: how it took the new weights (``customized`` or
-``prepared anew``), the number of arcs slowed,
-the time to take the weights, the time of the first search, the median of the others, the number of searches
-and of proven answers. Only rivals have a class of machine, threads, and facts, which the adapter reports."""
+"""One row per variant or rival and round: the pairs that a search answers, 0 if it finds a tree, how the
+contestant took the new weights (``customized`` or ``prepared anew``), the number of arcs slowed, the time to
+take the weights, the time of the first search, the median of the others, the number of searches and of proven
+answers. Only rivals have a class of machine, threads, and facts, which the adapter reports."""
 
 
 WARM_UPS = 3
 """Untimed searches before the first change; the slowest writing of their answers bounds honest writing."""
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What contestants answer: trees from sources, or sets of pairs, given by their numbers."""
+
+    problem: str
+    sources: list[int]
+    pairs: int = 0
+    queries: QuerySets | None = None
 
 
 @dataclass
@@ -87,14 +101,16 @@ def measure_traffic(
     share: float,
     factor: float,
     seed: int,
+    routes: Sequence[str] = (),
+    pairs: int = 0,
     timeout_s: float = 600,
     rivals: Sequence[Mapping[str, Any]] = (),
     rival_folders: Sequence[str] = (),
 ) -> pa.Table:
     """Change the weights of a graph in rounds, search after each change, and prove every answer.
 
-    All variants and rivals see the same weights and search from the same sources. New weights are where a
-    variant searches, on the device or in the host's memory, before the clock starts.
+    All variants and rivals see the same weights and search from the same sources, or for the same pairs. New
+    weights are where a variant searches, on the device or in the host's memory, before the clock starts.
 
     Parameters
     ----------
@@ -112,7 +128,11 @@ def measure_traffic(
     factor : float
         An arc is slowed by a factor drawn between 1 and this one.
     seed : int
-        Draws weights, and sources as for single searches; these repeat if the graph has too few.
+        Draws weights, pairs, and sources as for single searches; these repeat if the graph has too few.
+    routes : sequence of str
+        Solvers of `routes`, with their default parameters.
+    pairs : int
+        Random pairs that each of their searches answers.
     timeout_s : float
         A variant is killed if its preparation, or a round, takes longer than this many seconds.
     rivals : sequence of mapping
@@ -125,9 +145,15 @@ def measure_traffic(
     Table of the schema `TABLE`
     """
     runs = [run for run in map(RivalRun.model_validate, rivals) if run.graph == graph.name]
-    names = [*variants, *(run.variant for run in runs)]
-    keys = [{"variant": name, "round": number} for name in names for number in range(rounds)]
     sources = np.resize(sources_table(graph, searches, seed)["source"].to_numpy(), searches).tolist()
+    trees, sets = _Task("sssp", sources), _pairs(graph, pairs if routes else 0, searches, seed)
+    tasks = [(trees, name) for name in variants] + [(sets, name) for name in routes]
+    names = [*tasks, *((trees, run.variant) for run in runs)]
+    keys = [
+        {"variant": name, "pairs": task.pairs, "round": number}
+        for task, name in names
+        for number in range(rounds)
+    ]
     context, _ = prove_all(f"traffic {graph.name}", sssp.PROBLEM, [], device)
     where = _Place(context["device_kind"], context["device"])
 
@@ -135,20 +161,20 @@ def measure_traffic(
         rng = np.random.default_rng(seed)
         return (slowed(graph, share, factor, rng) for _ in range(rounds))
 
-    def contestants() -> Iterator[tuple[Row, AbstractContextManager[Contestant]]]:
-        for name in variants:
-            run = _run_of(name, graph, timeout_s)
-            on_cpu = load_solver("sssp", name).Solver.runs_on == "cpu"
+    def contestants() -> Iterator[tuple[Row, _Task, AbstractContextManager[Contestant]]]:
+        for task, name in tasks:
+            run = _run_of(task.problem, name, graph, timeout_s)
+            on_cpu = load_solver(task.problem, name).Solver.runs_on == "cpu"
             place: Row = {"device_kind": "cpu", "device": cpu_model()} if on_cpu else {}
-            yield place, open_variant(run, graph, device, changes=changes())
+            yield place, task, open_variant(run, graph, device, task.queries, changes())
         known = find_rivals(rival_folders) if runs else {}
         for rival in runs:
             place = {"class": rival.kind, "threads": threads_of(rival), **place_of(rival, where.kind)}
-            yield place, open_rival(enter(rival, known[rival.solver], graph), np.array(sources))
+            yield place, trees, open_rival(enter(rival, known[rival.solver], graph), np.array(sources))
 
     def rows() -> Iterator[Row]:
-        for place, opening in contestants():
-            found = _rounds(opening, graph, changes(), sources, device, is_rival="class" in place)
+        for place, task, opening in contestants():
+            found = _rounds(opening, graph, changes(), task, device, is_rival="class" in place)
             for row in completed(found, rounds):
                 yield row | place
 
@@ -161,13 +187,18 @@ class _Place:
     name: str
 
 
-def _run_of(name: str, graph: Graph, timeout_s: float) -> Run:
+def _pairs(graph: Graph, count: int, searches: int, seed: int) -> _Task:
+    """Draw a set of random pairs of vertices that have arcs for each search."""
+    candidates, rng = np.flatnonzero(graph.degrees).astype(np.uint32), np.random.default_rng(seed)
+    sets = {k: Queries("pairs", *rng.choice(candidates, (2, count))) for k in range(searches)}
+    return _Task("routes", list(sets), count, QuerySets(sets, dict.fromkeys(sets, 0)))
+
+
+def _run_of(problem: str, name: str, graph: Graph, timeout_s: float) -> Run:
     """Return the run of a variant with its default parameters."""
-    timing = Timing(timeout_s=timeout_s)
-    run = Run(
-        problem="sssp", graph=graph.name, variant=name, solver=name, parameters={}, timing=timing, cost=Cost()
-    )
-    return run.with_parsed(load_solver("sssp", name).Parameters.model_validate({}))
+    named = {"problem": problem, "graph": graph.name, "variant": name, "solver": name}
+    run = Run(**named, parameters={}, timing=Timing(timeout_s=timeout_s), cost=Cost())
+    return run.with_parsed(load_solver(problem, name).Parameters.model_validate({}))
 
 
 def slowed(graph: Graph, share: float, factor: float, rng: np.random.Generator) -> npt.NDArray[Any]:
@@ -185,13 +216,13 @@ def _rounds(
     opening: AbstractContextManager[Contestant],
     graph: Graph,
     changes: Iterator[npt.NDArray[Any]],
-    sources: list[int],
+    task: _Task,
     device: str,
     *,
     is_rival: bool,
 ) -> Iterator[Row]:
     """Let a contestant search after each change; yield one row per change, and then raise its failure."""
-    made: list[_Round] = []
+    sources, made = task.sources, list[_Round]()
     failure = None
     try:
         with opening as contestant:
@@ -210,7 +241,8 @@ def _rounds(
     parts = [
         (one.changed, list(zip(sources, (answer for _, answer in one.searches), strict=True))) for one in made
     ]
-    proofs = iter(prove_all(f"traffic {graph.name}", sssp.PROBLEM, parts, device)[1] if made else [])
+    asked = f"traffic {graph.name}", load_problem(task.problem), parts, device, task.queries
+    proofs = iter(prove_all(*asked)[1] if made else [])
     for one in made:
         of_round = list(islice(proofs, len(sources)))
         status, reason, proven = _outcome(one, sources, of_round, is_rival=is_rival)

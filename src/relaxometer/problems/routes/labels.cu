@@ -13,7 +13,7 @@
 //   - Labels are lengths of upward paths, not distances: one pass after customization. A query reads those of
 //     all common ancestors, which are side by side, not only those of the lowest one's neighbours.
 //   - A level of the tree is built at once. If it is narrow, warps share the arcs of a vertex.
-//   - If not all labels fit in memory, all rows are cut at a depth. Pairs that meet deeper are left to climbs.
+//   - If not all labels fit in memory, rows are cut at a depth. Pairs that meet deeper are left to climbs.
 //   - Only the number of common ancestors is looked for, not the lowest of them: two dependent loads.
 //   - The path is found by following, from both ends, the arcs whose lengths the labels are sums of.
 

@@ -1,4 +1,4 @@
-"""New weights on the same map: the time until the first tree, and how it spreads over many."""
+"""New weights on the same map: the time until the first answer, and how it spreads over many."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def medians(changes: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        With the columns ``graph, variant, device_kind, device, way, update_ms, first_ms, tree_ms, ready_ms``
-        (from new weights to the first tree), ``searches`` and ``proven`` (sums), ``class``, ``threads``,
-        ``status`` and ``reason``.
+        With the columns ``graph, variant, pairs, device_kind, device, way, update_ms, first_ms, tree_ms,
+        ready_ms`` (from new weights to the first answer), ``searches`` and ``proven`` (sums), ``class``,
+        ``threads``, ``status`` and ``reason``.
         If any round of a variant failed, it has no times.
     """
-    keys = ["graph", "variant", "device_kind", "device"]
+    keys = ["graph", "variant", "pairs", "device_kind", "device"]
     changes = changes.assign(ready_ms=changes["update_ms"] + changes["first_ms"])
     times = ["update_ms", "first_ms", "tree_ms", "ready_ms"]
     severity = changes["status"].map(SEVERITY.index)
@@ -58,11 +58,12 @@ def medians(changes: pd.DataFrame) -> pd.DataFrame:
 
 
 def traffic(changes: pd.DataFrame, graph: str) -> Figure:
-    """Draw the time per tree over the number of trees for which the weights stay.
+    """Draw the time per tree over the number of trees for which the weights stay; pairs are left out.
 
     Emulated and real times are never drawn together.
     """
     title = f"Trees after a change of weights, {graph}"
+    changes = changes[changes["pairs"] == 0]
     table = medians(changes[changes["graph"] == graph]).dropna(subset=["ready_ms"])
     if table.empty:
         return style.empty_figure(title, f"No search was proven correct and finished: {_reason(changes)}")
@@ -118,7 +119,7 @@ def _finding(table: pd.DataFrame, changes: pd.DataFrame, kind: str) -> str:
 
 
 def traffic_table(changes: pd.DataFrame) -> pd.DataFrame:
-    """Return the medians as text, the first tree that is ready first on top of each graph."""
+    """Return the medians as text, the first answer that is ready first on top of each graph."""
     table = medians(changes)
     table = by_graph(table, "ready_ms")
     shares = table["proven"] / table["searches"].replace(0, np.nan)
@@ -126,13 +127,14 @@ def traffic_table(changes: pd.DataFrame) -> pd.DataFrame:
         {
             "Graph": table["graph"],
             "Variant": table["variant"],
+            "Answer": [f"{pairs:,} pairs" if pairs else "tree" for pairs in table["pairs"]],
             "New weights": table["way"].fillna(""),
             "Clock": table["device_kind"].map(CLOCKS),
             "Class": [_class(*pair) for pair in zip(table["class"], table["threads"], strict=True)],
             "Weights [ms]": table["update_ms"].map(rounded),
-            "First tree [ms]": table["first_ms"].map(rounded),
-            "Weights and first tree [ms]": table["ready_ms"].map(rounded),
-            "Further tree [ms]": table["tree_ms"].map(rounded),
+            "First answer [ms]": table["first_ms"].map(rounded),
+            "Weights and first answer [ms]": table["ready_ms"].map(rounded),
+            "Further answer [ms]": table["tree_ms"].map(rounded),
             "Proven": shares.map(percent),
             "Status": table["status"],
         }
