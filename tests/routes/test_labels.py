@@ -93,13 +93,14 @@ def room_for(per_row, graph):
     return 4 * per_row * graph.n_vertices * 8 // 7
 
 
-@pytest.mark.parametrize("per_row", [8, 16])
+@pytest.mark.parametrize("per_row", [5, 8, 16])
 def test_rows_are_cut_where_not_all_labels_fit(monkeypatch, device, per_row):
     graph = road_like(RoadParameters(rows=18, columns=21), seed=3)
     room = room_for(per_row, graph)
     monkeypatch.setattr(labels, "_free_bytes", lambda _: room)
     _, solver = solver_for(device, graph, "labels")
-    assert per_row <= solver.resolved["labels_per_row"] < solver.resolved["height"]
+    assert 8 <= solver.resolved["labels_per_row"] <= solver.resolved["height"]
+    assert solver.resolved["rows"] < graph.n_vertices
     assert solver.resolved["label_bytes"] <= room
     rng = np.random.default_rng(8)
     for weights in (graph.weights, rng.integers(1, 9, graph.n_arcs, np.uint32)):

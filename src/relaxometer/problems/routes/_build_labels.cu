@@ -21,29 +21,6 @@ struct Plan {
     const u64* heads;     // by arc: the row of its upper end
 };
 
-__device__ __forceinline__ uint4 lower(const uint4& best, const uint4& other, u32 length)
-{
-    return make_uint4(min(best.x, sum(other.x, length)), min(best.y, sum(other.y, length)),
-                      min(best.z, sum(other.z, length)), min(best.w, sum(other.w, length)));
-}
-
-// Finds four labels of a row: the least sums by every `parts`-th arc of its vertex.
-__device__ __forceinline__ uint4 find_labels(const Plan& plan, const u32* lengths, const uint4& place,
-                                             u32 side, u32 quad, u32 part, u32 parts, const uint4* rows)
-{
-    const uint4 nothing = make_uint4(UNREACHED, UNREACHED, UNREACHED, UNREACHED);
-    uint4 best = nothing;
-#pragma unroll 4
-    for (u32 arc = place.x + part; arc < place.y; arc += parts) {
-        u64 head = read_only(&plan.heads[arc]);
-        u32 length = read_only(&lengths[2 * static_cast<size_t>(arc) + side]);
-        uint4 other = nothing;  // only the load is conditional, so that several are on their way
-        if (4 * quad < size_of(head)) other = rows[first_quad(head) + quad];
-        best = lower(best, other, length);
-    }
-    return best;
-}
-
 // Builds the rows of all vertices; a cooperative launch of a power of two of warps per block. If the lengths
 // of all arcs are the same in both directions, `n_sides` is 1 and `down` is not written.
 extern "C" __global__ void __launch_bounds__(BUILD_THREADS, 1)
@@ -72,7 +49,7 @@ extern "C" __global__ void __launch_bounds__(BUILD_THREADS, 1)
             uint4* rows = side ? down : up;
             uint4 place = make_uint4(0, 0, 0, 0);
             if (is_item) place = read_only(&plan.places[band.x + static_cast<u32>(number) - side * count]);
-            uint4 best = find_labels(plan, lengths, place, side, quad, part, parts, rows);
+            uint4 best = find_labels(plan.heads, lengths, place.x + part, place.y, parts, side, quad, rows);
             if (parts > 1) {
                 found[threadIdx.x] = best;
                 __syncthreads();

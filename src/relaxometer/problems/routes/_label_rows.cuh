@@ -2,11 +2,16 @@
 
 #pragma once
 
-#include "device/constants.cuh"
+#include "problems/_saturating.cuh"
 
 const u32 UNIT = 8;  // rows begin at multiples of this many labels: a sector of memory
 
 // A row is its begin, in units, times 2^16, and its number of labels before the cut, one more than its depth.
+// Where memory is short, vertices without children have no row; they are the bit `NO_ROW`, the number of
+// their upward arcs times 2^ARCS_BIT, the first of them times 2^16, and the same number of labels.
+const u64 NO_ROW = 0x8000000000000000;
+const u32 ARCS_BIT = 56;
+
 __device__ __forceinline__ u64 first_quad(u64 row)
 {
     return (row >> 16) * (UNIT / 4);
@@ -15,6 +20,29 @@ __device__ __forceinline__ u64 first_quad(u64 row)
 __device__ __forceinline__ u32 size_of(u64 row)
 {
     return static_cast<u32>(row) & 0xffff;
+}
+
+__device__ __forceinline__ uint4 lower(const uint4& best, const uint4& other, u32 length)
+{
+    return make_uint4(min(best.x, sum(other.x, length)), min(best.y, sum(other.y, length)),
+                      min(best.z, sum(other.z, length)), min(best.w, sum(other.w, length)));
+}
+
+// Finds four labels of a vertex: the least sums by every `stride`-th of its upward arcs.
+__device__ __forceinline__ uint4 find_labels(const u64* heads, const u32* lengths, u32 first, u32 end,
+                                             u32 stride, u32 side, u32 quad, const uint4* rows)
+{
+    const uint4 nothing = make_uint4(UNREACHED, UNREACHED, UNREACHED, UNREACHED);
+    uint4 best = nothing;
+#pragma unroll 4
+    for (u32 arc = first; arc < end; arc += stride) {
+        u64 head = read_only(&heads[arc]);
+        u32 length = read_only(&lengths[2 * static_cast<size_t>(arc) + side]);
+        uint4 other = nothing;  // only the load is conditional, so that several are on their way
+        if (4 * quad < size_of(head)) other = rows[first_quad(head) + quad];
+        best = lower(best, other, length);
+    }
+    return best;
 }
 
 __device__ __forceinline__ u64 join(u32 low, u32 high)

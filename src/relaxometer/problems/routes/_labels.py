@@ -12,6 +12,10 @@ from relaxometer.problems.sssp.phast._cch import Contraction
 
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint32]
+Flags = npt.NDArray[np.bool_]
+
+MAX_ARCS = 127
+"""Most arcs of a vertex without a row."""
 
 SIZE_BITS = np.uint64(16)
 """Of the number of labels of a row; its begin is in the other 48 bits."""
@@ -25,7 +29,8 @@ WARP = 32
 class Layout(NamedTuple):
     """The rows of labels of all vertices, of which each has one label per ancestor, itself included.
 
-    A row is its begin, in units, times 2^16, and its number of labels, before rows are cut.
+    A row is its begin, in units, times 2^16, and its number of labels, before rows are cut; one that is not
+    there is as in ``_label_rows.cuh``.
 
     Parameters
     ----------
@@ -38,7 +43,7 @@ class Layout(NamedTuple):
     bands : ndarray of shape (n_bands, 4), uint32
         By depth, vertices of about as many arcs: the first place, the end, blocks before, and in one word the
         depth and the logarithm of the parts that share the arcs of a vertex.
-    places : ndarray of shape (n_vertices, 4), uint32
+    places : ndarray of shape (n_rows, 4), uint32
         By band: the first upward arc of a vertex, their end, its row in two words.
     heads : ndarray of shape (n_arcs,), uint64
         The row of the upper end of each arc.
@@ -61,31 +66,44 @@ def most_that_fit(depth: Ints, unit: int, units: int) -> int:
     return unit * int(np.searchsorted(longer.cumsum(), units, side="right"))
 
 
-def lay_out(cch: Contraction, depth: Ints, unit: int, log_bits: int, threads: int, most: int) -> Layout:
-    """Give every vertex of a contracted graph a row that begins at a multiple of `unit` labels.
+def have_children(cch: Contraction) -> Flags:
+    """Return which vertices must have rows, shape (n_vertices,): parents, and those with many arcs."""
+    must = np.diff(cch.offsets) > MAX_ARCS
+    must[cch.parent[cch.parent >= 0]] = True
+    return must
+
+
+def lay_out(
+    cch: Contraction, depth: Ints, unit: int, log_bits: int, threads: int, most: int, has_row: Flags
+) -> Layout:
+    """Give vertices of a contracted graph rows that begin at multiples of `unit` labels.
 
     Rows are cut after the first `most` labels, a multiple of `unit`.
 
     The arcs of a vertex have a part for every `LOADS` of them, their number rounded up to a power of two, as
     long as each part has a warp of a block's `threads`.
     """
-    last_kept = np.minimum(depth, most - 1)
-    ends = np.cumsum(last_kept // unit + 1)
-    rows = (ends - (last_kept // unit + 1)).astype(np.uint64) << SIZE_BITS | (depth + 1).astype(np.uint64)
+    quads, units = (np.minimum(depth, most - 1) // size + 1 for size in (4, unit))
+    ends, degree = np.cumsum(units * has_row), np.diff(cch.offsets)
+    begins = (ends - units).astype(np.uint64)
+    begins[~has_row] = (1 << 47 | degree << 40 | cch.offsets[:-1])[~has_row]  # NO_ROW, ARCS_BIT
+    rows = begins << SIZE_BITS | (depth + 1).astype(np.uint64)
     in_words = rows.view(np.uint32).reshape(-1, 2)  # little-endian
     codes, above = _find_paths(cch.parent, depth)
     nodes = np.empty((len(depth), 4), dtype=np.uint32)
     nodes[cch.order] = np.hstack([codes, in_words])
     places = np.hstack([cch.offsets[:-1, None], cch.offsets[1:, None], in_words]).astype(np.uint32)
-    parts = np.ceil(np.diff(cch.offsets) / LOADS).clip(1, threads // WARP)
+    parts = np.ceil(degree / LOADS).clip(1, threads // WARP)
     logarithm = np.ceil(np.log2(parts)).astype(np.int64)
     kind = depth << log_bits | logarithm
-    by_band, (kinds, counts) = np.argsort(kind, kind="stable"), np.unique(kind, return_counts=True)
+    built = np.flatnonzero(has_row)
+    by_band = built[np.argsort(kind[built], kind="stable")]
+    kinds, counts = np.unique(kind[built], return_counts=True)
     row_quads = np.minimum(kinds >> log_bits, most - 1) // 4 + 1
     per_block = threads >> (kinds & ((1 << log_bits) - 1))
     blocks, last = -(-counts * row_quads // per_block), np.cumsum(counts)
     bands = np.stack([last - counts, last, np.cumsum(blocks) - blocks, kinds], axis=1).astype(np.uint32)
-    widest = int(np.bincount(depth, (last_kept // 4 + 1) << logarithm).max())
+    widest = int(np.bincount(depth, (quads * has_row) << logarithm).max())
     return Layout(int(ends[-1]), nodes, above, bands, places[by_band], rows[cch.up], widest)
 
 

@@ -13,7 +13,8 @@
 //   - Labels are lengths of upward paths, not distances: one pass after customization. A query reads those of
 //     all common ancestors, which are side by side, not only those of the lowest one's neighbours.
 //   - A level of the tree is built at once. If it is narrow, warps share the arcs of a vertex.
-//   - If not all labels fit in memory, rows are cut at a depth. Pairs that meet deeper are left to climbs.
+//   - If not all labels fit in memory, vertices without children have no rows: theirs are found for each
+//     query. If that does not suffice, rows are cut at a depth, and pairs that meet deeper climb.
 //   - Only the number of common ancestors is looked for, not the lowest of them: two dependent loads.
 //   - The path is found by following, from both ends, the arcs whose lengths the labels are sums of.
 
@@ -66,16 +67,32 @@ __device__ __forceinline__ void meet_at(u32 depth, u32 count, u32 up, u32 down, 
     if (depth < count && length < best->length) *best = {length, depth};
 }
 
-// Finds the best meeting of two climbs at the first `count` ancestors, among what a lane of `lanes` reads.
-__device__ __forceinline__ Meeting meet(const Labels& labels, const uint4& x, const uint4& y, u32 count,
-                                        u32 lane, u32 lanes)
+// What labels are sums of.
+struct Steps {
+    const u64* heads;    // by arc: the row of its upper end
+    const u32* lengths;  // by arc: upward, downward
+};
+
+// Reads four labels of a vertex, or finds them if it has no row.
+template <bool IS_CUT>
+__device__ __forceinline__ uint4 labels_at(const Steps& steps, const uint4* rows, u64 row, u32 side, u32 quad)
 {
-    const uint4* up = labels.up + first_quad(join(x.z, x.w));
-    const uint4* down = labels.down + first_quad(join(y.z, y.w));
+    if (!IS_CUT || (row & NO_ROW) == 0) return read_only(&rows[first_quad(row) + quad]);
+    u32 first = static_cast<u32>(row >> 16), arcs = static_cast<u32>((row & ~NO_ROW) >> ARCS_BIT);
+    return find_labels(steps.heads, steps.lengths, first, first + arcs, 1, side, quad, rows);
+}
+
+// Finds the best meeting of two climbs at the first `count` ancestors, among what a lane of `lanes` reads.
+template <bool IS_CUT>
+__device__ __forceinline__ Meeting meet(const Labels& labels, const Steps& steps, const uint4& x,
+                                        const uint4& y, u32 count, u32 lane, u32 lanes)
+{
+    u64 up = join(x.z, x.w), down = join(y.z, y.w);
     Meeting best = {UNREACHED, 0};
 #pragma unroll 2
     for (u32 depth = 4 * lane; depth < count; depth += 4 * lanes) {
-        uint4 from = read_only(&up[depth / 4]), to = read_only(&down[depth / 4]);
+        uint4 from = labels_at<IS_CUT>(steps, labels.up, up, 0, depth / 4);
+        uint4 to = labels_at<IS_CUT>(steps, labels.down, down, 1, depth / 4);
         meet_at(depth, count, from.x, to.x, &best);
         meet_at(depth + 1, count, from.y, to.y, &best);
         meet_at(depth + 2, count, from.z, to.z, &best);
@@ -93,10 +110,9 @@ __device__ __forceinline__ u32 least(u32 value, u32 lanes)
     return value;
 }
 
-// Finds the distances of all queries; GROUP lanes per query. If rows are cut, says which queries are `open`:
-// their ends have more common ancestors than labels.
+// Finds the distances of all queries; GROUP lanes per query.
 extern "C" __global__ void find_distances(const __grid_constant__ Labels labels,
-                                          const __grid_constant__ Queries queries, u32* distance, u8* open)
+                                          const __grid_constant__ Queries queries, u32* distance)
 {
     u32 query = blockIdx.x * (blockDim.x / GROUP) + threadIdx.x / GROUP;
     bool is_query = query < queries.count;
@@ -104,21 +120,35 @@ extern "C" __global__ void find_distances(const __grid_constant__ Labels labels,
     if (is_query) {
         uint4 x = read_only(&labels.nodes[read_only(&queries.origins[query])]);
         uint4 y = read_only(&labels.nodes[read_only(&queries.targets[query])]);
-        u32 count = common_ancestors(labels, x, y);
-        if (open != nullptr && threadIdx.x % GROUP == 0) open[query] = count > labels.most;
-        best = meet(labels, x, y, min(count, labels.most), threadIdx.x % GROUP, GROUP);
+        best = meet<false>(labels, {}, x, y, common_ancestors(labels, x, y), threadIdx.x % GROUP, GROUP);
     }
     u32 length = least(best.length, GROUP);
     if (is_query && threadIdx.x % GROUP == 0) distance[query] = length <= queries.cutoff ? length : UNREACHED;
 }
 
-// ----------------------------------------------------------------------------------------------------- paths
+// The same where not all labels are in memory. Says which queries are `open`: their ends have more common
+// ancestors than rows have labels.
+extern "C" __global__ void find_distances_of_cut(const __grid_constant__ Labels labels,
+                                                 const __grid_constant__ Steps steps,
+                                                 const __grid_constant__ Queries queries, u32* distance,
+                                                 u8* open)
+{
+    u32 query = blockIdx.x * (blockDim.x / GROUP) + threadIdx.x / GROUP, lane = threadIdx.x % GROUP;
+    bool is_query = query < queries.count;
+    Meeting best = {UNREACHED, 0};
+    if (is_query) {
+        u32 origin = read_only(&queries.origins[query]), target = read_only(&queries.targets[query]);
+        uint4 x = read_only(&labels.nodes[origin]), y = read_only(&labels.nodes[target]);
+        u32 count = common_ancestors(labels, x, y);
+        if (lane == 0) open[query] = count > labels.most;
+        best = meet<true>(labels, steps, x, y, min(count, labels.most), lane, GROUP);
+        if (origin == target) best.length = 0;  // it may have no label of its own
+    }
+    u32 length = least(best.length, GROUP);
+    if (is_query && lane == 0) distance[query] = length <= queries.cutoff ? length : UNREACHED;
+}
 
-// How paths are found in labels.
-struct Steps {
-    const u64* heads;    // by arc: the row of its upper end
-    const u32* lengths;  // by arc: upward, downward
-};
+// ----------------------------------------------------------------------------------------------------- paths
 
 // Lists the arcs of a shortest climb from a vertex, given by rank and row, to its ancestor at a depth;
 // returns their number. For a whole warp; without arcs of weight 0.
@@ -179,7 +209,7 @@ __device__ __forceinline__ u32 list_pieces(const Shortcuts& shortcuts, const Pie
     return hops + 1;
 }
 
-// Finds the distances of all queries and the pieces of their paths; one warp per query. Rows are not cut.
+// Finds the distances of all queries and the pieces of their paths; one warp per query. All labels are there.
 extern "C" __global__ void find_pieces(const __grid_constant__ Labels labels,
                                        const __grid_constant__ Hierarchy hierarchy,
                                        const __grid_constant__ Steps steps,
@@ -194,7 +224,7 @@ extern "C" __global__ void find_pieces(const __grid_constant__ Labels labels,
         *falling = rising + hierarchy.height;
     u32 origin = read_only(&queries.origins[query]), target = read_only(&queries.targets[query]);
     uint4 x = read_only(&labels.nodes[origin]), y = read_only(&labels.nodes[target]);
-    Meeting best = meet(labels, x, y, common_ancestors(labels, x, y), lane(), WARP);
+    Meeting best = meet<false>(labels, steps, x, y, common_ancestors(labels, x, y), lane(), WARP);
     u32 length = least(best.length, WARP);
     bool is_path = length <= queries.cutoff;
     u32 size = 0;

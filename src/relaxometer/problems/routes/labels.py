@@ -43,9 +43,10 @@ class Solver(hierarchy.Solver):
     The preparation is that of :class:`relaxometer.problems.routes.hierarchy.Solver`, and takes little longer:
     labels are built in one launch. New weights only need :meth:`customize`.
 
-    If not all labels fit in the free memory, the rows of all vertices are cut at the depth that fits. Then
-    pairs with more common ancestors than that, and all paths, are found by climbs. For random pairs these
-    are few: they meet near the root. ``resolved`` has the depth as ``labels_per_row``, and the bytes.
+    If not all labels fit in the free memory, those of vertices without children in the tree, about two in
+    five on road maps, are found from the rows above for each query. If that is not enough, rows are cut at
+    the depth that fits, and pairs with more common ancestors than that climb; so do all paths. ``resolved``
+    has the number of rows, their greatest length, and the bytes.
 
     Paths follow from labels, too, unless some arc has weight 0: then they are found by climbs, among labels
     that count arcs.
@@ -53,7 +54,7 @@ class Solver(hierarchy.Solver):
     Raises
     ------
     DeviceOutOfMemory
-        If not even eight labels per vertex fit in the free memory; `hierarchy` needs none.
+        If not even eight labels per row fit in the free memory; `hierarchy` needs none.
     Skipped
         As :class:`relaxometer.problems.routes.hierarchy.Solver`.
 
@@ -72,13 +73,14 @@ class Solver(hierarchy.Solver):
         self._graph, device = graph, graph.device
         self._customizer = Customizer(graph, self._contracted.cch)
         module, builder = device.module(SOURCE.path), device.module(BUILDER.path, cooperative=True)
-        self._find, self._follow = map(module.get_function, ("find_distances", "find_pieces"))
+        names = "find_distances", "find_distances_of_cut", "find_pieces"
+        self._find, self._find_of_cut, self._follow = map(module.get_function, names)
         self._build_labels = builder.get_function("build_labels")
         self._threads = threads_per_block(device, BUILD_THREADS)
         self._plan, self._labels = builder.struct("Plan"), module.struct("Labels")
         self._steps = module.struct("Steps", lengths=self._customizer.lengths)
         self._rows: list[Any] = []
-        self._most = 0
+        self._most, self._is_cut = 0, False
         self._weights = graph.weights
         self._build(self._weights)
         self._has_shortcuts = True
@@ -124,28 +126,31 @@ class Solver(hierarchy.Solver):
         arguments = self._plan, lengths, np.uint32(n_sides), up, down
         self._build_labels(self._blocks, self._threads, arguments)
 
-    @property
-    def _is_cut(self) -> bool:
-        return self._most < self._height
-
     def _make_room(self, n_sides: int) -> None:
         """Allocate labels for so many directions, with rows as long as fit in memory."""
-        from relaxometer.problems.routes._labels import lay_out, most_that_fit  # loads Numba
+        from relaxometer.problems.routes import _labels  # loads Numba
 
         cch, depth = self._contracted.cch, self._contracted.depth
         free = _free_bytes(self._device) + sum(rows.nbytes for rows in self._rows)
         unit_bytes = 4 * UNIT * n_sides
-        most = most_that_fit(depth, UNIT, (free - free // SPARED) // unit_bytes)
+        units = (free - free // SPARED) // unit_bytes
+        has_row, most = np.ones(len(depth), dtype=np.bool_), _labels.most_that_fit(depth, UNIT, units)
+        if is_cut := most < self._height:
+            has_row = _labels.have_children(cch)
+            most = _labels.most_that_fit(depth[has_row], UNIT, units)
         if most == 0:
-            needed = f"labels take at least {unit_bytes * len(depth):,} bytes"
+            needed = f"labels take at least {unit_bytes * int(has_row.sum()):,} bytes"
             raise DeviceOutOfMemory(f"{needed}; {free:,} are free; hierarchy needs none")
-        if most != self._most:
-            self._rows, self._most = [], most
-            self._place(lay_out(cch, depth, UNIT, LOG_BITS, self._threads, most))
+        if (most, is_cut) != (self._most, self._is_cut):
+            self._rows, self._most, self._is_cut = [], most, is_cut
+            self._place(_labels.lay_out(cch, depth, UNIT, LOG_BITS, self._threads, most, has_row))
         while len(self._rows) < n_sides:
             self._rows.append(self._device.xp.empty((self._quads, 4), dtype=np.uint32))
-        label_bytes = sum(rows.nbytes for rows in self._rows)
-        self.resolved |= {"label_bytes": label_bytes, "labels_per_row": min(most, self._height)}
+        self.resolved |= {
+            "label_bytes": sum(rows.nbytes for rows in self._rows),
+            "rows": int(has_row.sum()),
+            "labels_per_row": min(most, self._height),
+        }
 
     def _place(self, layout: Layout) -> None:
         """Upload a layout of the labels."""
@@ -162,10 +167,13 @@ class Solver(hierarchy.Solver):
     def _find_distances(self, queries: ResidentQueries, distance: Any) -> None:
         """Find distances of pairs or of a table; if rows are cut, some of them by climbs."""
         device, xp = self._device, self._device.xp
-        grid = -(-len(queries) * GROUP // BLOCK)
-        is_open = xp.empty(len(queries), dtype=xp.uint8) if self._is_cut else None
-        self._find(grid, BLOCK, (self._labels, self._struct(queries), distance, is_open))
-        if is_open is None or not len(rest := xp.flatnonzero(is_open)):
+        launch, asked = (-(-len(queries) * GROUP // BLOCK), BLOCK), self._struct(queries)
+        if not self._is_cut:
+            self._find(*launch, (self._labels, asked, distance))
+            return
+        is_open = xp.empty(len(queries), dtype=xp.uint8)
+        self._find_of_cut(*launch, (self._labels, self._steps, asked, distance, is_open))
+        if not len(rest := xp.flatnonzero(is_open)):
             return
         ends = queries.origins[rest], queries.targets[rest]
         found = xp.empty(len(rest), dtype=xp.uint32)
