@@ -81,10 +81,12 @@ struct Meeting {
     u32 depth;
 };
 
-// Climbs from two vertices given by rank, labels of at least `limit` left out; for a whole warp.
+// Climbs from two vertices given by rank, labels of at least `limit` and meetings above depth `highest` left
+// out; for a whole warp.
 template <bool paths, typename Label>
 __device__ __forceinline__ Meeting<Label> meet(const Hierarchy& hierarchy, const Climb<Label>& up,
-                                               const Climb<Label>& down, u32 x, u32 y, Label limit)
+                                               const Climb<Label>& down, u32 x, u32 y, Label limit,
+                                               u32 highest = 0)
 {
     uint4 at_x = read_only(&hierarchy.nodes[x]), at_y = read_only(&hierarchy.nodes[y]);
     begin(up, at_x.w);
@@ -107,7 +109,7 @@ __device__ __forceinline__ Meeting<Label> meet(const Hierarchy& hierarchy, const
         __syncwarp();
     }
     Meeting<Label> best = {limit, 0};
-    while (x != NO_RANK) {
+    while (x != NO_RANK && at_x.w >= highest) {
         uint4 node = at_x;
         x = node.z;
         if (x != NO_RANK) at_x = read_only(&hierarchy.nodes[x]);
@@ -243,6 +245,25 @@ extern "C" __global__ void find_distances(const __grid_constant__ Hierarchy hier
     u64* own = memory + static_cast<size_t>(threadIdx.x / WARP) * words;
     Found<u32> found = answer<false>(hierarchy, upward, downward, queries, query, own);
     if (lane() == 0) distance[query] = found.is_path ? found.best.label : UNREACHED;
+}
+
+// Lowers the distances of `count` queries, given by `list`, to those of climbs that meet at a depth of at
+// least `highest`, where they have common ancestors; one warp per query.
+extern "C" __global__ void lower_distances(const __grid_constant__ Hierarchy hierarchy,
+                                           const u32* __restrict__ upward, const u32* __restrict__ downward,
+                                           const __grid_constant__ Queries queries, u32 words, u32 count,
+                                           const u32* __restrict__ list, u32 highest, u32* distance)
+{
+    extern __shared__ u64 memory[];
+    u32 k = blockIdx.x * warps() + warp();
+    if (k >= count) return;
+    u64* own = memory + static_cast<size_t>(threadIdx.x / WARP) * words;
+    u32 query = read_only(&list[k]), limit = min(distance[query], queries.cutoff + 1);
+    u32 x = read_only(&hierarchy.rank[read_only(&queries.origins[query])]);
+    u32 y = read_only(&hierarchy.rank[read_only(&queries.targets[query])]);
+    Meeting<u32> best = meet<false>(hierarchy, climb_in(own, hierarchy.height, 0, upward),
+                                    climb_in(own, hierarchy.height, 1, downward), x, y, limit, highest);
+    if (lane() == 0 && best.label < limit) distance[query] = best.label;
 }
 
 __device__ __forceinline__ u32 distance_of(u32 label)

@@ -14,7 +14,7 @@ from relaxometer.device.arguments import Struct
 from relaxometer.device.arrays import DeviceArray
 from relaxometer.device.signature import read_source
 from relaxometer.graphs.resident import ResidentGraph
-from relaxometer.problems.routes import Answer, Queries, ResidentQueries, hierarchy
+from relaxometer.problems.routes import Answer, ResidentQueries, hierarchy
 from relaxometer.problems.routes._contracted import Contracted, HierarchyParameters
 from relaxometer.problems.sssp._cooperative import threads_per_block
 
@@ -45,8 +45,8 @@ class Solver(hierarchy.Solver):
 
     If not all labels fit in the free memory, those of vertices without children in the tree, about two in
     five on road maps, are found from the rows above for each query. If that is not enough, rows are cut at
-    the depth that fits, and pairs with more common ancestors than that climb; so do all paths. ``resolved``
-    has the number of rows, their greatest length, and the bytes.
+    the depth that fits, and pairs with more common ancestors than that climb to there, too. Paths climb all
+    the way. ``resolved`` has the number of rows, their greatest length, and the bytes.
 
     Paths follow from labels, too, unless some arc has weight 0: then they are found by climbs, among labels
     that count arcs.
@@ -166,20 +166,18 @@ class Solver(hierarchy.Solver):
 
     def _find_distances(self, queries: ResidentQueries, distance: Any) -> None:
         """Find distances of pairs or of a table; if rows are cut, some of them by climbs."""
-        device, xp = self._device, self._device.xp
+        xp = self._device.xp
         launch, asked = (-(-len(queries) * GROUP // BLOCK), BLOCK), self._struct(queries)
         if not self._is_cut:
             self._find(*launch, (self._labels, asked, distance))
             return
         is_open = xp.empty(len(queries), dtype=xp.uint8)
         self._find_of_cut(*launch, (self._labels, self._steps, asked, distance, is_open))
-        if not len(rest := xp.flatnonzero(is_open)):
-            return
-        ends = queries.origins[rest], queries.targets[rest]
-        found = xp.empty(len(rest), dtype=xp.uint32)
-        host = Queries("open", *ends, cutoff=queries.host.cutoff)
-        super()._find_distances(ResidentQueries(device, host, *ends), found)
-        distance[rest] = found
+        rest, words = xp.flatnonzero(is_open).astype(xp.uint32), self._words[0]
+        if len(rest):
+            own = asked, np.uint32(words), np.uint32(len(rest)), rest, np.uint32(self._most)
+            arguments = self._hierarchy, *self._lengths, *own, distance
+            self._launch(self._kernel("lower_distances"), len(rest), words, arguments)
 
     def _find_paths(self, queries: ResidentQueries) -> Answer:
         """Answer queries with paths, for which shortcuts are needed."""
