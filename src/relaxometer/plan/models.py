@@ -350,7 +350,7 @@ class Traffic(Section):
     """
 
     graphs: Names = []
-    variants: Some = [
+    variants: Names = [
         "phast",
         "near-far",
         "tiled",
