@@ -1,5 +1,6 @@
 """Labels: the common ancestors of any two vertices, new weights, and memory that does not suffice."""
 
+import weakref
 from dataclasses import replace
 
 import numpy as np
@@ -107,6 +108,20 @@ def test_rows_are_cut_where_not_all_labels_fit(monkeypatch, device, per_row):
         solver.customize(weights)
         assert_answers(device, solver, replace(graph, weights=weights))
     assert solver.resolved["label_bytes"] <= 2 * room
+
+
+def test_former_rows_make_room_for_those_of_two_directions(monkeypatch, device):
+    graph = road_like(RoadParameters(rows=18, columns=21), seed=3)
+    _, solver = solver_for(device, graph, "labels")
+    former, whole = weakref.ref(solver._rows[0]), solver.resolved["label_bytes"]
+    kept, place = [], solver._place
+    monkeypatch.setattr(solver, "_place", lambda layout: (kept.append(former()), place(layout)))
+    monkeypatch.setattr(labels, "_free_bytes", lambda _: 0)
+    by_direction = replace(graph, weights=np.arange(graph.n_arcs, dtype=np.uint32))
+    solver.customize(device.asarray(by_direction.weights))
+    assert kept == [None]
+    assert solver.resolved["label_bytes"] <= whole
+    assert_answers(device, solver, by_direction)
 
 
 def test_labels_that_do_not_fit_are_refused(monkeypatch, device):

@@ -143,6 +143,7 @@ class Solver(hierarchy.Solver):
             raise DeviceOutOfMemory(f"{needed}; {free:,} are free; hierarchy needs none")
         if (most, is_cut) != (self._most, self._is_cut):
             self._rows, self._most, self._is_cut = [], most, is_cut
+            self._labels.set(up=None, down=None)  # frees the former rows
             self._place(_labels.lay_out(cch, depth, UNIT, LOG_BITS, self._threads, most, has_row))
         while len(self._rows) < n_sides:
             self._rows.append(self._device.xp.empty((self._quads, 4), dtype=np.uint32))
