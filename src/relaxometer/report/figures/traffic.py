@@ -159,7 +159,7 @@ EXHIBITS = (
         lambda inputs: traffic(inputs.table("changes"), inputs.graph),
         (View("traffic", "SSSP", "new weights", "time per tree"),),
         _changes,
-        wanted=lambda plan: plan.config.traffic.graphs,
+        wanted=lambda plan: plan.config.traffic.graphs if plan.config.traffic.variants else [],
         per_graph=True,
     ),
     Exhibit(
