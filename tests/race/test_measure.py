@@ -99,6 +99,20 @@ def test_the_timed_solver_finds_nothing_of_the_first_one(monkeypatch, tmp_path):
     assert log.read_text().split() == expected
 
 
+def test_parameters_are_those_after_the_searches_which_may_decide_some(monkeypatch):
+    class Solver(ORIGINAL):
+        def __init__(self, graph, parameters):
+            super().__init__(graph, parameters)
+            self.resolved = {"chosen": "first"}
+
+        def solve(self, source, phases=None):
+            self.resolved = {"chosen": "best"}
+            return super().solve(source, phases)
+
+    monkeypatch.setattr(dijkstra_cpu, "Solver", Solver)
+    assert measured(run_of(warmup=0)).context["parameters"] == {"chosen": "best"}
+
+
 class Scripted:
     """A contestant whose clock shows given milliseconds."""
 

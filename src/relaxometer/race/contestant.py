@@ -22,7 +22,8 @@ name makes the reply:
 - ``reweight``, to these: ``way`` and ``update_ms``;
 - ``cost``, with sources: the fields of :class:`relaxometer.race.measurement.Costs`;
 - ``instrument``: ``phases``, each with its mode, updated vertices, relaxed arcs and ``time_ms``;
-- ``context``: ``after``, the state of the device, and ``reference_ms``.
+- ``context``: ``after``, the state of the device, ``reference_ms``, and the resolved ``parameters``, which
+  searches may have changed.
 
 A failure is the last reply: ``status`` and ``reason``.
 """
@@ -300,8 +301,9 @@ class _VariantProcess:
         return {"phases": [dataclasses.asdict(phase) for phase in phases]}
 
     def context(self, _: None) -> dict[str, Any]:
-        """Return the state of the device after the searches."""
-        return {"reference_ms": self.reference_ms(), "after": self.device.context()}
+        """Return the state of the device after the searches, and what the solver has decided by then."""
+        resolved = self._solver.resolved
+        return {"reference_ms": self.reference_ms(), "after": self.device.context(), "parameters": resolved}
 
     def _open_meter(self) -> counters.Meter | None:
         """Return the counters of what this variant runs on; None where there are none."""

@@ -349,8 +349,8 @@ class _Job:
                 self._take_costs()
                 if self._result.round == 1:
                     self._instrument_all()
-                self._make_calls()
                 self._finish_context(self._contestant.state_of_device())
+                self._make_calls()
         except Failed as failure:
             if failure.status == "usage":
                 raise UserError(failure.reason) from failure
@@ -470,7 +470,7 @@ class _Job:
         self._fingerprints = prepared.graph
 
     def _finish_context(self, state: dict[str, Any]) -> None:
-        """Add the state of the device after the searches."""
+        """Add the state after the searches, of the device and of what the solver decides by them."""
         context = self._result.context
         context["reference_ms"]["after"] = state.pop("reference_ms", None)
         context |= state

@@ -117,6 +117,7 @@ class _Phases(Reply):
 class _State(Reply):
     after: dict[str, Any]
     reference_ms: Milliseconds | None
+    parameters: dict[str, Any]
 
 
 class _VariantClient:
