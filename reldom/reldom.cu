@@ -11,12 +11,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <memory>
-#include <new>
 #include <vector>
 
-#include <cuda_runtime.h>
-
+#include "common.hpp"
 #include "find_unordered.cuh"
 #include "problems/dominators/_from_host.cu"
 #include "problems/dominators/batch_warp.cu"
@@ -25,8 +22,7 @@
 
 namespace {
 
-using reldom_host::Graph;
-using reldom_host::Order;
+using namespace reldom_host;
 
 // Of the kernels; nvcc knows their constants on the host in constant expressions only.
 constexpr u32 BLOCK = THREADS;
@@ -34,92 +30,6 @@ constexpr u32 WARPS = THREADS / WARP;
 constexpr u32 SETS_BYTES = 8 * LARGEST_OF_WARP * WARPS;  // the predecessors of one small graph per warp
 constexpr u32 LARGEST_TREE = TREE_WORDS;
 constexpr int64_t MOST_NUMBERS = 0xffffffff;
-
-// A code on its way out of the library.
-struct Failure {
-    int code;
-};
-
-void check(cudaError_t error)
-{
-    if (error != cudaSuccess) throw Failure{RELDOM_CUDA + static_cast<int>(error)};
-}
-
-void require(bool holds, int code)
-{
-    if (!holds) throw Failure{code};
-}
-
-// ------------------------------------------------------------------------------------- memory and launches
-
-template <class T>
-using Memory = std::unique_ptr<T[], cudaError_t (*)(void*)>;
-
-template <class T>
-Memory<T> on_device(size_t count)
-{
-    void* memory = nullptr;
-    check(cudaMalloc(&memory, std::max<size_t>(count, 1) * sizeof(T)));
-    return {static_cast<T*>(memory), cudaFree};
-}
-
-// Memory that the device reads and writes, too, under the same address.
-template <class T>
-Memory<T> page_locked(size_t count)
-{
-    void* memory = nullptr;
-    check(cudaHostAlloc(&memory, std::max<size_t>(count, 1) * sizeof(T), cudaHostAllocDefault));
-    return {static_cast<T*>(memory), cudaFreeHost};
-}
-
-// A stream of its own: solvers of several threads do not wait for each other.
-class Stream {
-public:
-    Stream()
-    {
-        check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
-    }
-
-    ~Stream()
-    {
-        cudaStreamDestroy(stream_);
-    }
-
-    Stream(const Stream&) = delete;
-    Stream& operator=(const Stream&) = delete;
-
-    template <class T>
-    void copy(T* target, const T* source, size_t count)
-    {
-        if (count != 0) check(cudaMemcpyAsync(target, source, count * sizeof(T), cudaMemcpyDefault, stream_));
-    }
-
-    void clear(u32* word)
-    {
-        check(cudaMemsetAsync(word, 0, sizeof *word, stream_));
-    }
-
-    void wait()
-    {
-        check(cudaStreamSynchronize(stream_));
-    }
-
-    template <class T>
-    struct AsIs {
-        typedef T Type;
-    };
-
-    template <class... Parameters>
-    void launch(void (*kernel)(Parameters...), u32 blocks, u32 threads, size_t shared_bytes,
-                typename AsIs<Parameters>::Type... values)
-    {
-        void* arguments[] = {&values...};
-        check(cudaLaunchKernel(kernel, dim3(blocks), dim3(threads), arguments, shared_bytes, stream_));
-    }
-
-private:
-    cudaStream_t stream_;
-};
 
 // ------------------------------------------------------------------------------------------------ batches
 
@@ -145,22 +55,6 @@ struct Batch {
         return static_cast<u32>(first_vertex[graph + 1] - first_vertex[graph]);
     }
 };
-
-// Sets the highest bit if a number is negative or smaller than its predecessor, which is not negative.
-// Branch-free, so that the compiler vectorizes it.
-uint64_t sign_of_fall(int64_t before, int64_t number)
-{
-    uint64_t here = static_cast<uint64_t>(number);
-    return here | (here - static_cast<uint64_t>(before));
-}
-
-// Returns whether the numbers begin with 0 and never fall.
-bool ascend_from_0(const int64_t* numbers, size_t count)
-{
-    uint64_t falls = 0;
-    for (size_t i = 1; i < count; ++i) falls |= sign_of_fall(numbers[i - 1], numbers[i]);
-    return numbers[0] == 0 && falls >> 63 == 0;
-}
 
 // Copies numbers; returns whether they begin with 0 and never fall.
 template <class T>
@@ -362,7 +256,7 @@ void reldom::upload(const Batch& batch)
 u32 reldom::list_unordered(const Batch& batch)
 {
     const Arrays<i64> arrays(batch, wide_.get(), uploaded_.get() + batch.numbers());
-    stream_.clear(found_.get());
+    stream_.fill(found_.get(), 0, 1);
     stream_.launch(find_unordered, batch.n_graphs / WARPS + 1, BLOCK, 0, batch.n_graphs, arrays.first_vertex,
                    arrays.offsets, arrays.targets, idom_.get(), found_.get());
     stream_.copy(listed_.get(), found_.get(), 1);
@@ -401,24 +295,6 @@ void reldom::order(const Batch& batch, u32 graph, const Arrays<Number>& staged)
 }
 
 // ------------------------------------------------------------------------------------------ the C functions
-
-namespace {
-
-// Calls a function; returns the code of what it threw.
-template <class Function>
-int code_of(Function function)
-{
-    try {
-        function();
-    } catch (const Failure& failure) {
-        return failure.code;
-    } catch (...) {  // of the standard library, for want of memory
-        return RELDOM_OUT_OF_MEMORY;
-    }
-    return RELDOM_OK;
-}
-
-}  // namespace
 
 int reldom_open(reldom_t** solver, int64_t max_vertices, int64_t max_arcs, int64_t max_graphs)
 {
@@ -464,15 +340,20 @@ const char* reldom_error(int code)
         case RELDOM_TOO_LARGE:
             return "the batch has more vertices, arcs or graphs than the solver was opened for";
         case RELDOM_TOO_MANY:
-            return "capacities must stay below 2^32, vertices and graphs together";
+            return "capacities must stay below 2^32, vertices and graphs together; one graph has up to 2^31 "
+                   "vertices and 2^48 arcs";
         case RELDOM_BAD_FIRST_VERTEX:
             return "first_vertex must begin with 0 and never fall";
         case RELDOM_BAD_OFFSETS:
             return "offsets must begin with 0 and never fall";
         case RELDOM_BAD_TARGET:
-            return "a target is not a vertex of its graph";
+            return "a target or dominator is not a vertex of its graph";
         case RELDOM_OUT_OF_MEMORY:
             return "the host is out of memory";
+        case RELDOM_BAD_ROOT:
+            return "the root is not a vertex";
+        case RELDOM_OVERFLOW:
+            return "the sum of the sizes does not fit 64 bits";
     }
     return code > RELDOM_CUDA ? cudaGetErrorString(static_cast<cudaError_t>(code - RELDOM_CUDA))
                               : "unknown code";

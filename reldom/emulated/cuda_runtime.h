@@ -1,4 +1,4 @@
-// The part of the CUDA runtime that reldom.cu uses, on the project's emulation of CUDA. A host compiler finds
+// The part of the CUDA runtime that libreldom uses, on the project's emulation of CUDA. A host compiler finds
 // this file instead of NVIDIA's. Include headers of the standard library before it.
 //
 // Device memory is ordinary memory, a copy is done when its call returns, and streams do nothing. Launches of
@@ -15,11 +15,11 @@
 #include "emulator.h"
 
 // Blocks run one after another in the thread that launches, so shared memory may be that thread's own. This
-// does not hold for cooperative launches, which reldom.cu does not make.
+// does not hold for cooperative launches, whose kernels here have none.
 #define __shared__ thread_local
 
 // The dynamic shared memory of every kernel that declares `extern __shared__ u64 shared[]`.
-thread_local unsigned long long shared[4096];
+inline thread_local unsigned long long shared[4096];
 
 enum cudaError_t {
     cudaSuccess = 0,
@@ -160,8 +160,8 @@ inline std::mutex one_launch;
 }  // namespace emulator
 
 template <class... Parameters>
-cudaError_t cudaLaunchKernel(void (*kernel)(Parameters...), dim3 grid, dim3 block, void** arguments,
-                             size_t shared_bytes, cudaStream_t)
+cudaError_t launch_on_host(void (*kernel)(Parameters...), dim3 grid, dim3 block, void** arguments,
+                           size_t shared_bytes, bool cooperative)
 {
     if (shared_bytes > sizeof shared) return cudaErrorInvalidValue;
     std::lock_guard<std::mutex> lock(emulator::one_launch);
@@ -170,6 +170,7 @@ cudaError_t cudaLaunchKernel(void (*kernel)(Parameters...), dim3 grid, dim3 bloc
     const unsigned shape[] = {grid.x, grid.y, grid.z, block.x, block.y, block.z};
     memcpy(configuration.grid, shape, 3 * sizeof *shape);
     memcpy(configuration.block, shape + 3, 3 * sizeof *shape);
+    configuration.cooperative = cooperative;
     configuration.message = message;
     configuration.message_bytes = sizeof message;
     emulator::Running<Parameters...>::kernel = kernel;
@@ -178,4 +179,18 @@ cudaError_t cudaLaunchKernel(void (*kernel)(Parameters...), dim3 grid, dim3 bloc
         return cudaSuccess;
     fprintf(stderr, "emulated kernel: %s\n", message);
     return cudaErrorLaunchFailure;
+}
+
+template <class... Parameters>
+cudaError_t cudaLaunchKernel(void (*kernel)(Parameters...), dim3 grid, dim3 block, void** arguments,
+                             size_t shared_bytes, cudaStream_t)
+{
+    return launch_on_host(kernel, grid, block, arguments, shared_bytes, false);
+}
+
+template <class... Parameters>
+cudaError_t cudaLaunchCooperativeKernel(void (*kernel)(Parameters...), dim3 grid, dim3 block,
+                                        void** arguments, size_t shared_bytes, cudaStream_t)
+{
+    return launch_on_host(kernel, grid, block, arguments, shared_bytes, true);
 }

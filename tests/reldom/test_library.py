@@ -247,11 +247,11 @@ class TestRefusals:
         assert library.functions.reldom_open(None, *[ctypes.c_int64(0)] * 3) == INVALID
 
     def test_texts(self, library):
-        codes = [*range(8), CUDA + 2, -5, 999]
+        codes = [*range(10), CUDA + 2, -5, 999]
         texts = [library.error(code) for code in codes]
         assert all(texts)
-        assert len(set(texts[:9])) == 9
-        assert texts[8:] == ["out of memory", "unknown code", "unknown code"]
+        assert len(set(texts[:11])) == 11
+        assert texts[10:] == ["out of memory", "unknown code", "unknown code"]
 
     def test_no_memory(self, built, device):
         if device.kind == "cuda":
