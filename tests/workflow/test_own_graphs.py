@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
 
+import heap_samples
 from relaxometer.datasets.build import build_graph
 from relaxometer.datasets.formats import all_formats
 from relaxometer.datasets.registry import load_registry
@@ -75,6 +76,9 @@ GRAPHS = {
         "arcs": 4,
         "parameters": {"scale": 2, "weights": VALUES},
     },
+    "my-heapsnapshot": {"format": "heapsnapshot", "path": "app.heapsnapshot", "vertices": 8, "arcs": 8},
+    "my-hprof": {"format": "hprof", "path": "app.hprof", "vertices": 14, "arcs": 19},
+    "my-heap-like": generated("heap-like", 300, 801, objects=300),
     "my-osm-pbf": {"format": "osm-pbf", "path": "small.osm.pbf", "vertices": 4, "arcs": 6},
     "my-osm-xml": {"format": "osm-xml", "path": "small.osm", "vertices": 4, "arcs": 6},
     "my-highways": {"format": "highways", "vertices": 6847, "arcs": 21764, "parameters": {"box": KANTO}},
@@ -157,6 +161,8 @@ def write_files(folder):
     (folder / "weights.bin").write_bytes(np.array([0.5, 2, 0, 0.75], dtype="<f4").tobytes())
     (folder / "arcs.sg").write_bytes(struct.pack("<?qq3qi3qi", True, 1, 2, 0, 1, 1, 1, 0, 0, 1, 0))
     sp.save_npz(folder / "matrix.npz", sp.csr_array([[0, 5], [0, 0]]))
+    (folder / "app.heapsnapshot").write_bytes(heap_samples.text(heap_samples.PLAIN))
+    (folder / "app.hprof").write_bytes(heap_samples.java())
     write_extract(folder / "small.osm.pbf")
     write_railways(folder / "N02-24_GML.zip")
 
