@@ -70,9 +70,13 @@ def work(targets: list[Target], seed: int, numbers: range, folder: Path) -> None
     signal.signal(signal.SIGALRM, _too_long)
     for number in numbers:
         out.write(b"at %d\n" % number)
+        os.chdir(folder.parent)  # a target may have gone to the folder
+        shutil.rmtree(folder, ignore_errors=True)
         resource.setrlimit(resource.RLIMIT_AS, (in_use + LIMIT_BYTES, hard))
+        signal.setitimer(signal.ITIMER_REAL, LIMIT_S)
+        faulthandler.dump_traceback_later(2 * LIMIT_S, exit=True)  # for a library that no signal interrupts
         try:
-            _try_in_time(targets, seed, number, folder)
+            try_mutant(targets, seed, number, folder)
             peak = peak_bytes()
             if peak > LIMIT_BYTES:
                 raise MemoryError(f"{peak / 2**20:.0f} MiB resident")
@@ -85,22 +89,6 @@ def work(targets: list[Target], seed: int, numbers: range, folder: Path) -> None
             out.write(b"fault %d %b\n" % (number, text.replace(b"\n", b"\\n")[:300]))
             if isinstance(error, MemoryError):
                 raise SystemExit(1) from None  # the peak of a process never falls
-
-
-def _try_in_time(targets: list[Target], seed: int, number: int, folder: Path) -> None:
-    """Try a mutant within the limit, again if the first time takes longer: it may have compiled functions."""
-    for is_last in (False, True):
-        os.chdir(folder.parent)  # a target may have gone to the folder
-        shutil.rmtree(folder, ignore_errors=True)
-        begin = time.monotonic()
-        signal.setitimer(signal.ITIMER_REAL, LIMIT_S)
-        faulthandler.dump_traceback_later(2 * LIMIT_S, exit=True)  # for a library that no signal interrupts
-        try:
-            try_mutant(targets, seed, number, folder)
-            break
-        except BaseException:
-            if is_last or time.monotonic() - begin < LIMIT_S:
-                raise
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
 

@@ -62,8 +62,7 @@ def test_another_workflow_uses_its_rules_and_keeps_the_screen(outer):
     done = snakemake(outer, "--config", "threshold=4")
     assert done.returncode == 0, done.stderr
     summary = pd.read_csv(outer / "results/summary.csv").set_index("variant")
-    assert set(summary.index) == {"dijkstra-cpu", "plain"}
-    assert summary["status"].isin(["ok", "disputed"]).all(), "a machine that stands still makes clocks differ"
+    assert summary["status"].to_dict() == {"dijkstra-cpu": "ok", "plain": "ok"}
     assert (outer / "fastest.txt").is_file()
     assert "run_variant:" in done.stderr, "the log of Snakemake is not led away"
     assert "localrules directive" not in done.stderr
