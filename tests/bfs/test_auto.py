@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from choices import prepared
 from relaxometer.device import DeviceOutOfMemory
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.bfs import auto
@@ -47,19 +48,6 @@ def fail(monkeypatch, module, error):
     monkeypatch.setattr(module.Solver, "__init__", fails)
 
 
-def prepared(monkeypatch):
-    """List the candidates whose preparation ends."""
-    names = []
-    for name, module in auto.CANDIDATES.items():
-
-        def begin(self, *args, name=name, begin=module.Solver.__init__):
-            begin(self, *args)
-            names.append(name)
-
-        monkeypatch.setattr(module.Solver, "__init__", begin)
-    return names
-
-
 @pytest.mark.parametrize(
     ("graph", "searches", "chosen", "because"),
     [
@@ -72,7 +60,7 @@ def prepared(monkeypatch):
     ids=lambda value: getattr(value, "name", str(value)),
 )
 def test_one_variant_is_chosen_and_no_other_prepared(device, monkeypatch, graph, searches, chosen, because):
-    names = prepared(monkeypatch)
+    names = prepared(monkeypatch, auto.CANDIDATES)
     solver = solver_of(graph, device, **({} if searches is None else {"searches": searches}))
     assert names == [solver.resolved["chosen"]] == [chosen]
     assert solver.resolved["because"].startswith(because)

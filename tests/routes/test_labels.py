@@ -90,7 +90,7 @@ def test_new_weights(device):
 
 
 def room_for(per_row, graph):
-    """Return the memory for so many labels per vertex in one direction, and what is spared."""
+    """Return the memory for this many labels per vertex in one direction, and what is spared."""
     return 4 * per_row * graph.n_vertices * 8 // 7
 
 

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from choices import prepared
 from relaxometer.datasets.formats.generated import GridParameters
 from relaxometer.datasets.generators.shapes import grid as grid_graph
 from relaxometer.device import DeviceOutOfMemory
@@ -56,19 +57,6 @@ def takes(monkeypatch, **times):
 CLOCK = [0.0]
 
 
-def prepared(monkeypatch):
-    """List the candidates that are prepared."""
-    names = []
-    for name, module in auto.CANDIDATES.items():
-
-        def begin(self, *args, name=name, begin=module.Solver.__init__):
-            begin(self, *args)
-            names.append(name)
-
-        monkeypatch.setattr(module.Solver, "__init__", begin)
-    return names
-
-
 def expected(graph):
     return auto.expected_costs(graph, _maps.degrees_of(graph), _maps.Balls(graph).depth())
 
@@ -113,14 +101,14 @@ def test_degrees_are_those_of_numpy(device, graph):
 
 def test_what_is_no_map_is_not_cut_into_tiles(device, monkeypatch):
     """Tiles begin a preparation, and the survey, which they share with the choice, ends it."""
-    names, graph = prepared(monkeypatch), star(device)
+    names, graph = prepared(monkeypatch, auto.CANDIDATES), star(device)
     solver = auto.Solver(graph, auto.Parameters(searches=1))
     assert names == [solver.resolved["chosen"]] == ["near-far"]
     assert solver.resolved["because"] == "few hubs (mean degree 1.98, largest 100, about 7.1 levels)"
 
 
 def test_a_large_map_is_not_cut_for_a_search_by_another_variant(host_device, monkeypatch):
-    names, graph = prepared(monkeypatch), resident(host_device)
+    names, graph = prepared(monkeypatch, auto.CANDIDATES), resident(host_device)
     monkeypatch.setattr(auto, "LARGE", graph.n_vertices - 1)
     assert expected(graph)[0].startswith("a large map (mean degree 3.85, largest 4, ")
     expects(monkeypatch, near_far=(1, 1), tiled=(1, 2))
@@ -175,7 +163,7 @@ def test_the_model_chooses_by_the_number_of_searches(vertices, arcs, features, d
 
 
 def test_no_other_variant_is_prepared_for_one_search(host_device, monkeypatch):
-    names, graph = prepared(monkeypatch), resident(host_device)
+    names, graph = prepared(monkeypatch, auto.CANDIDATES), resident(host_device)
     for fastest in ("tiled", "near-far"):
         expects(monkeypatch, **{"tiled": (1, 4), "near_far": (1, 4), fastest.replace("-", "_"): (1, 1)})
         solver = auto.Solver(graph, auto.Parameters(searches=1))
@@ -190,7 +178,7 @@ def test_no_other_variant_is_prepared_for_one_search(host_device, monkeypatch):
 
 @pytest.mark.parametrize(("times", "rounds"), [((0.5, 2), 1), ((2, 0.5), 1), ((2, 1.9), 2), ((1.9, 2), 2)])
 def test_the_first_searches_decide(host_device, monkeypatch, times, rounds):
-    names, graph = prepared(monkeypatch), resident(host_device)
+    names, graph = prepared(monkeypatch, auto.CANDIDATES), resident(host_device)
     expects(monkeypatch, tiled=(1, 1), near_far=(1, 1.5), push_pull=(1, 9), phast=(2000, 0.1))
     takes(monkeypatch, tiled=times[0], near_far=times[1])
     solver = auto.Solver(graph, auto.Parameters(searches=100))
@@ -226,7 +214,7 @@ def test_trials_are_worth_their_cost(costs, searches, tried):
 
 @pytest.mark.parametrize(("measured", "chosen"), [(0.1, "tiled"), (1.0, "phast")])
 def test_a_long_preparation_is_begun_only_if_a_search_is_slow(host_device, monkeypatch, measured, chosen):
-    names = prepared(monkeypatch)
+    names = prepared(monkeypatch, auto.CANDIDATES)
     expects(monkeypatch, tiled=(1, 0.5), phast=(400, 0.1))
     takes(monkeypatch, tiled=measured)
     resolved = auto.Solver(resident(host_device), auto.Parameters(searches=1000)).resolved

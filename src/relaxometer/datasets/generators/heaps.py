@@ -20,7 +20,7 @@ NEXT, CONTAINED = 0.5, 0.25
 """Shares of objects that the one before owns, and that a large array or map owns."""
 
 CONTAINERS, HUBS, SHARED = 1000, 100, 3
-"""One object in so many is a large array or map, one a hub such as a shape, one has further references."""
+"""One object in this many is a large array or map, is a hub such as a shape, or has further references."""
 
 SECOND_HUB, OTHERS = 0.4, 0.9
 """References per object to a second hub, and to shared objects."""

@@ -43,7 +43,7 @@ def build(name: str, dataset: Dataset[MatrixParameters], files: list[Path], base
     """Make the graph of a matrix; see :data:`relaxometer.datasets.build.Reader`.
 
     An entry in row `i` and column `j` is an arc from `i` to `j`, or an edge if the matrix is symmetric. Of an
-    array, zeros are no arcs.
+    array, zeros are not arcs.
     """
     (file,) = files
     parameters = dataset.parameters

@@ -36,7 +36,7 @@ extern "C" __global__ void retain(u32 n, u32 root, const u32* __restrict__ idom,
     grid.sync();
     u32 round = 0;
     bool goes_on = true;
-    // A tree of 32-bit vertices is done after 32 rounds; what is no tree shall end, too.
+    // A tree of 32-bit vertices is done after 32 rounds; input that is not a tree must end, too.
     while (goes_on && round < 32) {
         for (u32 v = thread_id(); v < n; v += thread_count()) others[v] = sums[v];
         grid.sync();

@@ -128,7 +128,7 @@ class Solver(hierarchy.Solver):
         self._build_labels(self._blocks, self._threads, arguments)
 
     def _make_room(self, n_sides: int) -> None:
-        """Allocate labels for so many directions, with rows as long as fit in memory."""
+        """Allocate labels for one or two directions, with rows as long as fit in memory."""
         from relaxometer.problems.routes import _labels  # loads Numba
 
         cch, depth = self._contracted.cch, self._contracted.depth

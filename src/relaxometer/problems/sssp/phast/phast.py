@@ -108,8 +108,8 @@ class Solver:
         numbered = _cch.number(host, parameters.fill, parameters.keep_order)
         blocks = min(tasks, max_blocks)
         middle = blocks // BLOCKS_PER_MIDDLE_TASK if parameters.middle == "auto" else parameters.middle
-        with ThreadPoolExecutor(1) as beside:
-            plan = beside.submit(_customize.schedule, numbered)
+        with ThreadPoolExecutor(1) as background:
+            plan = background.submit(_customize.schedule, numbered)
             self._hierarchy = hierarchy = _hierarchy.lay_out(numbered, tasks, [middle] if middle else [])
         self._position = np.empty(n, dtype=np.uint32)
         self._position[hierarchy.order] = np.arange(n, dtype=np.uint32)
