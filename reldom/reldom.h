@@ -95,7 +95,8 @@ RELDOM_API int reldom_graph_bytes(int64_t n_vertices, int64_t n_arcs, int has_si
 
 /* Finds the retained sizes, as reldom_solve_graph does, of a batch that reldom_solve has solved, on the
  * current GPU and without a solver; 28 bytes of its memory per vertex. A batch has up to 2^31 vertices, and
- * the sizes of each graph must add up to less than 2^64. If `idom` is not a dominator tree, the sums are meaningless.
+ * the sizes of each graph must add up to less than 2^64. If `idom` is not a dominator tree, the sums are
+ * meaningless.
  */
 RELDOM_API int reldom_retain(int64_t n_graphs, const int64_t* first_vertex, const uint32_t* idom,
                              const uint64_t* sizes, uint64_t* retained);
