@@ -1,5 +1,6 @@
 """Variants whose own clock disagrees with ours, in the race and in the study of new weights."""
 
+import itertools
 import time
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 from race_runs import measured, run_of
 from relaxometer.race import clocks, contestant
+from relaxometer.race.variant import _VariantClient
 from relaxometer.studies.traffic import measure_traffic
 from sample_graphs import sample_graphs
 
@@ -41,6 +43,35 @@ def test_a_variant_that_works_outside_its_clock_is_timed_by_ours(hide, ms):
     else:
         assert {row.status for row in rows} == {"ok"}
         assert all(row.clock_ms >= row.time_ms > 0 for row in rows)
+
+
+def delay(monkeypatch, delayed):
+    """Have our clock see `HIDDEN_MS` more of the searches of which `delayed` has the numbers, from 0."""
+    original, made = _VariantClient.solve, itertools.count()
+
+    def solve(client, source):
+        found, columns = original(client, source)
+        ms = HIDDEN_MS * (next(made) in delayed)
+        return found.model_copy(update={"clock_ms": found.clock_ms + ms}), columns
+
+    monkeypatch.setattr(_VariantClient, "solve", solve)
+    monkeypatch.setattr(clocks, "EXCUSED_MS", HIDDEN_MS / 4)
+
+
+def test_a_delayed_search_is_timed_by_our_clock_without_a_dispute(monkeypatch):
+    delay(monkeypatch, {1, 2, 3})
+    rows = measured(run_of(warmup=1), np.arange(4)).runs
+    assert [row.status for row in rows] == ["ok"] * 4
+    assert [row.time_ms >= HIDDEN_MS for row in rows] == [False, True, True, True]
+
+
+@pytest.mark.parametrize(("n_delayed", "status"), [(8, "ok"), (20, "disputed")])
+def test_a_dispute_is_confirmed_by_further_searches(monkeypatch, n_delayed, status):
+    """A run may have two searches, and a machine that stands still can delay both."""
+    delay(monkeypatch, range(n_delayed))
+    rows = measured(run_of(warmup=1), np.arange(2)).runs
+    assert [row.status for row in rows] == [status] * 2
+    assert all(row.time_ms == row.clock_ms for row in rows)
 
 
 def test_so_it_is_with_new_weights(hide):

@@ -46,9 +46,9 @@ def _excused_ms(ours: Span) -> float:
 
 
 def disagreement(theirs: Sequence[float], ours: Sequence[Span]) -> str:
-    """Return why our times of some searches count and not the contestant's; empty if its own count.
+    """Return how the clocks of all these searches differ; empty if those of any search agree.
 
-    The medians decide, so that one search which the system interrupted does not.
+    A machine that stands still delays some messages. Work outside a contestant's clock delays all of them.
 
     Parameters
     ----------
@@ -57,13 +57,14 @@ def disagreement(theirs: Sequence[float], ours: Sequence[Span]) -> str:
     ours : sequence of Span
         The same searches by ours.
     """
-    if not theirs:
+    if not theirs or any(map(_agree, theirs, ours)):
         return ""
     own_ms, our_ms = statistics.median(theirs), statistics.median(one.ms for one in ours)
-    span = Span(our_ms, our_ms - statistics.median(one.busy for one in ours))
-    if believed_ms(own_ms, span) == own_ms and own_ms - our_ms <= _excused_ms(span):
-        return ""
     return f"its clock says {own_ms:.3g} ms, ours {our_ms:.3g} ms"
+
+
+def _agree(theirs: float, ours: Span) -> bool:
+    return believed_ms(theirs, ours) == theirs and theirs - ours.ms <= _excused_ms(ours)
 
 
 def allowed_ms(values: int, parts: int = 1, value_ns: float = CONVERT_NS) -> float:
@@ -88,8 +89,8 @@ def late_ms(give: Span, idle: Sequence[Span], allowed: float) -> float:
     give : Span
         Writing the answer as soon as the search is done.
     idle : sequence of Span
-        Writing answers when no search can be going on any more; the slowest of them bounds honest writing.
+        Writing answers when no search can be going on any more; the slowest bounds honest writing.
     allowed : float
         What converting and writing may take at most; see :func:`allowed_ms`.
     """
-    return max(0.0, give.busy - min(max(one.busy for one in idle), allowed))
+    return max(0.0, give.busy - min(max((one.busy for one in idle), default=0.0), allowed))

@@ -34,7 +34,7 @@ from relaxometer.problems.phases import Phase
 from relaxometer.problems.problem import load_problem
 from relaxometer.problems.queries import QuerySets, content_hash
 from relaxometer.problems.records import PHASES, RUNS, certificates_schema
-from relaxometer.race.clocks import Span, disagreement
+from relaxometer.race.clocks import Span, believed_ms, disagreement
 from relaxometer.race.cost import Spent, planned_s
 from relaxometer.race.proofs import Columns, Proof, prove_all
 from relaxometer.race.rows import SearchRow
@@ -57,6 +57,9 @@ So remembering the answers of untimed searches gains nothing.
 
 FEWEST_CALLS, CALLS_S = 3, 3.0
 """Minimum number of calls, and the seconds after which no further one begins."""
+
+MAX_CONFIRMING, CONFIRMING_S = 8, 3.0
+"""Limit on the searches that confirm a dispute, and the seconds after which no further one begins."""
 
 MAX_REASON = 1000
 """Limit on the characters of a reason."""
@@ -320,6 +323,7 @@ class _Job:
         self._costs: dict[str, Any] = {}
         self._relaxed: dict[int, int] = {}
         self._searches: list[_Search] = []
+        self._confirming: list[Found] = []
         self._calls: dict[tuple[int, int], _Search] = {}
         """By source and repetition of the row that shows it."""
         self._unproven: dict[_Search, Columns] = {}
@@ -346,6 +350,7 @@ class _Job:
             with self._opening as self._contestant:
                 self._prepare()
                 self._make_passes()
+                self._confirm_dispute()
                 self._take_costs()
                 if self._result.round == 1:
                     self._instrument_all()
@@ -367,10 +372,7 @@ class _Job:
 
     def finish(self) -> Measurement:
         """Build the rows and return the results."""
-        # Emulated times mean nothing.
-        found = [] if self._emulated else [search.found for search in self._searches]
-        dispute = disagreement([one.time_ms for one in found], [one.span for one in found])
-        result = self._result
+        dispute, result = self._dispute(), self._result
         for call in self._calls.values():
             status, reason = self._outcome(call)
             if status not in ("ok", "unproven"):
@@ -395,7 +397,7 @@ class _Job:
             **self._asked(search.source),
             status=status,
             reason=reason,
-            time_ms=found.clock_ms if dispute else found.time_ms,
+            time_ms=found.clock_ms if dispute else self._believed_ms(found),
             call_ms=call.found.time_ms if call else None,
             relaxed_arcs=self._relaxed.get(search.source),
             **found.model_dump(include={"clock_ms", "download_ms", "phases", "throttled"}),
@@ -403,6 +405,16 @@ class _Job:
             **self._costs,
             **(proof.facts if proof else {}),
         )
+
+    def _dispute(self) -> str:
+        """Return how the two clocks of all searches differ; empty if they agree, or if times mean nothing."""
+        if self._emulated:
+            return ""
+        found = [*(search.found for search in self._searches), *self._confirming]
+        return disagreement([one.time_ms for one in found], [one.span for one in found])
+
+    def _believed_ms(self, found: Found) -> float:
+        return found.time_ms if self._emulated else believed_ms(found.time_ms, found.span)
 
     def _outcome(self, search: _Search) -> tuple[str, str]:
         """Return status and reason of a search; a later failure hides no wrong answer."""
@@ -495,6 +507,15 @@ class _Job:
                     self._warm_up()
                 self._search(source, repetition)
                 progress.step()
+
+    def _confirm_dispute(self) -> None:
+        """Make further searches as long as the clocks of all disagree: their number may be one."""
+        begin = time.monotonic()
+        self._contestant.extend()
+        for _ in range(MAX_CONFIRMING):
+            if not self._dispute() or time.monotonic() > begin + CONFIRMING_S:
+                return
+            self._confirming.append(self._contestant.solve(self._untimed_root())[0])
 
     def _warm_up(self) -> float:
         """Have an untimed search made; return its milliseconds."""

@@ -158,12 +158,14 @@ class _RivalClient:
         with self._new_folder() as folder:
             give = running.give(folder)
             columns, overflowed = self._read(folder, source)
-        if not self._idle:
-            with self._new_folder() as folder:
-                self._idle.append(running.give(folder))
         convert_ms, read_ms = self._allowed(source, sum(map(len, columns.values())))
         early = max(0.0, read.busy - read_ms)
         late = late_ms(give, self._idle, convert_ms)
+        if late:
+            # The machine may have become slower since answers were last written.
+            with self._new_folder() as folder:
+                self._idle.append(running.give(folder))
+            late = late_ms(give, self._idle, convert_ms)
         ours = Span(early + search.ms + late, search.waited)
         found = _found(theirs, ours, download_ms=give.ms, overflowed=overflowed)
         return found, completed_answer(self._problem, self._graph, columns, source)
