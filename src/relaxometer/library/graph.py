@@ -19,6 +19,7 @@ from relaxometer.graphs import graph as graphs
 from relaxometer.graphs import soundness
 from relaxometer.graphs.lengths import LENGTHS, Lengths
 from relaxometer.graphs.resident import ResidentArrays, ResidentGraph
+from relaxometer.library._ids import Ids
 from relaxometer.problems.problem import load_problem
 
 if TYPE_CHECKING:
@@ -150,13 +151,36 @@ class Graph:
             if isinstance(node, int | np.integer) and 0 <= node < self.n_vertices:
                 return int(node)
             raise UserError(f"vertex {quoted(node)}: expected an integer from 0 to {self.n_vertices - 1}")
-        if not self.has_node(node):
+        if (number := self._number(node)) < 0:
             raise UserError(f"{quoted(node)} is not a node of the graph")
-        return self._numbers[node]
+        return number
+
+    def vertices(self, nodes: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return the numbers of vertices that the caller names by integers; GraphError if one is missing.
+
+        Parameters
+        ----------
+        nodes : ndarray of shape (n,), integers
+            Numbers, or ids if ``self.nodes`` are integers.
+        """
+        numbers = nodes
+        if isinstance(self.nodes, Ids):
+            numbers = self.nodes.numbers(nodes)
+        # As unsigned, negative numbers are large.
+        unsigned = numbers.view(numbers.dtype.str.replace("i", "u"))
+        if numbers.size and unsigned.max() >= self.n_vertices:
+            self.vertex(nodes[int(np.argmax(unsigned >= self.n_vertices))])
+        return numbers
 
     def has_node(self, node: object) -> bool:
         """Return whether the caller has a vertex of this name."""
-        return isinstance(node, Hashable) and node in self._numbers
+        return self._number(node) >= 0
+
+    def _number(self, node: object) -> int:
+        if isinstance(self.nodes, Ids):
+            is_integer = isinstance(node, int | np.integer) and -(2**63) <= node < 2**64
+            return int(self.nodes.numbers(np.array([node]))[0]) if is_integer else -1
+        return self._numbers.get(node, -1) if isinstance(node, Hashable) else -1
 
     @cached_property
     def _numbers(self) -> dict[Hashable, int]:
@@ -314,7 +338,10 @@ class Graph:
 
     @classmethod
     def _with_ids(cls, csr: graphs.Graph) -> Graph:
-        return cls(csr, nodes=None if csr.ids is None else csr.ids.to_pylist())
+        if csr.ids is None:
+            return cls(csr)
+        is_text = csr.ids.type not in ("int64", "uint64")
+        return cls(csr, nodes=csr.ids.to_pylist() if is_text else Ids(csr.ids.to_numpy()))
 
 
 class _GraphOfArrays(Graph):

@@ -17,6 +17,7 @@ from relaxometer.device.host import HostDevice
 from relaxometer.graphs.lengths import ON_CYCLE, Lengths, unreached
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.library import _forests, _trees
+from relaxometer.library._ids import Ids
 from relaxometer.library.answers import Answer, Retained, WrongAnswer
 from relaxometer.library.graph import Graph, on_host
 from relaxometer.problems import variants
@@ -443,13 +444,11 @@ class Prepared:
         # The nodes of a list may be tuples, or of several types.
         is_listed = isinstance(nodes, list | tuple) or not _is_array(nodes)
         given = list(nodes) if is_listed else on_host(nodes)
-        if self.graph.nodes is None and (numbers := np.asarray(given)).dtype.kind in "iu":
+        are_numbers = self.graph.nodes is None or isinstance(self.graph.nodes, Ids)
+        if are_numbers and (numbers := np.asarray(given)).dtype.kind in "iu":
             if numbers.ndim != 1:
                 raise UserError(f"vertices: shape {numbers.shape}; expected one dimension")
-            # As unsigned, negative numbers are large.
-            unsigned = numbers.view(numbers.dtype.str.replace("i", "u"))
-            if numbers.size and unsigned.max() < self.graph.n_vertices:
-                return np.require(numbers, np.uint32, ["C", "W"])
+            return np.require(self.graph.vertices(numbers), np.uint32, ["C", "W"])
         return np.array([self.graph.vertex(one) for one in given], np.uint32)
 
     def _routes(
