@@ -30,7 +30,7 @@ def town(tmp_path, monkeypatch):
     return "town.gr"
 
 
-@pytest.mark.parametrize("problem", ["sssp", "bfs", "dominators"])
+@pytest.mark.parametrize("problem", ["sssp", "bfs", "dominators", "routes"])
 def test_pick_ranks_proven_variants_and_its_lines_run(town, capsys, problem):
     relaxometer("pick", town, "--problem", problem, "--device", "cpu", "--sources", 2)
     said = capsys.readouterr().out

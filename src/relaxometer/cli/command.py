@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn
 
@@ -91,11 +92,11 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, f"error: {message}; {self.prog} --help lists the options\n")
 
 
-def graph_options(parser: argparse.ArgumentParser) -> None:
+def graph_options(parser: argparse.ArgumentParser, problems: Sequence[str] = SEARCHED) -> None:
     """Add the options that name a graph's file, and what to search it for, where."""
     parser.add_argument("file", help="a graph: DIMACS, Matrix Market, OpenStreetMap, ...")
     parser.add_argument("--format", help="format of the file, if its name does not tell")
-    parser.add_argument("--problem", choices=SEARCHED, default="sssp")
+    parser.add_argument("--problem", choices=problems, default="sssp")
     parser.add_argument(
         "--device",
         choices=("auto", "cuda", "cpu", "host"),

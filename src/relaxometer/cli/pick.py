@@ -2,7 +2,7 @@
 
 Each variant runs in a process of its own, from the same sources, and every answer is proven. The times are
 those of the library's calls, from and to host memory. The total is that of preparing once and searching as
-often as asked for.
+often as asked for. A search of `routes` is one of a list of random pairs.
 """
 
 from __future__ import annotations
@@ -13,14 +13,16 @@ import time
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from statistics import median
+from typing import Any
 
 import numba
+import numpy as np
 
-from relaxometer.cli.command import graph_options, positive
+from relaxometer.cli.command import SEARCHED, graph_options, positive
 from relaxometer.core.errors import UserError
 from relaxometer.core.supervision import Child, ChildDied, DeadlinePassed, Link
 from relaxometer.device import KernelError, cuda, stopwatch
-from relaxometer.library.answers import WrongAnswer
+from relaxometer.library.answers import Answer, WrongAnswer
 from relaxometer.library.graph import Graph
 from relaxometer.library.prepared import ON_CPU, prepare
 from relaxometer.problems import variants
@@ -29,7 +31,7 @@ from relaxometer.race.sources import sources_table
 
 PROMISING = (
     *("auto", *ON_CPU.values(), "tiled", "near-far", "push-pull", "phast"),
-    *("hybrid", "hybrid-packed", "biconnected", "batch-warp", "iterative-tree"),
+    *("hybrid", "hybrid-packed", "biconnected", "batch-warp", "iterative-tree", "labels"),
 )
 """What races first: the later a variant, the sooner it is given up."""
 
@@ -38,6 +40,9 @@ PATIENCE = 4.0
 
 LEAST_S = 20.0
 """Seconds that every variant gets at least, compilation included."""
+
+MAX_PAIRS, MAX_PAIRS_ON_CPU = 100_000, 16
+"""Limits on the pairs of a call: each is proven, on a CPU by a search of its own."""
 
 ENOUGH_S = 15.0
 """Once one has finished, no variant starts or goes on after this many seconds."""
@@ -63,14 +68,15 @@ def race(graph: Graph, problem: str, searches: int, where: str, sources: int) ->
     Parameters
     ----------
     graph : Graph
-    problem : {"sssp", "bfs", "dominators"}
+    problem : {"sssp", "bfs", "dominators", "routes"}
     searches : int
     where : {"cuda", "cpu", "host"}
     sources : int
-        Timed searches per variant.
+        Timed searches, or lists of pairs, per variant.
     """
     graph = Graph(graph.csr)  # sources are numbers
-    drawn = sources_table(graph.csr, sources, 1)["source"].to_pylist()
+    n_pairs = min(searches, MAX_PAIRS if where == "cuda" else MAX_PAIRS_ON_CPU)
+    drawn = _drawn(graph, problem, n_pairs, sources)
     best_ms, begin = float("inf"), time.monotonic()
     for name in _candidates(graph, problem, where):
         if best_ms < float("inf") and time.monotonic() - begin > ENOUGH_S:
@@ -80,6 +86,14 @@ def race(graph: Graph, problem: str, searches: int, where: str, sources: int) ->
         standing = _measured(graph, problem, name, searches, where, drawn, best_ms, left_s)
         best_ms = min(best_ms, standing.total_ms(searches))
         yield standing
+
+
+def _drawn(graph: Graph, problem: str, pairs: int, count: int) -> list[Any]:
+    """Return what to ask: sources, or lists of pairs as arrays of origins and targets."""
+    if problem != "routes":
+        drawn: list[Any] = sources_table(graph.csr, count, 1)["source"].to_pylist()
+        return drawn
+    return list(np.random.default_rng(1).integers(graph.n_vertices, size=(count, 2, pairs)))
 
 
 def _candidates(graph: Graph, problem: str, where: str) -> list[str]:
@@ -106,7 +120,7 @@ def _measured(
     name: str,
     searches: int,
     where: str,
-    sources: list[int],
+    asked: list[Any],
     best_ms: float,
     left_s: float,
 ) -> Standing:
@@ -114,9 +128,9 @@ def _measured(
     most_ms = PATIENCE * best_ms
     deadline = time.monotonic() + min(left_s, max(LEAST_S, most_ms / 1e3))
     times: list[float] = []
-    with Child(_serve, graph, problem, name, searches, where, sources) as child:
+    with Child(_serve, graph, problem, name, searches, where, asked) as child:
         try:
-            while len(times) <= len(sources):
+            while len(times) <= len(asked):
                 reply = child.ask(deadline - time.monotonic(), next=True)
                 if "status" in reply:
                     return Standing(name, reply["status"])
@@ -131,24 +145,29 @@ def _measured(
 
 
 def _serve(
-    link: Link, graph: Graph, problem: str, name: str, searches: int, where: str, sources: list[int]
+    link: Link, graph: Graph, problem: str, name: str, searches: int, where: str, asked: list[Any]
 ) -> None:
-    """Reply to each request with a time: of the preparation, then of a search from each source."""
+    """Reply to each request with a time: of the preparation, then of a search, or pair, of each question."""
     requests = link.requests()
+
+    def answer(question: Any) -> Answer:
+        found: Answer = solver.pairs(*question) if problem == "routes" else solver.search(question)
+        return found
+
     try:
         for made in range(2):  # the first compiles
             with stopwatch() as clock:
                 solver = prepare(graph, problem, searches=searches, variant=name, device=where)
                 solver.device.synchronize()
             if not made:
-                solver.search(sources[0])
+                answer(asked[0])
         next(requests)
         link.reply(ms=clock.ms)
-        for source, _ in zip(sources, requests, strict=False):
+        for question, _ in zip(asked, requests, strict=False):
             with stopwatch() as clock:
-                answer = solver.search(source)
-            answer.verify()
-            link.reply(ms=clock.ms)
+                found = answer(question)
+            found.verify()
+            link.reply(ms=clock.ms / (len(question[0]) if problem == "routes" else 1))
     except (UserError, WrongAnswer, KernelError, MemoryError) as error:
         link.reply(status=f"{type(error).__name__}: {error}".partition("\n")[0])
 
@@ -171,23 +190,32 @@ def snippet(
     searches: int,
     where: str = "cpu",
     source: Hashable = 0,
+    target: Hashable = 0,
 ) -> str:
     """Return the lines of Python that use a variant."""
     file = f"{path!r}, format={form!r}" if form else repr(path)
     named = f"searches={searches}" if name == "auto" else f"variant={name!r}"
     named += ', device="host"' if where == "host" else ""
+    columns = ", ".join(load_problem(problem).columns)
+    asks = f"search({source!r})"
+    if problem == "routes":
+        asks, columns = f"pairs([{source!r}], [{target!r}])", "distance"
     return f"""import relaxometer as rx
 
 graph = rx.Graph.from_file({file})
 solver = rx.prepare(graph, {problem!r}, {named})
-answer = solver.search({source!r})  # {", ".join(load_problem(problem).columns)}; answer.verify() proves it"""
+answer = solver.{asks}  # {columns}; answer.verify() proves it"""
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    graph_options(parser)
-    parser.add_argument("--searches", type=positive, default=100, help="searches that you expect to make")
-    parser.add_argument("--sources", type=positive, default=5, help="timed searches per variant")
+    graph_options(parser, (*SEARCHED, "routes"))
+    parser.add_argument(
+        "--searches", type=positive, default=100, help="searches, or pairs, that you expect to need"
+    )
+    parser.add_argument(
+        "--sources", type=positive, default=5, help="timed searches, or lists of pairs, per variant"
+    )
 
 
 def main(given: argparse.Namespace) -> None:
@@ -206,6 +234,7 @@ def main(given: argparse.Namespace) -> None:
     best = min(standings, key=lambda one: one.total_ms(given.searches), default=None)
     if best is None or best.status != "ok":
         raise UserError("no variant finished")
-    source = graph.nodes[0] if graph.nodes else 0
-    lines = snippet(given.file, given.format, given.problem, best.variant, given.searches, where, source)
+    nodes = graph.nodes or range(graph.n_vertices)
+    ends = nodes[0], nodes[-1]
+    lines = snippet(given.file, given.format, given.problem, best.variant, given.searches, where, *ends)
     print(f"\nEvery answer is proven. Use the fastest:\n\n{lines}")
