@@ -14,7 +14,7 @@ from relaxometer.core.files import write_table
 from relaxometer.graphs.graph import NO_PREDECESSOR
 from relaxometer.library.answers import WrongAnswer
 from relaxometer.library.graph import Graph
-from relaxometer.library.prepared import place, prepare
+from relaxometer.library.prepared import prepare
 
 SHOWN = 50
 """Objects on the terminal."""
@@ -46,7 +46,7 @@ def main(given: argparse.Namespace) -> None:
         raise UserError(f"{given.file}: not a heap; {graph.csr.metadata['format']} has no sizes of objects")
     (root,) = graph.csr.metadata["search_keys"]
     try:
-        tree = prepare(graph, "dominators", variant=_variant(given.device), device=given.device).search(root)
+        tree = prepare(graph, "dominators", device=given.device).search(root)
         found = tree.retained(objects["size"].to_numpy()).verify()
         levels = prepare(graph, "bfs", device=given.device).search(root).verify().level
     except WrongAnswer as error:
@@ -65,11 +65,6 @@ def main(given: argparse.Namespace) -> None:
         write_table(table, given.output)
         lines += ["", f"{given.output}: {graph.n_vertices:,} objects"]
     print("\n".join(lines))
-
-
-def _variant(device: str) -> str | None:
-    """Return a variant whose time does not grow as the square of a list, as that of `semi-nca` may."""
-    return "lengauer-tarjan" if place(device) == "cpu" else None
 
 
 def _row(one: dict[str, Any], retained: int, total: int, level: int) -> str:
