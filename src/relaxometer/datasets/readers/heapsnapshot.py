@@ -173,22 +173,18 @@ class _Reader:
         nodes = self._rows(fields[0], NODE, "nodes", counts[0])
         self._find("edges")
         edges = self._rows(fields[1], EDGE, "edges", counts[1])
-        places = edges.pop("to_node")
-        ends = places // len(fields[0])
+        ends, last, are_nodes = _divided(edges["to_node"], len(fields[0]))
         n_nodes = len(nodes["type"])
         for wrong, what in (
             (not 0 <= root < n_nodes, "the root is not a node"),
             (nodes["type"].max(initial=0) >= len(node_types), "a node of an unknown type"),
             (edges["type"].max(initial=0) >= len(edge_types), "an edge of an unknown type"),
-            (
-                ends.max(initial=0) >= n_nodes or (ends * len(fields[0]) != places).any(),
-                "an edge leads to something else than a node",
-            ),
+            (last >= n_nodes or not are_nodes, "an edge leads to something else than a node"),
             (int(nodes["edge_count"].sum()) != len(ends), "the nodes announce other numbers of edges"),
         ):
             if wrong:
                 raise self._damage(what)
-        edges["to_node"] = ends.astype(np.uint32)
+        edges["to_node"] = ends
         self._find("strings")
         names, tables = self._strings(nodes["name"])
         is_named = edges["type"] == (edge_types.index("internal") if "internal" in edge_types else -1)
@@ -231,29 +227,29 @@ class _Reader:
         self, fields: list[str], wanted: dict[str, Any], what: str, announced: int
     ) -> dict[str, npt.NDArray[Any]]:
         """Return the columns of the fields that are wanted, up to the end of the array."""
+        places = {name: place for place, name in enumerate(wanted)}
+        slots = np.array([places.get(name, -1) for name in fields], np.int8)
         pieces: dict[str, list[npt.NDArray[Any]]] = {name: [] for name in wanted}
-        left, code, count = np.empty(0, np.int64), MORE, 0
-        values = np.empty(BLOCK, np.int64)
+        values, code, count, field = np.empty((len(wanted), 1), np.int64), MORE, 0, 0
         while code == MORE:
             text = np.frombuffer(self._block, np.uint8)
-            if len(text) > 2 * len(values) - 2:
-                values = np.empty(len(text), np.int64)
-            found, at, code = _parse_numbers(text, values, count + len(left) == 0)
+            begun = values[:, 0].copy()
+            if values.shape[1] < (most := len(text) // 2 // len(fields) + 2):
+                values = np.empty((len(wanted), most), np.int64)
+                values[:, 0] = begun
+            rows, field, at, code = _parse_rows(text, slots, values, field, count == 0)
             if code == DAMAGED:
                 sample = self._block[max(at - 20, 0) : at + 20].decode("utf-8", "replace")
                 raise self._damage(f"expected integers separated by commas in {what}, near {quoted(sample)}")
-            self._block = self._block[at:]
-            whole = np.concatenate([left, values[:found]]) if len(left) else values[:found]
-            rows = whole[: len(whole) // len(fields) * len(fields)].reshape(-1, len(fields))
-            left, count = whole[rows.size :].copy(), count + len(rows)
-            for name, kind in wanted.items():
-                part = rows[:, fields.index(name)]
+            self._block, count = self._block[at:], count + rows
+            for part, (name, kind) in zip(values[:, :rows], wanted.items(), strict=True):
                 pieces[name].append(part.astype(kind))
                 if part.max(initial=0) > np.iinfo(kind).max:
                     raise self._damage(f"{name} of one of the {what} is {part.max()}")
+            values[:, 0] = values[:, rows]
             if code == MORE:
                 self._more()
-        if count != announced or len(left):
+        if count != announced or field:
             raise self._damage(f"{count} {what}, but its header announces {quoted(announced)}")
         return {name: np.concatenate(parts) for name, parts in pieces.items()}
 
@@ -297,44 +293,78 @@ class _Reader:
 
 
 @njit(cache=True)
-def _parse_numbers(text: np.ndarray, values: np.ndarray, is_first: bool) -> tuple[int, int, int]:
-    """Read integers, each with the comma or bracket after it.
+def _divided(places: np.ndarray, width: int) -> tuple[np.ndarray, int, bool]:
+    """Return places in an array as numbers of rows, uint32, their maximum, and whether all begin a row."""
+    rows, last, begin = np.empty(len(places), np.uint32), -1, True
+    for k in range(len(places)):
+        row = places[k] // width
+        begin &= row * width == places[k]
+        last = max(last, row)
+        rows[k] = row
+    return rows, last, begin
+
+
+@njit(cache=True)
+def _parse_rows(
+    text: np.ndarray, slots: np.ndarray, values: np.ndarray, field: int, is_first: bool
+) -> tuple[int, int, int, int]:
+    """Read rows of integers, each with the comma or bracket after it.
+
+    Parameters
+    ----------
+    slots : ndarray of shape (n_fields,), int8
+        The row of `values` that takes each field; -1 for a field that is not wanted.
+    values : ndarray of shape (n_wanted, capacity), int64
+        Its first column may hold the beginning of a row.
+    field : int
+        The field that comes first.
+    is_first : bool
+        Whether there may be none.
 
     Returns
     -------
-    count, at, code : int
-        How many were read, where the next begins, and whether the array goes on.
+    rows, field, at, code : int
+        How many rows were read, which field and character come next, and whether the array goes on.
     """
-    count = at = value = digits = 0
+    row = at = value = digits = 0
     for i in range(len(text)):
         sign = text[i]
         if 48 <= sign <= 57:
             if digits >= 18 or (digits == 1 and value == 0):
-                return count, i, DAMAGED
+                return row, field, i, DAMAGED
             value = value * 10 + (sign - 48)
             digits += 1
         elif sign == 44 or sign == 93:
             if digits:
-                values[count] = value
-                count += 1
-            elif sign == 44 or count or not is_first:
-                return count, i, DAMAGED
+                if slots[field] >= 0:
+                    values[slots[field], row] = value
+                field += 1
+                if field == len(slots):
+                    field, row = 0, row + 1
+            elif sign == 44 or field or row or not is_first:
+                return row, field, i, DAMAGED
             at, value, digits = i + 1, 0, 0
             if sign == 93:
-                return count, at, CLOSED
+                return row, field, at, CLOSED
         elif sign == 32 or sign == 10 or sign == 13 or sign == 9:
             if digits:
                 digits = 18
         else:
-            return count, i, DAMAGED
-    return count, at, MORE
+            return row, field, i, DAMAGED
+    return row, field, at, MORE
 
 
 @njit(cache=True)
 def _find_strings(
     text: np.ndarray, starts: np.ndarray, ends: np.ndarray, is_first: bool
 ) -> tuple[int, int, int]:
-    """Find the quotation marks of strings that end here; returns as :func:`_parse_numbers`."""
+    """Find the quotation marks of strings that end here.
+
+    Returns
+    -------
+    count, at, code : int
+        How many were found, where the next begins, and whether the array goes on.
+    """
     count = at = i = 0
     expected = True
     while i < len(text):
