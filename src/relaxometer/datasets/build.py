@@ -25,7 +25,7 @@ Generator = Callable[[Any, int], Graph]
 
 
 def build_graph(name: str, dataset: Dataset[Any], *, files: list[Path], base: Graph | None = None) -> Graph:
-    """Read or generate the graph of a dataset.
+    """Check the files of a dataset, and read or generate its graph.
 
     Parameters
     ----------
@@ -47,9 +47,16 @@ def build_graph(name: str, dataset: Dataset[Any], *, files: list[Path], base: Gr
         If the entry is a batch, a file is missing or wrong, counts or unit differ from the entry's, or
         weights have no distances of its type.
     """
+    identities = identities_of(files, dataset)
+    graph = made_graph(name, dataset, files, base)
+    metadata = {**identities, **graph.metadata, "directed": not is_symmetric(graph)}
+    return replace(graph, metadata=metadata)
+
+
+def made_graph(name: str, dataset: Dataset[Any], files: list[Path], base: Graph | None = None) -> Graph:
+    """Read or generate a graph as :func:`build_graph`, from files that are not hashed."""
     if dataset.is_batch:
         raise UserError(f"{name} is a batch of graphs, not a graph: it is built at results/batches/{name}/")
-    identities = identities_of(files, dataset)
     make = dataset.kind.load()
     with advice_for_unpinned(dataset, files):
         if dataset.kind.needs == "seed":
@@ -58,8 +65,7 @@ def build_graph(name: str, dataset: Dataset[Any], *, files: list[Path], base: Gr
             graph = make(name, dataset, files, base)
         check_counts(f"graph {name}", graph.n_vertices, graph.n_arcs, dataset)
     _check_unit(name, graph, dataset)
-    directed = not is_symmetric(graph)
-    metadata = {**identities, **graph.metadata, **origin_of(dataset), "directed": directed}
+    metadata = {**graph.metadata, **origin_of(dataset)}
     distance_type = dataset.distances or graph.distance_type
     try:
         lengths_for(graph.weights.dtype.name, distance_type)

@@ -320,7 +320,7 @@ class Graph:
         **parameters
             Keys of the format; see config/README.md. Answers are by the ids of a table.
         """
-        from relaxometer.datasets.build import build_graph
+        from relaxometer.datasets.build import made_graph
         from relaxometer.datasets.registry import Dataset
 
         file = Path(path)
@@ -329,7 +329,7 @@ class Graph:
             raise UserError(f"{file}: name the format, as in from_file(path, format='edge-list')")
         entry = {"format": kind, "path": str(file), "license": "unknown", "parameters": parameters}
         dataset: Dataset[Any] = validated(Dataset, entry, str(file))
-        return cls._with_ids(build_graph(file.name.split(".")[0], dataset, files=[file]))
+        return cls._with_ids(made_graph(file.name.split(".")[0], dataset, [file]))
 
     @classmethod
     def read_parquet(cls, folder: str | Path) -> Graph:
