@@ -17,12 +17,12 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
+from built import built, built_from, refusal, weighted_arcs
 from relaxometer.core.errors import UserError
-from relaxometer.datasets.build import build_graph
 from relaxometer.datasets.readers import numbering
 from relaxometer.datasets.readers.dimacs import arc_lines, read_co, read_gr
 from relaxometer.datasets.readers.text import FREE_VERTICES, VERTICES_PER_ITEM
-from relaxometer.datasets.registry import Dataset, load_registry
+from relaxometer.datasets.registry import load_registry
 from relaxometer.graphs.describe import hops_from
 from relaxometer.graphs.graph import Graph, content_hash
 
@@ -35,27 +35,6 @@ PAIRS = "# FromNodeId\tToNodeId\n0\t7\n7\t3\n3\t0\n0\t7\n"
 SAMPLES = {"dimacs": GR, "topology": PACE, "matrix-market": MTX, "edge-list": PAIRS}
 VALUES = {"distribution": "values"}
 OWN = Path(__file__).parents[2] / "resources/datasets.yaml"
-
-
-def build(path, form, **parameters):
-    return build_graph("g", Dataset(format=form, path=str(path), parameters=parameters), files=[path])
-
-
-def build_text(tmp_path, form, content, **parameters):
-    path = tmp_path / "small"
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return build(path, form, **parameters)
-
-
-def refusal(*arguments, **parameters):
-    with pytest.raises(UserError) as caught:
-        build_text(*arguments, **parameters)
-    assert str(caught.value).isprintable()
-    return str(caught.value).removeprefix(f"{arguments[0]}/")
-
-
-def arcs(graph):
-    return list(zip(graph.tails.tolist(), graph.targets.tolist(), graph.weights.tolist(), strict=True))
 
 
 @pytest.mark.parametrize(
@@ -74,7 +53,7 @@ def arcs(graph):
     ],
 )
 def test_small_files_are_graphs(tmp_path, form, content, parameters, expected):
-    assert arcs(build_text(tmp_path, form, content, **parameters)) == expected
+    assert weighted_arcs(built_from(tmp_path, form, content, **parameters)) == expected
 
 
 @pytest.mark.parametrize(
@@ -91,22 +70,11 @@ def test_small_files_are_graphs(tmp_path, form, content, parameters, expected):
         ("edge-list", "\ufeff" + PAIRS),
         ("edge-list", PAIRS.replace("\t", " ").replace("#", "%").replace("7 3\n", "7 3\n% between\n\n")),
     ],
-    ids=[
-        "carriage returns",
-        "wide spaces",
-        "comment among arcs",
-        "leading zeros",
-        "leading zeros, read slowly",
-        "no last newline",
-        "a mark of UTF-8",
-        "a mark of UTF-8 before the header",
-        "a mark of UTF-8 before edges",
-        "spaces, percent, comment between",
-    ],
+    ids=range(10),
 )
 def test_unusual_but_valid_files_read_the_same(tmp_path, form, unusual):
-    expected = content_hash(build_text(tmp_path, form, SAMPLES[form]))
-    assert content_hash(build_text(tmp_path, form, unusual)) == expected
+    expected = content_hash(built_from(tmp_path, form, SAMPLES[form]))
+    assert content_hash(built_from(tmp_path, form, unusual)) == expected
 
 
 def zstandard(content):
@@ -126,19 +94,13 @@ def test_compression_is_told_by_the_name(tmp_path, suffix, compress):
 
 def test_the_matrix_inside_an_archive_of_suitesparse_is_read(tmp_path):
     path = tmp_path / "renamed.tar.gz"
-    members = {"small/small_b.mtx": "a vector", "small/small.mtx": MTX}
-    with tarfile.open(path, "w:gz") as archive:
-        for name, content in members.items():
-            member = tarfile.TarInfo(name)
-            member.size = len(content)
-            archive.addfile(member, io.BytesIO(content.encode()))
-    assert arcs(build(path, "matrix-market")) == arcs(build_text(tmp_path, "matrix-market", MTX))
+    path.write_bytes(gzip.compress(tar({"small/small_b.mtx": b"a vector", "small/small.mtx": MTX.encode()})))
+    expected = weighted_arcs(built_from(tmp_path, "matrix-market", MTX))
+    assert weighted_arcs(built("matrix-market", path)) == expected
     path.write_bytes(path.read_bytes()[:60])
-    with pytest.raises(UserError, match=r"renamed\.tar\.gz: .*incomplete or damaged"):
-        build(path, "matrix-market")
+    assert "incomplete or damaged: delete it" in refusal(built, "matrix-market", path)
     path.write_bytes(gzip.compress(bytes(10240)))
-    with pytest.raises(UserError, match=r"an archive without a file NAME/NAME\.mtx"):
-        build(path, "matrix-market")
+    assert "an archive without a file NAME/NAME.mtx" in refusal(built, "matrix-market", path)
 
 
 ARRAY = "%%MatrixMarket matrix array {}\n3 3\n{}\n"
@@ -156,39 +118,26 @@ SIGNED = {"distribution": "values", "type": "int32"}
     ],
 )
 def test_matrices_agree_with_scipy(tmp_path, content, weights):
-    graph = build_text(tmp_path, "matrix-market", content, weights=weights)
+    graph = built_from(tmp_path, "matrix-market", content, weights=weights)
     expected = scipy.io.mmread(io.BytesIO(content.replace("matrixm", "MatrixM").encode()))
     expected = np.array(expected if isinstance(expected, np.ndarray) else expected.todense())
     np.fill_diagonal(expected, 0)
     np.testing.assert_array_equal(graph.to_scipy().todense(), expected)
 
 
-@pytest.mark.parametrize(
-    ("content", "weights", "message"),
-    [
-        (f"{BANNER} pattern skew-symmetric\n3 3 1\n2 1\n", {}, "small:1: .*not readable as a graph"),
-        (f"{BANNER} integer skew-symmetric\n3 3 1\n2 1 5\n", VALUES, "value -5 .*negative weights need"),
-        (ARRAY.format("integer general", "1\n2"), {}, ":2: '3 3' announces 9 entries, but 2 follow"),
-        (
-            ARRAY.format("integer general", "1").replace("3 3", "3 3 9"),
-            {},
-            ":2: .*expected '<rows> <columns>'",
-        ),
-    ],
-)
-def test_faults_of_skew_symmetric_and_dense_matrices_are_named(tmp_path, content, weights, message):
-    with pytest.raises(UserError, match=message):
-        build_text(tmp_path, "matrix-market", content, **({"weights": weights} if weights else {}))
+def refused(folder, form, content, **parameters):
+    """Return the line that refuses a file, without its folder."""
+    return refusal(built_from, folder, form, content, **parameters).removeprefix(f"{folder}/")
 
 
 @pytest.mark.parametrize("block", [1, 7, 20])
 def test_blocks_are_joined_and_mistakes_in_later_ones_name_their_line(tmp_path, monkeypatch, block):
     text = GR.removesuffix("\n")
-    expected = arcs(build_text(tmp_path, "dimacs", text))
+    expected = weighted_arcs(built_from(tmp_path, "dimacs", text))
     monkeypatch.setattr("relaxometer.datasets.readers.text.BLOCK", block)
-    assert "small:7: 'a 1 2 0x7': weight 0x7 is no" in refusal(tmp_path, "dimacs", GR.replace("2 7", "2 0x7"))
+    assert "small:7: 'a 1 2 0x7': weight 0x7 is no" in refused(tmp_path, "dimacs", GR.replace("2 7", "2 0x7"))
     monkeypatch.setattr("relaxometer.datasets.readers.text.LineFormat.read_slowly", None)
-    assert arcs(build_text(tmp_path, "dimacs", text)) == expected
+    assert weighted_arcs(built_from(tmp_path, "dimacs", text)) == expected
 
 
 @given(
@@ -247,6 +196,14 @@ MISTAKES = {
         ("2 1 2.26", "2 1 -2.26", "small:5: '2 1 -2.26': value -2.26 is not a number from 0 to"),
         ("2 1 2.26", "2 1", "small:5: '2 1': 2 fields; expected '<row> <column> <value>'"),
         (MTX, f"{BANNER} real general\n", "small: no line '<rows> <columns> <entries>'"),
+        (MTX, f"{BANNER} pattern skew-symmetric\n3 3 1\n2 1\n", "skew-symmetric': not readable as a graph"),
+        (
+            MTX,
+            f"{BANNER} integer skew-symmetric\n3 3 1\n2 1 5\n",
+            "value -5 is not a number from 0 to 4294967294; neg",
+        ),
+        (MTX, ARRAY.format("integer general", "1\n2"), "small:2: '3 3' announces 9 entries, but 2 follow"),
+        (MTX, ARRAY.format("integer general\n3 3 9", "1"), "small:2: '3 3 9': expected '<rows> <columns>'"),
     ],
     "edge-list": [
         ("7\t3", "7\tx", "small:3: '7\\tx': head x is not an integer from 0 to 9223372036854775807"),
@@ -271,13 +228,13 @@ MISTAKES = {
 )
 def test_every_mistake_names_its_line(tmp_path, form, old, new, message):
     parameters = {"weights": VALUES} if form == "matrix-market" else {}
-    assert message in refusal(tmp_path, form, SAMPLES[form].replace(old, new, 1), **parameters)
+    assert message in refused(tmp_path, form, SAMPLES[form].replace(old, new, 1), **parameters)
 
 
 def test_parameters_that_the_file_contradicts_are_one_line(tmp_path):
-    message = refusal(tmp_path, "edge-list", PAIRS, weights=VALUES)
+    message = refused(tmp_path, "edge-list", PAIRS, weights=VALUES)
     assert "small:2: '0\\t7': no third field, but the entry takes" in message
-    message = refusal(tmp_path, "matrix-market", MTX, banner="real symmetric")
+    message = refused(tmp_path, "matrix-market", MTX, banner="real symmetric")
     assert "small:1: " in message
     assert "`banner` of the entry is 'real symmetric'; leave it" in message
 
@@ -302,42 +259,37 @@ SNAP = "# Directed graph (each unordered pair of nodes is saved once): small.txt
 def test_a_header_that_says_whether_edges_are_directed_is_obeyed_or_contradicted(
     tmp_path, capsys, header, says, given
 ):
-    graph = build_text(tmp_path, "edge-list", f"{header}\n1 2\n", directed=given)
+    graph = built_from(tmp_path, "edge-list", f"{header}\n1 2\n", directed=given)
     assert graph.n_arcs == (1 if (says if given is None else given) else 2)
     told = capsys.readouterr().err
     if given is not None and says not in (None, given):
         line = header.removeprefix("\ufeff").splitlines()[-1]
-        contradicted = (
-            f"but its entry `directed: {given}`, which counts; leave it out to obey the file".lower()
-        )
-        assert f"{tmp_path}/small: says '{line}', {contradicted}\n" in told
+        entry = f"`directed: {given}`".lower()
+        assert f"small: says '{line}', but its entry {entry}, which counts; leave it out to obey" in told
     else:
         assert "which counts" not in told
 
 
-METIS = {
-    "a ring": "3 3\n2 3\n1 3\n1 2\n",
-    "a ring with a lone vertex": "% comment\n4 3\n2 3\n\n1 4\n1 3\n",
-    "other degrees": "4 3 0\n2 3 4\n1\n1\n1\n",
-    "weights of edges": "3 2 1\n2 7\n1 7 3 5\n2 5\n",
-    "a ring with weights of vertices": "3 3 10\n9 2 3\n9 1 3\n9 1 2\n",
-    "two weights of vertices": "2 1 011 2\n5 6 2 9\n7 8 1 9\n",
-}
+METIS = [
+    "3 3\n2 3\n1 3\n1 2\n",
+    "% comment\n4 3\n2 3\n\n1 4\n1 3\n",
+    "4 3 0\n2 3 4\n1\n1\n1\n",
+    "3 2 1\n2 7\n1 7 3 5\n2 5\n",
+    "3 3 10\n9 2 3\n9 1 3\n9 1 2\n",
+    "2 1 011 2\n5 6 2 9\n7 8 1 9\n",
+]
+"""A ring, also with a lone vertex; other degrees; weights of edges, of vertices, two of each vertex."""
 
 
-@pytest.mark.parametrize("content", METIS.values(), ids=METIS)
-def test_a_file_of_metis_is_not_a_list_of_edges(tmp_path, content):
-    message = refusal(tmp_path, "edge-list", content)
-    assert message.endswith(
-        "a file of METIS, whose lines list the neighbours of a vertex, not a list of edges"
-    )
-
-
-@pytest.mark.parametrize(
-    ("content", "n_arcs"), [("3 2\n1 2\n2 3\n", 4), ("4 4\n1 2\n2 3\n3 4\n", 6), ("2 2 1\n1 2 1\n2 3 1\n", 4)]
-)
-def test_a_list_of_edges_is_not_a_file_of_metis(tmp_path, content, n_arcs):
-    assert build_text(tmp_path, "edge-list", content).n_arcs == n_arcs
+def test_a_file_of_metis_is_not_a_list_of_edges_and_the_reverse(tmp_path):
+    for content in METIS:
+        assert "a file of METIS, whose lines list the neighbours" in refused(tmp_path, "edge-list", content)
+    for content, n_arcs in (
+        ("3 2\n1 2\n2 3\n", 4),
+        ("4 4\n1 2\n2 3\n3 4\n", 6),
+        ("2 2 1\n1 2 1\n2 3 1\n", 4),
+    ):
+        assert built_from(tmp_path, "edge-list", content).n_arcs == n_arcs
 
 
 @pytest.mark.parametrize(("suffix", "compress"), COMPRESSED)
@@ -357,12 +309,13 @@ def test_a_damaged_archive_is_one_line(tmp_path, suffix, compress, damage, messa
         read_gr(path)
 
 
-def tar(content):
+def tar(members):
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
-        member = tarfile.TarInfo("small.txt")
-        member.size = len(content)
-        archive.addfile(member, io.BytesIO(content))
+        for name, content in members.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
     return packed.getvalue()
 
 
@@ -373,33 +326,23 @@ def zipped(content):
     return packed.getvalue()
 
 
-UNPACK = "unpack it and name the file inside"
+UNPACK, UNSAID = "unpack it and name the file inside", "which its name does not say by"
 
 
 @pytest.mark.parametrize(
     ("name", "pack", "advice"),
     [
         ("a.zip", zipped, f"a zip archive; {UNPACK}"),
-        (
-            "a.bz",
-            bz2.compress,
-            f"compressed by bzip2, which its name does not say by .bz2 at the end; {UNPACK}",
-        ),
-        ("a.tar.xz", lambda content: lzma.compress(tar(content)), f"a tar archive; {UNPACK}"),
-        (
-            "a.GZ",
-            gzip.compress,
-            f"compressed by gzip, which its name does not say by .gz at the end; {UNPACK}",
-        ),
+        ("a.bz", bz2.compress, f"compressed by bzip2, {UNSAID} .bz2 at the end; {UNPACK}"),
+        ("a.tar.xz", lambda content: lzma.compress(tar({"a.txt": content})), f"a tar archive; {UNPACK}"),
+        ("a.GZ", gzip.compress, f"compressed by gzip, {UNSAID} .gz at the end; {UNPACK}"),
         ("a.txt", lambda text: text.decode().encode("utf-16"), "text in UTF-16; save it as UTF-8"),
     ],
 )
 def test_another_kind_of_file_is_refused_with_advice(tmp_path, name, pack, advice):
     path = tmp_path / name
     path.write_bytes(pack(PAIRS.encode()))
-    with pytest.raises(UserError) as caught:
-        build(path, "edge-list")
-    assert str(caught.value) == f"{path}: it is {advice}"
+    assert refusal(built, "edge-list", path) == f"{path}: it is {advice}"
 
 
 def test_a_missing_file_is_one_line(tmp_path):
@@ -412,14 +355,13 @@ def test_a_missing_file_is_one_line(tmp_path):
     [("edge-list", "1 2 0.5\n2 3 1.25\n"), ("matrix-market", MTX)],
 )
 def test_values_that_are_not_used_are_noted(tmp_path, capsys, form, content):
-    graph = build_text(tmp_path, form, content)
+    graph = built_from(tmp_path, form, content)
     assert graph.metadata["values_in_file"] == "not used: weights are 1"
     told = "small: has values, but weights are 1; give `weights: {distribution: values}` to use them\n"
     assert told in capsys.readouterr().err
-    for weights in (VALUES, {"distribution": "unit"}):
-        scaled = {**weights, "scale": 100} if weights is VALUES else weights
-        assert "values_in_file" not in build_text(tmp_path, form, content, weights=scaled).metadata
-    assert "values_in_file" not in build_text(tmp_path, "edge-list", "1 2\n").metadata
+    for weights in ({**VALUES, "scale": 100}, {"distribution": "unit"}):
+        assert "values_in_file" not in built_from(tmp_path, form, content, weights=weights).metadata
+    assert "values_in_file" not in built_from(tmp_path, "edge-list", "1 2\n").metadata
     assert "has values" not in capsys.readouterr().err
 
 
@@ -433,7 +375,7 @@ def test_values_that_are_not_used_are_noted(tmp_path, capsys, form, content):
 )
 def test_drawn_weights_follow_from_the_seed(tmp_path, drawn):
     first, same, other = (
-        build_text(tmp_path, "topology", PACE, weights={**drawn, "seed": seed}) for seed in (1, 1, 2)
+        built_from(tmp_path, "topology", PACE, weights={**drawn, "seed": seed}) for seed in (1, 1, 2)
     )
     assert content_hash(first) == content_hash(same) != content_hash(other)
     assert first.metadata["directed"] is False, "an edge has one weight in both directions"
@@ -454,16 +396,15 @@ def test_ids_are_numbered_in_ascending_order_by_table_and_by_hash(factors, monke
 
 
 def test_an_edge_list_keeps_its_numbers_unless_they_are_those_of_the_vertices(tmp_path):
-    assert build_text(tmp_path, "edge-list", "1 2\n2 0\n").ids is None
-    assert build_text(tmp_path, "edge-list", f"7 {2**62}\n3 7\n").ids.to_pylist() == [3, 7, 2**62]
+    assert built_from(tmp_path, "edge-list", "1 2\n2 0\n").ids is None
+    assert built_from(tmp_path, "edge-list", f"7 {2**62}\n3 7\n").ids.to_pylist() == [3, 7, 2**62]
 
 
 def test_an_entry_may_add_coordinates_in_millionths_of_a_degree(tmp_path):
     files = [tmp_path / "small.gr", tmp_path / "small.co"]
     for file, text in zip(files, (GR, PLACES), strict=True):
         file.write_text(text, encoding="utf-8")
-    dataset = Dataset(format="dimacs", path=str(files[0]), coordinates={"path": str(files[1])})
-    graph = build_graph("small", dataset, files=files)
+    graph = built("dimacs", *files, entry={"coordinates": {"path": str(files[1])}})
     assert graph.lon.tolist() == [-73.530767, 0, -73.530538]
     assert graph.lat.tolist() == [41.085396, -90, 41.086098]
     assert graph.metadata["coordinates"] == "small.co"
@@ -484,16 +425,13 @@ def test_an_entry_may_add_coordinates_in_millionths_of_a_degree(tmp_path):
 def test_every_mistake_in_coordinates_is_one_line(tmp_path, old, new, message):
     path = tmp_path / "small.co"
     path.write_text(PLACES.replace(old, new, 1), encoding="utf-8")
-    with pytest.raises(UserError) as caught:
-        read_co(path, 3)
-    assert message in str(caught.value)
-    assert "\n" not in str(caught.value)
+    assert message in refusal(read_co, path, 3)
 
 
 class TestMemoryAndTime:
     """They follow the content of a file, not its header."""
 
-    FIFTY_MB = 50_000_000
+    TEN_MB = 10_000_000
 
     @pytest.mark.parametrize(
         ("form", "content", "parameters"),
@@ -506,14 +444,14 @@ class TestMemoryAndTime:
     )
     def test_a_header_may_not_announce_far_more_than_the_file_has(self, tmp_path, form, content, parameters):
         most = FREE_VERTICES + VERTICES_PER_ITEM
-        message = refusal(tmp_path, form, content, **parameters)
+        message = refused(tmp_path, form, content, **parameters)
         assert "vertices, but a file of 1 " in message
         assert message.endswith(f" may announce {most} at most")
-        assert build_text(tmp_path, "dimacs", "p sp 100000 1\na 1 2 3\n").n_vertices == 100_000
+        assert built_from(tmp_path, "dimacs", "p sp 100000 1\na 1 2 3\n").n_vertices == 100_000
 
     @pytest.mark.parametrize(
         ("line", "times"),
-        [(b"\n", FIFTY_MB), (b" \t\r\n", FIFTY_MB // 4), (b"c\n", FIFTY_MB // 20)],
+        [(b"\n", TEN_MB), (b" \t\r\n", TEN_MB // 4), (b"c\n", TEN_MB // 10)],
         ids=["newlines", "blank lines", "comments"],
     )
     def test_megabytes_of_nothing_take_seconds(self, tmp_path, line, times):
@@ -521,11 +459,11 @@ class TestMemoryAndTime:
         path.write_bytes(gzip.compress(b"p sp 2 1\na 1 2 3\n" + line * times, 1))
         start = time.process_time()
         assert [column.tolist() for column in read_gr(path)[1:]] == [[0], [1], [3]]
-        assert time.process_time() - start < 10
+        assert time.process_time() - start < 5
 
-    def test_a_line_of_fifty_megabytes_is_refused(self, tmp_path):
+    def test_a_line_of_ten_megabytes_is_refused(self, tmp_path):
         path = tmp_path / "bomb.gr.xz"
-        path.write_bytes(lzma.compress(b"p sp 3 1\n" + b"a 1 2 " * (self.FIFTY_MB // 6), preset=0))
+        path.write_bytes(lzma.compress(b"p sp 3 1\n" + b"a 1 2 " * (self.TEN_MB // 6), preset=0))
         start = time.process_time()
         with pytest.raises(UserError, match=r"bomb\.gr\.xz:2: '.*': more than 1048576 bytes in one line$"):
             read_gr(path)
@@ -534,9 +472,9 @@ class TestMemoryAndTime:
     @pytest.mark.parametrize("text", ["1" * 10**6, "a 1 2" + " " * 10**6 + "x", "a " * 500_000])
     def test_a_long_line_takes_no_longer_than_many_short_ones(self, tmp_path, text):
         start = time.process_time()
-        assert "small:2: " in refusal(tmp_path, "dimacs", f"p sp 3 1\n{text}\n")
+        assert "small:2: " in refused(tmp_path, "dimacs", f"p sp 3 1\n{text}\n")
         matrix = f"{BANNER} real general\n2 2 1\n1 2 {text}z\n"
-        assert "small:3: " in refusal(tmp_path, "matrix-market", matrix, weights=VALUES)
+        assert "small:3: " in refused(tmp_path, "matrix-market", matrix, weights=VALUES)
         assert time.process_time() - start < 5
 
     def test_a_dictionary_of_four_gigabytes_is_refused_where_memory_is_short(self, tmp_path, monkeypatch):
@@ -548,50 +486,30 @@ class TestMemoryAndTime:
             read_gr(tmp_path / "file.xz")
 
 
-@pytest.mark.parametrize(
-    ("file", "n_vertices", "n_in_file", "n_arcs", "furthest", "total"),
-    [
-        ("USA-road-d.NY.gr.gz", 264_346, 733_846, 730_100, 1_440_081, 186_686_642_878),
-        ("USA-road-d.BAY.gr.gz", 321_270, 800_172, 794_830, 2_165_941, 295_629_435_062),
-    ],
-)
-def test_real_roads_have_their_published_distances(
-    road_file, file, n_vertices, n_in_file, n_arcs, furthest, total
-):
+def test_real_roads_have_their_published_distances(road_file):
     start = time.process_time()
-    n_read, sources, targets, weights = read_gr(road_file(file))
+    n_vertices, *arcs = read_gr(road_file("USA-road-d.NY.gr.gz"))
     assert time.process_time() - start < 5, "the vectorised path was not taken"
-    assert (n_read, len(sources)) == (n_vertices, n_in_file)
-    graph = Graph.from_arcs(file, n_read, sources, targets, weights)
-    assert graph.n_arcs == n_arcs
+    assert (n_vertices, len(arcs[0])) == (264_346, 733_846)
+    graph = Graph.from_arcs("ny", n_vertices, *arcs)
+    assert graph.n_arcs == 730_100
     distance = sp.csgraph.dijkstra(graph.to_scipy(), indices=0)
-    assert (int(distance.max()), int(distance.sum())) == (furthest, total)
+    assert (int(distance.max()), int(distance.sum())) == (1_440_081, 186_686_642_878)
 
 
 def test_real_files_of_other_formats(road_file):
     n_vertices, sources, _, weights = read_gr(road_file("rome99.gr"))
     assert (n_vertices, len(sources), weights.min(), weights.max()) == (3_353, 8_870, 1, 12_711)
-    matrix = build(road_file("road-usroads.mtx.gz"), "matrix-market", banner="pattern symmetric")
+    matrix = built("matrix-market", road_file("road-usroads.mtx.gz"), banner="pattern symmetric")
     assert (matrix.n_vertices, matrix.n_arcs) == (129_164, 330_870)
     assert matrix.largest_component().n_vertices == 126_146
     assert matrix.metadata["directed"] is False
-    pairs = build(road_file("luxembourg_osm.pairs.gz"), "edge-list")
+    pairs = built("edge-list", road_file("luxembourg_osm.pairs.gz"))
     assert (pairs.n_vertices, pairs.n_arcs) == (114_599, 239_332)
     assert pairs.component_labels()[0] == 1
 
 
-@pytest.mark.parametrize(
-    ("region", "last", "total"),
-    [
-        ("ny", 619, 90_771_609),
-        ("bay", 522, 77_693_997),
-        ("col", 1_081, 163_836_166),
-        pytest.param("fla", 1_920, 1_206_725_808, marks=pytest.mark.slow),
-        pytest.param("nw", 1_959, 1_288_891_301, marks=pytest.mark.slow),
-        pytest.param("ne", 1_108, 898_295_887, marks=pytest.mark.slow),
-    ],
-)
-def test_real_topologies_have_known_levels(road_file, region, last, total):
-    dataset = load_registry(OWN, {})[f"usa-{region}-topology"]
-    levels = hops_from(build_graph(region, dataset, files=[road_file(dataset.file_name)]), 0)
-    assert (int(levels.max()), int(levels.sum())) == (last, total)
+def test_a_real_topology_has_known_levels(road_file):
+    file = load_registry(OWN, {})["usa-ny-topology"].file_name
+    levels = hops_from(built("topology", road_file(file)), 0)
+    assert (int(levels.max()), int(levels.sum())) == (619, 90_771_609)
