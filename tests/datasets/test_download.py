@@ -76,30 +76,20 @@ def cut(handler):
     good(handler, until=HALF)
 
 
-def cut_without_a_tag(handler):
-    handler.head(200, len(CONTENT))
-    handler.wfile.write(CONTENT[:HALF])
-
-
 def stall(handler):
     good(handler, until=HALF)
     handler.wfile.flush()
     handler.server.release.wait(2)
 
 
-def without_ranges(handler):
-    handler.head(200, len(CONTENT))
-    handler.wfile.write(CONTENT)
+def plain(content, length=None, **headers):
+    """Return a behaviour without ranges and tag."""
 
+    def answer(handler):
+        handler.head(200, length, **headers)
+        handler.wfile.write(content)
 
-def without_length(handler):
-    handler.head(200)
-    handler.wfile.write(CONTENT)
-
-
-def without_length_and_cut(handler):
-    handler.head(200)
-    handler.wfile.write(CONTENT[:HALF])
+    return answer
 
 
 def changed(handler):
@@ -116,18 +106,6 @@ def ranges_of_another_file(handler):
 def wrong_part(handler):
     handler.head(206, 10, Content_Range=f"bytes 0-9/{len(CONTENT)}")
     handler.wfile.write(CONTENT[:10])
-
-
-def page(handler):
-    handler.head(200, 20, Content_Type="text/html")
-    handler.wfile.write(PAGE)
-
-
-def falsely_declared_compressed(handler):
-    """Declare the file's own compression to be that of the transfer, as some servers do with .gz."""
-    body = gzip.compress(b"text", mtime=0)
-    handler.head(200, len(body), Content_Encoding="gzip")
-    handler.wfile.write(body)
 
 
 def status(code, **headers):
@@ -215,14 +193,14 @@ def test_only_progress_renews_the_attempts(server, destination, progress):
 @pytest.mark.parametrize(
     "plan",
     [
-        [cut, without_ranges],
+        [cut, plain(CONTENT, len(CONTENT))],
         [cut, changed],
         [cut, ranges_of_another_file],
         [cut, wrong_part],
         [cut, status(416)],
         [status(500), status(503, Retry_After="0"), good],
-        [without_length],
-        [without_length_and_cut],
+        [plain(CONTENT)],
+        [plain(CONTENT[:HALF])],
     ],
 )
 def test_transient_failures_are_retried(server, destination, plan):
@@ -230,16 +208,18 @@ def test_transient_failures_are_retried(server, destination, plan):
 
 
 def test_a_part_without_tag_or_checksum_is_not_trusted(server, destination):
-    server.plan[:] = [cut_without_a_tag]
+    server.plan[:] = [plain(CONTENT[:HALF], len(CONTENT))]
     fetch([server.url], destination, retries=QUICK)
     assert destination.read_bytes() == CONTENT
     assert all("Range" not in headers for _, headers in server.asked)
 
 
 def test_the_body_is_kept_as_sent(server, destination):
-    server.plan[:] = [falsely_declared_compressed]
+    # Some servers declare the compression of a .gz to be that of the transfer.
+    body = gzip.compress(b"text", mtime=0)
+    server.plan[:] = [plain(body, len(body), Content_Encoding="gzip")]
     fetch([server.url], destination, retries=QUICK)
-    assert gzip.decompress(destination.read_bytes()) == b"text"
+    assert destination.read_bytes() == body
 
 
 @pytest.mark.parametrize(
@@ -248,9 +228,8 @@ def test_the_body_is_kept_as_sent(server, destination):
 def test_a_body_compressed_on_the_way_is_refused_with_a_remedy(server, tmp_path, encoding, remedy):
     url = server.url.removesuffix(".gz")
     server.plan[:] = [status(200, Content_Encoding=encoding)] * 2
-    with pytest.raises(
-        UserError, match=rf"compresses it on the way \(Content-Encoding: {encoding}\); {remedy}"
-    ):
+    said = rf"compresses it on the way \(Content-Encoding: {encoding}\); {remedy}"
+    with pytest.raises(UserError, match=said):
         fetch([url], tmp_path / "file.gr", retries=QUICK)
 
 
@@ -259,8 +238,8 @@ def test_a_body_compressed_on_the_way_is_refused_with_a_remedy(server, tmp_path,
     [
         ([status(403)], None, 1, "the server answers 403 Forbidden"),
         ([status(500)] * 9, None, 3, "the server answers 500 Internal Server Error (3 attempts)"),
-        ([page], len(CONTENT), 1, f"the file there has 20 bytes, expected {len(CONTENT)}"),
-        ([page], None, 1, f"the file there has sha256 {PAGE_SHA256}, expected {SHA256}"),
+        ([plain(PAGE, 20)], len(CONTENT), 1, f"the file there has 20 bytes, expected {len(CONTENT)}"),
+        ([plain(PAGE, 20)], None, 1, f"the file there has sha256 {PAGE_SHA256}, expected {SHA256}"),
         ([status(302, Location="http://[/b")], None, 1, "Invalid IPv6 URL"),
         ([status(302, Location="file:///etc/passwd")], None, 1, "'file:///etc/passwd'"),
         ([status(302, Location="/data/file.gr.gz")] * 40, None, 31, "more than 30 redirects"),
@@ -295,7 +274,7 @@ def test_mirrors_come_first(server, destination, tmp_path, is_url):
     assert [path for path, _ in server.asked] == ["/mirror/file.gr.gz"] * is_url
 
 
-def test_a_pinned_checksum_is_expected(server, destination):
+def test_a_pinned_checksum_is_expected_and_a_damaged_pin_is_one_line(server, destination):
     pin = pin_of(destination)
     write_text(f"{SHA256}  file.gr.gz\n", pin)
     message = refusal(server, destination, [changed], sha256=None)
@@ -307,22 +286,15 @@ def test_a_pinned_checksum_is_expected(server, destination):
     server.plan[:] = [changed]
     fetch([server.url], destination, retries=QUICK)
     assert destination.read_bytes() == CONTENT[::-1]
-
-
-def test_a_damaged_pin_is_one_line(server, destination):
-    destination.parent.mkdir()
-    pin_of(destination).write_bytes(b"\xff\xfe" * 40)
+    destination.unlink()
+    pin.write_bytes(b"\xff\xfe" * 40)
     message = refusal(server, destination, sha256=None)
     assert message.endswith("expected a line '<sha256>  file.gr.gz'; delete it to accept the file")
 
 
 @pytest.mark.parametrize(("answer", "fault"), [(b"", "is empty"), (b"\n<!DOCTYPE HTML>\n<p>Hi", "HTML page")])
 def test_without_a_checksum_no_empty_file_and_no_page_is_taken(server, destination, answer, fault):
-    def send(handler):
-        handler.head(200)
-        handler.wfile.write(answer)
-
-    assert fault in refusal(server, destination, [send], sha256=None)
+    assert fault in refusal(server, destination, [plain(answer)], sha256=None)
     assert not list(destination.parent.iterdir())
 
 

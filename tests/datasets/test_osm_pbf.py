@@ -7,15 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from built import built, refusal, weighted_arcs
+from flow_facts import arcs_of
 from relaxometer.core.errors import UserError
 from relaxometer.datasets.build import build_graph
 from relaxometer.datasets.formats.maps import OsmParameters
-from relaxometer.datasets.readers import osm_pbf
 from relaxometer.datasets.readers.contraction import EARTH_RADIUS_M, Nodes, Ways, inside_polygon
 from relaxometer.datasets.readers.osm_blocks import ends_with_relations
-from relaxometer.datasets.readers.osm_pbf import Extract, road_graph, with_railways
+from relaxometer.datasets.readers.osm_pbf import Extract, _database_with_spatial, road_graph, with_railways
 from relaxometer.datasets.readers.text import UNKNOWN
-from relaxometer.datasets.registry import Dataset, load_registry
+from relaxometer.datasets.registry import load_registry
 from relaxometer.graphs.graph import content_hash
 from sample_osm import (
     HEADER,
@@ -38,24 +39,12 @@ HUNDRED_M = 100 / (EARTH_RADIUS_M * np.pi / 180)
 
 
 def build(file, **parameters):
-    dataset = Dataset(format="osm-pbf", path=str(file), parameters=parameters)
-    return build_graph("small", dataset, files=[file])
+    return built("osm-pbf", file, **parameters)
 
 
-@pytest.mark.parametrize(
-    ("file", "classes", "junctions"),
-    [
-        ("porto_portugal.osm.pbf", "all", 77_684),
-        ("porto_portugal.osm.pbf", "drive", 55_936),
-        ("porto_portugal.osm.pbf", "arterial", 9_322),
-        ("malta.osm.pbf", "all", 38_795),
-        ("malta.osm.pbf", "drive", 18_856),
-        ("malta.osm.pbf", "arterial", 3_277),
-        ("monaco.osm.pbf", "all", 3_159),
-    ],
-)
-def test_real_extracts_have_known_junctions(road_file, file, classes, junctions):
-    graph = build(road_file(file), classes=classes)
+@pytest.mark.parametrize(("classes", "junctions"), [("all", 38_795), ("drive", 18_856), ("arterial", 3_277)])
+def test_a_real_extract_has_known_junctions(road_file, classes, junctions):
+    graph = build(road_file("malta.osm.pbf"), classes=classes)
     assert graph.metadata["junctions"] == junctions
     assert graph.metadata["directed"] is False
     assert graph.component_labels()[0] == 1
@@ -63,9 +52,7 @@ def test_real_extracts_have_known_junctions(road_file, file, classes, junctions)
     assert not np.any(graph.tails == graph.targets)
 
 
-@pytest.mark.parametrize(
-    "name", ["osm-porto", "osm-porto-car", "osm-malta", "osm-monaco", "osm-liechtenstein", "osm-andorra"]
-)
+@pytest.mark.parametrize("name", ["osm-porto-car", "osm-monaco"])
 def test_own_entries_match_their_counts(road_file, name):
     dataset = load_registry(OWN, {})[name]
     graph = build_graph(name, dataset, files=[road_file(dataset.file_name)])
@@ -92,8 +79,7 @@ def test_the_polygon_of_kanto_is_that_of_the_five_prefectures():
 
 def test_an_extract_by_hand(tmp_path):
     graph = build(write_extract(tmp_path / "small.osm.pbf"))
-    ends = list(zip(graph.tails.tolist(), graph.targets.tolist(), strict=True))
-    assert ends == [(0, 1), (1, 0), (1, 2), (1, 3), (2, 1), (3, 1)]
+    assert arcs_of(graph) == [(0, 1), (1, 0), (1, 2), (1, 3), (2, 1), (3, 1)]
     assert graph.lon.tolist() == [0, 0.001, 0.003, 0.001]
     assert graph.metadata["junctions"] == 6, "the road far away has two"
     step = round(0.001 * 100 / HUNDRED_M * 750)
@@ -101,13 +87,12 @@ def test_an_extract_by_hand(tmp_path):
 
 
 def test_weights_are_walking_times_and_a_clip_keeps_what_is_inside(road_file):
-    whole = build(road_file("monaco.osm.pbf"))
-    fast = build(road_file("monaco.osm.pbf"), metres_per_minute=160)
+    file = road_file("monaco.osm.pbf")
+    whole, fast = build(file), build(file, metres_per_minute=160)
     np.testing.assert_allclose(whole.weights, 2.0 * fast.weights, atol=1)
     south, west, north, east = 43.73, 7.41, 43.74, 7.43
-    box = build(road_file("monaco.osm.pbf"), box={"south": south, "west": west, "north": north, "east": east})
-    corners = [[west, south], [east, south], [east, north], [west, north]]
-    polygon = build(road_file("monaco.osm.pbf"), polygon=corners)
+    box = build(file, box={"south": south, "west": west, "north": north, "east": east})
+    polygon = build(file, polygon=[[west, south], [east, south], [east, north], [west, north]])
     assert 0 < box.n_vertices < whole.n_vertices
     assert polygon.n_vertices == box.n_vertices
     assert (box.lat.min() >= south, box.lat.max() <= north) == (True, True)
@@ -134,7 +119,7 @@ def test_tracks_are_reached_through_stops_only():
     roads = road_graph("small", extract, OsmParameters())
     assert (roads.n_vertices, roads.weights.tolist()) == (2, [150_000, 150_000])
     joined = with_railways(roads, extract, OsmParameters(railways=True, rail_km_per_hour=36))
-    ends = list(zip(joined.tails.tolist(), joined.targets.tolist(), joined.weights.tolist(), strict=True))
+    ends = weighted_arcs(joined)
     assert ends[0] == (0, 1, 150_000)
     assert ends[1] == (0, 2, 30_000), "40 m on foot between the stop and the street's end"
     rail_ms = round(100 * (np.hypot(1, 0.4) + np.hypot(1, 1)) * 100)
@@ -150,8 +135,7 @@ def test_a_stop_on_a_road_only_adds_nothing():
 
 @pytest.mark.parametrize(("direction", "ends"), [(1, (0, 1)), (-1, (1, 0))])
 def test_direction_of_one_way_roads(direction, ends):
-    graph = road_graph("small", small_extract(direction), OsmParameters(oneway="respect"))
-    assert (graph.tails.tolist(), graph.targets.tolist()) == ([ends[0]], [ends[1]])
+    assert arcs_of(road_graph("small", small_extract(direction), OsmParameters(oneway="respect"))) == [ends]
 
 
 @pytest.mark.parametrize(
@@ -167,18 +151,16 @@ def test_direction_of_one_way_roads(direction, ends):
 def test_a_file_that_is_not_an_extract_is_one_line(tmp_path, content, message):
     path = tmp_path / "bad.osm.pbf"
     path.write_bytes(content)
-    with pytest.raises(UserError) as caught:
-        build(path)
-    assert message in str(caught.value)
-    assert "\n" not in str(caught.value)
+    assert message in refusal(build, path)
 
 
-@pytest.mark.parametrize("length", [20, 445_000])
-def test_a_truncated_extract_is_one_line(road_file, tmp_path, length):
-    path = tmp_path / "cut.osm.pbf"
-    path.write_bytes(road_file("monaco.osm.pbf").read_bytes()[:length])
-    with pytest.raises(UserError, match=r"^[^\n]*cut\.osm\.pbf[^\n]*fetch it again$"):
-        build(path)
+@pytest.mark.parametrize("length", [20, -5])
+def test_a_truncated_extract_is_one_line(tmp_path, length):
+    path = write_extract(tmp_path / "cut.osm.pbf")
+    path.write_bytes(path.read_bytes()[:length])
+    said = refusal(build, path)
+    assert said.startswith(f"{path}: ")
+    assert said.endswith("fetch it again")
 
 
 ROWS = 10
@@ -199,8 +181,7 @@ def test_an_extract_cut_at_the_end_of_a_block_is_refused_unless_no_way_is_missin
     path = tmp_path / "cut.osm.pbf"
     path.write_bytes(b"".join(blocks[:kept]))
     if kept < len(blocks) - 1:
-        with pytest.raises(UserError, match=r"cut\.osm\.pbf: its end seems to be missing: it has no rel"):
-            build(path)
+        assert "cut.osm.pbf: its end seems to be missing: it has no relations" in refusal(build, path)
     else:
         graph = build(path)
         assert graph.n_arcs == 2 * 2 * ROWS * ROWS
@@ -214,8 +195,7 @@ def test_only_a_checksum_in_the_entry_vouches_for_an_extract_without_relations(t
     path = tmp_path / "nodes.osm.pbf"
     path.write_bytes(b"".join(blocks_of(NODES, WAYS, ways_per_block=5)[:-2]))
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
-    dataset = Dataset(format="osm-pbf", path=str(path), sha256=sha256)
-    assert "completeness" not in build_graph("small", dataset, files=[path]).metadata
+    assert "completeness" not in built("osm-pbf", path, entry={"sha256": sha256}).metadata
     assert "completeness" not in capsys.readouterr().err
 
 
@@ -237,9 +217,7 @@ def test_a_block_that_is_larger_than_the_file_or_the_format_allows_is_one_line(t
     path = write_extract(tmp_path / "small.osm.pbf")
     at = len(path.read_bytes())
     path.write_bytes(path.read_bytes() + content)
-    with pytest.raises(UserError) as caught:
-        build(path)
-    assert f"small.osm.pbf: cannot be read to the end (block at byte {at}: '{message}" in str(caught.value)
+    assert f"cannot be read to the end (block at byte {at}: '{message}" in refusal(build, path)
 
 
 def plain(nodes):
@@ -261,42 +239,39 @@ def raw_block(kind, content):
 
 DENSE, OF_WAYS = _groups(NODES, WAYS)
 A_RELATION = block(b"OSMData", _data({}, _field(4, _field(1, 1))))
+DATA = block(b"OSMData", _data(WAYS, DENSE, OF_WAYS))
+PLAIN = block(b"OSMData", _data(WAYS, plain(NODES), OF_WAYS))
 CONVERT = "which DuckDB does not read; convert it with: osmium cat in.osm.pbf -o out.osm.pbf"
 
 
 @pytest.mark.parametrize(
     ("header", "data", "message"),
     [
-        (block(b"OSMHeader", HEADER), block(b"OSMData", _data(WAYS, plain(NODES), OF_WAYS)), "plain nodes"),
+        (HEADER, PLAIN, "plain nodes"),
+        (b"\x22\x0eOsmSchema-V0.6", PLAIN, "no 'DenseNodes' among the required features"),
         (
-            block(b"OSMHeader", b"\x22\x0eOsmSchema-V0.6"),
-            block(b"OSMData", _data(WAYS, plain(NODES), OF_WAYS)),
-            "no 'DenseNodes' among the required features",
-        ),
-        (
-            block(b"OSMHeader", HEADER),
-            block(b"OSMData", _data(WAYS, DENSE, OF_WAYS) + _field(19, 5_000_000)),
+            HEADER,
+            block(b"OSMData", _data(WAYS, DENSE, OF_WAYS) + _field(19, 1)),
             "coordinates with an offset",
         ),
-        (block(b"OSMHeader", HEADER), raw_block(b"OSMData", _data(WAYS, DENSE, OF_WAYS)), "no compression"),
+        (HEADER, raw_block(b"OSMData", _data(WAYS, DENSE, OF_WAYS)), "no compression"),
     ],
     ids=["plain nodes", "header without dense nodes", "offset", "not compressed"],
 )
 def test_what_would_be_read_wrongly_is_refused_with_the_remedy(tmp_path, header, data, message):
-    path = tmp_path / "odd.osm.pbf"
-    path.write_bytes(header + data + A_RELATION)
-    with pytest.raises(UserError) as caught:
-        build(path)
-    at = 0 if "DenseNodes" in message else len(header)
-    assert str(caught.value).startswith(f"{path}: block at byte {at} has {message}")
-    assert str(caught.value).endswith(CONVERT)
+    path, first = tmp_path / "odd.osm.pbf", block(b"OSMHeader", header)
+    path.write_bytes(first + data + A_RELATION)
+    said = refusal(build, path)
+    at = 0 if "DenseNodes" in message else len(first)
+    assert said.startswith(f"{path}: block at byte {at} has {message}")
+    assert said.endswith(CONVERT)
 
 
 @pytest.mark.parametrize(
     ("feature", "message"),
     [
-        (b"HistoricalInformation", r"all versions of the map .*osmium time-filter in"),
-        (b"Splines", r"has 'Splines' among the required features, .*osmium cat in"),
+        (b"HistoricalInformation", "osmium time-filter in"),
+        (b"Splines", "has 'Splines' among the required features, which"),
     ],
 )
 def test_a_feature_that_is_unknown_may_be_optional_but_not_required(tmp_path, feature, message):
@@ -304,10 +279,8 @@ def test_a_feature_that_is_unknown_may_be_optional_but_not_required(tmp_path, fe
     data = block(b"OSMData", _data(WAYS, DENSE, OF_WAYS) + _field(19, 0))  # an offset of zero
     path.write_bytes(raw_block(b"OSMHeader", HEADER + _field(5, feature)) + data + A_RELATION)
     assert build(path).n_arcs == 2 * 2 * ROWS * ROWS
-    path.write_bytes(block(b"OSMHeader", HEADER + _field(4, feature)) + data + A_RELATION)
-    with pytest.raises(UserError, match=message) as caught:
-        build(path)
-    assert "\n" not in str(caught.value)
+    path.write_bytes(block(b"OSMHeader", HEADER + _field(4, feature)) + DATA + A_RELATION)
+    assert message in refusal(build, path)
 
 
 def test_real_extracts_end_with_relations(road_file):
@@ -345,8 +318,9 @@ def test_damaged_locations_on_ways_are_one_line(tmp_path, damage):
     data += _field(2, DENSE) + _field(2, _field(3, damage(way)))
     header = block(b"OSMHeader", HEADER + LOCATED)
     path.write_bytes(header + block(b"OSMData", data) + A_RELATION)
-    with pytest.raises(UserError, match=rf"block at byte {len(header)}: '.*\); it is incomplete or damaged"):
-        build(path)
+    said = refusal(build, path)
+    assert f"block at byte {len(header)}: '" in said
+    assert "); it is incomplete or damaged" in said
 
 
 def test_missing_nodes_are_counted_and_too_many_refused(streets, capsys):
@@ -355,8 +329,9 @@ def test_missing_nodes_are_counted_and_too_many_refused(streets, capsys):
     told = f"2 of {total} references from its ways lead to nodes that it does not have"
     assert capsys.readouterr().err.endswith(f"streets.osm.pbf: {told}; the ways end there\n")
     # More than a tenth of the references.
-    with pytest.raises(UserError, match=r"streets\.osm\.pbf: 42 of 400 references .*; cut it with complete"):
-        build(write_extract(**streets, dropped=[*range(1, 22)]))
+    said = refusal(build, write_extract(**streets, dropped=[*range(1, 22)]))
+    assert "streets.osm.pbf: 42 of 400 references " in said
+    assert "; cut it with complete" in said
 
 
 @pytest.mark.parametrize("twice", [list(WAYS), [1, 2]], ids=["all", "some"])
@@ -371,8 +346,9 @@ def test_what_occurs_twice_is_taken_once(streets, capsys, twice):
     told = f"{path}: {len(twice)} of its ways repeat another one's id; each is taken once\n"
     assert capsys.readouterr().err == told
     path.write_bytes(first + again + A_RELATION)
-    with pytest.raises(UserError, match=rf"block at byte {len(first)} has a second header, .*osmium merge"):
-        build(path)
+    said = refusal(build, path)
+    assert f"block at byte {len(first)} has a second header, " in said
+    assert "osmium merge" in said
 
 
 @pytest.mark.parametrize(
@@ -415,24 +391,17 @@ def test_spellings_of_one_way_roads(tmp_path, tags, arcs):
     nodes = {1: (0.0, 0.0), 2: (0.001, 0.0)}
     path = write_extract(tmp_path / "small.osm.pbf", nodes, {1: ([1, 2], {"highway": "primary", **tags})})
     for oneway, expected in (("respect", arcs), ("ignore", [(0, 1), (1, 0)])):
+        options = {"classes": "drive", "oneway": oneway}
         if expected is None:
-            with pytest.raises(UserError, match="the extract has no road"):
-                build(path, classes="drive", oneway=oneway)
-            continue
-        graph = build(path, classes="drive", oneway=oneway)
-        assert list(zip(graph.tails.tolist(), graph.targets.tolist(), strict=True)) == expected
+            said = refusal(build, path, **options)
+            assert said.startswith("graph small: the extract has no road of these classes in this area")
+        else:
+            assert arcs_of(build(path, **options)) == expected
 
 
 def test_a_missing_file_is_one_line(tmp_path):
-    with pytest.raises(UserError, match=r"none\.osm\.pbf: not readable \(No such file or directory\)"):
-        ends_with_relations(tmp_path / "none.osm.pbf")
-
-
-def test_no_road_in_the_area_is_one_line(road_file):
-    with pytest.raises(
-        UserError, match=r"^graph small: the extract has no road of these classes in this area"
-    ):
-        build(road_file("monaco.osm.pbf"), box={"south": 0, "west": 0, "north": 1, "east": 1})
+    said = refusal(ends_with_relations, tmp_path / "none.osm.pbf")
+    assert "none.osm.pbf: not readable (No such file or directory)" in said
 
 
 def test_a_missing_package_says_what_to_install(monkeypatch):
@@ -445,7 +414,7 @@ def test_a_missing_package_says_what_to_install(monkeypatch):
 
     monkeypatch.setattr(builtins, "__import__", without_duckdb)
     with pytest.raises(UserError, match=r"the package duckdb, .* is missing; install it with: pip install"):
-        osm_pbf._database_with_spatial()
+        _database_with_spatial()
 
 
 def test_a_missing_extension_says_what_to_install(monkeypatch, tmp_path):
@@ -453,7 +422,5 @@ def test_a_missing_extension_says_what_to_install(monkeypatch, tmp_path):
     settings = {"extension_directory": str(tmp_path), "custom_extension_repository": str(tmp_path)}
     connect = duckdb.connect
     monkeypatch.setattr(duckdb, "connect", lambda: connect(config=settings))
-    with pytest.raises(
-        UserError, match=r"does not find its extension 'spatial' .* install it with: pip install"
-    ):
-        osm_pbf._database_with_spatial()
+    with pytest.raises(UserError, match=r"does not find its extension 'spatial' .* install it with: pip"):
+        _database_with_spatial()
