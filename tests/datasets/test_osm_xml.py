@@ -4,23 +4,15 @@ import bz2
 
 import pytest
 
+from built import built, built_from
 from relaxometer.core.errors import UserError
-from relaxometer.datasets.build import build_graph
 from relaxometer.datasets.readers.osm_xml import read_elements
-from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.graph import content_hash
 from sample_osm import write_extract, xml_of
 
 
-def build(path, content, form="osm-xml"):
-    if content is not None:
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    dataset = Dataset(format=form, path=str(path), sha256=None)
-    return build_graph("small", dataset, files=[path])
-
-
 def test_xml_gives_the_graph_of_the_extract(tmp_path):
-    expected = build(write_extract(tmp_path / "small.osm.pbf"), None, "osm-pbf")
+    expected = built("osm-pbf", write_extract(tmp_path / "small.osm.pbf"))
     assert expected.ids.to_pylist() == [1, 2, 4, 5], "the ids of the junctions"
     deleted = '<node id="8" action="delete"/><way id="14" visible="false"></way></osm>'
     for name, content in (
@@ -29,7 +21,7 @@ def test_xml_gives_the_graph_of_the_extract(tmp_path):
         ("places in ways.osm", xml_of(nodes={}, located=True)),
         ("deleted.osm", xml_of().replace("</osm>", deleted)),
     ):
-        assert content_hash(build(tmp_path / name, content)) == content_hash(expected), name
+        assert content_hash(built_from(tmp_path, "osm-xml", content, name)) == content_hash(expected), name
 
 
 def test_elements_have_tags_and_members(tmp_path):
@@ -53,4 +45,4 @@ def test_elements_have_tags_and_members(tmp_path):
 )
 def test_faults_are_named(tmp_path, content, message):
     with pytest.raises(UserError, match=message):
-        build(tmp_path / "small.osm", content)
+        built_from(tmp_path, "osm-xml", content, "small.osm")

@@ -10,28 +10,11 @@ import pytest
 import scipy.sparse as sp
 
 import relaxometer as rx
+from built import built_from, refusal, weights_by_ends
 from relaxometer.core.errors import UserError
-from relaxometer.datasets.build import build_graph
-from relaxometer.datasets.registry import Dataset
 
 ARCS = {(0, 1): 5, (1, 0): 5, (1, 2): 7, (2, 1): 7}
 METIS = "% a path, and a vertex without edges\n4 2 {}\n{}\n{}\n{}\n\n"
-
-
-def build(tmp_path, form, content, name="file", **parameters):
-    file = tmp_path / name
-    file.write_bytes(content.encode() if isinstance(content, str) else content)
-    return build_graph("small", Dataset(format=form, path=str(file), parameters=parameters), files=[file])
-
-
-def arcs(graph):
-    return dict(
-        zip(
-            zip(graph.tails.tolist(), graph.targets.tolist(), strict=True),
-            graph.weights.tolist(),
-            strict=True,
-        )
-    )
 
 
 @pytest.mark.parametrize(
@@ -45,11 +28,13 @@ def arcs(graph):
 )
 def test_metis(tmp_path, header, lists, weighted):
     content = METIS.format(header, *lists)
-    graph = build(tmp_path, "metis", content)
+    graph = built_from(tmp_path, "metis", content)
     assert graph.n_vertices == 4
-    assert arcs(graph) == (ARCS if weighted else dict.fromkeys(ARCS, 1))
-    packed = build(tmp_path, "metis", bz2.compress(content.replace("\n", "\r\n").encode()), "file.metis.bz2")
-    assert arcs(packed) == arcs(graph)
+    assert weights_by_ends(graph) == (ARCS if weighted else dict.fromkeys(ARCS, 1))
+    packed = built_from(
+        tmp_path, "metis", bz2.compress(content.replace("\n", "\r\n").encode()), "file.metis.bz2"
+    )
+    assert weights_by_ends(packed) == weights_by_ends(graph)
 
 
 @pytest.mark.parametrize(
@@ -71,12 +56,12 @@ def test_metis(tmp_path, header, lists, weighted):
 )
 def test_faults_of_metis_files_are_named(tmp_path, content, message):
     with pytest.raises(UserError, match=message):
-        build(tmp_path, "metis", content)
+        built_from(tmp_path, "metis", content)
 
 
 def test_an_edge_that_is_listed_twice_has_one_drawn_weight(tmp_path):
     drawn = {"distribution": "log-uniform", "range": [1, 10**6]}
-    graph = build(tmp_path, "metis", METIS.format("", "2", "1 3", "2"), weights=drawn)
+    graph = built_from(tmp_path, "metis", METIS.format("", "2", "1 3", "2"), weights=drawn)
     assert not graph.metadata["directed"]
     assert len(set(graph.weights.tolist())) == 2
 
@@ -95,14 +80,14 @@ def stored(arcs, n, directed, weighted):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_gap(tmp_path, directed, weighted):
     content, name = stored(ARCS, 4, directed, weighted), "file.wsg" if weighted else "file.sg"
-    graph = build(tmp_path, "gap", content, name)
+    graph = built_from(tmp_path, "gap", content, name)
     assert graph.n_vertices == 4
-    assert arcs(graph) == (ARCS if weighted else dict.fromkeys(ARCS, 1))
+    assert weights_by_ends(graph) == (ARCS if weighted else dict.fromkeys(ARCS, 1))
     with pytest.raises(UserError, match="incomplete, or its name has the other ending"):
-        build(tmp_path, "gap", content, "file.sg" if weighted else "file.wsg")
+        built_from(tmp_path, "gap", content, "file.sg" if weighted else "file.wsg")
     for damaged in (content[:-1], b"", content[:17] + b"\xff" + content[18:], b"\2" + content[1:]):
         with pytest.raises(UserError, match="file"):
-            build(tmp_path, "gap", damaged, name)
+            built_from(tmp_path, "gap", damaged, name)
 
 
 @pytest.mark.parametrize("form", ["csr", "csc", "coo"])
@@ -110,7 +95,7 @@ def test_npz(tmp_path, form):
     matrix = sp.coo_array(([0.5, 0.0, 2.0], ([0, 1, 2], [1, 2, 0])), shape=(3, 3)).asformat(form)
     sp.save_npz(tmp_path / "m.npz", matrix)
     graph = rx.Graph.from_file(tmp_path / "m.npz").csr
-    assert arcs(graph) == {(0, 1): 0.5, (1, 2): 0, (2, 0): 2}
+    assert weights_by_ends(graph) == {(0, 1): 0.5, (1, 2): 0, (2, 0): 2}
 
 
 @pytest.mark.parametrize(
@@ -125,7 +110,7 @@ def test_npz(tmp_path, form):
 def test_matrices_that_are_no_graphs_are_refused(tmp_path, matrix, message):
     sp.save_npz(tmp_path / "m.npz", matrix)
     with pytest.raises(UserError, match=message):
-        build(tmp_path, "npz", (tmp_path / "m.npz").read_bytes(), "m.npz")
+        built_from(tmp_path, "npz", (tmp_path / "m.npz").read_bytes(), "m.npz")
 
 
 @pytest.mark.parametrize("form", ["graphml", "node-link"])
@@ -137,21 +122,19 @@ def test_files_of_networkx(tmp_path, form, kind):
         content = "\n".join(nx.generate_graphml(town))
     else:
         content = json.dumps(nx.node_link_data(town, edges="links" if kind is nx.Graph else "edges"))
-    graph = build(tmp_path, form, content, weight="km")
+    graph = built_from(tmp_path, form, content, weight="km")
     ids = graph.ids.to_pylist()
-    found = {(ids[u], ids[v]): weight for (u, v), weight in arcs(graph).items()}
+    found = {(ids[u], ids[v]): weight for (u, v), weight in weights_by_ends(graph).items()}
     expected = {("Paris", "Lyon"): 4, ("Lyon", "Nice"): 3}
     reverse = {ends[::-1]: weight for ends, weight in expected.items()}
     assert found == (expected if town.is_directed() else expected | reverse)
     with pytest.raises(UserError, match="networkx cannot read it"):
-        build(tmp_path, form, content[: len(content) // 2])
+        built_from(tmp_path, form, content[: len(content) // 2])
 
 
 def test_numbers_of_networkx_stay_numbers_and_weights_are_complete(tmp_path):
     edges = [{"source": 7, "target": 10**12, "weight": 2}, {"source": 7, "target": 3}]
     data = {"nodes": [{"id": node} for node in (7, 10**12, 3)], "edges": edges[:1]}
-    assert build(tmp_path, "node-link", json.dumps(data)).ids.to_pylist() == [7, 10**12, 3]
-    with pytest.raises(
-        UserError, match=r"attribute 'weight' of edge '\(7, 3\)' is 'None'; expected a number"
-    ):
-        build(tmp_path, "node-link", json.dumps(data | {"edges": edges}))
+    assert built_from(tmp_path, "node-link", json.dumps(data)).ids.to_pylist() == [7, 10**12, 3]
+    said = refusal(built_from, tmp_path, "node-link", json.dumps(data | {"edges": edges}))
+    assert "attribute 'weight' of edge '(7, 3)' is 'None'; expected a number" in said

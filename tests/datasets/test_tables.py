@@ -7,10 +7,9 @@ import pytest
 from pyarrow import feather
 
 import relaxometer as rx
+from built import built, weights_by_ends
 from relaxometer.core.errors import UserError
-from relaxometer.datasets.build import build_graph
 from relaxometer.datasets.readers import tables
-from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.graph import read_graph, write_graph
 
 TOWNS = "from,to,name,km\nParis,Lyon,A6,465\nLyon, Marseille ,A7,314\nParis,Marseille,,900\n"
@@ -22,13 +21,12 @@ def build(tmp_path, content, name="towns.csv", **parameters):
         (pq.write_table if name.endswith(".parquet") else feather.write_feather)(content, file)
     else:
         file.write_text(content, encoding="utf-8")
-    return build_graph("towns", Dataset(format="table", path=str(file), parameters=parameters), files=[file])
+    return built("table", file, **parameters)
 
 
 def edges(graph):
     ids = graph.ids.to_pylist()
-    ends = ((ids[u], ids[v]) for u, v in zip(graph.tails, graph.targets, strict=True))
-    return dict(zip(ends, graph.weights.tolist(), strict=True))
+    return {(ids[u], ids[v]): weight for (u, v), weight in weights_by_ends(graph).items()}
 
 
 EDGES = {("Lyon", "Marseille"): 314, ("Paris", "Lyon"): 465, ("Paris", "Marseille"): 900}
@@ -55,11 +53,8 @@ def test_text_tables(tmp_path, name, content, parameters):
 @pytest.mark.parametrize("name", ["towns.parquet", "towns.arrow"])
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int8(), pa.string())])
 def test_binary_tables(tmp_path, name, kind):
-    ends = list(zip(*EDGES, strict=True))
-    table = pa.table(
-        {"cost": pa.array([314, 465, 900], pa.int16()), **dict(zip(("v", "u"), ends[::-1], strict=True))}
-    )
-    columns = [table["u"].cast(kind), table["v"].cast(kind), table["cost"]]
+    ends = [pa.array(column).cast(kind) for column in zip(*EDGES, strict=True)]
+    columns = [*ends, pa.array([314, 465, 900], pa.int16())]
     graph = build(tmp_path, pa.table(columns, ["src", "dst", "cost"]), name, directed=True)
     assert edges(graph) == EDGES
 
@@ -70,16 +65,14 @@ def test_ids_are_numbers_only_if_all_of_them_survive_as_numbers(tmp_path, monkey
     assert build(tmp_path, table.format("007")).ids.to_pylist() == ["-3", "007", "10"]
     assert build(tmp_path, f"u,v\n{huge},10\n").ids.to_pylist() == [10, huge]
     monkeypatch.setattr(tables, "BLOCK", 16)  # the first block has numbers only
-    assert build(tmp_path, "u,v\n-7,10\n7,10\n7,10\n07, 10\n7,x\n").ids.to_pylist() == [
-        "-7",
-        "07",
-        "10",
-        "7",
-        "x",
-    ]
+    mixed = build(tmp_path, "u,v\n-7,10\n7,10\n7,10\n07, 10\n7,x\n")
+    assert mixed.ids.to_pylist() == ["-7", "07", "10", "7", "x"]
     assert build(tmp_path, f"u,v\n7,10\n7,10\n7,10\n{huge},10\n").ids.to_pylist() == [7, 10, huge]
     wide = pa.table({"u": pa.array([huge], pa.uint64()), "v": pa.array([3], pa.int32())})
     assert build(tmp_path, wide, "wide.parquet").ids.to_pylist() == [3, huge]
+
+
+INTEGERS = {"distribution": "values", "type": "uint32"}
 
 
 @pytest.mark.parametrize(
@@ -97,11 +90,7 @@ def test_ids_are_numbers_only_if_all_of_them_survive_as_numbers(tmp_path, monkey
         ("u,v,cost\na,b,1\na,c,\n", {}, r"towns.csv:3: 'a,c,': the column of `weight` is empty"),
         ("u,v,cost\n'a\n',b,x\n", {}, r"towns.csv:2: "),
         ("u,v,cost\na,b,-1\n", {}, "an undirected edge of negative weight"),
-        (
-            "u,v,cost\na,b,1\nb,c,.5\n",
-            {"weights": {"distribution": "values", "type": "uint32"}},
-            ":3: .*0?.5",
-        ),
+        ("u,v,cost\na,b,1\nb,c,.5\n", {"weights": INTEGERS}, ":3: .*0?.5"),
     ],
 )
 def test_faults_of_text_tables_are_named(tmp_path, content, parameters, message):
