@@ -8,13 +8,11 @@ import pytest
 import yaml
 from snakemake.io import PeriodicityDetector
 
-from relaxometer.core.errors import UserError
+from built import built, refusal
 from relaxometer.core.validation import MAX_REPEATS, Section, validated
-from relaxometer.datasets.build import build_graph
 from relaxometer.datasets.formats import all_formats
 from relaxometer.datasets.registry import DataFile, Dataset, load_registry
 from relaxometer.graphs.files import with_texts
-from relaxometer.graphs.graph import Graph
 
 ROOT = Path(__file__).parents[2]
 OWN = ROOT / "resources/datasets.yaml"
@@ -23,20 +21,13 @@ SMALL = {"format": "dimacs", "path": "small.gr"}
 
 
 @pytest.fixture(scope="module")
-def refusal(tmp_path_factory):
+def refused(tmp_path_factory):
     """Return a function that returns the message about an entry; it knows a few of the project's own."""
     few = tmp_path_factory.mktemp("registry") / "datasets.yaml"
     own = yaml.safe_load(OWN.read_text(encoding="utf-8"))
     names = ("usa-ny", "kanto-like", "cfg-python-stdlib")
     few.write_text(yaml.safe_dump({name: own[name] for name in names}), encoding="utf-8")
-
-    def message_about(entry, name="mine"):
-        with pytest.raises(UserError) as caught:
-            load_registry(few, {name: entry})
-        assert "\n" not in str(caught.value)
-        return str(caught.value)
-
-    return message_about
+    return lambda entry, name="mine": refusal(load_registry, few, {name: entry})
 
 
 def test_own_entries_are_valid_and_complete():
@@ -56,23 +47,18 @@ def test_every_format_has_a_reader():
         assert callable(form.load()), name
 
 
-def test_a_matrix_of_suitesparse_is_one_line(refusal):
+def test_a_matrix_of_suitesparse_is_one_line(refused):
     entry = Dataset.model_validate({"suitesparse": "HB/1138_bus"})
     assert (entry.format, entry.file_name) == ("matrix-market", "1138_bus.tar.gz")
     assert entry.urls == ["https://sparse.tamu.edu/MM/HB/1138_bus.tar.gz"]
-    assert "like HB/1138_bus" in refusal({"suitesparse": "1138_bus"})
-    assert "leave out `format`" in refusal({"suitesparse": "HB/1138_bus", "format": "matrix-market"})
+    assert "like HB/1138_bus" in refused({"suitesparse": "1138_bus"})
+    assert "leave out `format`" in refused({"suitesparse": "HB/1138_bus", "format": "matrix-market"})
 
 
 def test_importing_the_registry_loads_no_numerics():
     heavy = "{'numpy', 'pyarrow', 'scipy', 'numba', 'requests', 'rich'}"
     code = f"import sys, relaxometer.datasets.registry; print(sorted({heavy} & set(sys.modules)))"
-    run = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
 
 
@@ -118,10 +104,6 @@ def generated(weights, form="rmat", **parameters):
     [
         ({**SMALL, "format": "topology", "coordinates": {"path": "x"}}, "'topology' takes no `coordinates`"),
         ({**SMALL, "coordinates": {}}, "datasets.mine.coordinates: needs `path` or `urls`"),
-        (
-            {**SMALL, "format": "topology", "parameters": {"weights": {"distribution": "log-uniform"}}},
-            "datasets.mine.parameters: weights.range: missing",
-        ),
         (
             {**SMALL, "format": "topology", "parameters": {"weights": {"distribution": "log-unifrm"}}},
             "weights.distribution: 'log-unifrm' is invalid: should be one of 'unit', 'log-uniform',",
@@ -193,10 +175,8 @@ def generated(weights, form="rmat", **parameters):
             "mine.parameters: weights.range: [1, 100000000000000000...0000000000000000000] is invalid",
         ),
         (generated({"type": "int32", "range": [-1, 4]}), "weights: an undirected edge of negative"),
-
         (generated({"type": "int32", "range": [-1, 4]}, "star", vertices=9), "cycle; give a range from 0"),
         (generated({}, scale=4, a=0.9), "parameters: a, b, c and d must add up to 1, not 1.33"),
-        (generated({}, scale=40), "scale: 40 is invalid"),
         (generated({}, "chain", vertices=0), "vertices: 0 is invalid"),
         (generated({}, "grid", rows=2**16, columns=2**16), "4294967296 vertices; vertex ids have 32 bits"),
         (generated({}, "road-like", rows=2**15, columns=2**15, pieces=3), "vertex ids have 32 bits"),
@@ -214,8 +194,8 @@ def generated(weights, form="rmat", **parameters):
         ("small.gr", "config: datasets.mine: 'small.gr' is invalid: should be a section with keys"),
     ],
 )  # fmt: skip
-def test_a_mistake_is_one_line_with_its_key(entry, message, refusal):
-    assert message in refusal(entry)
+def test_a_mistake_is_one_line_with_its_key(entry, message, refused):
+    assert message in refused(entry)
 
 
 @pytest.mark.parametrize(
@@ -228,22 +208,18 @@ def test_a_mistake_is_one_line_with_its_key(entry, message, refusal):
         ({"file": "{graph}.gr"}, "has a brace"),
         ({"file": "a.gr "}, "begins or ends with a space"),
         ({"file": "é" * 101}, "is longer than 200 bytes"),
-        (
-            {"file": "a.gr.sha256"},
-            "ends like the downloader's own files (.part, .part.json, .sha256)",
-        ),
+        ({"file": "a.gr.sha256"}, "ends like the downloader's own files (.part, .part.json, .sha256)"),
         ({"url": "http://x.org/..%2F..%2F..%2Fevil"}, "has a separator of folders"),
         ({"url": "http://x.org/?x"}, "is empty"),
         ({"url": "http://x.org/%00"}, "has control characters"),
     ],
 )
-def test_a_download_has_one_plain_name(keys, fault, refusal):
+def test_a_download_has_one_plain_name(keys, fault, refused):
     entry = {"format": "dimacs", "url": "http://x.org/a.gr", **keys}
     key = "datasets.mine.file: " if "file" in keys else "datasets.mine: `url` ends in "
-    message = refusal(entry)
+    message = refused(entry)
     assert message.startswith(f"config: {key}")
     assert "should be one plain file name, as in `file: name.gr.gz`; this one " + fault in message
-    assert message.isprintable()
     assert len(message) < 300
 
 
@@ -252,24 +228,21 @@ def test_a_name_of_its_own_makes_any_url_good():
     assert load_registry(OWN, {"mine": entry})["mine"].file_name == "seven.gr.gz"
 
 
-def test_a_name_must_serve_as_a_folder(refusal):
-    assert "datasets: key 'Mine!' is invalid: should be lower-case letters, digits" in refusal(SMALL, "Mine!")
-    assert "should have at most 100 characters" in refusal(SMALL, "m" * 101)
+def test_a_name_must_serve_as_a_folder_and_be_free(refused):
+    assert "datasets: key 'Mine!' is invalid: should be lower-case letters, digits" in refused(SMALL, "Mine!")
+    assert "should have at most 100 characters" in refused(SMALL, "m" * 101)
+    assert refused(SMALL, "usa-ny").startswith("config: datasets.usa-ny: the name is taken in ")
 
 
 @pytest.mark.parametrize("part", ["a", "ab", "a1-"])
-def test_a_name_that_snakemake_takes_for_an_endless_recursion_is_refused(part, refusal):
+def test_a_name_that_snakemake_takes_for_an_endless_recursion_is_refused(part, refused):
     most, detector = MAX_REPEATS * part, PeriodicityDetector()
     assert detector.is_periodic(f"x{most}") is None
     assert f"x{most}" in load_registry(OWN, {f"x{most}": SMALL})
     assert detector.is_periodic(f"x{most}{part}") == part
     assert f"datasets: key 'x{most}{part}' is invalid: should not repeat {part!r} more than 19 times" in (
-        refusal(SMALL, f"x{most}{part}")
+        refused(SMALL, f"x{most}{part}")
     )
-
-
-def test_a_name_of_the_project_is_taken(refusal):
-    assert refusal(SMALL, "usa-ny").startswith("config: datasets.usa-ny: the name is taken in ")
 
 
 def test_extracts_that_lead_in_a_circle_are_refused(tmp_path):
@@ -278,11 +251,8 @@ def test_extracts_that_lead_in_a_circle_are_refused(tmp_path):
     }
     path = tmp_path / "datasets.yaml"
     path.write_text(yaml.safe_dump(entries), encoding="utf-8")
-    with pytest.raises(UserError) as caught:
-        load_registry(path, {})
-    assert str(caught.value) == (
-        f"{path}: c.extracted_from: a from b from c from b leads in a circle; expected another graph"
-    )
+    said = "a from b from c from b leads in a circle; expected another graph"
+    assert refusal(load_registry, path, {}) == f"{path}: c.extracted_from: {said}"
 
 
 def test_a_value_that_fits_no_branch_of_a_union_lists_them_all():
@@ -292,22 +262,20 @@ def test_a_value_that_fits_no_branch_of_a_union_lists_them_all():
     class Outer(Section):
         parts: dict[str, Inner | bool]
 
-    with pytest.raises(UserError) as caught:
-        validated(Outer, {"parts": {"a": {"size": "x"}}}, "c.yaml")
-    assert str(caught.value).startswith("c.yaml: parts.a.size: 'x' is invalid: should be a valid integer")
-    assert ", or should be a valid list" in str(caught.value)
-    with pytest.raises(UserError, match=r"parts\.a\.sice: unknown key .* did you mean 'size'\?"):
-        validated(Outer, {"parts": {"a": {"sice": 1}}}, "c.yaml")
+    said = refusal(validated, Outer, {"parts": {"a": {"size": "x"}}}, "c.yaml")
+    assert said.startswith("c.yaml: parts.a.size: 'x' is invalid: should be a valid integer")
+    assert ", or should be a valid list" in said
+    said = refusal(validated, Outer, {"parts": {"a": {"sice": 1}}}, "c.yaml")
+    assert said.startswith("c.yaml: parts.a.sice: unknown key ")
+    assert said.endswith(" did you mean 'size'?")
 
 
 @pytest.mark.parametrize(
     ("name", "parameters"), [("road-like", {"rows": 9, "columns": 9}), ("rmat", {"scale": 4})]
 )
 def test_a_format_says_whether_its_vertices_have_coordinates(name, parameters):
-    seed = {"seed": 1} if all_formats()[name].needs == "seed" else {}
-    dataset = Dataset(format=name, parameters=parameters, **seed)
-    graph = build_graph("mine", dataset, files=[])
-    assert dataset.has_coordinates == (graph.lon is not None)
+    dataset = Dataset(format=name, seed=1, parameters=parameters)
+    assert dataset.has_coordinates == (built(name, seed=1, **parameters).lon is not None)
     assert Dataset(**SMALL, coordinates={"path": "x"}).has_coordinates
 
 
@@ -316,20 +284,19 @@ def test_new_weights_keep_the_coordinates_of_the_graph_that_they_are_put_on():
         return {"format": "reweighted", "extracted_from": base, "parameters": {"type": "float32"}}
 
     entries = {
+        "main": {"format": "kanto-like-main", "extracted_from": "kanto-like"},
         "twice": reweighted("once"),
         "once": reweighted("kanto-highways"),
         "none": reweighted("usa-ny"),
     }
-    datasets = load_registry(
-        OWN, {"main": {"format": "kanto-like-main", "extracted_from": "kanto-like"}, **entries}
-    )
-    found = {name: datasets[name].has_coordinates for name in ("main", *entries)}
+    datasets = load_registry(OWN, entries)
+    found = {name: datasets[name].has_coordinates for name in entries}
     assert found == {"main": True, "twice": True, "once": True, "none": False}
 
 
 def test_the_metadata_have_all_parameters():
     parameters = {"rows": 2, "columns": 3}
-    graph = build_graph("mine", Dataset(format="grid", seed=1, parameters=parameters), files=[])
+    graph = built("grid", seed=1, **parameters)
     weights = {"distribution": "uniform", "type": "uint32", "range": [1, 255]}
     assert graph.metadata["parameters"] == {"layers": 1, **parameters, "weights": weights}
 
@@ -342,12 +309,9 @@ def small_file(tmp_path):
 
 
 def test_a_graph_carries_its_origin(small_file):
-    dataset = Dataset(
-        format="dimacs", path=str(small_file), license="MIT", weight_unit="m", vertices=3, arcs=2
-    )
-    graph = build_graph("mine", dataset, files=[small_file])
-    assert isinstance(graph, Graph)
-    assert graph.name == "mine"
+    entry = {"license": "MIT", "weight_unit": "m", "vertices": 3, "arcs": 2}
+    graph = built("dimacs", small_file, entry=entry)
+    assert graph.name == "small"
     assert graph.metadata["arcs_in_file"] == 3
     assert graph.metadata["directed"] is True
     assert graph.metadata["license"] == "MIT"
@@ -357,27 +321,20 @@ def test_a_graph_carries_its_origin(small_file):
 
 @pytest.mark.parametrize(("what", "promised", "found"), [("vertices", 4, 3), ("arcs", 3, 2)])
 def test_unexpected_counts_are_refused(small_file, what, promised, found):
-    dataset = Dataset(format="dimacs", path=str(small_file), **{what: promised})
-    with pytest.raises(UserError, match=f"^graph mine: {found} {what}, but its dataset promises {promised};"):
-        build_graph("mine", dataset, files=[small_file])
+    said = refusal(built, "dimacs", small_file, entry={what: promised})
+    assert said.startswith(f"graph small: {found} {what}, but its dataset promises {promised};")
 
 
 def test_an_unexpected_file_is_refused(small_file):
-    dataset = Dataset(format="dimacs", path=str(small_file), sha256="0" * 64)
-    with pytest.raises(
-        UserError, match=r"small\.gr: not the file that the dataset names: sha256 is \w+, expected 0+$"
-    ):
-        build_graph("mine", dataset, files=[small_file])
+    said = refusal(built, "dimacs", small_file, entry={"sha256": "0" * 64})
+    assert "small.gr: not the file that the dataset names: sha256 is " in said
+    assert said.endswith(f", expected {'0' * 64}")
     size = small_file.stat().st_size
-    dataset = Dataset(format="dimacs", path=str(small_file), bytes=size - 1)
-    with pytest.raises(
-        UserError,
-        match=rf"small\.gr: {size} bytes, but its dataset promises {size - 1}; the file is incomplete",
-    ):
-        build_graph("mine", dataset, files=[small_file])
-    assert build_graph("mine", Dataset(**dataset.model_dump() | {"bytes": size}), files=[small_file])
-    with pytest.raises(UserError, match=r"gone\.gr: not readable \(No such file"):
-        build_graph("mine", dataset, files=[small_file.with_name("gone.gr")])
+    said = refusal(built, "dimacs", small_file, entry={"bytes": size - 1})
+    assert f"small.gr: {size} bytes, but its dataset promises {size - 1}; the file is incomplete" in said
+    assert built("dimacs", small_file, entry={"bytes": size}).n_arcs == 2
+    gone = small_file.with_name("gone.gr")
+    assert "gone.gr: not readable (No such file" in refusal(built, "dimacs", gone, entry={"bytes": size})
 
 
 def test_a_path_may_begin_with_the_home_folder(monkeypatch):
