@@ -93,12 +93,3 @@ def test_search_keys_are_different_and_have_edges(tmp_path):
     assert sources_table(graph, 8, seed=1)["source"].to_pylist() == keys[:8]
     assert sources_table(graph, 100, seed=1)["source"].to_pylist() == keys
     assert sources_table(graph, [3, 4], seed=1)["source"].to_pylist() == [3, 4]
-
-
-@pytest.mark.slow
-def test_counts_of_scale_20():
-    graph = kronecker_graph(Graph500Parameters(scale=20))
-    assert graph.metadata["isolated_vertices"] == 402_453
-    assert graph.metadata["self_loops"] == 1_158
-    # Distinct pairs as usually counted include the 399 vertices with self-loops.
-    assert graph.n_arcs // 2 + 399 == 15_700_768

@@ -6,14 +6,13 @@ from unittest import mock
 import networkx
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from built import built
 from relaxometer.core.errors import UserError
-from relaxometer.datasets.build import build_graph
 from relaxometer.datasets.generators import points
 from relaxometer.datasets.random_bits import Purpose, bits, stream
-from relaxometer.datasets.registry import Dataset
 
 SEEDS = st.integers(0, 2**40)
 WIDTHS = st.sampled_from([3, 4, 24])
@@ -21,7 +20,7 @@ WIDTHS = st.sampled_from([3, 4, 24])
 
 
 def made(form, seed=1, **parameters):
-    return build_graph("mine", Dataset(format=form, seed=seed, parameters=parameters), files=[])
+    return built(form, seed=seed, **parameters)
 
 
 def edges(graph):
@@ -32,7 +31,8 @@ def ordered(pairs):
     return {(min(pair), max(pair)) for pair in pairs}
 
 
-@given(seed=SEEDS, width=WIDTHS, n=st.integers(2, 64), count=st.integers(1, 8))
+@settings(max_examples=40)
+@given(seed=SEEDS, width=WIDTHS, n=st.integers(2, 40), count=st.integers(1, 8))
 def test_each_point_is_joined_to_the_nearest(seed, width, n, count):
     count = min(count, n - 1)
     with mock.patch.object(points, "WIDTH", width):
@@ -47,6 +47,7 @@ def test_each_point_is_joined_to_the_nearest(seed, width, n, count):
     assert edges(graph) == expected
 
 
+@settings(max_examples=40)
 @given(seed=SEEDS, width=WIDTHS, n=st.integers(3, 12))
 def test_circles_of_triangles_hold_no_other_point(seed, width, n):
     with mock.patch.object(points, "WIDTH", width):
