@@ -9,14 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from built import refusal
 from flow_facts import arcs_of
-from relaxometer.core.errors import UserError
-from relaxometer.graphs.batch import (
-    Batch,
-    describe,
-    read_batch,
-    write_batch,
-)
+from relaxometer.graphs.batch import Batch, describe, read_batch, write_batch
 
 FILES = ["graphs.parquet", "vertices.parquet", "arcs.parquet", "batch.json"]
 
@@ -32,12 +27,6 @@ def flow_graphs(draw, max_vertices=7, max_arcs=16):
 
 
 batches = st.lists(flow_graphs(), max_size=4)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _compiled():
-    """Compile first, so that no example exceeds its deadline."""
-    small_batch()
 
 
 def small_batch():
@@ -124,9 +113,7 @@ def test_graphs_can_be_indexed_from_either_end():
     ],
 )
 def test_ids_out_of_range_are_refused(graph, message):
-    with pytest.raises(UserError) as caught:
-        Batch.from_graphs("bad", [("good", 3, [0], [2], 0), graph])
-    assert str(caught.value) == message
+    assert refusal(Batch.from_graphs, "bad", [("good", 3, [0], [2], 0), graph]) == message
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -178,12 +165,10 @@ def rewrite(path, column, row, value):
 def test_a_changed_value_is_refused(tmp_path, file, column, row, value):
     write_batch(small_batch(), tmp_path)
     rewrite(tmp_path / f"{file}.parquet", column, row, value)
-    with pytest.raises(UserError) as caught:
-        read_batch(tmp_path)
-    assert str(caught.value) == (
-        f"{tmp_path}: the batch is not the one that was written (not what batch.json says); "
-        "delete the folder and build it again"
+    said = (
+        "the batch is not the one that was written (not what batch.json says); delete the folder and build it"
     )
+    assert refusal(read_batch, tmp_path) == f"{tmp_path}: {said} again"
 
 
 @pytest.mark.parametrize("file", FILES)
@@ -195,27 +180,19 @@ def test_a_damaged_or_missing_file_is_refused(tmp_path, file, damage):
         path.write_bytes(damage(path.read_bytes()))
     else:
         path.unlink()
-    with pytest.raises(UserError, match=rf"^[^\n]*{file}: not readable as [^\n]*$"):
-        read_batch(tmp_path)
+    assert f"{file}: not readable as " in refusal(read_batch, tmp_path)
 
 
-def test_a_missing_column_or_row_is_refused(tmp_path):
+def test_a_missing_column_row_or_key_is_refused(tmp_path):
     write_batch(small_batch(), tmp_path)
     path = tmp_path / "vertices.parquet"
     table = pq.read_table(path)
     pq.write_table(table.slice(1), path)
-    with pytest.raises(UserError, match=r"^[^\n]*vertices\.parquet: \d rows, but batch\.json says \d; "):
-        read_batch(tmp_path)
+    assert "vertices.parquet: 7 rows, but batch.json says 8; " in refusal(read_batch, tmp_path)
     pq.write_table(table.rename_columns(["other"]), path)
-    with pytest.raises(UserError, match=r"^[^\n]*vertices\.parquet: no column 'offset'; "):
-        read_batch(tmp_path)
-
-
-def test_a_missing_key_is_refused(tmp_path):
-    write_batch(small_batch(), tmp_path)
+    assert "vertices.parquet: no column 'offset'; " in refusal(read_batch, tmp_path)
     path = tmp_path / "batch.json"
     content = json.loads(path.read_text(encoding="utf-8"))
     del content["graphs"]
     path.write_text(json.dumps(content), encoding="utf-8")
-    with pytest.raises(UserError, match=r"batch\.json: no key 'graphs'; "):
-        read_batch(tmp_path)
+    assert "batch.json: no key 'graphs'; " in refusal(read_batch, tmp_path)

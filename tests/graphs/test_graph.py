@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from built import refusal, weighted_arcs
 from relaxometer.core.errors import UserError
 from relaxometer.graphs import lengths
 from relaxometer.graphs.graph import MAX_WEIGHT, Graph, content_hash, describe, read_graph, write_graph
@@ -53,10 +54,6 @@ def graphs(draw):
     )
 
 
-def arcs_of(graph):
-    return list(zip(graph.tails.tolist(), graph.targets.tolist(), graph.weights.tolist(), strict=True))
-
-
 def small_graph():
     return Graph.from_arcs("small", 4, [0, 1, 1, 2], [1, 0, 2, 1], [5, 5, 7, 7], metadata={"license": "MIT"})
 
@@ -69,7 +66,7 @@ def test_arcs_are_the_lightest_of_each_pair_sorted_and_typed(drawn):
     for u, v, w in zip(tails.tolist(), heads.tolist(), weights.tolist(), strict=True):
         if u != v:
             lightest[u, v] = min(w, lightest.get((u, v), w))
-    assert arcs_of(graph) == sorted((u, v, w) for (u, v), w in lightest.items())
+    assert weighted_arcs(graph) == sorted((u, v, w) for (u, v), w in lightest.items())
     assert (graph.offsets.dtype, graph.targets.dtype, graph.weights.dtype) == (np.int64, np.uint32, np.uint32)
     assert (graph.offsets[0], graph.offsets[-1]) == (0, graph.n_arcs)
     assert graph.n_vertices == n_vertices
@@ -77,22 +74,18 @@ def test_arcs_are_the_lightest_of_each_pair_sorted_and_typed(drawn):
 
 @given(arc_lists())
 def test_loops_and_parallel_arcs_can_be_kept(drawn):
-    n_vertices, tails, heads, weights = drawn
-    graph = Graph.from_arcs(
-        "drawn", n_vertices, tails, heads, weights, keep_self_loops=True, keep_parallel=True
-    )
-    given_arcs = zip(tails.tolist(), heads.tolist(), weights.tolist(), strict=True)
-    assert arcs_of(graph) == sorted(given_arcs)
+    graph = Graph.from_arcs("drawn", *drawn, keep_self_loops=True, keep_parallel=True)
+    _, *columns = drawn
+    assert weighted_arcs(graph) == sorted(zip(*(column.tolist() for column in columns), strict=True))
 
 
 @given(arc_lists(), st.booleans(), st.booleans())
 def test_undirected_arcs_are_arcs_both_ways(drawn, loops, parallel):
-    n_vertices, *arcs = drawn
-    tails, heads, weights = arcs
+    n_vertices, tails, heads, weights = drawn
     keep = {"keep_self_loops": loops, "keep_parallel": parallel}
     both = [np.concatenate(pair) for pair in ((tails, heads), (heads, tails), (weights, weights))]
     one_way = Graph.from_arcs("one way", n_vertices, *both, **keep)
-    undirected = Graph.from_arcs("undirected", n_vertices, *arcs, undirected=True, **keep)
+    undirected = Graph.from_arcs("undirected", *drawn, undirected=True, **keep)
     assert content_hash(undirected) == content_hash(one_way)
     assert undirected.metadata == {"directed": False}
 
@@ -101,24 +94,11 @@ def test_undirected_arcs_are_arcs_both_ways(drawn, loops, parallel):
 @settings(max_examples=30)
 def test_high_ids_give_the_same_arcs(drawn, loops, parallel):
     n_vertices, tails, heads, weights = drawn
-    # A bucket then holds many rows.
-    shift = 2**17
-    keep = {"keep_self_loops": loops, "keep_parallel": parallel}
-    low = Graph.from_arcs("low", n_vertices, tails, heads, weights, undirected=True, **keep)
-    high = Graph.from_arcs(
-        "high", n_vertices + shift, tails + shift, heads + shift, weights, undirected=True, **keep
-    )
-    assert [(u - shift, v - shift, w) for u, v, w in arcs_of(high)] == arcs_of(low)
-
-
-@given(arc_lists(), st.randoms())
-def test_the_order_of_the_arcs_does_not_matter(drawn, random):
-    n_vertices, *arcs = drawn
-    order = list(range(len(arcs[0])))
-    random.shuffle(order)
-    shuffled = [values[order] for values in arcs]
-    graphs = Graph.from_arcs("a", n_vertices, *arcs), Graph.from_arcs("b", n_vertices, *shuffled)
-    assert content_hash(graphs[0]) == content_hash(graphs[1])
+    shift = 2**17  # a bucket then holds many rows
+    options = {"undirected": True, "keep_self_loops": loops, "keep_parallel": parallel}
+    low = Graph.from_arcs("low", *drawn, **options)
+    high = Graph.from_arcs("high", n_vertices + shift, tails + shift, heads + shift, weights, **options)
+    assert [(u - shift, v - shift, w) for u, v, w in weighted_arcs(high)] == weighted_arcs(low)
 
 
 @given(arc_lists())
@@ -136,8 +116,8 @@ def test_an_induced_subgraph_keeps_the_arcs_inside(drawn, data):
     marked = np.array(data.draw(st.lists(st.booleans(), min_size=drawn[0], max_size=drawn[0])), dtype=bool)
     inside = graph.induced(marked)
     old_id = np.flatnonzero(marked)
-    expected = [(u, v, w) for u, v, w in arcs_of(graph) if marked[u] and marked[v]]
-    assert [(old_id[u], old_id[v], w) for u, v, w in arcs_of(inside)] == expected
+    expected = [(u, v, w) for u, v, w in weighted_arcs(graph) if marked[u] and marked[v]]
+    assert [(old_id[u], old_id[v], w) for u, v, w in weighted_arcs(inside)] == expected
 
 
 def test_an_induced_subgraph_has_no_search_keys_of_the_whole():
@@ -164,12 +144,7 @@ def test_the_largest_component_is_connected_and_closed(graph):
     [
         ([0, 3], [1, 1], [1, 1], "graph bad: tail of arc 1 is 3; expected an integer from 0 to 2"),
         ([0, 1], [-1, 1], [1, 1], "graph bad: head of arc 0 is -1; expected an integer from 0 to 2"),
-        (
-            [0, 1],
-            [1, 0],
-            [1, -1],
-            "graph bad: weight of arc 1 is -1; expected an integer from 0 to 4294967294",
-        ),
+        ([0, 1], [1, 0], [1, -1], "graph bad: weight of arc 1 is -1; expected an integer from 0 to 42949672"),
         ([0, 1], [1, 0], [2**32 - 1, 1], "graph bad: weight of arc 0 is 4294967295; expected an integer"),
         ([0, 1], [1, 0], [0.5, 1], "graph bad: weights are float64; integers from 0 to"),
         ([0, 1], [1, 0], [0.5, np.nan], "graph bad: weight of arc 1 is nan; expected a finite number from 0"),
@@ -177,10 +152,8 @@ def test_the_largest_component_is_connected_and_closed(graph):
 )
 def test_invalid_arcs_are_refused(tails, heads, weights, message):
     kind = "float64" if "finite" in message else "uint32"
-    with pytest.raises(UserError) as caught:
-        Graph.from_arcs("bad", 3, tails, heads, weights, weight_type=kind)
-    assert str(caught.value).startswith(message)
-    assert "\n" not in str(caught.value)
+    said = refusal(Graph.from_arcs, "bad", 3, tails, heads, weights, weight_type=kind)
+    assert said.startswith(message)
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -189,13 +162,8 @@ def test_a_graph_comes_back_from_parquet(tmp_path, graph):
     write_graph(graph, tmp_path)
     back = read_graph(tmp_path)
     assert back.name == graph.name
-    for expected, found in (
-        (graph.offsets, back.offsets),
-        (graph.targets, back.targets),
-        (graph.weights, back.weights),
-        (graph.lon, back.lon),
-        (graph.lat, back.lat),
-    ):
+    for column in ("offsets", "targets", "weights", "lon", "lat"):
+        expected, found = getattr(graph, column), getattr(back, column)
         if expected is None:
             assert found is None
         else:
@@ -223,10 +191,7 @@ def test_a_wrong_type_in_the_description_is_one_line(tmp_path, graph, key, wrong
     path = tmp_path / "graph.json"
     description = json.loads(path.read_text(encoding="utf-8"))
     path.write_text(json.dumps({**description, key: wrong}), encoding="utf-8")
-    with pytest.raises(UserError) as caught:
-        read_graph(tmp_path)
-    assert message in str(caught.value)
-    assert "\n" not in str(caught.value)
+    assert message in refusal(read_graph, tmp_path)
 
 
 def wide_graph(weight=MAX_WEIGHT):
@@ -245,23 +210,22 @@ class TestDistanceType:
         assert content_hash(graph) != content_hash(replace(graph, distance_type=None))
 
     def test_only_uint32_has_wide_distances(self):
-        kind = "float32"
-        with pytest.raises(UserError, match=f"uint64 need weights of type uint32, not {kind}"):
-            lengths_for(kind, "uint64")
-        with pytest.raises(UserError, match=f"{kind} need weights of type {kind}, not uint32"):
-            lengths_for("uint32", kind)
+        with pytest.raises(UserError, match="uint64 need weights of type uint32, not float32"):
+            lengths_for("float32", "uint64")
+        with pytest.raises(UserError, match="float32 need weights of type float32, not uint32"):
+            lengths_for("uint32", "float32")
 
 
 @given(arc_lists())
 def test_parallel_arcs_are_merged_to_the_lightest_of_any_type(drawn):
     """Another unit and a shift below zero keep the order of weights."""
-    n_vertices, tails, heads, weights = drawn
+    *arcs, weights = drawn
     weights = weights % 1000
-    integers = arcs_of(Graph.from_arcs("drawn", n_vertices, tails, heads, weights))
-    floats = Graph.from_arcs("drawn", n_vertices, tails, heads, weights * 0.1, weight_type="float32")
-    assert arcs_of(floats) == [(u, v, float(np.float32(w * 0.1))) for u, v, w in integers]
-    shifted = Graph.from_arcs("drawn", n_vertices, tails, heads, weights - 500, weight_type="int32")
-    assert arcs_of(shifted) == [(u, v, w - 500) for u, v, w in integers]
+    integers = weighted_arcs(Graph.from_arcs("drawn", *arcs, weights))
+    floats = Graph.from_arcs("drawn", *arcs, weights * 0.1, weight_type="float32")
+    assert weighted_arcs(floats) == [(u, v, float(np.float32(w * 0.1))) for u, v, w in integers]
+    shifted = Graph.from_arcs("drawn", *arcs, weights - 500, weight_type="int32")
+    assert weighted_arcs(shifted) == [(u, v, w - 500) for u, v, w in integers]
 
 
 def test_the_description_counts():
@@ -279,8 +243,7 @@ def test_a_changed_coordinate_is_refused(tmp_path):
     path = tmp_path / "vertices.parquet"
     table = pq.read_table(path)
     pq.write_table(table.set_column(table.column_names.index("lat"), "lat", pa.array([1.5, 2.0])), path)
-    with pytest.raises(UserError, match="content_sha256 differs"):
-        read_graph(tmp_path)
+    assert "content_sha256 differs" in refusal(read_graph, tmp_path)
 
 
 def test_a_long_column_is_hashed_in_pieces(monkeypatch):
