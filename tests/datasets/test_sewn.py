@@ -3,14 +3,13 @@
 import subprocess
 import sys
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from relaxometer.core.errors import UserError
+from built import refusal
 from relaxometer.datasets.build import build_graph, is_symmetric
 from relaxometer.datasets.formats.generated import RoadParameters
 from relaxometer.datasets.generators import sewn
@@ -26,9 +25,11 @@ def roads(rows=30, columns=40, coordinates=True):
     return Graph("hops", graph.offsets, graph.targets, graph.weights, metadata={"directed": False})
 
 
-def made(base, **parameters):
-    entry = Dataset(format="sewn", extracted_from="base", parameters=parameters)
-    return build_graph("mine", entry, files=[], base=base)
+def made(base, seed=1, license="", **parameters):
+    dataset = Dataset(
+        format="sewn", extracted_from="base", license=license, parameters={**parameters, "seed": seed}
+    )
+    return build_graph("mine", dataset, files=[], base=base)
 
 
 @pytest.mark.parametrize("coordinates", [True, False])
@@ -85,7 +86,7 @@ def test_hop_distances_find_opposite_rims():
     assert np.median(from_border) <= 1
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.data())
 def test_any_graph_can_be_sewn(data):
     n = data.draw(st.integers(1, 8))
@@ -111,8 +112,6 @@ def test_a_seed_gives_the_same_bits_and_another_only_other_weights():
     assert content_hash(one) == "dff846498732a995e425ab3b49fcb5917c4bd911332e5b3bf613b02012efe8c3"
 
 
-STATUS = Path("/proc/self/status")
-
 MEMORY = """
 import re
 from pathlib import Path
@@ -125,7 +124,7 @@ from relaxometer.graphs.graph import Graph
 def peak():
     return 1024 * int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
 
-small, map = (road_like(RoadParameters(rows=n, columns=n), seed=1) for n in (9, 300))
+small, map = (road_like(RoadParameters(rows=n, columns=n), seed=1) for n in (9, 200))
 small, map = (Graph("m", g.offsets, g.targets, g.weights, metadata=g.metadata) for g in (small, map))
 sew("warm-up", small, SewnParameters(rows=1, columns=2))
 before = peak()
@@ -134,18 +133,15 @@ print((peak() - before) / (g.offsets.nbytes + g.targets.nbytes + g.weights.nbyte
 """
 
 
-@pytest.mark.skipif(not STATUS.exists(), reason="reads the peak of the memory from /proc")
 def test_memory_stays_below_three_times_the_result():
-    command = [sys.executable, "-c", MEMORY]
-    run = subprocess.run(command, stdout=subprocess.PIPE, check=True, timeout=300)
+    run = subprocess.run([sys.executable, "-c", MEMORY], stdout=subprocess.PIPE, check=True, timeout=300)
     assert 0.5 < float(run.stdout) < 3
 
 
 def test_too_many_or_no_vertices_are_refused():
-    with pytest.raises(UserError, match="no vertices"):
-        made(Graph.from_arcs("none", 0, [], [], []), rows=2, columns=2)
-    with pytest.raises(UserError, match="vertex ids have 32 bits"):
-        made(roads(rows=70, columns=70), rows=1024, columns=1024)
+    assert "no vertices" in refusal(made, Graph.from_arcs("none", 0, [], [], []), rows=2, columns=2)
+    large = roads(rows=70, columns=70)
+    assert "vertex ids have 32 bits" in refusal(made, large, rows=1024, columns=1024)
 
 
 def test_copies_keep_the_terms_and_the_unit_of_the_map_but_not_how_it_was_made():
@@ -157,7 +153,4 @@ def test_copies_keep_the_terms_and_the_unit_of_the_map_but_not_how_it_was_made()
     assert kept.items() <= graph.metadata.items()
     assert graph.metadata["parameters"] == {"rows": 1, "columns": 2, "roads": 4, "seed": 1}
     assert not made_by.keys() & graph.metadata.keys()
-    entry = Dataset(
-        format="sewn", extracted_from="base", license="CC0-1.0", parameters={"rows": 1, "columns": 1}
-    )
-    assert build_graph("mine", entry, files=[], base=base).metadata["license"] == "CC0-1.0"
+    assert made(base, license="CC0-1.0", rows=1, columns=1).metadata["license"] == "CC0-1.0"
