@@ -41,12 +41,10 @@ LIMIT_BYTES = 1 << 30
 """Memory for one mutant: address space beyond that of the loaded libraries, and resident pages in all."""
 
 
-def schedule(modules: list[str], names: list[str] | None = None) -> list[Target]:
-    """Return the targets, or those of `names`, in the order of mutants, each as often as its share says."""
-    order: list[Target] = []
-    for module in modules:
-        for target in importlib.import_module(module).TARGETS:
-            order += [target] * target.share * (names is None or target.name in names)
+def schedule() -> list[Target]:
+    """Return the targets in the order of mutants, each as often as its share says."""
+    targets = [target for module in MODULES for target in importlib.import_module(module).TARGETS]
+    order = [target for target in targets for _ in range(target.share)]
     random.Random(0).shuffle(order)
     return order
 
@@ -107,12 +105,12 @@ def _too_long(*_: object) -> None:
     raise Hang(f"more than {LIMIT_S:.0f} s")
 
 
-def faults_among(numbers: range, arguments: list[str], folder: Path) -> dict[int, str]:
+def faults_among(numbers: range, seed: int, folder: Path) -> dict[int, str]:
     """Try mutants in a process of their own. One that kills it is a fault; the next process goes on."""
     faults: dict[int, str] = {}
     while numbers and len(faults) < MAX_FAULTS:
         span = f"{numbers.start}:{numbers.stop}:{numbers.step}"
-        command = [sys.executable, "-m", "fuzz.driver", *arguments, "--work", span, str(folder)]
+        command = [sys.executable, "-m", "fuzz.driver", "--seed", str(seed), "--work", span, str(folder)]
         at = -1
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment()) as process:
             assert process.stdout is not None
@@ -137,23 +135,16 @@ def environment() -> dict[str, str]:
     """Return the environment of a worker: one thread each, and Python's path as it is here."""
     threads = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "ARROW_NUM_THREADS")
     single = dict.fromkeys((*threads, "ARROW_IO_THREADS"), "1")
-    return {
-        **os.environ,
-        **single,
-        "MALLOC_ARENA_MAX": "2",
-        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
-    }
+    path = os.pathsep.join(filter(None, sys.path))
+    return {**os.environ, **single, "MALLOC_ARENA_MAX": "2", "PYTHONPATH": path}
 
 
-def fuzz(
-    count: int, seed: int, processes: int, modules: list[str], names: list[str] | None = None
-) -> dict[int, str]:
-    """Try `count` mutants, of all targets or those of `names`; return the faults by number."""
+def fuzz(count: int, seed: int, processes: int) -> dict[int, str]:
+    """Try `count` mutants; return the faults by number."""
     shared = Path("/dev/shm")
-    arguments = ["--seed", str(seed), "--modules", *modules, *(["--targets", *names] if names else [])]
     place = shared if os.access(shared, os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="fuzz-", dir=place) as base, ThreadPool(processes) as threads:
-        shares = [(range(k, count, processes), arguments, Path(base, str(k))) for k in range(processes)]
+        shares = [(range(k, count, processes), seed, Path(base, str(k))) for k in range(processes)]
         return dict(sorted(collections.ChainMap(*threads.starmap(faults_among, shares)).items()))
 
 
@@ -175,26 +166,19 @@ def main() -> None:
     parser.add_argument(
         "--processes", type=int, default=len(os.sched_getaffinity(0)), help="default: all cores"
     )
-    parser.add_argument("--modules", nargs="+", default=list(MODULES), help="modules with a list TARGETS")
-    parser.add_argument("--targets", nargs="+", help="names of targets (default: all)")
     parser.add_argument("--only", type=int, metavar="NUMBER", help="repeat this mutant and keep its files")
     parser.add_argument("--work", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    targets = schedule()
     if options.work:
         span, folder = options.work
-        work(
-            schedule(options.modules, options.targets),
-            options.seed,
-            range(*map(int, span.split(":"))),
-            Path(folder),
-        )
+        work(targets, options.seed, range(*map(int, span.split(":"))), Path(folder))
         return
-    targets = schedule(options.modules, options.targets)
     if options.only is not None:
         repeat(targets, options.seed, options.only)
         return
     begin = time.monotonic()
-    faults = fuzz(options.count, options.seed, options.processes, options.modules, options.targets)
+    faults = fuzz(options.count, options.seed, options.processes)
     for number, text in faults.items():
         print(f"{targets[number % len(targets)].name} {number}: {text}")
     print(f"{options.count} mutants, {len(faults)} faults, {time.monotonic() - begin:.0f} s")

@@ -141,24 +141,15 @@ def osm_elements(content: bytes) -> set[tuple[Any, ...]]:
     """Return kind, id, references and tags of the elements of OpenStreetMap's XML."""
     found: set[tuple[Any, ...]] = set()
     for one in ElementTree.fromstring(content):
-        if (
-            one.tag in ("node", "way", "relation")
-            and one.get("action") != "delete"
-            and one.get("visible") != "false"
-        ):
-            refs = (
-                ()
-                if one.tag == "node"
-                else (*(int(m.get("ref", "")) for m in one if m.tag in ("nd", "member")),)
-            )
-            tags = {m.get("k"): m.get("v") for m in one if m.tag == "tag"}
-            found.add((one.tag, int(one.get("id", "")), refs, (*tags.items(),)))
-            if one.tag == "way":
-                found |= {
-                    ("node", int(m.get("ref", "")), (), ())
-                    for m in one
-                    if "lat" in m.attrib and m.tag in ("nd", "member")
-                }
+        is_gone = one.get("action") == "delete" or one.get("visible") == "false"
+        if one.tag not in ("node", "way", "relation") or is_gone:
+            continue
+        members = [m for m in one if m.tag in ("nd", "member")]
+        refs = () if one.tag == "node" else tuple(int(m.get("ref", "")) for m in members)
+        tags = {m.get("k"): m.get("v") for m in one if m.tag == "tag"}
+        found.add((one.tag, int(one.get("id", "")), refs, (*tags.items(),)))
+        if one.tag == "way":
+            found |= {("node", int(m.get("ref", "")), (), ()) for m in members if "lat" in m.attrib}
     return found
 
 
