@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
+from relaxometer.cli.command import call
 from relaxometer.core.files import write_table
 from relaxometer.device import cuda
 from relaxometer.distributed.launch import obstacle
@@ -19,31 +20,24 @@ from tiny_workflow import without_rivals
 
 ROOT = Path(__file__).parents[2]
 
+NOTHING = {"sssp": {"graphs": []}, "bfs": {"graphs": []}, "report": {"maps": []}}
+SMALL_GRID = {"format": "grid", "seed": 1, "parameters": {"rows": 8, "columns": 9}}
+
+
+def only(problem, *graphs, **variants):
+    """Return the section of a problem with these variants alone; underscores stand for hyphens."""
+    named = {name.replace("_", "-"): parameters for name, parameters in variants.items()}
+    return {"graphs": list(graphs), "variants": {**dict.fromkeys(solver_names(problem), False), **named}}
+
+
 OVERLAY = {
+    **NOTHING,
     "timing": {"sources": 3, "repetitions": 2, "rounds": 1, "warmup": 0},
-    "sssp": {
-        "graphs": ["small-grid"],
-        "variants": {
-            "selection": False,
-            "adaptive": False,
-            "tiled": False,
-            "phast": False,
-            "near-far": {"timing": {"sources": 2}},
-        },
-    },
-    "bfs": {
-        "graphs": ["small-grid"],
-        "variants": {
-            "top-down": {},
-            "hybrid": False,
-            "tiled": False,
-            "hybrid-cpu": False,
-            "queue-cpu": False,
-        },
-    },
-    "report": {"maps": []},
-    "datasets": {"small-grid": {"format": "grid", "seed": 1, "parameters": {"rows": 8, "columns": 9}}},
+    "sssp": only("sssp", "small-grid", conventional={}, dijkstra_cpu={}, near_far={"timing": {"sources": 2}}),
+    "bfs": only("bfs", "small-grid", top_down={}),
+    "datasets": {"small-grid": SMALL_GRID},
 }
+QUICK = {"sources": 1, "repetitions": 1, "warmup": 0}
 
 
 @pytest.fixture
@@ -58,15 +52,30 @@ def all_runs(folder, overlay, *arguments):
     return program(folder, "all-runs", "tiny.yaml", *arguments)
 
 
+def refused(folder, overlay, monkeypatch, *arguments):
+    """Return the line by which `all-runs` refuses an overlay, in this process."""
+    monkeypatch.chdir(folder)
+    (folder / "tiny.yaml").write_text(yaml.safe_dump(without_rivals(overlay)))
+    with pytest.raises(SystemExit) as end:
+        call(["all-runs", "tiny.yaml", *arguments])
+    assert "\n" not in str(end.value.code)
+    return str(end.value.code)
+
+
 def program(folder, name, *arguments):
     command = [sys.executable, "-m", "relaxometer.cli.command", name, *arguments]
     environment = {"PATH": "/usr/bin:/bin"}
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
-def test_every_run_is_there_and_certified(folder):
-    done = all_runs(folder, OVERLAY)
+def names_of_runs(done):
+    """Return what the lines of a run say after the seconds."""
     assert done.returncode == 0, done.stderr
+    return [line.split(" s ")[1] for line in done.stdout.splitlines() if " s " in line]
+
+
+def test_every_run_is_there_and_certified_and_a_bundle_needs_no_workflow(folder):
+    assert len(names_of_runs(all_runs(folder, OVERLAY))) == 4
     found = {
         "/".join(path.parts[-4:-1]): pq.read_table(path).num_rows
         for path in folder.glob("results/runs/*/*/*/runs.parquet")
@@ -81,21 +90,6 @@ def test_every_run_is_there_and_certified(folder):
     assert len(certificates) == len(found)
     for path in certificates:
         assert all(pq.read_table(path)["holds"].to_pylist())
-
-
-@pytest.mark.skipif(cuda.missing() != cuda.NO_DRIVER, reason="there is an NVIDIA driver")
-def test_a_gpu_that_is_not_there_is_one_line(folder):
-    done = all_runs(folder, {**OVERLAY, "device": "cuda"})
-    assert done.returncode != 0
-    assert done.stderr.splitlines() == [
-        "error: config/config.yaml + tiny.yaml: device: cuda, but this machine has no NVIDIA driver; "
-        "device: host emulates the kernels"
-    ]
-    assert not (folder / "results").exists()
-
-
-def test_a_bundle_needs_no_workflow(folder):
-    assert all_runs(folder, OVERLAY).returncode == 0
     (folder / "results/runs/sssp/small-grid/near-far/answer.parquet").unlink()
     done = program(folder, "bundle", "tiny.yaml", "--target", "tiny.zip", "--most-vertices", "100")
     assert done.returncode == 0, done.stderr
@@ -108,16 +102,12 @@ def test_a_bundle_needs_no_workflow(folder):
 
 def test_inputs_come_in_the_order_of_the_configuration_and_updates_with_them(folder):
     overlay = {
-        "timing": {"sources": 1, "repetitions": 1, "rounds": 1, "warmup": 0},
-        "sssp": {"graphs": []},
-        "bfs": {"graphs": []},
+        **NOTHING,
+        "timing": {**QUICK, "rounds": 1},
         "dominators": {"graphs": ["flow-random-30", "flow-source"], "variants": {"semi-nca": {}}},
         "updates": {"graphs": ["flow-random-30"], "arcs": [1, 2], "repetitions": 1},
-        "report": {"maps": []},
     }
-    done = all_runs(folder, overlay)
-    assert done.returncode == 0, done.stderr
-    assert [line.split(" s ")[1] for line in done.stdout.splitlines() if " s " in line] == [
+    assert names_of_runs(all_runs(folder, overlay)) == [
         "dominators flow-random-30 semi-nca: ok",
         "updates flow-random-30: ok",
         "dominators flow-source semi-nca: ok",
@@ -127,22 +117,14 @@ def test_inputs_come_in_the_order_of_the_configuration_and_updates_with_them(fol
 
 def test_each_graph_has_all_rounds_in_mirrored_order(folder):
     overlay = {
-        **OVERLAY,
-        "timing": {"sources": 1, "repetitions": 1, "warmup": 0},
-        "datasets": {**OVERLAY["datasets"], "other": {**OVERLAY["datasets"]["small-grid"], "seed": 2}},
-        "sssp": {
-            "graphs": ["small-grid", "other"],
-            "variants": {**dict.fromkeys(solver_names("sssp"), False), "dijkstra-cpu": {}, "tiled": {}},
-        },
-        "bfs": {
-            "graphs": ["small-grid"],
-            "variants": {**dict.fromkeys(solver_names("bfs"), False), "hybrid-cpu": {}},
-        },
+        **NOTHING,
+        "timing": QUICK,
+        "datasets": {"small-grid": SMALL_GRID, "other": {**SMALL_GRID, "seed": 2}},
+        "sssp": only("sssp", "small-grid", "other", dijkstra_cpu={}, tiled={}),
+        "bfs": only("bfs", "small-grid", hybrid_cpu={}),
         "device": "host",
     }
-    done = all_runs(folder, overlay)
-    assert done.returncode == 0, done.stderr
-    found = [line.split(" s ")[1] for line in done.stdout.splitlines()]
+    found = names_of_runs(all_runs(folder, overlay))
     assert sorted(found[:5]) + found[5:] == [
         "bfs small-grid hybrid-cpu round 2: ok",
         "bfs small-grid hybrid-cpu: ok",
@@ -158,29 +140,19 @@ def test_each_graph_has_all_rounds_in_mirrored_order(folder):
     second = folder / "results/runs/sssp/other/dijkstra-cpu/rounds/2"
     shutil.rmtree(second)
     left = all_runs(folder, overlay, "--missing")
-    assert [line.split(" s ")[1] for line in left.stdout.splitlines()] == [
-        "sssp other dijkstra-cpu round 2: ok"
-    ]
+    assert names_of_runs(left) == ["sssp other dijkstra-cpu round 2: ok"]
     assert pq.read_table(second / "runs.parquet")["round"].to_pylist() == [2]
 
 
-def test_sources_and_query_sets_of_another_configuration_are_drawn_anew(folder):
+def test_sources_and_query_sets_of_another_configuration_are_drawn_anew(folder, monkeypatch):
     drawn = folder / "results/sources/small-grid.parquet"
     write_table(with_request(pa.table({"source": [1, 2, 3]}), request_for_sources([1, 2, 3], 5)), drawn)
     overlay = {
-        "timing": {"sources": 2, "repetitions": 1, "rounds": 1, "warmup": 0},
-        "datasets": OVERLAY["datasets"],
-        "sssp": {
-            "graphs": ["small-grid"],
-            "variants": {**dict.fromkeys(solver_names("sssp"), False), "dijkstra-cpu": {}},
-        },
-        "bfs": {"graphs": []},
-        "routes": {
-            "graphs": ["small-grid"],
-            "variants": {**dict.fromkeys(solver_names("routes"), False), "dijkstra-cpu": {}},
-            "queries": {"near": {"pairs": 4}},
-        },
-        "report": {"maps": []},
+        **NOTHING,
+        "timing": {**QUICK, "sources": 2, "rounds": 1},
+        "datasets": {"small-grid": SMALL_GRID},
+        "sssp": only("sssp", "small-grid", dijkstra_cpu={}),
+        "routes": {**only("routes", "small-grid", dijkstra_cpu={}), "queries": {"near": {"pairs": 4}}},
     }
     done = all_runs(folder, overlay)
     assert done.returncode == 0, done.stderr
@@ -197,75 +169,72 @@ def test_sources_and_query_sets_of_another_configuration_are_drawn_anew(folder):
     assert {(one["queries"], one["paths"]) for one in sets} == {(99, True)}
     assert len(done.stderr.splitlines()) == 1
     overlay["routes"]["queries"]["near"] = {"pairs": 98}
-    mixed = all_runs(folder, overlay, "--missing")
-    assert mixed.returncode == 1
-    assert mixed.stderr.startswith("error: results/queries/routes/small-grid.parquet: drawn for another")
+    said = refused(folder, overlay, monkeypatch, "--missing")
+    assert said.startswith("error: results/queries/routes/small-grid.parquet: drawn for another")
 
 
-def test_a_run_of_another_configuration_is_not_passed_over(folder):
-    variants = {**dict.fromkeys(solver_names("sssp"), False), "dijkstra-cpu": {}, "bellman-ford-cpu": {}}
-    overlay = {**OVERLAY, "bfs": {"graphs": []}, "sssp": {"graphs": ["small-grid"], "variants": variants}}
+def test_a_run_of_another_configuration_is_not_passed_over(folder, monkeypatch, capsys):
+    overlay = {
+        **NOTHING,
+        "timing": {**QUICK, "sources": 2, "rounds": 1},
+        "datasets": {"small-grid": SMALL_GRID},
+        "sssp": only("sssp", "small-grid", dijkstra_cpu={}, bellman_ford_cpu={}),
+    }
     assert all_runs(folder, overlay).returncode == 0
-    variants["dijkstra-cpu"] = {"timing": {"sources": 1}}
+    overlay["sssp"]["variants"]["dijkstra-cpu"] = {"timing": {"sources": 1}}
     done = all_runs(folder, overlay, "--missing")
-    assert done.returncode == 0, done.stderr
-    assert [line.split(" s ")[1] for line in done.stdout.splitlines()] == ["sssp small-grid dijkstra-cpu: ok"]
+    assert names_of_runs(done) == ["sssp small-grid dijkstra-cpu: ok"]
     there = "results/runs/sssp/small-grid/dijkstra-cpu"
     assert done.stderr == f"{there}: of another configuration; made again\n"
-    again = all_runs(folder, overlay, "--missing")
-    assert (again.returncode, again.stdout, again.stderr) == (0, "", "")
+    monkeypatch.chdir(folder)
+    assert not call(["all-runs", "tiny.yaml", "--missing"])
+    assert capsys.readouterr() == ("", "")
 
 
-def test_runs_left_out_are_named(folder):
-    done = all_runs(folder, OVERLAY, "--limit-s", "0")
-    assert done.returncode == 1
-    assert "not run: sssp small-grid near-far" in done.stdout
-    assert done.stderr == "error: 4 runs were not made in 0 s; raise --limit-s\n"
+def test_runs_left_out_are_named(folder, monkeypatch, capsys):
+    said = refused(folder, OVERLAY, monkeypatch, "--limit-s", "0")
+    assert said == "error: 4 runs were not made in 0 s; raise --limit-s"
+    assert "not run: sssp small-grid near-far" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("overlay", "message"),
     [
-        ({"sssp": {"graphs": ["usa-ny"]}, "bfs": {"graphs": []}}, "results/graphs/usa-ny is missing"),
-        ({"sssp": {"graphs": ["usa-nx"]}}, "unknown dataset 'usa-nx'; did you mean 'usa-ny'?"),
+        ({**NOTHING, "sssp": {"graphs": ["usa-ny"]}}, "results/graphs/usa-ny is missing"),
+        ({**NOTHING, "sssp": {"graphs": ["usa-nx"]}}, "unknown dataset 'usa-nx'; did you mean 'usa-ny'?"),
     ],
 )
-def test_a_mistake_is_one_line_and_costs_no_results(folder, overlay, message):
+def test_a_mistake_is_one_line_and_costs_no_results(folder, monkeypatch, overlay, message):
     summary = folder / "results/summary.csv"
     summary.parent.mkdir(parents=True, exist_ok=True)
     summary.touch()
-    done = all_runs(folder, {**overlay, "report": {"maps": []}})
-    assert done.returncode == 1
-    assert message in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+    assert message in refused(folder, overlay, monkeypatch)
     assert summary.is_file()
 
 
-def test_a_graph_of_another_entry_is_one_line(folder):
+@pytest.mark.skipif(cuda.missing() != cuda.NO_DRIVER, reason="there is an NVIDIA driver")
+def test_a_gpu_that_is_not_there_is_one_line(folder, monkeypatch):
+    said = refused(folder, {**OVERLAY, "device": "cuda"}, monkeypatch)
+    assert said == (
+        "error: config/config.yaml + tiny.yaml: device: cuda, but this machine has no NVIDIA driver; "
+        "device: host emulates the kernels"
+    )
+    assert not (folder / "results").exists()
+
+
+def test_a_graph_of_another_entry_is_one_line(folder, monkeypatch):
     made = folder / "results/graphs/small-grid"
     made.mkdir(parents=True)
     (made / "arcs.parquet").touch()
     (made / "graph.json").write_text('{"format": "grid", "seed": 2}')
-    done = all_runs(folder, OVERLAY)
-    assert done.returncode == 1
-    assert done.stderr.startswith("error: seed of graph small-grid was 2, is now 1; let the workflow make it")
-    assert len(done.stderr.splitlines()) == 1
+    said = refused(folder, OVERLAY, monkeypatch)
+    assert said.startswith("error: seed of graph small-grid was 2, is now 1; let the workflow make it")
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (
-            "sssp:\n  graphs\n  variants: {}\n",
-            "wrong.yaml:3:11: invalid YAML: mapping values are not allowed here",
-        ),
-        ("sssp", "wrong.yaml: expected keys and values, found 'sssp'"),
-    ],
-)
-def test_an_overlay_that_cannot_be_read_is_one_line(folder, text, message):
-    (folder / "wrong.yaml").write_text(text)
-    done = all_runs(folder, OVERLAY, "wrong.yaml")
-    assert (done.returncode, done.stderr) == (1, f"error: {message}\n")
+def test_an_overlay_that_cannot_be_read_is_one_line(folder, monkeypatch):
+    (folder / "wrong.yaml").write_text("sssp:\n  graphs\n  variants: {}\n")
+    said = refused(folder, OVERLAY, monkeypatch, "wrong.yaml")
+    assert said == "error: wrong.yaml:3:11: invalid YAML: mapping values are not allowed here"
 
 
 @pytest.mark.mpi
@@ -275,14 +244,8 @@ def test_a_run_over_several_ranks_that_fails_is_named_with_those_behind_it(folde
     run = {"scale": 7, "ranks": 2, "roots": 1}
     (folder / "results/runs/distributed").mkdir(parents=True)
     (folder / "results/runs/distributed/second").write_text("in the way of a folder")
-    overlay = {
-        "device": "host",
-        "timing": {"sources": 1, "repetitions": 1, "warmup": 0},
-        "sssp": {"graphs": []},
-        "bfs": {"graphs": []},
-        "distributed": {"first": run, "second": run, "third": run, "alone": {**run, "ranks": 1}},
-        "report": {"maps": []},
-    }
+    runs = {"first": run, "second": run, "third": run, "alone": {**run, "ranks": 1}}
+    overlay = {**NOTHING, "device": "host", "timing": QUICK, "distributed": runs}
     done = all_runs(folder, overlay)
     assert done.returncode == 1
     assert "alone, ranks: 1" in done.stdout
@@ -296,20 +259,16 @@ def test_a_run_over_several_ranks_that_fails_is_named_with_those_behind_it(folde
 @pytest.mark.skipif(obstacle() is not None, reason=str(obstacle()))
 def test_runs_over_several_ranks_are_there_and_certified(folder):
     overlay = {
+        **NOTHING,
         "device": "host",
-        "timing": {"sources": 2, "repetitions": 1, "warmup": 0},
-        "sssp": {"graphs": []},
-        "bfs": {"graphs": []},
+        "timing": {**QUICK, "sources": 2},
         "distributed": {
             "grid": {"scale_per_rank": 7, "ranks": [1, 2], "roots": 2},
             "rows": {"engine": "hybrid-peers", "scale": 8, "ranks": 2, "roots": 2},
             "paths": {"problem": "sssp", "scale": 7, "ranks": 2, "roots": 2},
         },
-        "report": {"maps": []},
     }
-    done = all_runs(folder, overlay)
-    assert done.returncode == 0, done.stderr
-    said = [line.split(" s ")[1] for line in done.stdout.splitlines() if " s " in line]
+    said = names_of_runs(all_runs(folder, overlay))
     assert said == ["grid-2, ranks: 2", "paths, ranks: 2", "rows, ranks: 2", "grid-1, ranks: 1"]
     for name, engine in (("grid-2", "hybrid-2d"), ("rows", "hybrid-peers"), ("paths", "sssp-1d")):
         times = pq.read_table(folder / "results/runs/distributed" / name / "times.parquet")
@@ -326,19 +285,10 @@ def test_runs_over_several_ranks_are_there_and_certified(folder):
 @pytest.mark.slow
 @pytest.mark.skipif(obstacle() is not None, reason=str(obstacle()))
 def test_a_run_over_ranks_that_fails_leaves_those_on_fewer_ranks(folder):
-    overlay = {
-        "device": "host",
-        "timing": {"sources": 1, "repetitions": 1, "warmup": 0},
-        "datasets": OVERLAY["datasets"],
-        "sssp": {"graphs": []},
-        "bfs": {"graphs": []},
-        # Its graph has not been made.
-        "distributed": {
-            "absent": {"graph": "small-grid", "ranks": 2, "roots": 1},
-            "made": {"scale": 7, "ranks": 1, "roots": 1},
-        },
-        "report": {"maps": []},
-    }
+    absent = {"graph": "small-grid", "ranks": 2, "roots": 1}  # has not been made
+    runs = {"absent": absent, "made": {"scale": 7, "ranks": 1, "roots": 1}}
+    overlay = {**NOTHING, "device": "host", "timing": QUICK, "distributed": runs}
+    overlay["datasets"] = {"small-grid": SMALL_GRID}
     done = all_runs(folder, overlay)
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
