@@ -1,7 +1,7 @@
 """OpenStreetMap extracts: known counts of real files, railways, and one line for each failure."""
 
-import builtins
 import hashlib
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -61,17 +61,9 @@ def test_own_entries_match_their_counts(road_file, name):
 
 def test_the_polygon_of_kanto_is_that_of_the_five_prefectures():
     polygon = load_registry(OWN, {})["kanto"].parameters.polygon
-    inside = {
-        "Tokyo": (139.77, 35.68),
-        "Okutama": (139.10, 35.81),
-        "Odawara": (139.16, 35.26),
-        "Chichibu": (139.09, 35.99),
-        "Honjo": (139.19, 36.24),
-        "Choshi": (140.83, 35.73),
-        "Tateyama": (139.87, 34.99),
-        "Mito": (140.47, 36.37),
-        "Daigo": (140.36, 36.77),
-    }
+    inside = {"Tokyo": (139.77, 35.68), "Okutama": (139.10, 35.81), "Odawara": (139.16, 35.26)}
+    inside |= {"Chichibu": (139.09, 35.99), "Honjo": (139.19, 36.24), "Choshi": (140.83, 35.73)}
+    inside |= {"Tateyama": (139.87, 34.99), "Mito": (140.47, 36.37), "Daigo": (140.36, 36.77)}
     outside = {"Utsunomiya": (139.88, 36.56), "Maebashi": (139.06, 36.39), "Kofu": (138.57, 35.66)}
     lon, lat = np.array([*inside.values(), *outside.values()]).T
     assert inside_polygon(lon, lat, polygon).tolist() == [True] * len(inside) + [False] * len(outside)
@@ -102,16 +94,10 @@ def small_extract(direction=0, stops=(4,)):
     """Make a street 1-2-3 of 200 m, crossed at 2 by a track 4-2-5 with a stop at 4, which lies next to 1."""
     ids = np.arange(1, 6, dtype=np.int64)
     nodes = Nodes(ids, np.array([0, 1, 2, 0, 2]) * HUNDRED_M, np.array([0, 0, 0, 0.4, -1]) * HUNDRED_M)
-    return Extract(
-        nodes,
-        Ways(np.array([0, 3, 6]), np.array([1, 2, 3, 4, 2, 5])),
-        np.array([10, 11]),
-        np.array([[4.8 * (direction >= 0), 4.8 * (direction <= 0)], [0, 0]]),
-        np.zeros(2),
-        np.array([False, True]),
-        np.array(stops),
-        [],
-    )
+    ways = Ways(np.array([0, 3, 6]), np.array([1, 2, 3, 4, 2, 5]))
+    speeds = np.array([[4.8 * (direction >= 0), 4.8 * (direction <= 0)], [0, 0]])
+    is_track = np.array([False, True])
+    return Extract(nodes, ways, np.array([10, 11]), speeds, np.zeros(2), is_track, np.array(stops), [])
 
 
 def test_tracks_are_reached_through_stops_only():
@@ -239,7 +225,7 @@ def raw_block(kind, content):
 
 DENSE, OF_WAYS = _groups(NODES, WAYS)
 A_RELATION = block(b"OSMData", _data({}, _field(4, _field(1, 1))))
-DATA = block(b"OSMData", _data(WAYS, DENSE, OF_WAYS))
+RAW = _data(WAYS, DENSE, OF_WAYS)
 PLAIN = block(b"OSMData", _data(WAYS, plain(NODES), OF_WAYS))
 CONVERT = "which DuckDB does not read; convert it with: osmium cat in.osm.pbf -o out.osm.pbf"
 
@@ -249,12 +235,8 @@ CONVERT = "which DuckDB does not read; convert it with: osmium cat in.osm.pbf -o
     [
         (HEADER, PLAIN, "plain nodes"),
         (b"\x22\x0eOsmSchema-V0.6", PLAIN, "no 'DenseNodes' among the required features"),
-        (
-            HEADER,
-            block(b"OSMData", _data(WAYS, DENSE, OF_WAYS) + _field(19, 1)),
-            "coordinates with an offset",
-        ),
-        (HEADER, raw_block(b"OSMData", _data(WAYS, DENSE, OF_WAYS)), "no compression"),
+        (HEADER, block(b"OSMData", RAW + _field(19, 1)), "coordinates with an offset"),
+        (HEADER, raw_block(b"OSMData", RAW), "no compression"),
     ],
     ids=["plain nodes", "header without dense nodes", "offset", "not compressed"],
 )
@@ -276,10 +258,10 @@ def test_what_would_be_read_wrongly_is_refused_with_the_remedy(tmp_path, header,
 )
 def test_a_feature_that_is_unknown_may_be_optional_but_not_required(tmp_path, feature, message):
     path = tmp_path / "odd.osm.pbf"
-    data = block(b"OSMData", _data(WAYS, DENSE, OF_WAYS) + _field(19, 0))  # an offset of zero
+    data = block(b"OSMData", RAW + _field(19, 0))  # an offset of zero
     path.write_bytes(raw_block(b"OSMHeader", HEADER + _field(5, feature)) + data + A_RELATION)
     assert build(path).n_arcs == 2 * 2 * ROWS * ROWS
-    path.write_bytes(block(b"OSMHeader", HEADER + _field(4, feature)) + DATA + A_RELATION)
+    path.write_bytes(block(b"OSMHeader", HEADER + _field(4, feature)) + data + A_RELATION)
     assert message in refusal(build, path)
 
 
@@ -405,14 +387,7 @@ def test_a_missing_file_is_one_line(tmp_path):
 
 
 def test_a_missing_package_says_what_to_install(monkeypatch):
-    real_import = builtins.__import__
-
-    def without_duckdb(name, *args, **kwargs):
-        if name == "duckdb":
-            raise ImportError(name)
-        return real_import(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", without_duckdb)
+    monkeypatch.setitem(sys.modules, "duckdb", None)
     with pytest.raises(UserError, match=r"the package duckdb, .* is missing; install it with: pip install"):
         _database_with_spatial()
 

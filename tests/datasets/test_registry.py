@@ -91,7 +91,16 @@ def test_terms_say_when_nothing_is_stated():
     assert Dataset(**SMALL, license="ODbL 1.0", attribution="© OSM").terms == "ODbL 1.0; © OSM"
 
 
+TAKEN = "https://x.org/USA-road-d.NY.gr.gz"
 UNIT_IN_A_RANGE = {"distribution": "unit", "range": [3, 9]}
+
+
+def of_file(form="osm-pbf", **parameters):
+    return {"format": form, "path": "x", "parameters": parameters}
+
+
+def extracted(base):
+    return {"format": "kanto-like-main", "extracted_from": base}
 
 
 def generated(weights, form="rmat", **parameters):
@@ -104,10 +113,7 @@ def generated(weights, form="rmat", **parameters):
     [
         ({**SMALL, "format": "topology", "coordinates": {"path": "x"}}, "'topology' takes no `coordinates`"),
         ({**SMALL, "coordinates": {}}, "datasets.mine.coordinates: needs `path` or `urls`"),
-        (
-            {**SMALL, "format": "topology", "parameters": {"weights": {"distribution": "log-unifrm"}}},
-            "weights.distribution: 'log-unifrm' is invalid: should be one of 'unit', 'log-uniform',",
-        ),
+        (of_file("topology", weights={"distribution": "unti"}), "'unti' is invalid: should be one of 'unit'"),
         ({**SMALL, "licence": "MIT"}, "config: datasets.mine.licence: unknown key (its value is 'MIT'); did"),
         ({"path": "x"}, "config: datasets.mine.format: missing"),
         ({**SMALL, "format": "dimac"}, "did you mean 'dimacs'?"),
@@ -127,53 +133,20 @@ def generated(weights, form="rmat", **parameters):
         ({**SMALL, "parameters": 3}, "datasets.mine.parameters: 3 is invalid: should be a section with keys"),
         ({"format": "kanto-like"}, "datasets.mine: format 'kanto-like' needs `seed`"),
         ({"format": "highways"}, "config: datasets.mine: parameters: box: missing"),
-        (
-            {"format": "highways", "parameters": {"box": {"south": 3, "west": 1, "north": 2, "east": 4}}},
-            "datasets.mine.parameters: box: south must be below north",
-        ),
-        (
-            {"format": "kanto-like-main", "extracted_from": "kanto-lik"},
-            "config: datasets.mine.extracted_from: unknown dataset 'kanto-lik'; did you mean 'kanto-like'?",
-        ),
-        (
-            {"format": "dimacs", "url": "https://x.org/USA-road-d.NY.gr.gz"},
-            "datasets.mine.urls: USA-road-d.NY.gr.gz is also the file of usa-ny",
-        ),
+        (of_file(box={"south": 3, "west": 1, "north": 2, "east": 4}), "box: south must be below north"),
+        (extracted("kanto-lik"), "extracted_from: unknown dataset 'kanto-lik'; did you mean 'kanto-like'?"),
+        ({"format": "dimacs", "url": TAKEN}, "mine.urls: USA-road-d.NY.gr.gz is also the file of usa-ny"),
         ({**SMALL, "path": "https://x.org/a.gr"}, "be a file on this machine; write `url` for a"),
         ({**SMALL, "path": "maps/{town}.gr"}, "mine.path: 'maps/{town}.gr' is invalid: should have no"),
         ({**SMALL, "path": "a\x1bb"}, r"mine.path: 'a\x1bb' is invalid: should have no control characters"),
-        (
-            {"format": "kanto-like-main", "extracted_from": "mine"},
-            "config: datasets.mine.extracted_from: mine from mine leads in a circle; expected another graph",
-        ),
-        (
-            {"format": "kanto-like-main", "extracted_from": "cfg-python-stdlib"},
-            "datasets.mine.extracted_from: 'cfg-python-stdlib' is a batch; expected a graph",
-        ),
-        (
-            {"format": "kanto-like-main", "extracted_from": "usa-ny"},
-            "config: datasets.mine.extracted_from: 'usa-ny' has format 'dimacs'; format 'kanto-like-main' is",
-        ),
-        (
-            {"format": "osm-pbf", "path": "x", "parameters": {"polygon": [[35, 139], [36, 139], [36, 140]]}},
-            "mine.parameters: polygon.0: [35, 139] is invalid: corners are [longitude, latitude], and lat",
-        ),
-        (
-            {"format": "osm-pbf", "path": "x", "parameters": {"rail_km_per_hour": 50}},
-            "mine.parameters: rail_km_per_hour is for railways; add `railways: true`, or leave it out",
-        ),
-        (
-            {"format": "star", "seed": 1, "parameters": {"vertices": 3, "weights": UNIT_IN_A_RANGE}},
-            "mine.parameters: weights.range: [3, 9] is invalid: all unit weights are 1; leave it out, or",
-        ),
-        (
-            {"format": "edge-list", "path": "x", "parameters": {"weights": UNIT_IN_A_RANGE}},
-            "mine.parameters: weights.range: unknown key (its value is [3, 9]); known: distribution, type",
-        ),
-        (
-            {"format": "star", "seed": 1, "parameters": {"vertices": 3, "weights": {"range": [1, 10**400]}}},
-            "mine.parameters: weights.range: [1, 100000000000000000...0000000000000000000] is invalid",
-        ),
+        (extracted("mine"), "mine.extracted_from: mine from mine leads in a circle; expected another graph"),
+        (extracted("cfg-python-stdlib"), "extracted_from: 'cfg-python-stdlib' is a batch; expected a graph"),
+        (extracted("usa-ny"), "extracted_from: 'usa-ny' has format 'dimacs'; format 'kanto-like-main' is"),
+        (of_file(polygon=[[35, 139], [36, 139], [36, 140]]), "polygon.0: [35, 139] is invalid: corners are"),
+        (of_file(rail_km_per_hour=50), "rail_km_per_hour is for railways; add `railways: true`, or leave it"),
+        (generated(UNIT_IN_A_RANGE), "weights.range: [3, 9] is invalid: all unit weights are 1; leave it ou"),
+        (of_file("edge-list", weights=UNIT_IN_A_RANGE), "weights.range: unknown key (its value is [3, 9]);"),
+        (generated({"range": [1, 10**400]}), "weights.range: [1, 100000000000000000...0000000000000000000]"),
         (generated({"type": "int32", "range": [-1, 4]}), "weights: an undirected edge of negative"),
         (generated({"type": "int32", "range": [-1, 4]}, "star", vertices=9), "cycle; give a range from 0"),
         (generated({}, scale=4, a=0.9), "parameters: a, b, c and d must add up to 1, not 1.33"),
@@ -246,9 +219,7 @@ def test_a_name_that_snakemake_takes_for_an_endless_recursion_is_refused(part, r
 
 
 def test_extracts_that_lead_in_a_circle_are_refused(tmp_path):
-    entries = {
-        name: {"format": "kanto-like-main", "extracted_from": base} for name, base in ("ab", "bc", "cb")
-    }
+    entries = {name: extracted(base) for name, base in ("ab", "bc", "cb")}
     path = tmp_path / "datasets.yaml"
     path.write_text(yaml.safe_dump(entries), encoding="utf-8")
     said = "a from b from c from b leads in a circle; expected another graph"
@@ -284,7 +255,7 @@ def test_new_weights_keep_the_coordinates_of_the_graph_that_they_are_put_on():
         return {"format": "reweighted", "extracted_from": base, "parameters": {"type": "float32"}}
 
     entries = {
-        "main": {"format": "kanto-like-main", "extracted_from": "kanto-like"},
+        "main": extracted("kanto-like"),
         "twice": reweighted("once"),
         "once": reweighted("kanto-highways"),
         "none": reweighted("usa-ny"),

@@ -142,10 +142,3 @@ def test_ids_stay_with_the_graph(tmp_path, texts):
     pq.write_table(table.set_column(table.column_names.index("id"), "id", other), path)
     with pytest.raises(UserError, match="content_sha256 differs"):
         read_graph(tmp_path / "built")
-
-
-def test_the_library_answers_by_ids(tmp_path):
-    (tmp_path / "towns.csv").write_text(TOWNS, encoding="utf-8")
-    graph = rx.Graph.from_file(tmp_path / "towns.csv", weight="km")
-    tree = rx.prepare(graph, device="cpu").search("Paris").verify()
-    assert tree.path_to("Marseille") == ["Paris", "Lyon", "Marseille"]

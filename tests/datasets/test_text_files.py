@@ -197,11 +197,7 @@ MISTAKES = {
         ("2 1 2.26", "2 1", "small:5: '2 1': 2 fields; expected '<row> <column> <value>'"),
         (MTX, f"{BANNER} real general\n", "small: no line '<rows> <columns> <entries>'"),
         (MTX, f"{BANNER} pattern skew-symmetric\n3 3 1\n2 1\n", "skew-symmetric': not readable as a graph"),
-        (
-            MTX,
-            f"{BANNER} integer skew-symmetric\n3 3 1\n2 1 5\n",
-            "value -5 is not a number from 0 to 4294967294; neg",
-        ),
+        (MTX, f"{BANNER} integer skew-symmetric\n3 3 1\n2 1 5\n", "value -5 is not a number from 0 to"),
         (MTX, ARRAY.format("integer general", "1\n2"), "small:2: '3 3' announces 9 entries, but 2 follow"),
         (MTX, ARRAY.format("integer general\n3 3 9", "1"), "small:2: '3 3 9': expected '<rows> <columns>'"),
     ],

@@ -11,19 +11,10 @@ from hypothesis import strategies as st
 
 from built import refusal
 from flow_facts import arcs_of
+from graph_strategies import flow_graphs
 from relaxometer.graphs.batch import Batch, describe, read_batch, write_batch
 
 FILES = ["graphs.parquet", "vertices.parquet", "arcs.parquet", "batch.json"]
-
-
-@st.composite
-def flow_graphs(draw, max_vertices=7, max_arcs=16):
-    """Draw (name, n_vertices, tails, heads, entry) with loops, parallel arcs and unreachable vertices."""
-    n_vertices = draw(st.integers(1, max_vertices))
-    vertex = st.integers(0, n_vertices - 1)
-    arcs = draw(st.lists(st.tuples(vertex, vertex), max_size=max_arcs))
-    name = draw(st.text(alphabet="fgλ", max_size=3))
-    return name, n_vertices, [u for u, _ in arcs], [v for _, v in arcs], draw(vertex)
 
 
 batches = st.lists(flow_graphs(), max_size=4)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import threading
 import weakref
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,12 +19,8 @@ from relaxometer.graphs.resident import ResidentArrays
 from relaxometer.library import graph as library_graph
 from relaxometer.library.prepared import open_device
 
-KINDS = [
-    "host",
-    pytest.param(
-        "cuda", marks=[pytest.mark.gpu, pytest.mark.skipif(obstacle() is not None, reason="no GPU")]
-    ),
-]
+NEEDS_GPU = pytest.mark.skipif(obstacle() is not None, reason="there is no GPU")
+KINDS = ["host", pytest.param("cuda", marks=[pytest.mark.gpu, NEEDS_GPU])]
 
 N = 50
 
@@ -52,12 +50,15 @@ def changed(array, place, value):
     return array
 
 
+TYPES = [
+    *itertools.product(["int64"], ["uint32"], ["uint32", "int32", "float32", "float64", "int64", None]),
+    *(("int32", "int32", "float32"), ("uint64", "int64", "uint32"), ("uint32", "uint64", None)),
+    ("int16", "uint8", "int64"),
+]
+
+
 @pytest.mark.parametrize("where", KINDS)
-@pytest.mark.parametrize("weight_type", ["uint32", "int32", "float32", "float64", "int64", None])
-@pytest.mark.parametrize(
-    ("offset_type", "target_type"),
-    [("int64", "uint32"), ("int32", "int32"), ("uint64", "int64"), ("uint32", "uint64"), ("int16", "uint8")],
-)
+@pytest.mark.parametrize(("offset_type", "target_type", "weight_type"), TYPES)
 def test_sound_arrays_are_resident_as_they_are(where, weight_type, offset_type, target_type):
     offsets, targets, weights = arrays(weight_type=weight_type or "uint32")
     graph = rx.Graph.from_csr(
@@ -136,11 +137,10 @@ def test_arcs_in_any_order_and_negative_zeros_are_searched(where):
 def test_weights_stay_where_they_are_not_read(problem, where, monkeypatch):
     offsets, targets, weights = arrays()
     graph = rx.Graph.from_csr(offsets, targets, weights)
-    sent, asarrays = [], type(open_device(where)).asarrays
+    sent, kind = [], type(open_device(where))
+    asarrays = kind.asarrays
     monkeypatch.setattr(
-        type(open_device(where)),
-        "asarrays",
-        lambda self, *all_of: sent.extend(all_of) or asarrays(self, *all_of),
+        kind, "asarrays", lambda self, *all_of: sent.extend(all_of) or asarrays(self, *all_of)
     )
     names = {"bfs": ["auto", "hybrid", "top-down", "tiled"], "dominators": ["auto", "iterative-tree"]}
     for variant in names[problem]:
@@ -174,7 +174,7 @@ def test_memory_that_will_not_suffice_is_said_before_it_is_taken(monkeypatch):
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(obstacle() is not None, reason="there is no GPU")
+@NEEDS_GPU
 def test_a_gpu_refuses_more_than_it_has():
     device = open_device("cuda")
     device.refuse(1 << 20, "a little")
@@ -212,7 +212,7 @@ def test_two_threads_search_at_once():
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(obstacle() is not None, reason="there is no GPU")
+@NEEDS_GPU
 def test_a_search_on_another_stream_waits_for_the_preparation():
     import cupy
 
@@ -225,22 +225,14 @@ def test_a_search_on_another_stream_waits_for_the_preparation():
             assert np.array_equal(trees.search(0).distance.get(), expected)
 
 
-class Exported:
-    """An array that offers DLPack alone."""
-
-    def __init__(self, array):
-        self._array = array
-
-    def __dlpack__(self, **options):
-        return self._array.__dlpack__(**options)
-
-    def __dlpack_device__(self):
-        return self._array.__dlpack_device__()
+def exported(array):
+    """Return an array that offers DLPack alone."""
+    return SimpleNamespace(__dlpack__=array.__dlpack__, __dlpack_device__=array.__dlpack_device__)
 
 
 def test_arrays_of_dlpack_are_taken_where_they_are(xp):
     given = [xp.asarray(array) for array in arrays()]
-    graph = rx.Graph.from_csr(*map(Exported, given))
+    graph = rx.Graph.from_csr(*map(exported, given))
     assert graph.on_device == (xp is not np)
     for adopted, array in zip(graph._given, given, strict=True):
         assert xp.shares_memory(adopted, array)
@@ -265,7 +257,7 @@ def test_memory_goes_with_the_last_reference(problem, where):
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(obstacle() is not None, reason="there is no GPU")
+@NEEDS_GPU
 def test_a_thousand_cycles_leave_no_memory():
     import cupy
     import psutil

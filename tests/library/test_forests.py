@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
+from types import SimpleNamespace
 
 import networkx as nx
 import numpy as np
@@ -120,6 +121,7 @@ def test_a_limit_that_no_weight_reaches_is_cut_afterwards():
 
 def test_a_path_along_negative_arcs_may_leave_the_limit():
     graph = rx.Graph.from_arcs(4, [0, 1, 2, 0], [1, 2, 3, 2], [4, -3, 2, 2])
+    assert rx.prepare(graph).search(0).verify().distance.tolist() == [0, 4, 1, 3]
     near = rx.prepare(graph).search(0, limit=1).verify()
     assert near.reached.tolist() == [True, False, True, False]
     assert [near.path_to(vertex) for vertex in (1, 2)] == [[], [0, 1, 2]]
@@ -186,30 +188,22 @@ def test_other_weights_of_a_networkx_graph_are_in_the_order_of_its_edges(kind):
     made = kind()
     for ends, length, time in [("ba", 2, 7), ("ab", 2, 5), ("ab", 3, 1), ("aa", 0, 9), ("bc", 1, 4)]:
         made.add_edge(*ends, length=length, time=time)
-    tree = rx.prepare(rx.Graph.from_networkx(made, "length")).search("a")
+    trees = rx.prepare(rx.Graph.from_networkx(made, "length"))
+    tree = trees.search("a")
     times = np.array([time for *_, time in made.edges(data="time")])
     first = 5 if kind is nx.MultiDiGraph else 7
-    assert dict(zip(made, tree.sums_along(times).tolist(), strict=True)) == {
-        "a": 0,
-        "b": first,
-        "c": first + 4,
-    }
+    sums = dict(zip(made, tree.sums_along(times).tolist(), strict=True))
+    assert sums == {"a": 0, "b": first, "c": first + 4}
+    trees.customize(times)
+    assert dict(zip(made, trees.search("a").distance.tolist(), strict=True)) == {"a": 0, "b": 1, "c": 5}
 
 
-class Exported:
-    """An array that offers DLPack alone."""
-
-    def __init__(self, array):
-        self._array = array
-
-    def __dlpack__(self, **options):
-        return self._array.__dlpack__(**options)
-
-    def __dlpack_device__(self):
-        return self._array.__dlpack_device__()
+def exported(array):
+    """Return an array that offers DLPack alone."""
+    return SimpleNamespace(__dlpack__=array.__dlpack__, __dlpack_device__=array.__dlpack_device__)
 
 
-@pytest.mark.parametrize("form", [list, tuple, np.uint8, np.int64, lambda array: Exported(np.array(array))])
+@pytest.mark.parametrize("form", [list, tuple, np.uint8, np.int64, exported])
 def test_vertices_may_be_any_array(form):
     graph, _ = random_graph(1, "uint32")
     sources = form([3, 7]) if form in (list, tuple) else form(np.array([3, 7]))

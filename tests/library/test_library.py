@@ -5,13 +5,14 @@ import re
 import subprocess
 import sys
 import tomllib
+from itertools import pairwise
 from pathlib import Path
 
 import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csgraph
 
@@ -113,15 +114,14 @@ def test_vertices_are_integers_of_any_type(graph, dtype):
         routes.pairs(wrong, wrong)
 
 
+@settings(max_examples=30)
 @given(st.integers(0, 2**32), st.sampled_from(["uint32", "float32", "float64", "int64", "int16"]))
 def test_csr_in_any_order_is_the_graph_that_scipy_sees(seed, dtype):
     rng = np.random.default_rng(seed)
     matrix = sp.random_array((20, 20), density=0.15, rng=rng, format="csr")
     matrix.data = rng.integers(1, 50, matrix.nnz).astype(dtype)
-    order = np.concatenate(
-        [a + rng.permutation(b - a) for a, b in zip(matrix.indptr, matrix.indptr[1:], strict=False)]
-    )
-    order = order.astype(int)
+    rows = pairwise(matrix.indptr.tolist())
+    order = np.concatenate([start + rng.permutation(end - start) for start, end in rows]).astype(int)
     graph = rx.Graph.from_csr(matrix.indptr, matrix.indices[order], matrix.data[order])
     tree = rx.prepare(graph).search(4)
     expected = csgraph.dijkstra(matrix.astype(float), indices=4)
@@ -131,6 +131,7 @@ def test_csr_in_any_order_is_the_graph_that_scipy_sees(seed, dtype):
     assert np.array_equal(np.where(tree.reached, trees.search(4).verify().distance, np.inf), 2 * expected)
 
 
+@settings(max_examples=30)
 @given(st.integers(0, 2**32), st.booleans())
 def test_other_weights_are_in_the_order_of_the_arcs_given(seed, undirected):
     rng = np.random.default_rng(seed)
@@ -145,20 +146,8 @@ def test_other_weights_are_in_the_order_of_the_arcs_given(seed, undirected):
     assert np.array_equal(tree.sums_along(whole)[tree.reached], tree.distance[tree.reached])
 
 
-def test_other_weights_of_a_networkx_graph_are_in_the_order_of_its_edges():
-    roads = nx.Graph()
-    roads.add_weighted_edges_from([("b", "a", 1), ("c", "a", 2), ("b", "c", 9)])
-    trees = rx.prepare(rx.Graph.from_networkx(roads))
-    trees.customize([edge[2] * 10 for edge in roads.edges(data="weight")])
-    tree = trees.search("c")
-    assert tree.distance[trees.graph.vertex("b")] == 30
-    assert tree.path_to("b") == ["c", "a", "b"]
-
-
 def test_a_scipy_matrix_stays_as_it_was():
-    matrix = sp.csr_array(
-        (np.array([3.0, 4.0, 0.0]), np.array([1, 1, 2]), np.array([0, 2, 3, 3])), shape=(3, 3)
-    )
+    matrix = sp.csr_array(([3.0, 4.0, 0.0], [1, 1, 2], [0, 2, 3, 3]), shape=(3, 3))
     tree = rx.prepare(rx.Graph.from_scipy(matrix)).search(0)
     assert tree.distance.tolist() == [0, 7, 7], "duplicates add up, an explicit zero is an arc"
     assert matrix.nnz == 3
@@ -175,25 +164,11 @@ def test_a_networkx_graph_is_answered_by_its_nodes(kind):
     for unknown in ("z", {}):
         with pytest.raises(rx.GraphError, match="is not a node of the graph"):
             tree.path_to(unknown)
-    assert rx.prepare(rx.Graph.from_networkx(made), "bfs").search((1, 2)).level[0] == (
-        2 if kind is nx.Graph else 2**32 - 1
-    )
+    levels = rx.prepare(rx.Graph.from_networkx(made), "bfs").search((1, 2)).level
+    assert levels[0] == (2 if kind is nx.Graph else 2**32 - 1)
 
 
-def test_many_sources_and_a_limit(graph):
-    trees = rx.prepare(graph)
-    several = trees.search([1, 2, 3], limit=30)
-    for source, answer in zip([1, 2, 3], several, strict=True):
-        whole = trees.search(source)
-        near = whole.distance <= 30
-        assert np.array_equal(answer.distance[near], whole.distance[near])
-        assert not answer.reached[~near].any()
-        assert answer.verify() is answer
-
-
-def test_a_negative_arc_and_a_negative_cycle():
-    graph = rx.Graph.from_arcs(4, [0, 1, 2, 0], [1, 2, 3, 2], [4, -3, 2, 2])
-    assert rx.prepare(graph).search(0).verify().distance.tolist() == [0, 4, 1, 3]
+def test_a_negative_cycle():
     cycle = rx.prepare(rx.Graph.from_arcs(3, [0, 1, 2], [1, 2, 1], [1, -3, 2])).search(0).verify()
     with pytest.raises(rx.GraphError, match="a negative cycle"):
         cycle.path_to(1)
@@ -243,23 +218,12 @@ def csr(offsets=(0, 1, 1), targets=(1,), weights=(5,), **options):
     [
         (lambda: csr(offsets=(0.0, 1.0, 1.0)), "offsets: type float64; expected integers"),
         (lambda: csr(offsets=((0, 1),)), r"offsets: shape \(1, 2\); expected one dimension"),
-        (lambda: csr(offsets=(0, 2, 1)), "offsets: descend after element 1"),
-        (lambda: csr(offsets=(0, 1, 3)), "offsets: expected to begin with 0 and end with 1"),
         (lambda: csr(targets=(2,)), "targets: element 0 is 2; expected 0 to 1"),
         (lambda: csr(weights=(1, 2)), r"weights: shape \(2,\); expected \(1,\)"),
         (lambda: csr(weights=((5, 6),)), r"weights: shape \(1, 2\); expected \(1,\)"),
-        (
-            lambda: rx.Graph.from_arcs(3, [0, 1], [1], [1, 1]),
-            r"shapes \(2,\), \(1,\), \(2,\); expected equal",
-        ),
-        (
-            lambda: rx.Graph.from_arcs(3, [0, 1], [1, 2], [1]),
-            r"shapes \(2,\), \(2,\), \(1,\); expected equal",
-        ),
+        (lambda: rx.Graph.from_arcs(3, [0, 1], [1], [1, 1]), r"shapes \(2,\), \(1,\), \(2,\); expected eq"),
         (lambda: rx.Graph.from_arcs(-1, [], []), "n_vertices: -1"),
         (lambda: rx.Graph.from_scipy(np.eye(2)), "ndarray is not a sparse matrix"),
-        (lambda: csr(weights=(np.nan,)), "weight of arc 0 is nan"),
-        (lambda: csr(weights=(-1.0,)), r"weight of arc 0 is -1\.0"),
         (lambda: csr(weights=(2**40,)), "weight of arc 0 is 1099511627776"),
         (lambda: csr(distances="uint8"), "distances: 'uint8' for weights of type uint32; expected"),
         (lambda: rx.Graph.from_scipy(sp.csr_array((2, 3))), r"the matrix has shape \(2, 3\)"),
@@ -287,10 +251,7 @@ def csr(offsets=(0, 1, 1), targets=(1,), weights=(5,), **options):
         (lambda: rx.prepare(csr(weights=(-1,))).nearest([0]), "dijkstra-cpu, which .* takes weights of type"),
         (lambda: rx.prepare(csr()).search(0, limit=np.nan), "limit: nan; expected at least 0"),
         (lambda: rx.prepare(csr()).search(0).sums_along([1, 2]), r"along: shape \(2,\); expected \(1,\)"),
-        (
-            lambda: rx.prepare(csr()).search(0).sums_along(["a"]),
-            "along: type <U1; expected integers or floats",
-        ),
+        (lambda: rx.prepare(csr()).search(0).sums_along(["a"]), "along: type <U1; expected integers or fl"),
         (lambda: rx.prepare(csr()).search(0).sums_along([2**62]), "would not fit 64 bits; give floats"),
         (lambda: rx.prepare(csr(), "dominators").search(0).sums_along([1]), "no shortest-path tree"),
         (lambda: rx.prepare(csr()).customize([1, 2]), r"weights: shape \(2,\); expected \(1,\)"),
@@ -378,8 +339,7 @@ sys.meta_path.insert(0, Missing)
 {lines}
 assert rx.prepare(rx.Graph.from_file("map.gr"), device="cpu").search(5).verify().path_to(7)[0] == 5
 """
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, env={"PATH": ""}, capture_output=True, text=True
-    )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=tmp_path, env={"PATH": ""}, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == re.search(r"print\(.*\)  # (.*)", lines)[1]

@@ -83,13 +83,12 @@ def test_networkx_knows_what_the_backend_has():
 
 def test_networkx_itself_loads_nothing_heavy():
     code = "import sys, networkx; print('numpy' in sys.modules, 'pydantic' in sys.modules)"
-    assert (
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False False\n"
-    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout
+    assert said == "False False\n"
 
 
 @pytest.mark.parametrize("weights", [WHOLE, FRACTIONS, LONG], ids=["whole", "floats", "long"])
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(data=st.data())
 def test_shortest_paths(weights, data):
     graph = data.draw(graphs(weights))
@@ -116,7 +115,7 @@ def test_shortest_paths(weights, data):
     same(nx.closeness_centrality, graph, node, wf_improved=False)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(graph=graphs(st.integers(-2, 9)), data=st.data())
 def test_negative_weights(graph, data):
     node = data.draw(st.sampled_from(list(graph)))
@@ -132,7 +131,7 @@ def test_negative_weights(graph, data):
         assert length(graph, ours) < 0
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(graph=graphs(WHOLE), data=st.data())
 def test_breadth_first_search_keeps_the_order(graph, data):
     node = data.draw(st.sampled_from(list(graph)))
@@ -149,7 +148,7 @@ def test_breadth_first_search_keeps_the_order(graph, data):
         same(function, graph)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(graph=graphs(WHOLE, [nx.DiGraph, nx.MultiDiGraph]), data=st.data())
 def test_dominators(graph, data):
     node = data.draw(st.sampled_from(list(graph)))
@@ -222,7 +221,7 @@ def test_small_graphs_are_left_to_networkx_unless_they_are_converted():
     assert networkx_backend.should_run("bfs_tree", (graph,), {"source": 0}) is True
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(graph=graphs(WHOLE))
 def test_a_graph_comes_back(graph):
     back = networkx_backend.convert_to_nx(networkx_backend.convert_from_nx(graph, edge_attrs={"weight": 1}))
