@@ -1,9 +1,11 @@
 """Fixtures that many tests share, and the options of a test run."""
 
+import functools
 import os
 import random
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from copy import deepcopy
 from pathlib import Path
 
 # Numba and OpenMP read these when they start; pytest's workers divide the cores. With more threads than
@@ -22,6 +24,7 @@ sys.dont_write_bytecode = False
 import pytest  # noqa: E402
 from hypothesis import is_hypothesis_test, settings  # noqa: E402
 
+from relaxometer.core import yaml_files  # noqa: E402
 from relaxometer.device import Device, get_device  # noqa: E402
 from relaxometer.device.cuda import obstacle  # noqa: E402
 
@@ -88,6 +91,15 @@ def _quick_selection(items: list[pytest.Item]) -> set[pytest.Item]:
             selection.add(item)
             seen |= cases
     return selection
+
+
+@pytest.fixture(scope="session", autouse=True)
+def parsed_once() -> Iterator[None]:
+    """Parse each YAML text once: hundreds of tests make a plan, most of whose time goes into the registry."""
+    parse = functools.lru_cache(yaml_files._read)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(yaml_files, "_read", lambda path, text: deepcopy(parse(path, text)))
+        yield
 
 
 @pytest.fixture(scope="session")
