@@ -1,6 +1,7 @@
 """What is checked when a run begins."""
 
 import os
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -98,6 +99,21 @@ def test_a_report_needs_a_run_that_was_made(tmp_path, monkeypatch):
     note_failure(["runs/near-far/runs.parquet"], "build_graph town: no file")
     with pytest.raises(UserError, match=r"^a report needs a run .*; results/verdict.txt says why there is"):
         session.check_report([], runs)
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: Path("results").touch(), "results: not a folder"),
+        (lambda: Path("logs").symlink_to("nothing"), "logs: not a folder"),
+        (lambda: session.SUMMARIES[0].mkdir(parents=True), "results/summary.csv: a folder, not a file"),
+    ],
+)
+def test_a_file_or_folder_in_the_place_of_the_other_is_one_line(tmp_path, monkeypatch, make, said):
+    monkeypatch.chdir(tmp_path)
+    make()
+    with pytest.raises(UserError, match=f"^{said}; move it away, then run again$"):
+        session.check_places()
 
 
 def test_a_folder_that_may_not_be_read_is_one_line(tmp_path, monkeypatch):
