@@ -5,7 +5,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
+from relaxometer.results.gather import summarise
 from relaxometer.results.processes import process_part
 from relaxometer.results.statistics import Estimate, Part, log_median
 
@@ -149,6 +151,11 @@ def metadata(name: str = "town", vertices: int = 1000) -> dict:
 def spread(mean: float, sources: int = 12) -> list[float]:
     """Distinct times within 2% of a mean, in the same pattern for every mean."""
     return [mean * (1 + 0.04 * (0.618 * source % 1 - 0.5)) for source in range(sources)]
+
+
+def summary_of(*tables: pd.DataFrame) -> pd.DataFrame:
+    """Return the lines of ``summary.csv`` for some rows."""
+    return summarise(pa.Table.from_pandas(pd.concat(tables), preserve_index=False))
 
 
 def texts(figure: Any) -> str:

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 from matplotlib.collections import LineCollection
 
@@ -16,17 +15,12 @@ from relaxometer.graphs.graph import Graph
 from relaxometer.report.figures import graphs, maps, style, summary
 from relaxometer.report.papers import adaptive
 from relaxometer.results.claims import load_claims
-from relaxometer.results.gather import summarise
 from relaxometer.results.processes import with_processes
 from relaxometer.results.samples import on_one_clock
-from synthetic_runs import metadata, phases, quiet, searches, spread, texts
+from synthetic_runs import metadata, phases, quiet, searches, spread, summary_of, texts
 
 ROOT = Path(__file__).parents[2]
 CAPTIONS = ROOT / "workflow/report"
-
-
-def summary_of(*tables):
-    return summarise(pa.Table.from_pandas(pd.concat(tables), preserve_index=False))
 
 
 def test_figure_3_draws_the_share_of_arcs():

@@ -2,11 +2,9 @@
 
 import html
 import re
-import shutil
 from pathlib import Path
 
 import pandas as pd
-import pyarrow as pa
 import pytest
 import yaml
 
@@ -15,9 +13,8 @@ from relaxometer.report import catalogue, pages, variant_pages
 from relaxometer.report.figures import claims, pareto, roofline, summary
 from relaxometer.report.figures.lead import ALONE, NOBODY, ONE_SIDE, sentences
 from relaxometer.report.figures.names import short_names
-from relaxometer.results.gather import summarise
 from relaxometer.results.samples import with_class
-from synthetic_runs import phases, rival, searches, spread
+from synthetic_runs import phases, rival, searches, spread, summary_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -31,38 +28,13 @@ TABLE = pd.DataFrame(
 )
 
 
-def summary_of(*tables):
-    return summarise(pa.Table.from_pandas(pd.concat(tables), preserve_index=False))
-
-
 def default_plan(*, gpu=True, **options):
     config = yaml.safe_load((ROOT / "config/config.yaml").read_text(encoding="utf-8"))
     return Plan(config | options, ROOT / "resources/datasets.yaml", gpu=gpu)
 
 
-@pytest.fixture(scope="module")
-def browser():
-    """Chromium without a network."""
-    chromium, driver = (
-        shutil.which("chromium") or shutil.which("chromium-browser"),
-        shutil.which("chromedriver"),
-    )
-    if not chromium or not driver:
-        pytest.skip("chromium and chromedriver are not installed (Debian: chromium, chromium-driver)")
-    from selenium import webdriver
-    from selenium.webdriver.chrome.service import Service
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for option in ("--headless", "--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP * ~NOTFOUND"):
-        options.add_argument(option)
-    opened = webdriver.Chrome(options=options, service=Service(driver))
-    yield opened
-    opened.quit()
-
-
-def column(browser, number):
-    cells = browser.find_elements("css selector", f"tbody tr:not([hidden]) td:nth-child({number})")
+def column(chromium, number):
+    cells = chromium.find_elements("css selector", f"tbody tr:not([hidden]) td:nth-child({number})")
     return [cell.text for cell in cells]
 
 
@@ -70,13 +42,13 @@ class TestTables:
     """Tables of a page, in a browser."""
 
     @pytest.fixture
-    def show(self, browser, tmp_path):
+    def show(self, chromium, tmp_path):
         def shown(rows):
             page = tmp_path / "page.html"
             # A name that begins with a digit is no CSS selector.
             page.write_text(pages.table_page("Times", "<p>Note</p>", rows, "2-times"), encoding="utf-8")
-            browser.get(page.as_uri())
-            return browser
+            chromium.get(page.as_uri())
+            return chromium
 
         return shown
 

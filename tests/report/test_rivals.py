@@ -4,7 +4,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 
 from relaxometer.plan.plan import Plan
@@ -16,16 +15,11 @@ from relaxometer.report.figures import (
     summary,
     winners,
 )
-from relaxometer.results.gather import summarise, unmade_runs
-from synthetic_runs import rival, searches, spread, texts
+from relaxometer.results.gather import unmade_runs
+from synthetic_runs import rival, searches, spread, summary_of, texts
 
 ROOT = Path(__file__).parents[2]
 PROFILE = "results/figures/common/performance-profile.svg"
-
-
-def summary_of(table):
-    """The lines of ``summary.csv``."""
-    return summarise(pa.Table.from_pandas(table, preserve_index=False))
 
 
 RACE = pd.concat(

@@ -84,15 +84,6 @@ def test_where_all_share_sources_races_have_no_number():
     assert "Race</button>" not in page(merged)
 
 
-def test_batches_are_ranked_by_their_repetitions():
-    tables = [
-        searches(name, [ms], problem="dominators", graph="cfg", repetitions=8, rounds=(1.0, 1.01))
-        for name, ms in (("batch-warp", 1.0), ("batch-block", 2.0))
-    ]
-    merged = board([Recorded("one", pd.concat([quiet(), *tables]))])
-    assert rows_of(merged, graph="cfg")["rank"].tolist() == [1, 2]
-
-
 def test_costs_are_those_of_all_rounds():
     """As in ``summary.csv``; round 1 happens to have neither the mean energy nor the most memory."""
     table = searches("tiled", spread(1.0), rounds=(1.0, 1.01))

@@ -21,23 +21,6 @@ def recorded(*tables, name="base", contexts=(), **options):
     return Recorded(name, pd.concat(tables, ignore_index=True), list(contexts), **options)
 
 
-def measured(rng, sd=0.005, *, runs=12, slow=1.0, sources=16, rounds=2, **options):
-    """A run of the workflow whose processes differ by `sd`; `slow` multiplies the times of run-0."""
-    tables = [
-        searches(
-            f"run-{number}",
-            (
-                np.linspace(1, 4, sources) * rng.normal(1, NOISE, sources) * (slow if number == 0 else 1)
-            ).tolist(),
-            repetitions=1,
-            rounds=np.exp(rng.normal(0, sd, rounds)).tolist(),
-            **options,
-        )
-        for number in range(runs)
-    ]
-    return recorded(*tables)
-
-
 def verdicts(found):
     return dict(zip(found.lines["variant"], found.lines["verdict"], strict=True))
 
@@ -237,20 +220,6 @@ def test_a_slowdown_of_five_percent_is_found_in_95_of_100(sd, rounds):
 def test_beyond_that_spread_it_is_not_always_found():
     """The limit that docs/compare.md states is one."""
     assert alarms(0.015, 1.05, 100, np.random.default_rng(7))[1] < 0.9
-
-
-def test_whole_tables_behave_alike():
-    """The same from rows of timings: the path that the program takes."""
-    rng = np.random.default_rng(8)
-    false, found = 0, 0
-    for _ in range(3):
-        base = measured(rng)
-        false += len(compare.compare(base, measured(rng)).regressions)
-        slow = compare.compare(base, measured(rng, slow=1.05)).regressions["variant"].tolist()
-        found += "run-0" in slow
-        false += len(set(slow) - {"run-0"})
-    assert false == 0
-    assert found >= 2
 
 
 def test_calibration_takes_proven_searches_of_the_same_problem():
