@@ -3,10 +3,12 @@
 import functools
 import os
 import random
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from pathlib import Path
+from typing import Any
 
 # Numba and OpenMP read these when they start; pytest's workers divide the cores. With more threads than
 # cores, or threads that spin while they wait, parallel tests slow each other down thirtyfold.
@@ -114,6 +116,31 @@ def device(request: pytest.FixtureRequest) -> Device:
 def host_device() -> Device:
     """The emulation on this machine's processor."""
     return get_device("host")
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """A browser without a network."""
+    binary = shutil.which("chromium") or shutil.which("chromium-browser")
+    driver = shutil.which("chromedriver")
+    if not binary or not driver:
+        pytest.skip("chromium and chromedriver are not installed (Debian: chromium, chromium-driver)")
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = binary
+    for option in (
+        *("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"),
+        *("--disable-component-update", "--disable-sync", "--no-first-run"),
+        "--host-resolver-rules=MAP * ~NOTFOUND",
+    ):
+        options.add_argument(option)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    opened = webdriver.Chrome(options=options, service=Service(driver))
+    opened.implicitly_wait(5)
+    yield opened
+    opened.quit()
 
 
 @pytest.fixture(scope="session")
