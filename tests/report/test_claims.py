@@ -54,12 +54,7 @@ def conventional_and(adaptive_ms, **options):
 
 @pytest.mark.parametrize(
     ("adaptive_ms", "verdict"),
-    [
-        (10 / 1.18, "same"),
-        (10 / 2, "exceeded"),
-        (10, "no gain shown"),
-        (10 / 1.24, "undecided"),
-    ],
+    [(10 / 1.18, "same"), (10 / 1.24, "undecided")],
 )
 def test_a_speed_claim(adaptive_ms, verdict):
     line = judged(faster(), *conventional_and(adaptive_ms))

@@ -92,9 +92,7 @@ def touching(axis):
     return [(a.get_text(), b.get_text()) for a, b, first, second in pairs if first.overlaps(second)]
 
 
-@pytest.mark.parametrize(
-    ("low", "high"), [(1.05e6, 4.2e6), (0.93, 1.12), (7.9e7, 8.2e8), (900, 2300), (1, 1e9)]
-)
+@pytest.mark.parametrize(("low", "high"), [(1.05e6, 4.2e6), (0.93, 1.12), (1, 1e9)])
 @pytest.mark.parametrize("columns", [1, 3])
 def test_no_label_of_a_tick_covers_another(low, high, columns):
     figure, panels = style.new_figure(2.4, columns, squeeze=False)

@@ -157,7 +157,7 @@ def test_a_suite_that_lacks_runs_without_a_reason_is_not_published(finished, tmp
     assert (tmp_path / "suite" / BUNDLE).is_file()
 
 
-@pytest.mark.parametrize("name", ["timings.parquet", "context.json", "device_rates.json", "summary.csv"])
+@pytest.mark.parametrize("name", ["timings.parquet", "summary.csv"])
 def test_a_damaged_folder_is_not_published(finished, tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     shutil.copytree(finished / "results", "results")
@@ -167,7 +167,7 @@ def test_a_damaged_folder_is_not_published(finished, tmp_path, monkeypatch, name
     assert not Path("suite").exists()
 
 
-@pytest.mark.parametrize("name", [SAMPLES, "context.json", "device_rates.json"])
+@pytest.mark.parametrize("name", [SAMPLES, "context.json"])
 def test_a_damaged_suite_is_not_compared(finished, tmp_path, name):
     shutil.copytree(finished / "suite", tmp_path / "suite")
     (tmp_path / "suite" / name).write_bytes(b"[]")

@@ -446,11 +446,9 @@ DAMAGED = [
     ("runs/sssp/small-grid/conventional/runs.parquet", "cut"),
     ("certificates.parquet", "other columns"),
     ("graphs/small-grid/graph.json", b"{}"),
-    ("context.json", b"{"),
     ("context.json", b'{"common": {}, "runs": 3}'),
     ("device_rates.json", b'{"device": "H200"}'),
     ("summary.csv", "cut"),
-    ("summary.csv", b"\xff"),
 ]
 
 
