@@ -80,16 +80,6 @@ def test_hard_sums_pass_33_and_40_bits():
         assert 2**bits < distance[distance != unreached(np.uint64)].max()
 
 
-@every_case
-@given(data=st.data())
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_any_small_graph(variant, kind, data):
-    """Small weights vanish in large lengths, and zero-length cycles appear where no weight is zero."""
-    graph, source = data.draw(small_graphs(kind))
-    parameters = {"to_all_us": 50.0} if variant == "adaptive" else {}
-    solved(get_device("host"), variant, graph, source, **parameters)
-
-
 def many_graphs(kind, count=300):
     """Random graphs of up to 12 vertices; arcs of weight 0 lead from vertex 0 to a source in each."""
     rng = np.random.default_rng(3)
@@ -112,6 +102,7 @@ def test_hundreds_of_random_graphs(device, variant, kind):
 
 
 OPTIONS = {
+    "adaptive": [{"to_all_us": 50.0}],
     "near-far": [
         {"narrow": narrow, "wide": 10**6, "delta": delta, "block_target": target, "grid_target": target}
         for narrow in (0, 10**6)
@@ -153,7 +144,7 @@ OPTIONS = {
     ],
     "push-pull": [
         {"delta": delta, "beta": beta}
-        for delta, beta in ((1, 1e-9), (1, 1e9), (40, 4.0), (2**31, 1e-9), (2**40, 64), (2**40, 1e9))
+        for delta, beta in ((1e-30, 1e-9), (1e-30, 1e9), (40, 4.0), (2**31, 1e-9), (2**40, 64), (3e38, 1e9))
     ],
     "dijkstra": [{"threads": threads} for threads in (128, 256, 512, 1024)],
     "phast": [{"tasks": 3, "middle": 0}, {"tasks": 4, "middle": 9}],
@@ -173,6 +164,21 @@ def test_every_option(device, variant, kind, parameters):
     for graph in GRAPHS[kind]:
         if not (variant == "phast" and graph.name == "hub"):
             solved(device, variant, graph, 1, **parameters)
+
+
+@every_case
+@given(data=st.data())
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_any_small_graph(variant, kind, data):
+    """Small weights vanish in large lengths, and zero-length cycles appear where no weight is zero.
+
+    Sums of heavy weights may be too long, and those of floats fall on ties of rounding.
+    """
+    graph, source = data.draw(small_graphs(kind, heavy=kind == "uint32" and data.draw(st.booleans())))
+    parameters = data.draw(st.sampled_from([{}, *OPTIONS.get(variant, ())]))
+    if "tiles" in parameters:
+        parameters = parameters | {"tiles": min(parameters["tiles"], graph.n_vertices)}
+    solved(get_device("host"), variant, graph, source, **parameters)
 
 
 OF_ORDER = [
