@@ -3,33 +3,16 @@
 import numpy as np
 import pytest
 
-from relaxometer.device import get_device
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.bfs.certify import BfsCertifier
 from relaxometer.problems.bfs.tiled import tiled
 from relaxometer.problems.sssp import _maps
 from relaxometer.problems.variants import Skipped
-from sample_graphs import grid_edges, hide_host_graph, sample_graphs, undirected
-
-MANY_TILES = [graph for graph in sample_graphs().values() if graph.n_vertices >= 8]
+from sample_graphs import sample_graphs
 
 
-WAYS = ("ranges", "grow", "bisection")
-
-
-@pytest.mark.parametrize("graph", MANY_TILES, ids=lambda graph: graph.name)
-@pytest.mark.parametrize(("seed", "way"), list(enumerate(WAYS)))
-def test_any_order_of_threads_and_any_cut_finds_the_same(seed, way, graph):
-    resident = ResidentGraph.upload(get_device("host", order_seed=seed), graph)
-    solver = tiled.Solver(resident, tiled.Parameters(tiles=8, ball=8, cut=way))
-    certifier = BfsCertifier(resident)
-    for source in (0, graph.n_vertices // 3):
-        certificate = certifier.check(source, **solver.solve(source).columns)
-        assert certificate.holds, certificate.reason
-
-
-def wide(n=4000):
+def wide(n):
     """A vertex with more heads than a phase has room for, and arcs among them."""
     rng = np.random.default_rng(8)
     spokes = np.stack([np.zeros(n - 1, dtype=int), np.arange(1, n)], axis=1)
@@ -37,9 +20,8 @@ def wide(n=4000):
     return Graph.from_arcs("wide", n, arcs[:, 0], arcs[:, 1], np.ones(len(arcs), dtype=int))
 
 
-def test_a_queue_that_overflows_loses_nothing(device, monkeypatch):
-    graph = wide(6000)
-    resident = ResidentGraph.upload(device, graph)
+def test_a_queue_that_overflows_loses_nothing(device):
+    resident = ResidentGraph.upload(device, wide(6000))
     solver = tiled.Solver(resident, tiled.Parameters(tiles=1))
     certificate = BfsCertifier(resident).check(0, **solver.solve(0, []).columns)
     assert certificate.holds, certificate.reason
@@ -125,22 +107,3 @@ def test_a_tile_that_shared_memory_does_not_hold_is_skipped(host_device, monkeyp
     resident = ResidentGraph.upload(host_device, sample_graphs()["grid"])
     with pytest.raises(Skipped, match=r"4 tiles of [0-9]+ vertices; fewer blocks run at once"):
         tiled.Solver(resident, tiled.Parameters(tiles=4))
-
-
-def street_grid(seed=None):
-    edges = grid_edges(60, 40, seed)
-    return undirected("streets", 2400, edges, np.ones(len(edges), dtype=int))
-
-
-@pytest.mark.parametrize(("seed", "way"), [(None, "ranges"), (3, "grow")])
-def test_the_order_of_the_ids_decides(device, seed, way):
-    resident = ResidentGraph.upload(device, street_grid(seed))
-    assert tiled.Solver(resident, tiled.Parameters(tiles=4)).resolved["cut"] == way
-
-
-def test_preparation_leaves_the_host_graph_alone(device):
-    """Only the resident arrays are read, so that preparing costs no pass on the host."""
-    resident = ResidentGraph.upload(device, street_grid())
-    hide_host_graph(resident)
-    for way in ("auto", "ranges", "grow"):
-        tiled.Solver(resident, tiled.Parameters(cut=way)).solve(7)

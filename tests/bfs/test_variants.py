@@ -144,24 +144,24 @@ def hubs_and_leaves(n=3000):
     return undirected("hubs-and-leaves", n, n - 1 - edges, np.ones(len(edges), dtype=int))
 
 
-@pytest.mark.parametrize("is_known_undirected", [False, True])
 @pytest.mark.parametrize(("variant", "parameters"), SETTINGS, ids=name_of)
-def test_rows_longer_than_a_piece(device, variant, parameters, is_known_undirected):
+def test_rows_longer_than_a_piece(device, variant, parameters):
+    """In a graph that says that it is undirected."""
     graph = hubs_and_leaves()
     assert graph.degrees.max() > 4 * 128
-    if is_known_undirected:
-        graph.metadata["directed"] = False
+    graph.metadata["directed"] = False
     resident = ResidentGraph.upload(device, graph)
     solver = make_solver(variant, resident, **parameters)
     for source in (0, 2999):
         checked(resident, solver, source)
 
 
-@pytest.mark.parametrize(("variant", "parameters"), SETTINGS, ids=name_of)
-@given(case=drawn_graphs(st.just(1), most=70))
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_any_small_graph(variant, parameters, case):
+@pytest.mark.parametrize("variant", VARIANTS)
+@given(case=drawn_graphs(st.just(1), most=70), data=st.data())
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_any_small_graph(variant, case, data):
     graph, source = case
+    parameters = data.draw(st.sampled_from([given for name, given in SETTINGS if name == variant]))
     resident = ResidentGraph.upload(get_device("host"), graph)
     checked(resident, make_solver(variant, resident, **parameters), source)
 

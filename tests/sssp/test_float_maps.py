@@ -5,22 +5,16 @@ Certificates prove the answers: they hold for the least rounded sums only.
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from relaxometer.device import get_device
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp import _maps
-from relaxometer.problems.sssp.certify import SsspCertifier
 from relaxometer.problems.sssp.push_pull import push_pull
 from relaxometer.problems.sssp.push_pull._prepare import prepare
 from relaxometer.problems.sssp.tiled import tiled
 from relaxometer.problems.sssp.tiled._device_tiles import Cutter
 from sample_graphs import FLOATS, grid_edges, sample_graphs
-
-MIXES = [(1e-30, 1e-9), (1e-30, 1e9), (0.7, 4.0), (1e30, 1e-9), (3e38, 1e9)]
-"""Widths and betas of `push-pull`: next to nothing and everything in a bucket, push only, pull at once."""
+from sssp.searches import proven
 
 of_floats = pytest.mark.parametrize("kind", FLOATS.values(), ids=FLOATS)
 
@@ -61,41 +55,6 @@ GRIDS = [
 ]
 
 
-def check(solver, resident, *sources):
-    certifier = SsspCertifier(resident)
-    for source in sources:
-        answer = solver.solve(source)
-        certificate = certifier.check(source, answer.distance, answer.predecessor)
-        assert certificate.holds, certificate.reason
-        assert not answer.overflowed
-
-
-PLACES = st.integers(0, 7)
-"""Of weights among those that fall on ties of rounding."""
-
-
-@of_floats
-@given(
-    n=st.integers(2, 10),
-    ends=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), PLACES), min_size=1, max_size=40),
-    mix=st.sampled_from(MIXES),
-    seed=st.integers(0, 3),
-)
-@settings(max_examples=20, deadline=None)
-def test_pruning_stays_exact_under_rounding(kind, n, ends, mix, seed):
-    """The lightest arcs, window ends and bounds of pulls fall on ties of rounding."""
-    lost = kind.one_lost
-    values = np.array([0.0, kind.tiny, 0.5, 1.0, kind.next_to(1), lost, lost + 2, 1e30])
-    tails, heads, places = zip(*ends, strict=True)
-    arcs = np.stack([tails, heads], axis=1) % n
-    graph = floats(kind, "drawn", n, arcs, values[list(places)], keep_parallel=True)
-    resident = ResidentGraph.upload(get_device("host", order_seed=seed), graph)
-    delta, beta = mix
-    check(push_pull.Solver(resident, push_pull.Parameters(delta=delta, beta=beta)), resident, 0)
-    parameters = tiled.Parameters(tiles=min(n, 3), delta=delta, leash=delta)
-    check(tiled.Solver(resident, parameters), resident, 0)
-
-
 def exactly(value):
     """A value but for rounding, however small."""
     return pytest.approx(value, rel=1e-9, abs=0)
@@ -118,8 +77,8 @@ def test_a_threshold_advances_by_less_than_a_unit_in_the_last_place(device, kind
     resident = ResidentGraph.upload(device, graph)
     expected = [0, *[lost] * 15, *(2 * lost + 4 * np.arange(14))]
     for solver in solvers(resident):
-        assert device.asnumpy(solver.solve(0).distance).tolist() == expected
-        check(solver, resident, 0, 29)
+        assert device.asnumpy(proven(solver, resident, 0).distance).tolist() == expected
+        proven(solver, resident, 29)
 
 
 @of_floats
@@ -127,18 +86,14 @@ def test_lengths_up_to_the_largest_float_are_found_and_longer_ones_flagged(devic
     """Thresholds beyond the largest float are infinite."""
     largest = kind.largest
     half, below = largest / 2, kind.next_to(largest, 0)
-    graph = floats(kind, "far", 5, [(0, 1), (1, 2), (0, 3), (3, 4)], [half, half, below, 1.0])
-    resident = ResidentGraph.upload(device, graph)
-    for solver in solvers(resident):
-        answer = solver.solve(0)
-        assert device.asnumpy(answer.distance).tolist() == [0, half, largest, below, below]
-        assert not answer.overflowed
-    graph = floats(kind, "too-far", 4, [(0, 1), (1, 2), (2, 3)], [largest, largest / 4, 1.0])
-    resident = ResidentGraph.upload(device, graph)
-    for solver in solvers(resident):
-        answer = solver.solve(0)
-        assert device.asnumpy(answer.distance).tolist() == [0, largest, np.inf, np.inf]
-        assert answer.overflowed
+    far = [(0, 1), (1, 2), (0, 3), (3, 4)], [half, half, below, 1.0]
+    too_far = [(0, 1), (1, 2), (2, 3), (2, 4)], [largest, largest / 4, 1.0, 0.0]
+    for arcs, expected in ((far, [half, largest, below, below]), (too_far, [largest, *[np.inf] * 3])):
+        resident = ResidentGraph.upload(device, floats(kind, "far", 5, *arcs))
+        for solver in solvers(resident):
+            answer = proven(solver, resident, 0)
+            assert device.asnumpy(answer.distance).tolist() == [0, *expected]
+            assert answer.overflowed == (arcs is too_far)
 
 
 @of_floats
@@ -148,8 +103,7 @@ class TestDifferences:
     def solve(self, device, graph, delta):
         resident = ResidentGraph.upload(device, graph)
         solver = push_pull.Solver(resident, push_pull.Parameters(delta=delta, beta=1e9))
-        check(solver, resident, 0)
-        return device.asnumpy(solver.solve(0).distance).tolist()
+        return device.asnumpy(proven(solver, resident, 0).distance).tolist()
 
     def test_a_pull_examines_an_arc_that_is_a_rounded_difference(self, device, kind):
         """Vertex 1, of many arcs, pulls before vertex 2 is reached, and again with the bound 1."""
@@ -222,7 +176,7 @@ class TestWidths:
         for module in (push_pull, tiled):
             solver = module.Solver(resident, module.Parameters())
             assert solver.resolved["delta"] == 0
-            check(solver, resident, 3)
+            proven(solver, resident, 3)
 
     def test_integers_take_rounded_ones_of_at_least_1(self, device):
         resident = ResidentGraph.upload(device, sample_graphs()["grid"])

@@ -11,6 +11,7 @@ from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp.certify import SsspCertifier
 from relaxometer.problems.sssp.near_far import many_sources, near_far
 from relaxometer.problems.sssp.near_far._near_far import QUEUE, bucket_shift, initial_capacity, packed_arcs
+from relaxometer.problems.sssp.phast import phast_many
 from relaxometer.problems.variants import Skipped, load_solver
 from sample_graphs import FLOATS, as_type, reference_distances, sample_graphs
 from sssp.searches import KINDS, graph_of, hard_graphs, proven, solved
@@ -240,11 +241,11 @@ class TestManySources:
         for row, source in enumerate([0, 1, 3 * QUEUE]):
             np.testing.assert_array_equal(distance[row], reference_distances(resident.host, source))
 
+    @pytest.mark.parametrize("module", [many_sources, phast_many])
     @pytest.mark.parametrize("count", [0, 5])
-    def test_no_sources_or_too_many_are_refused(self, host_device, count):
-        solver = many_sources.Solver(
-            ResidentGraph.upload(host_device, sample_graphs()["grid"]), many_sources.Parameters(sources=4)
-        )
+    def test_no_sources_or_too_many_are_refused(self, host_device, module, count):
+        resident = ResidentGraph.upload(host_device, sample_graphs()["grid"])
+        solver = module.Solver(resident, module.Parameters(sources=4))
         with pytest.raises(ValueError, match=rf"{count} sources; expected 1 to 4"):
             solver.solve_many(range(count))
 

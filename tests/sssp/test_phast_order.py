@@ -22,7 +22,6 @@ from relaxometer.problems.sssp.phast import (
     _widths,
     phast,
 )
-from relaxometer.problems.sssp.phast._slices import stable_order
 from relaxometer.problems.variants import Skipped
 
 
@@ -224,12 +223,6 @@ def test_a_kept_order_serves_any_weights(monkeypatch, tmp_path):
     np.testing.assert_array_equal(again.order, first.order)
     with pytest.raises(TypeError):
         _hierarchy.build(road_like(RoadParameters(rows=20, columns=21), seed=6), 3, 16.0, keep_order=True)
-
-
-@pytest.mark.parametrize(("n", "largest"), [(0, 1), (1, 1), (500, 3), (500, 10**6)])
-def test_keys_are_sorted_stably(n, largest):
-    keys = np.random.default_rng(n).integers(0, largest, n)
-    assert np.array_equal(stable_order(keys), np.argsort(keys, kind="stable"))
 
 
 @pytest.mark.parametrize(

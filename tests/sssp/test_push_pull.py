@@ -10,11 +10,11 @@ from relaxometer.datasets.generators.rmat import rmat
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp.push_pull._prepare import prepare
-from sample_graphs import as_type, undirected
+from sample_graphs import undirected
 from sssp.searches import solved
 
 
-def hubs(leaves=5000):
+def hubs(leaves=2000):
     """Two hubs that share many neighbours, and chains of leaves: windows of 0 to thousands of arcs."""
     rng = np.random.default_rng(5)
     ends = np.arange(2, leaves + 2)
@@ -38,12 +38,11 @@ def skewed():
 @pytest.mark.parametrize(
     ("delta", "beta"), [(1, 1e-9), (1, 1e9), (40, 4.0), (10**6, 1e-9), (10**6, 1e9)], ids=str
 )
-@pytest.mark.parametrize("kind", ["uint32", "float32", "float64"])
 @pytest.mark.parametrize("make", [hubs, directed, skewed])
-def test_every_mix_of_pushing_and_pulling_is_right(device, make, kind, delta, beta):
+def test_every_mix_of_pushing_and_pulling_is_right(device, make, delta, beta):
     """Push only, both, or pull at once."""
-    graph = as_type(make(), kind)
-    for source in (0, 1, graph.n_vertices - 1) if kind == "uint32" else (0,):
+    graph = make()
+    for source in (0, 1, graph.n_vertices - 1):
         phases = []
         _, answer = solved(device, "push-pull", graph, source, phases=phases, delta=delta, beta=beta)
         assert answer.phases == len(phases)

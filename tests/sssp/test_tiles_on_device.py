@@ -8,12 +8,12 @@ import pytest
 
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.problems.bfs.tiled import tiled as bfs_tiled
 from relaxometer.problems.sssp._packed_arcs import MAX_ARCS
 from relaxometer.problems.sssp.tiled import tiled
 from relaxometer.problems.sssp.tiled._device_tiles import FRONTIER, MAX_VERTICES, Cutter, Order
 from relaxometer.problems.variants import Skipped
 from sample_graphs import grid_edges, hide_host_graph, sample_graphs, undirected
-from sssp.searches import solved
 
 GRAPHS = pytest.mark.parametrize("graph", sample_graphs().values(), ids=lambda graph: graph.name)
 
@@ -159,23 +159,20 @@ class TestGrownOrder:
         assert crossing_share(graph, self.grown(device, graph), 2) == 0
 
 
-@GRAPHS
-@pytest.mark.parametrize(("way", "n_tiles"), [("ranges", 2), ("ranges", 8), ("grow", 8), ("bisection", 7)])
-def test_searches_on_every_cut_are_proven(device, graph, way, n_tiles):
-    given = {"cut": way, "tiles": min(n_tiles, graph.n_vertices)}
-    solver, _ = solved(device, "tiled", graph, 0, graph.n_vertices // 3, **given)
-    assert solver.resolved["cut"] == way
+both_problems = pytest.mark.parametrize("module", [tiled, bfs_tiled], ids=["sssp", "bfs"])
 
 
+@both_problems
 @pytest.mark.parametrize(("seed", "way"), [(None, "ranges"), (3, "grow")])
-def test_the_order_of_the_ids_decides(device, seed, way):
+def test_the_order_of_the_ids_decides(device, module, seed, way):
     resident = ResidentGraph.upload(device, street_grid(60, 40, seed))
-    assert tiled.Solver(resident, tiled.Parameters(tiles=4)).resolved["cut"] == way
+    assert module.Solver(resident, module.Parameters(tiles=4)).resolved["cut"] == way
 
 
-def test_preparation_leaves_the_host_graph_alone(device):
+@both_problems
+def test_preparation_leaves_the_host_graph_alone(device, module):
     """Only the resident arrays are read, so that preparing costs no pass on the host."""
     resident = ResidentGraph.upload(device, street_grid(30, 30))
     hide_host_graph(resident)
     for way in ("auto", "ranges", "grow"):
-        tiled.Solver(resident, tiled.Parameters(cut=way)).solve(7)
+        module.Solver(resident, module.Parameters(cut=way)).solve(7)
