@@ -1,8 +1,9 @@
-"""Foreign text in messages."""
+"""Foreign text and numbers in messages."""
 
 import pytest
 
 from relaxometer.core.errors import MAX_QUOTED, UserError, naming_lacks, quoted
+from relaxometer.core.words import counted
 
 
 @pytest.mark.parametrize(
@@ -33,3 +34,8 @@ def test_a_file_or_folder_in_the_way_is_named(tmp_path):
         (tmp_path / "there").mkdir()
     with pytest.raises(UserError, match=r"Is a directory; name a file, then run again"), naming_lacks():
         tmp_path.read_text()
+
+
+def test_the_noun_agrees_with_the_number():
+    assert [counted(number, "run") for number in (0, 1, 1200)] == ["0 runs", "1 run", "1,200 runs"]
+    assert counted(2, "search", "searches") == "2 searches"

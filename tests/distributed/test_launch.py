@@ -1,16 +1,21 @@
-"""Messages if ranks cannot be started; needs no MPI."""
+"""What keeps ranks from starting or ends them, in one line each; needs no MPI."""
 
 import os
+import time
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import numba
+import numpy as np
 import pytest
 
 from relaxometer.core.environment import usable_cores
 from relaxometer.core.errors import UserError
-from relaxometer.distributed import launch
+from relaxometer.datasets.formats.generated import Graph500Parameters
+from relaxometer.distributed import launch, memory, watch
 from relaxometer.distributed.process import load_mpi, share_cores
 from relaxometer.distributed.transport import connect
+from relaxometer.distributed.watch import ALIVE, LIMIT, SINCE, WORKING_S, Watch
 from relaxometer.plan.models import RivalRun
 from relaxometer.problems.dominators.cpu._on_cpu import cores_of
 from relaxometer.race.entrant import threads_of
@@ -74,3 +79,44 @@ def test_a_missing_library_is_reported_in_one_line(monkeypatch):
         connect(SimpleNamespace())
     with pytest.raises(UserError, match=r"^searches over several ranks need MPI: [^\n]*mpi4py[^\n]*$"):
         load_mpi()
+
+
+GB = 1_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("scale", "free", "error"),
+    [
+        (26, 139 * GB, None),
+        (29, 139 * GB, r"^graph kron:29 needs about \d+ GB on each of 2 ranks, .*kron:27 fits$"),
+        (20, 1000, r"no scale fits$"),
+    ],
+)
+def test_a_graph_that_does_not_fit_is_refused_with_the_scale_that_fits(monkeypatch, scale, free, error):
+    monkeypatch.setattr(memory, "_free_bytes", lambda ranks: free)
+    ranks = SimpleNamespace(size=2, reduce=lambda numbers, operation: numbers)
+    with pytest.raises(UserError, match=error) if error else nullcontext():
+        memory.refuse_too_large(ranks, "2x1", Graph500Parameters(scale=scale), weighted=False)
+
+
+def watch_of(rank: int, size: int) -> Watch:
+    """Return the watch of a rank without a job or a thread; `_reason` is all that it can do."""
+    made = object.__new__(Watch)
+    made._me, made._names, made._size, made._kind = rank, list(range(size)), size, "host"
+    return made
+
+
+@pytest.mark.parametrize(
+    ("idle_s", "reason"),
+    [
+        (watch.INTERVAL_S, None),
+        (WORKING_S - 1, None),
+        (WORKING_S + 1, "rank 1 of 2 hangs: no progress for 601 s"),
+    ],
+)
+def test_a_rank_that_has_not_begun_hangs_only_after_a_while(idle_s, reason):
+    """Its row is empty: it has not yet noted how long it may take."""
+    now = time.monotonic()
+    page = np.zeros((2, 4))
+    page[0, SINCE], page[0, LIMIT], page[0, ALIVE] = now - idle_s, WORKING_S, now
+    assert watch_of(0, 2)._reason(page, np.full(2, idle_s), now) == reason

@@ -12,19 +12,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import race_runs
+from race_runs import ORIGINAL, measured
 from relaxometer.device import cuda, get_device
-from relaxometer.plan.models import Cost, Run, Timing
+from relaxometer.plan.models import Cost
 from relaxometer.problems.sssp.dijkstra import dijkstra_cpu
 from relaxometer.race import contestant, cost, counter_log, counters
 from relaxometer.race.counter_log import CounterLog
 from relaxometer.race.counters import Reading
-from relaxometer.race.variant import measure
 from relaxometer.results.contexts import cost_warnings
-from sample_graphs import sample_graphs
-
-GRAPH = next(graph for graph in sample_graphs().values() if graph.n_vertices > 50)
-ORIGINAL = dijkstra_cpu.Solver
-
 
 IDLE_W, SEARCHING_W = 100.0, 180.0
 
@@ -51,21 +47,14 @@ def in_turn(repeats, searches):
     return busy, idle
 
 
-def test_the_idle_power_is_subtracted():
-    busy, idle = in_turn(3, [1500, 1500, 1500])
-    found = cost.spent(readings_of(busy, idle), busy, idle)
-    assert found.energy_j == pytest.approx(0.08, rel=0.001)
-    assert found.gross_j == pytest.approx(0.18, rel=0.001)
-    assert found.idle_w == pytest.approx(IDLE_W, rel=0.001)
-    assert (found.searches, found.seconds) == (4500, pytest.approx(4.5))
-    assert found.throttled == ""
-
-
-def test_the_repeats_are_told_apart():
+def test_the_idle_power_is_subtracted_from_each_repeat():
     busy, idle = in_turn(3, [1500, 1000, 3000])
     found = cost.spent(readings_of(busy, idle), busy, idle)
     assert (found.energy_low_j, found.energy_high_j) == pytest.approx((0.04, 0.12), rel=0.001)
-    assert found.energy_j == pytest.approx(0.08, rel=0.001)
+    assert (found.energy_j, found.gross_j) == pytest.approx((0.08, 0.18), rel=0.001)
+    assert found.idle_w == pytest.approx(IDLE_W, rel=0.001)
+    assert (found.searches, found.seconds) == (5500, pytest.approx(4.5))
+    assert found.throttled == ""
     assert found.searches_s == pytest.approx((0.001, 0.0015, 0.0005))
     assert found.powers_w == pytest.approx([SEARCHING_W] * 3, rel=0.001)
     assert found.idle_powers_w == pytest.approx([IDLE_W] * 4, rel=0.001)
@@ -348,20 +337,13 @@ def test_processors_without_counters_have_no_meter(tmp_path):
 
 
 def run_of(energy_s):
-    return Run(
-        problem="sssp",
-        graph="g",
-        variant="v",
-        solver="dijkstra-cpu",
-        parameters={},
-        timing=Timing(repetitions=4, rounds=1, warmup=0),
-        cost=Cost.model_construct(energy_s=energy_s, repeats=2),
-    )
+    cost = Cost.model_construct(energy_s=energy_s, repeats=2)
+    return race_runs.run_of(repetitions=4).model_copy(update={"cost": cost})
 
 
 def test_by_default_nothing_is_repeated(monkeypatch):
     monkeypatch.setattr(counters, "open_rapl", lambda: pytest.fail("no meter is wanted"))
-    result = measure(run_of(0), GRAPH, np.array([0, 1]), "host")
+    result = measured(run_of(0))
     assert {row.status for row in result.runs} == {"ok"}
     assert all(row.energy_j is None and row.peak_bytes is None for row in result.runs)
 
@@ -379,7 +361,7 @@ def test_the_energy_of_a_search_is_in_all_rows(monkeypatch, virtual):
 
     monkeypatch.setattr(dijkstra_cpu, "Solver", Solver)
     monkeypatch.setattr(counters, "open_rapl", lambda: "a counter")
-    result = measure(run_of(0.4), GRAPH, np.array([0, 1]), "host")
+    result = measured(run_of(0.4))
     (row,) = {tuple(getattr(row, name) for name in ENERGIES) for row in result.runs}
     assert row == pytest.approx((0.25, 0.25, 0.25, 10))
     found = result.context["cost"]
@@ -404,7 +386,7 @@ def test_a_variant_that_leaks_device_memory_is_seen(monkeypatch):
 
     monkeypatch.setattr(dijkstra_cpu, "Solver", Leaking)
     monkeypatch.setattr(contestant.cost, "pool_bytes", pool)
-    result = measure(run_of(0), GRAPH, np.array([0, 1]), "host")
+    result = measured(run_of(0))
     assert {row.leaked_bytes for row in result.runs} == {4096}
     (warning,) = cost_warnings([result.context])
     assert warning == "warning: sssp v on g leaks 4,096 bytes of device memory in each search"
@@ -424,7 +406,7 @@ def test_memory_of_a_variant_adds_up_to_what_the_driver_counts(monkeypatch, gpu,
     monkeypatch.setattr(Loading, "runs_on", "device", raising=False)
     monkeypatch.setattr(dijkstra_cpu, "Solver", Loading)
     monkeypatch.setattr(contestant.cost, "pool_bytes", lambda device: (pool["bytes"], pool["bytes"]))
-    result = measure(run_of(0.3), GRAPH, np.array([0, 1]), "host")
+    result = measured(run_of(0.3))
     (row,) = {
         tuple(
             getattr(row, name)
@@ -442,7 +424,7 @@ def test_the_driver_counts_memory_without_energy_too(monkeypatch, gpu):
     gpu.write_text("7")
     monkeypatch.setattr(contestant.cost, "pool_bytes", lambda device: (5, 6))
     monkeypatch.setattr(ORIGINAL, "runs_on", "device")
-    result = measure(run_of(0), GRAPH, np.array([0, 1]), "host")
+    result = measured(run_of(0))
     assert {(row.peak_bytes, row.nvml_peak_bytes) for row in result.runs} == {(6, 7)}
     assert all(row.throttled is None for row in result.runs)
 
@@ -458,7 +440,7 @@ def test_a_failure_of_repeated_searches_is_one_of_the_run(monkeypatch, gpu):
             return super().solve(source, phases)
 
     monkeypatch.setattr(dijkstra_cpu, "Solver", Tiring)
-    result = measure(run_of(0.2), GRAPH, np.array([0, 1]), "host")
+    result = measured(run_of(0.2))
     assert {(row.status, row.reason) for row in result.runs} == {
         ("oom", "repeated searches: the pool is used up")
     }

@@ -7,28 +7,23 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from race_runs import GRAPH, run_of
 from relaxometer.core.errors import UserError
-from relaxometer.plan.models import RivalRun, Run, Timing
+from relaxometer.plan.models import RivalRun, Timing
 from relaxometer.problems.sssp.dijkstra import dijkstra_cpu
 from relaxometer.race import entrant, jobs
 from relaxometer.race.measurement import not_measured
 from relaxometer.results.gather import gather
 from relaxometer.rivals.definition import find_rivals
 from relaxometer.rivals.installation import Installed, write_installation
-from sample_graphs import sample_graphs
 
-GRAPH = sample_graphs()["grid"]
-TIMING = Timing(repetitions=2, rounds=2, warmup=0)
+TWO = {"repetitions": 2, "rounds": 2}
 
 
-def run_of(solver, timing=TIMING):
-    return Run(problem="sssp", graph="grid", variant="v", solver=solver, parameters={}, timing=timing)
-
-
-def measured(folder, solver, timing=TIMING):
+def measured(folder, solver, **timing):
     """Make two rounds; return the folder of each and the statuses of the second."""
     second = folder / "rounds/2"
-    what = run_of(solver, timing), GRAPH, np.array([7]), "host"
+    what = run_of(solver, **(timing or TWO)), GRAPH, np.array([7]), "host"
     jobs.run_variant(*what, folder)
     return [folder, second], jobs.run_variant(*what, second, 2)
 
@@ -42,13 +37,12 @@ def test_two_rounds_are_gathered(tmp_path):
 
 
 def test_a_variant_takes_its_own_number_of_listed_sources(tmp_path):
-    timing = Timing(sources=[3], repetitions=1, rounds=1, warmup=0)
-    jobs.run_variant(run_of("dijkstra-cpu", timing), GRAPH, np.array([3, 5, 9]), "host", tmp_path)
+    jobs.run_variant(run_of(sources=[3]), GRAPH, np.array([3, 5, 9]), "host", tmp_path)
     assert pq.read_table(tmp_path / "runs.parquet")["source"].to_pylist() == [3]
 
 
 def test_a_round_after_an_emulated_one_is_empty_unless_asked_for(tmp_path):
-    folders, statuses = measured(tmp_path, "conventional", Timing(repetitions=2, warmup=0))
+    folders, statuses = measured(tmp_path, "conventional", repetitions=2, rounds=None)
     assert statuses == {"not measured"}
     context = json.loads((folders[1] / "context.json").read_text(encoding="utf-8"))
     assert context["not_measured"] == "times of the emulated device mean nothing"
@@ -70,7 +64,7 @@ def test_a_round_on_another_kind_of_machine_than_the_first_has_no_times(tmp_path
             return answer
 
     second = tmp_path / "rounds/2"
-    what = run_of("dijkstra-cpu"), GRAPH, np.array([7]), "host"
+    what = run_of(**TWO), GRAPH, np.array([7]), "host"
     jobs.run_variant(*what, tmp_path)
     monkeypatch.setattr(dijkstra_cpu, "Solver", Solver)
     assert jobs.run_variant(*what, second, 2) == {"invalid" if fails else "not measured"}
@@ -102,28 +96,28 @@ def test_how_a_rival_starts_is_asked_where_it_runs(tmp_path, monkeypatch, writte
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(entrant, "installation", lambda rival, command: "it needs an NVIDIA GPU")
     monkeypatch.setattr(jobs, "measure_rival", measure_rival)
-    run = RivalRun(**{**run_of("cugraph").model_dump(), "kind": "gpu"})
+    run = RivalRun(**run_of("cugraph").model_dump() | {"kind": "gpu"})
     jobs.run_rival(run, find_rivals([])["cugraph"], str(file), GRAPH, np.array([7]), "host", tmp_path)
     assert started == ["no network" if written == "no network" else "it needs an NVIDIA GPU"]
 
 
 def test_a_round_without_a_first_one_is_a_line(tmp_path):
     with pytest.raises(UserError, match="no results of the first round"):
-        jobs.run_variant(run_of("dijkstra-cpu"), GRAPH, np.array([7]), "host", tmp_path / "rounds/2", 2)
+        jobs.run_variant(run_of(**TWO), GRAPH, np.array([7]), "host", tmp_path / "rounds/2", 2)
 
 
 @pytest.mark.parametrize("text", ["[1]", "{"])
 def test_a_damaged_context_of_the_first_round_is_a_line(tmp_path, text):
     (tmp_path / "context.json").write_text(text, encoding="utf-8")
     with pytest.raises(UserError, match=r"context\.json: not readable as JSON"):
-        jobs.run_variant(run_of("dijkstra-cpu"), GRAPH, np.array([7]), "host", tmp_path / "rounds/2", 2)
+        jobs.run_variant(run_of(**TWO), GRAPH, np.array([7]), "host", tmp_path / "rounds/2", 2)
 
 
 def test_a_rival_keeps_the_parameters_that_it_was_tuned_to(tmp_path):
     context = {"parameters": {"delta": 8, "threads": 1, "version": "3"}}
     (tmp_path / "context.json").write_text(json.dumps(context), encoding="utf-8")
     tune = {"delta": [4, 8]}
-    what = {"problem": "sssp", "graph": "grid", "variant": "r", "solver": "r", "timing": TIMING}
+    what = {"problem": "sssp", "graph": "grid", "variant": "r", "solver": "r", "timing": Timing()}
     run = RivalRun(**what, parameters={"pull": 2}, kind="cpu-1", tune=tune)
     tuned = jobs._as_tuned(run, tmp_path / "rounds/2")
     assert (tuned.parameters, tuned.tune) == ({"pull": 2, "delta": 8}, {})
