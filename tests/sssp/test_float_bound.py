@@ -97,20 +97,10 @@ def test_lengths_are_within_the_bound(kind, data):
 @of_floats
 @given(data=st.data())
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_integers_below_2_to_the_bits_are_exact(kind, data):
+def test_small_integers_and_subnormal_numbers_are_added_exactly(kind, data):
     """A path has at most nine arcs."""
-    most = 2 ** (kind.bits - 4)
-    graph, distance, _ = solved(kind, *data.draw(arc_lists(st.integers(0, most).map(float))))
-    assert {v: Fraction(float(distance[v])) for v in shortest(graph)} == {
-        v: length for v, (length, _) in shortest(graph).items()
-    }
-
-
-@of_floats
-@given(data=st.data())
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_subnormal_numbers_are_added_exactly(kind, data):
-    steps = st.integers(0, 2 ** (kind.bits - 4)).map(lambda steps: steps * kind.tiny)
+    unit = data.draw(st.sampled_from([1.0, kind.tiny]))
+    steps = st.integers(0, 2 ** (kind.bits - 4)).map(lambda steps: steps * unit)
     graph, distance, _ = solved(kind, *data.draw(arc_lists(steps)))
     assert all(Fraction(float(distance[v])) == length for v, (length, _) in shortest(graph).items())
 
