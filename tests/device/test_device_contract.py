@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from relaxometer.device import KernelError
+from relaxometer.device import KernelError, rates
 
 KERNELS = Path(__file__).parent / "kernels"
 LANES = np.arange(32)
@@ -392,7 +392,10 @@ class TestCooperativeLaunches:
 class TestLaunches:
     @pytest.mark.parametrize(
         ("grid", "block"),
-        [(0, 32), (1, 0), (1, 1025), ((1, 70000), 32), (1, (32, 64)), (1, (1, 1, 128)), (-1, 32)],
+        [
+            *((0, 32), (1, 0), (1, 1025), ((1, 70000), 32), (1, (32, 64)), (1, (1, 1, 128)), (-1, 32)),
+            *(((1, 1, 1, 1), 64), (1, (2, 2, 2, 2)), ((), 64)),
+        ],
     )
     def test_impossible_shapes(self, device, coverage, grid, block):
         with pytest.raises(KernelError, match=r"set_to_one.*impossible"):
@@ -459,3 +462,12 @@ def test_a_module_is_loaded_once_until_one_of_its_files_changes(device, tmp_path
     header.unlink()
     with pytest.raises(KernelError, match="added"):
         device.module(source)
+
+
+def test_a_copy_has_a_rate_and_copies_every_word(device, monkeypatch):
+    copied = []
+    monkeypatch.setattr(device.xp, "empty_like", lambda array: copied.append(array * 0) or copied[0])
+    rate = rates.copy_rate(device)
+    assert (rate["device_kind"], rate["device"]) == (device.kind, device.name)
+    assert 0 < rate["copy_gb_s"] < float("inf")
+    np.testing.assert_array_equal(device.asnumpy(copied[0]), np.arange(copied[0].size))

@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 
-from relaxometer.device import KernelError
 from relaxometer.device.arguments import Arguments
-from relaxometer.device.kernels import launch_shape
 from relaxometer.device.signature import read_source
 
 
@@ -228,12 +226,3 @@ def test_read_only_arrays(check):
     arguments[2].setflags(write=False)
     with pytest.raises(TypeError, match=r"argument 3 \(float\* out\).*given a read-only array"):
         check(arguments)
-
-
-def test_launch_shapes():
-    assert launch_shape("k", 3, 64) == ((3, 1, 1), (64, 1, 1))
-    assert launch_shape("k", (3, 2), (8, 8, 4)) == ((3, 2, 1), (8, 8, 4))
-    assert launch_shape("k", np.int64(3), 64) == ((3, 1, 1), (64, 1, 1))
-    for impossible in (((1, 1, 1, 1), 64), (1, (2, 2, 2, 2)), ((), 64)):
-        with pytest.raises(KernelError, match=r"kernel k.*impossible"):
-            launch_shape("k", *impossible)

@@ -1,4 +1,4 @@
-"""Labels: the common ancestors of any two vertices, new weights, and memory that does not suffice."""
+"""Labels: common ancestors of two vertices, new weights, too little memory, and when `auto` takes them."""
 
 import weakref
 from dataclasses import replace
@@ -13,7 +13,7 @@ from relaxometer.datasets.generators.roads import road_like
 from relaxometer.device import DeviceOutOfMemory
 from relaxometer.graphs.graph import MAX_WEIGHT, UNREACHED
 from relaxometer.graphs.resident import ResidentGraph
-from relaxometer.problems.routes import _labels, labels
+from relaxometer.problems.routes import _contracted, _labels, auto, labels
 from relaxometer.problems.routes._shortcuts import find_depths
 from relaxometer.problems.sssp.phast._fill import _postorder
 from route_samples import random_queries, table_queries
@@ -137,3 +137,26 @@ def test_labels_that_do_not_fit_are_refused(monkeypatch, device):
     with pytest.raises(DeviceOutOfMemory):  # by direction, they take twice the memory
         solver.customize(np.arange(graph.n_arcs, dtype=np.uint32))
     assert_answers(device, solver, graph)
+
+
+@pytest.mark.parametrize(
+    ("searches", "free", "chosen"),
+    [
+        (auto.PAYS_AFTER - 1, 2**40, "hierarchy"),
+        (auto.PAYS_AFTER, 2**40, "labels"),
+        (auto.PAYS_AFTER, 100, "hierarchy"),
+    ],
+    ids=["few", "many", "no memory"],
+)
+def test_labels_are_for_many_pairs_if_they_fit(monkeypatch, device, searches, free, chosen):
+    calls = []
+    number = _contracted._maps.refuse_all_but_maps
+    monkeypatch.setattr(_contracted._maps, "refuse_all_but_maps", lambda graph: calls.append(number(graph)))
+    monkeypatch.setattr(labels, "_free_bytes", lambda _: free)
+    graph = even(3)
+    resident, solver = solver_for(device, graph, "auto", searches=searches)
+    assert solver.resolved["chosen"] == chosen
+    assert ("hierarchy needs none" in solver.resolved["because"]) == (free == 100)
+    assert len(calls) == 1, "the map is contracted once"
+    check(resident, solver, [random_queries(graph, 20, paths=True)])
+    assert hasattr(solver, "customize") == (chosen == "labels")
