@@ -217,6 +217,7 @@ def reference_by_removal(graph: Graph, root: int) -> np.ndarray:
     return idom
 
 
+@cache
 def reference_of_batch(batch: Batch) -> np.ndarray:
     """Immediate dominators of all graphs of a batch by definition, as ids within each graph."""
     found = [
