@@ -1,4 +1,7 @@
-"""A run of 24 variants, 22 of them faulty: each is one line of the summary, and everything else is made."""
+"""A run of 12 variants, 10 of them faulty: each is one line of the summary, and everything else is made.
+
+tests/race/test_faults.py has further faults.
+"""
 
 import re
 import shutil
@@ -16,24 +19,12 @@ OUTCOMES = {
     "kernel-write": ("invalid", "changed the graph: weights"),
     "kernel-loop": ("timeout", "not finished within timeout_s = 2"),
     "kernel-trap": ("error", "died of SIGILL|SIGTRAP"),
-    "edits-offsets": ("invalid", "changed the graph: offsets"),
-    "edits-targets": ("invalid", "changed the graph: targets"),
-    "edits-weights": ("invalid", "changed the graph: weights"),
-    "loop": ("timeout", "not finished within timeout_s = 2"),
-    "null-pointer": ("error", "died of SIGSEGV"),
     "overrun": ("error", "died of SIGSEGV"),
     "exit-0": ("error", "exited with code 0 before it had finished"),
     "kills-parent": ("error", "run_variant sssp tiny kills-parent: died of SIGKILL; see logs/"),
-    "system-exit": ("error", r"SystemExit: enough \(faulty\.py:\d+\)$"),
-    "unequal": ("invalid", r"column predecessor has .* shape \(107,\); expected .* \(108,\)"),
-    "two-dimensional": ("invalid", r"column distance has .* shape \(2, 108\)"),
     "wrong-type": ("invalid", "column distance has type float64"),
-    "one-column": ("invalid", "the answer has columns distance; expected distance, predecessor"),
-    "phases": ("error", "phases: .* got 'many'"),
     "not-json": ("error", "TypeError: resolved: set is not JSON"),
-    "mend": ("invalid", "rule "),
     "wrong-distances": ("invalid", "rule "),
-    "wrong-predecessors": ("invalid", "rule "),
     "out-of-memory": ("oom", "Unable to allocate"),
 }
 
@@ -48,8 +39,7 @@ def spec(name):
 
 
 @pytest.mark.slow
-def test_22_faulty_variants_of_24_cost_their_own_lines(workflow):
-    assert len(OUTCOMES) == 22
+def test_10_faulty_variants_of_12_cost_their_own_lines(workflow):
     shutil.copytree(FAULTY, workflow.path("faulty"), ignore=shutil.ignore_patterns("__pycache__"))
     variants = {
         **dict.fromkeys(solver_names("sssp"), False),
@@ -83,9 +73,9 @@ def test_22_faulty_variants_of_24_cost_their_own_lines(workflow):
     workflow.run("--report", "report.zip")
 
     last = done.stderr.splitlines()[-1]
-    assert last.startswith("error: 22 of 24 measurements are not ok: ")
+    assert last.startswith("error: 10 of 12 measurements are not ok: ")
     assert all(f"sssp {name} on tiny ({status})" in last for name, (status, _) in OUTCOMES.items())
     verdict = workflow.path("results/verdict.txt").read_text(encoding="utf-8").splitlines()
     assert verdict[0] == last
-    assert sum(not line.startswith(("note:", "warning:")) for line in verdict) == 23
+    assert sum(not line.startswith(("note:", "warning:")) for line in verdict) == 11
     assert any(line.startswith("note: rule predecessor of sssp: every reached vertex") for line in verdict)
