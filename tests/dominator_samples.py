@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -190,8 +190,12 @@ def all_graphs_of_four() -> Batch:
     return Batch.from_graphs("four", graphs)
 
 
+@lru_cache(maxsize=256)
 def reference_by_removal(graph: Graph, root: int) -> np.ndarray:
-    """Immediate dominators by definition: d dominates v if removing d makes v unreachable."""
+    """Immediate dominators by definition: d dominates v if removing d makes v unreachable.
+
+    The array is shared and cannot be written.
+    """
     neighbours = [
         graph.targets[graph.offsets[v] : graph.offsets[v + 1]].tolist() for v in range(graph.n_vertices)
     ]
@@ -214,6 +218,7 @@ def reference_by_removal(graph: Graph, root: int) -> np.ndarray:
     idom = np.full(graph.n_vertices, NONE, dtype=np.uint32)
     for v, above in strict.items():
         idom[v] = root if v == root else max(above, key=lambda d: len(strict[d]))
+    idom.flags.writeable = False
     return idom
 
 
@@ -230,6 +235,7 @@ def reference_of_batch(batch: Batch) -> np.ndarray:
     return np.concatenate(found)
 
 
+@lru_cache(maxsize=256)
 def semi_nca(device: Device, graph: Graph, root: int) -> np.ndarray:
     """Immediate dominators by SEMI-NCA: the second reference."""
     module = load_solver("dominators", "semi-nca")

@@ -187,8 +187,12 @@ FLOATS = {
 }
 
 
+@cache
 def as_type(graph, weight_type):
-    """The same graph with other weights of the same order: rounded tenths, or integers up to 2**32 - 2."""
+    """The same graph with other weights of the same order: rounded tenths, or integers up to 2**32 - 2.
+
+    Callers share it.
+    """
     if weight_type == "uint32":
         return graph
     heaviest = max(1, int(graph.weights.max(initial=0)))

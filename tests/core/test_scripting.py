@@ -203,6 +203,24 @@ def test_a_run_does_not_start_where_it_could_not_write(folder, fault, where, lin
     assert (done.stdout.strip(), done.stderr) == (line, "")
 
 
+AS_SNAKEMAKE = """
+import atexit, gc, os, sys, time
+from pathlib import Path
+from snakemake.iocontainers import Snakemake
+from relaxometer.core.errors import UserError
+from relaxometer.core.scripting import job
+snakemake = Snakemake.__new__(Snakemake)
+snakemake.rule, snakemake.wildcards, snakemake.log = "make_x", ["town"], ["logs/x.log"]
+snakemake.input, snakemake.output = [], ["made"]
+"""
+"""As Snakemake starts a job: its own class of the object `snakemake` tells such a process from others."""
+
+
+def job_of_snakemake(script):
+    text = AS_SNAKEMAKE + textwrap.dedent(script)
+    return subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
+
+
 @pytest.mark.parametrize(
     ("body", "code", "said"),
     [
@@ -211,16 +229,8 @@ def test_a_run_does_not_start_where_it_could_not_write(folder, fault, where, lin
     ],
     ids=["ends well", "fails"],
 )
-def test_a_process_of_a_job_ends_with_its_frame(folder, body, code, said):
-    """As Snakemake starts it: its own class of the object `snakemake` tells such a process from others."""
-    script = textwrap.dedent(f"""
-        import atexit, gc, sys
-        from snakemake.iocontainers import Snakemake
-        snakemake = Snakemake.__new__(Snakemake)
-        snakemake.rule, snakemake.wildcards, snakemake.log = "make_x", ["town"], ["logs/x.log"]
-        snakemake.input = snakemake.output = []
-        from relaxometer.core.errors import UserError
-        from relaxometer.core.scripting import job
+def test_a_process_of_a_job_ends_with_its_frame(body, code, said):
+    done = job_of_snakemake(f"""
         print("collects:", gc.isenabled())
         atexit.register(print, "the end")
         class Module:
@@ -231,7 +241,6 @@ def test_a_process_of_a_job_ends_with_its_frame(folder, body, code, said):
             {body}
         print("after the frame")
     """)
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == code, done.stderr
     assert done.stdout.replace("taken down\n", "") == said
     assert ("taken down" in done.stdout) == bool(code)
@@ -249,19 +258,10 @@ def test_a_process_of_a_job_ends_with_its_frame(folder, body, code, said):
 )
 def test_the_failure_of_an_isolated_job_is_a_result(folder, body, code, reason):
     (folder / "made").write_text("old", encoding="utf-8")
-    script = textwrap.dedent(f"""
-        import os, time
-        from pathlib import Path
-        from snakemake.iocontainers import Snakemake
-        snakemake = Snakemake.__new__(Snakemake)
-        snakemake.rule, snakemake.wildcards, snakemake.log = "make_x", ["town"], ["logs/x.log"]
-        snakemake.input, snakemake.output = [], ["made"]
-        from relaxometer.core.errors import UserError
-        from relaxometer.core.scripting import job
+    done = job_of_snakemake(f"""
         with job(snakemake, isolated=True):
             {body}
     """)
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == code, done.stderr
     assert failure_of("made") == reason
     kept = folder / ("made.previous" if reason else "made")

@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from relaxometer.core.errors import UserError
 from relaxometer.device import KernelError, get_device
 
 KERNELS = Path(__file__).parent / "kernels"
@@ -144,8 +143,3 @@ def test_races_in_a_warp_and_between_blocks(name, block, comment):
     with pytest.raises(KernelError, match="race: nothing orders this") as error:
         kernel(4, block, (np.zeros(1024, np.int32),))
     assert line_of(comment) in str(error.value)
-
-
-def test_unknown_sanitizers_are_refused():
-    with pytest.raises(UserError, match="'memory' is none of undefined, address, thread"):
-        get_device("host", sanitize="memory")

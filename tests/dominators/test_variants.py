@@ -1,6 +1,7 @@
 """Every dominators variant on every sample and device, against two references and the certificate."""
 
 import dataclasses
+from functools import cache
 
 import numpy as np
 import pytest
@@ -63,6 +64,7 @@ def answer_of(solver, device, source=None, phases=None):
     return device.asnumpy(device.asarray(solver.solve(source, phases).idom))
 
 
+@cache
 def both_ways(graph: Graph, root: int | None = None) -> Graph:
     """The graph with the reverse of every arc; arcs at `root` only as they are."""
     tails, heads = graph.tails, graph.targets

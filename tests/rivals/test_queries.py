@@ -21,9 +21,10 @@ QUERIES = QuerySets({0: SETS[0], 1: SETS[1], 2: SETS[2], 3: UNTIMED}, {0: 0, 1: 
 HONEST = "from asked import *\nserve(Asked)\n"
 
 
-def answered(folder, code, *, problems=GIVES_PATHS, queries=QUERIES, sources=(0, 1, 2), **run):
-    """Measure a rival that answers query sets."""
-    rival = make_rival(folder / "rival", code, problems=problems)
+def answered(folder, code, *, queries=QUERIES, sources=(0, 1, 2), problems=GIVES_PATHS, has=(), **run):
+    """Measure a rival that answers query sets; it `has` parameters."""
+    about = {name: {"default": 1, "about": "nothing"} for name in has}
+    rival = make_rival(folder / "rival", code, problems=problems, parameters=about)
     path = f"{HELPERS}:{ADAPTERS}"
     start = Installed([sys.executable, str(rival.folder / "adapter.py")], {"PYTHONPATH": path})
     what = GRID, rival, start, folder / "exchange"
@@ -104,14 +105,7 @@ class Tuned(Asked):
             super().solve(source)
 serve(Tuned)
 """
-    changes = {"parameters": {"size": {"default": 1, "about": "work"}}}
-    rival = make_rival(tmp_path / "rival", code, problems=GIVES_PATHS, **changes)
-    start = Installed(
-        [sys.executable, str(rival.folder / "adapter.py")], {"PYTHONPATH": f"{HELPERS}:{ADAPTERS}"}
-    )
-    result = run_on(
-        *(GRID, rival, start, tmp_path / "exchange"), queries=QUERIES, problem="routes", tune={"size": [1, 2]}
-    )
+    result = answered(tmp_path, code, sources=[0], has=["size"], tune={"size": [1, 2]})
     assert only(result) == ("ok", "")
     assert result.context["parameters"]["size"] == 2
 

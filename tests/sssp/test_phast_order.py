@@ -81,21 +81,6 @@ def test_shortcuts_are_those_of_contraction(graph, random):
         assert rows == contracted(offsets, adjacent, one)
 
 
-def test_subtrees_are_contracted_in_pieces_and_then_what_lies_above():
-    graph = road_like(RoadParameters(rows=40, columns=40), seed=2)
-    offsets, adjacent = _cch._undirected(graph)
-    order, _ = _cch._dissect(offsets, adjacent)
-    parent = _fill._elimination_tree(offsets, adjacent, order)
-    pieces = _fill._subtree_ends(parent, len(order) // _fill.SUBTREES)
-    assert len(pieces) > 20
-    assert np.diff(pieces).sum() > 0.5 * len(order)
-    begins, up = _fill.add_shortcuts(offsets, adjacent, order, 10**6)
-    rows = [up[begins[r] : begins[r + 1]].tolist() for r in range(len(order))]
-    assert rows == contracted(offsets, adjacent, order)
-    for limit in (10, 2000, 5000):  # after which contraction stops
-        assert len(_fill.add_shortcuts(offsets, adjacent, order, limit)[1]) > limit
-
-
 def separates(offsets, adjacent, labels):
     tails = np.repeat(labels, np.diff(offsets))
     return not ((tails == 0) & (labels[adjacent] == 1)).any()

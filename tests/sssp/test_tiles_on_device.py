@@ -58,14 +58,6 @@ class TestCut:
         tiles = [set(vertices[begin:end].tolist()) for begin, end in pairwise(begins)]
         assert tiles == [set(part.tolist()) for part in np.array_split(shuffled, 4)]
 
-    def test_without_weights_arcs_carry_zero(self, device):
-        graph = sample_graphs()["grid"]
-        tiling = Cutter(ResidentGraph.upload(device, graph), 4, weighted=False).cut()
-        first = device.asnumpy(tiling.first)
-        assert not first[..., 1].any()
-        weighted = Cutter(ResidentGraph.upload(device, graph), 4).cut()
-        np.testing.assert_array_equal(first[..., 0], device.asnumpy(weighted.first)[..., 0])
-
     @pytest.mark.parametrize(("n", "m"), [(MAX_VERTICES + 1, 0), (1, MAX_ARCS + 1)])
     def test_numbers_from_which_a_step_would_wrap_are_refused(self, n, m):
         with pytest.raises(Skipped, match=f"{n:,} vertices, {m:,} arcs; the kernels number at most"):
@@ -94,14 +86,6 @@ class TestFacts:
         facts = Cutter(ResidentGraph.upload(device, graph), 3).facts()
         assert facts.mean == 2**32 - 2
         assert facts.deviation < 1e-3 * facts.mean
-
-    @GRAPHS
-    def test_arcs_of_weight_zero_are_listed(self, device, graph):
-        cutter = Cutter(ResidentGraph.upload(device, graph), 1)
-        listed = cutter.zero_arcs(cutter.facts().zero_arcs)
-        zero = graph.weights == 0
-        expected = sorted(zip(graph.tails[zero].tolist(), graph.targets[zero].tolist(), strict=True))
-        assert sorted(map(tuple, [] if listed is None else device.asnumpy(listed).tolist())) == expected
 
 
 class TestGrownOrder:
