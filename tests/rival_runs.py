@@ -63,6 +63,7 @@ def race(
     tune: dict[str, list[Any]] | None = None,
     threads: int | None = None,
     problem: str = "sssp",
+    queries: QuerySets | None = None,
     timing: dict[str, Any] | None = None,
     believed: bool = True,
     **changes: Any,
@@ -77,7 +78,8 @@ def race(
     start = installed or Installed([sys.executable, str(rival.folder / "adapter.py")], {"PYTHONPATH": path})
     run = {"parameters": given or {}, "threads": threads, "tune": tune or {}, "problem": problem}
     exchange = folder / "exchange" / graph.name
-    return run_on(graph, rival, start, exchange, sources=sources, timing=timing, believed=believed, **run)
+    how = {"sources": sources, "timing": timing, "believed": believed, "queries": queries}
+    return run_on(graph, rival, start, exchange, **how, **run)
 
 
 def run_on(

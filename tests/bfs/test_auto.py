@@ -41,13 +41,6 @@ def proven(solver, graph, device):
     return phases
 
 
-def fail(monkeypatch, module, error):
-    def fails(self, *_):
-        raise error
-
-    monkeypatch.setattr(module.Solver, "__init__", fails)
-
-
 @pytest.mark.parametrize(
     ("graph", "searches", "chosen", "because"),
     [
@@ -98,7 +91,10 @@ def test_a_graph_too_large_for_packed_neighbours_goes_to_hybrid(device, monkeypa
 
 @pytest.mark.parametrize("reason", [Skipped("too large"), DeviceOutOfMemory("too large")])
 def test_a_map_that_does_not_fit_is_searched_by_levels(device, monkeypatch, reason):
-    fail(monkeypatch, tiled, reason)
+    def fails(self, *_):
+        raise reason
+
+    monkeypatch.setattr(tiled.Solver, "__init__", fails)
     graph = sample_graphs()["grid"]
     solver = solver_of(graph, device)
     assert solver.resolved["chosen"] == "hybrid"

@@ -1,16 +1,14 @@
 """Rivals answer query sets: what they are given, what they give, and how their time is checked."""
 
 import shutil
-import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from relaxometer.problems.queries import QuerySets
-from relaxometer.rivals.definition import HELPERS
-from relaxometer.rivals.installation import Installed, installation
-from rival_runs import ADAPTERS, GRID, make_rival, only, outcomes, run_on
+from relaxometer.rivals.installation import installation
+from rival_runs import GRID, make_rival, only, outcomes, race, run_on
 from route_samples import random_queries, right_distances, table_queries
 
 GIVES_PATHS = {"routes": {"answers": ["distance", "size", "path"]}}
@@ -21,14 +19,10 @@ QUERIES = QuerySets({0: SETS[0], 1: SETS[1], 2: SETS[2], 3: UNTIMED}, {0: 0, 1: 
 HONEST = "from asked import *\nserve(Asked)\n"
 
 
-def answered(folder, code, *, queries=QUERIES, sources=(0, 1, 2), problems=GIVES_PATHS, has=(), **run):
-    """Measure a rival that answers query sets; it `has` parameters."""
-    about = {name: {"default": 1, "about": "nothing"} for name in has}
-    rival = make_rival(folder / "rival", code, problems=problems, parameters=about)
-    path = f"{HELPERS}:{ADAPTERS}"
-    start = Installed([sys.executable, str(rival.folder / "adapter.py")], {"PYTHONPATH": path})
-    what = GRID, rival, start, folder / "exchange"
-    return run_on(*what, sources=sources, queries=queries, problem="routes", **run)
+def answered(folder, code, *, queries=QUERIES, sources=(0, 1, 2), problems=GIVES_PATHS, **run):
+    """Measure a rival that answers query sets."""
+    what = {"problem": "routes", "problems": problems, "queries": queries, "sources": sources}
+    return race(folder, code, **what, **run)
 
 
 def test_every_set_is_answered_and_proven(tmp_path):
@@ -105,7 +99,8 @@ class Tuned(Asked):
             super().solve(source)
 serve(Tuned)
 """
-    result = answered(tmp_path, code, sources=[0], has=["size"], tune={"size": [1, 2]})
+    parameters = {"size": {"default": 1, "about": "work"}}
+    result = answered(tmp_path, code, sources=[0], parameters=parameters, tune={"size": [1, 2]})
     assert only(result) == ("ok", "")
     assert result.context["parameters"]["size"] == 2
 

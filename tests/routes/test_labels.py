@@ -67,12 +67,9 @@ def test_common_ancestors_of_all_pairs(parent):
             assert common(codes, above, depth.tolist(), x, y) == len({*one} & {*other})
 
 
-def sets_of(graph):
-    return [random_queries(graph, 60, paths=True), table_queries(graph, 5, 9)]
-
-
 def assert_answers(device, solver, graph):
-    check(ResidentGraph.upload(device, graph), solver, sets_of(graph))
+    sets = [random_queries(graph, 60, paths=True), table_queries(graph, 5, 9)]
+    check(ResidentGraph.upload(device, graph), solver, sets)
 
 
 def test_new_weights(device):

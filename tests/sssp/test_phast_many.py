@@ -5,8 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from relaxometer.datasets.formats.generated import RoadParameters
-from relaxometer.datasets.generators.roads import road_like
 from relaxometer.device import get_device
 from relaxometer.graphs.graph import MAX_WEIGHT, Graph
 from relaxometer.graphs.resident import ResidentGraph
@@ -18,12 +16,9 @@ from relaxometer.problems.sssp.phast.phast_many import RING_BYTES, Parameters, S
 from relaxometer.problems.variants import Skipped
 from sample_graphs import reference_distances, sample_graphs
 from sssp.searches import small_graphs
+from sssp.test_phast import roads
 
 MAPS = [graph for graph in sample_graphs().values() if graph.name != "hub"]
-
-
-def roads():
-    return road_like(RoadParameters(rows=28, columns=33), seed=3)
 
 
 def forest(seed=4):

@@ -23,13 +23,10 @@ def street_grid(rows, columns, seed=None):
     return undirected("streets", rows * columns, edges, np.arange(len(edges)) % 90 + 1)
 
 
-def tiles_of(n, n_tiles):
-    """The tile of each position: equal ranges, the first ones longer."""
-    return np.repeat(np.arange(n_tiles), [len(part) for part in np.array_split(np.arange(n), n_tiles)])
-
-
 def crossing_share(graph, position, n_tiles):
-    tile = tiles_of(graph.n_vertices, n_tiles)[position]
+    """Tiles are equal ranges of positions, the first ones longer."""
+    parts = np.array_split(np.arange(graph.n_vertices), n_tiles)
+    tile = np.repeat(np.arange(n_tiles), [len(part) for part in parts])[position]
     return (tile[graph.tails] != tile[graph.targets]).mean()
 
 
