@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from bfs.test_variants import checked
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
-from relaxometer.problems.bfs.certify import BfsCertifier
 from relaxometer.problems.bfs.tiled import tiled
 from relaxometer.problems.sssp import _maps
 from relaxometer.problems.variants import Skipped
@@ -23,8 +23,7 @@ def wide(n):
 def test_a_queue_that_overflows_loses_nothing(device):
     resident = ResidentGraph.upload(device, wide(6000))
     solver = tiled.Solver(resident, tiled.Parameters(tiles=1))
-    certificate = BfsCertifier(resident).check(0, **solver.solve(0, []).columns)
-    assert certificate.holds, certificate.reason
+    checked(resident, solver, 0, [])
     assert solver.tile_log["sweeps"].sum() > 0
 
 
@@ -34,8 +33,7 @@ def test_balls_stay_in_global_memory_where_shared_memory_is_short(device, monkey
     solver = tiled.Solver(resident, tiled.Parameters(tiles=4))
     assert not solver.resolved["balls_in_shared_memory"]
     assert solver.resolved["ball"] == tiled.SIZES[-1]
-    certificate = BfsCertifier(resident).check(0, **solver.solve(0).columns)
-    assert certificate.holds, certificate.reason
+    checked(resident, solver, 0)
 
 
 def test_balls_are_as_large_as_shared_memory_allows(device, monkeypatch):

@@ -97,25 +97,6 @@ class TestOrder:
             assert (order == self.order(path, seed)).all()
         assert (self.order(path, 1) != self.order(path, 2)).any()
 
-    def test_correct_kernels_give_equal_results_in_every_order(self):
-        items = np.random.default_rng(0).integers(0, 2**20, 256).astype(np.uint32)
-        results = []
-        for seed in (0, 1, 2):
-            device = get_device("host", order_seed=seed)
-            module = device.module(KERNELS / "coverage.cu")
-            shuffled = np.zeros((256, 8), np.uint32)
-            module.get_function("votes_and_shuffles")(4, 64, (items, shuffled))
-            counted = np.zeros(7, np.uint32)
-            module.get_function("atomics_of_u32")(4, 64, (np.uint32(256), items, counted))
-            reversed_items = np.zeros(256, np.uint32)
-            module.get_function("dynamic_shared_reversal")(2, 128, (items, reversed_items), shared_mem=512)
-            sums = np.zeros(320, np.uint32)
-            cooperative = device.module(KERNELS / "cooperative.cu", cooperative=True)
-            cooperative.get_function("rounds")(5, 64, (np.uint32(3), np.zeros(5, np.uint32), sums))
-            results.append(np.concatenate([shuffled.ravel(), counted, reversed_items, sums]))
-        assert (results[1] == results[0]).all()
-        assert (results[2] == results[0]).all()
-
 
 class TestSharedMemory:
     def test_it_starts_as_rubbish_in_every_block(self, host_device, tmp_path):

@@ -55,6 +55,18 @@ def proven(solver, resident, source, phases=None):
     return answer
 
 
+def proven_many(resident, solver, sources):
+    """Search from many sources at once, compare each answer with plain sums, and check its certificate."""
+    device, certifier = resident.device, SsspCertifier(resident)
+    distance, predecessor, _ = solver.solve_many(sources)
+    assert len(distance) == len(predecessor) == len(sources)
+    for i, source in enumerate(sources):
+        expected = reference_distances(resident.host, int(source))
+        np.testing.assert_array_equal(device.asnumpy(distance[i]), expected, f"source {source}", strict=True)
+        certificate = certifier.check(int(source), distance[i], predecessor[i])
+        assert certificate.holds, certificate.reason
+
+
 def solved(device, variant, graph, *sources, phases=None, **parameters):
     """Prove answers from these sources; return the solver and the last answer."""
     resident = ResidentGraph.upload(device, graph)

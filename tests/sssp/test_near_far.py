@@ -8,13 +8,12 @@ import pytest
 from relaxometer.device import DeviceOutOfMemory, get_device
 from relaxometer.graphs.graph import MAX_WEIGHT, Graph
 from relaxometer.graphs.resident import ResidentGraph
-from relaxometer.problems.sssp.certify import SsspCertifier
 from relaxometer.problems.sssp.near_far import many_sources, near_far
 from relaxometer.problems.sssp.near_far._near_far import QUEUE, bucket_shift, initial_capacity, packed_arcs
 from relaxometer.problems.sssp.phast import phast_many
 from relaxometer.problems.variants import Skipped, load_solver
-from sample_graphs import FLOATS, as_type, reference_distances, sample_graphs
-from sssp.searches import KINDS, graph_of, hard_graphs, proven, solved
+from sample_graphs import FLOATS, as_type, sample_graphs
+from sssp.searches import KINDS, graph_of, hard_graphs, proven, proven_many, solved
 
 WIDTHS = {
     "block": {"narrow": 10**6, "wide": 10**6},
@@ -41,10 +40,8 @@ def shift_of(device, graph, delta=None):
     ("width", "modes"), [("block", {"block"}), ("grid", {"grid"}), ("alternating", {"block", "grid"})]
 )
 def test_an_instrumented_search_records_every_phase(device, width, modes):
-    graph = sample_graphs()["grid"]
-    resident = ResidentGraph.upload(device, graph)
-    phases = []
-    answer = near_far.Solver(resident, near_far.Parameters(**WIDTHS[width])).solve(0, phases)
+    graph, phases = sample_graphs()["grid"], []
+    _, answer = solved(device, "near-far", graph, 0, phases=phases, **WIDTHS[width])
     assert len(phases) == answer.phases
     assert {phase.mode for phase in phases} == modes
     assert phases[0].updated == 1
@@ -59,9 +56,8 @@ def test_an_instrumented_search_records_every_phase(device, width, modes):
 def test_a_phase_takes_buckets_along_until_it_reaches_its_target(device, width, target, phases):
     # One leaf per bucket.
     graph = Graph.from_arcs("buckets", 21, np.zeros(20, dtype=int), np.arange(1, 21), np.arange(2, 22))
-    resident = ResidentGraph.upload(device, graph)
     parameters = {**WIDTHS[width], "delta": 1e-3, "block_target": target, "grid_target": target}
-    answer = proven(near_far.Solver(resident, near_far.Parameters(**parameters)), resident, 0)
+    _, answer = solved(device, "near-far", graph, 0, **parameters)
     assert answer.phases == phases
 
 
@@ -145,10 +141,8 @@ def test_more_near_vertices_than_blocks_collect_are_sorted_in_rounds(device):
     tails = np.concatenate([np.zeros(61, dtype=int), np.full(leaves, 61)])
     weights = np.concatenate([np.linspace(1e4, 1e8, 60), [1], rng.integers(1, 10**7, leaves)]).astype(int)
     graph = Graph.from_arcs("leaves", 62 + leaves, tails, heads, weights)
-    resident = ResidentGraph.upload(device, graph)
-    parameters = near_far.Parameters(narrow=0, grid_target=100, crowd=100, delta=0.1)
     phases = []
-    proven(near_far.Solver(resident, parameters), resident, 0, phases)
+    solved(device, "near-far", graph, 0, phases=phases, narrow=0, grid_target=100, crowd=100, delta=0.1)
     assert sum(phase.updated == 0 for phase in phases) > 0, "the threshold was never lowered"
 
 
@@ -226,20 +220,11 @@ class TestManySources:
         solver = many_sources.Solver(resident, many_sources.Parameters(sources=20))
         sources = [3, *range(3, 513, 27)]
         for _ in range(2):
-            distance, predecessor, _ = solver.solve_many(sources)
-        certifier = SsspCertifier(resident)
-        for row, source in enumerate(sources):
-            expected = reference_distances(graph, source)
-            np.testing.assert_array_equal(device.asnumpy(distance[row]), expected, f"source {source}")
-            assert distance.dtype == expected.dtype
-            assert certifier.check(source, distance[row], predecessor[row]).holds
+            proven_many(resident, solver, sources)
 
     def test_piles_that_overflow_are_doubled(self, host_device):
         resident = ResidentGraph.upload(host_device, dense_star(3 * QUEUE))
-        solver = many_sources.Solver(resident, many_sources.Parameters())
-        distance = solver.solve_many([0, 1, 3 * QUEUE]).distance
-        for row, source in enumerate([0, 1, 3 * QUEUE]):
-            np.testing.assert_array_equal(distance[row], reference_distances(resident.host, source))
+        proven_many(resident, many_sources.Solver(resident, many_sources.Parameters()), [0, 1, 3 * QUEUE])
 
     @pytest.mark.parametrize("module", [many_sources, phast_many])
     @pytest.mark.parametrize("count", [0, 5])

@@ -30,7 +30,7 @@ def packed_arcs(device, graph):
         ([2**31 - 1] * 2 + [2**31 + 1] * 2, (2**31, 1)),
         ([0, 0, 0], (0, 0)),
         ([], (0, 0)),
-        (np.arange(70_000) % 1000, (499.5, 288.6749902572095)),
+        (np.arange(70_000) % 2 * 2, (1, 1)),
     ],
 )
 def test_sums_of_great_weights_are_exact(device, weights, expected):

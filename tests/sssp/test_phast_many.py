@@ -10,12 +10,11 @@ from relaxometer.graphs.graph import MAX_WEIGHT, Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp import NO_PREDECESSOR
 from relaxometer.problems.sssp._distance_proof import DistanceProver
-from relaxometer.problems.sssp.certify import SsspCertifier
 from relaxometer.problems.sssp.phast import _cch, _preorder, phast_many
 from relaxometer.problems.sssp.phast.phast_many import RING_BYTES, Parameters, Solver
 from relaxometer.problems.variants import Skipped
 from sample_graphs import reference_distances, sample_graphs
-from sssp.searches import small_graphs
+from sssp.searches import proven_many, small_graphs
 from sssp.test_phast import roads
 
 MAPS = [graph for graph in sample_graphs().values() if graph.name != "hub"]
@@ -38,19 +37,6 @@ def expected(graph, sources):
     return np.array([reference_distances(graph, int(source)) for source in sources])
 
 
-def check(resident, solver, sources):
-    """Check distances and predecessors of one call against a plain search and the certificate."""
-    device = resident.device
-    distance, predecessor, _ = solver.solve_many(sources)
-    certifier = SsspCertifier(resident)
-    assert len(distance) == len(predecessor) == len(sources)
-    for i, source in enumerate(sources):
-        wanted = reference_distances(resident.host, int(source))
-        np.testing.assert_array_equal(device.asnumpy(distance[i]), wanted)
-        certificate = certifier.check(int(source), distance[i], predecessor[i])
-        assert certificate.holds, certificate.reason
-
-
 @pytest.mark.parametrize(
     ("graph", "k"),
     [*((graph, 32) for graph in MAPS), (sample_graphs()["grid"], 64)],
@@ -60,7 +46,7 @@ def test_every_sample_graph(device, graph, k):
     """From more sources than a sweep has, some of them given twice."""
     resident, solver = solver_for(device, graph, k=k)
     sources = np.resize(np.arange(graph.n_vertices)[::-1], k + 5)
-    check(resident, solver, sources)
+    proven_many(resident, solver, sources)
 
 
 @pytest.mark.parametrize("segments", [1, 2, 4, 8, 16, 32, 64, "auto"])
@@ -68,7 +54,7 @@ def test_every_sample_graph(device, graph, k):
 def test_distances_are_right_however_the_sweep_is_cut(device, make, segments):
     graph = make()
     resident, solver = solver_for(device, graph, segments=segments)
-    check(resident, solver, np.linspace(0, graph.n_vertices - 1, 35).astype(int))
+    proven_many(resident, solver, np.linspace(0, graph.n_vertices - 1, 35).astype(int))
 
 
 def test_free_arcs_are_followed_in_several_launches(host_device, monkeypatch):
@@ -76,7 +62,7 @@ def test_free_arcs_are_followed_in_several_launches(host_device, monkeypatch):
     monkeypatch.setattr(phast_many, "MAX_PLACES", 7)
     resident, solver = solver_for(host_device, forest())
     assert (resident.host.weights == 0).any()
-    check(resident, solver, np.arange(0, 210, 6))
+    proven_many(resident, solver, np.arange(0, 210, 6))
 
 
 @pytest.mark.parametrize("count", [1, 32, 33, 64, 65])
@@ -93,7 +79,7 @@ def test_distances_without_predecessors_from_any_number_of_sources(host_device, 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_distances_do_not_depend_on_the_order_of_threads(seed):
     resident, solver = solver_for(get_device("host", order_seed=seed), forest(), segments=8)
-    check(resident, solver, np.arange(40))
+    proven_many(resident, solver, np.arange(40))
 
 
 def test_a_path_too_long_is_noticed(host_device):
@@ -112,7 +98,7 @@ def test_a_shortcut_too_long_is_no_error(host_device):
     """From 0, the sum of both halves is beyond 32 bits, and a direct arc is shorter."""
     graph = Graph.from_arcs("detour", 3, [0, 1, 0], [1, 2, 2], [MAX_WEIGHT, 1, 5])
     resident, solver = solver_for(host_device, graph)
-    check(resident, solver, np.arange(3))
+    proven_many(resident, solver, np.arange(3))
 
 
 def test_a_path_of_the_tree_that_does_not_fit_is_skipped(host_device):
@@ -133,7 +119,7 @@ def test_any_small_graph(case, k, segments):
     graph, _ = case
     resident, solver = solver_for(get_device("host"), graph, k=k, segments=segments)
     sources = np.arange(graph.n_vertices)
-    check(resident, solver, sources)
+    proven_many(resident, solver, sources)
     sweeps = solver.sweep(sources, sums=True)
     proof = DistanceProver(resident).check(sweeps.sources, sweeps.labels)
     assert proof.certificate.holds
