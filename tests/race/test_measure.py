@@ -1,6 +1,7 @@
-"""The rows of variants: which searches are made, in which order, and what is timed."""
+"""The rows of variants: which searches are made, in which order, and what is timed, fixed work included."""
 
 import gc
+import json
 import time
 from contextlib import nullcontext
 from dataclasses import fields
@@ -17,9 +18,10 @@ from relaxometer.problems import variants
 from relaxometer.problems.dominators import iterative_tree
 from relaxometer.problems.records import RUNS
 from relaxometer.problems.sssp.dijkstra import dijkstra_cpu
-from relaxometer.race import contestant, measurement
+from relaxometer.race import contestant, measurement, reference
 from relaxometer.race.measurement import Begun, Found, Prepared
 from relaxometer.race.rows import SearchRow
+from rival_runs import race
 
 
 def test_a_row_has_every_column_of_the_table():
@@ -312,3 +314,40 @@ def test_a_graph_out_of_core_leaves_its_arcs_in_host_memory(monkeypatch, limit, 
     monkeypatch.setattr(iterative_tree.Solver, "__init__", checked)
     result = measured(run_of("iterative-tree", "dominators", {"resident_arcs": limit}), [0])
     assert [(row.status, row.reason) for row in result.runs] == [("ok", "")]
+
+
+def test_the_kernel_makes_every_step(device):
+    value = 0
+    for _ in range(1000):
+        value = (value * reference.MULTIPLIER + reference.INCREMENT) % reference.MODULUS
+    ms, last = reference.kernel_ms(device, 1000)
+    assert last == value
+    assert ms > 0
+
+
+def test_a_gpu_has_a_steady_one_and_the_emulation_none(device):
+    times = [reference.device_ms(device) for _ in range(3)]
+    if device.kind == "host":
+        assert times == [None] * 3
+    else:
+        assert 0.2 < min(times) <= max(times) < min(1.2 * min(times), 10)
+
+
+def test_a_process_apart_opens_the_device():
+    assert reference.apart_ms("host") is None
+    assert reference.apart_ms("no such device") is None
+
+
+@pytest.mark.parametrize(("solver", "is_timed"), [("dijkstra-cpu", True), ("conventional", False)])
+def test_a_variant_in_real_time_is_between_two(solver, is_timed):
+    found = measured(run_of(solver), [7]).context["reference_ms"]
+    assert found.keys() == {"before", "after"}
+    assert all((ms is not None and ms > 0.1) == is_timed for ms in found.values())
+
+
+def test_a_rival_is_between_two(tmp_path):
+    result = race(tmp_path, "serve(Honest)")
+    assert all(ms > 0.1 for ms in result.context["reference_ms"].values())
+    json.dumps(result.context)
+    absent = race(tmp_path / "absent", "", installed="it is not here")
+    assert absent.context["reference_ms"] == {"before": None, "after": None}
