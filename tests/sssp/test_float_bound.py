@@ -89,7 +89,7 @@ def check_bound(graph, distance, predecessor, source=0):
 
 @of_floats
 @given(data=st.data())
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_lengths_are_within_the_bound(kind, data):
     check_bound(*solved(kind, *data.draw(arc_lists(weights_of(kind)))))
 

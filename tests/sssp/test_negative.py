@@ -132,7 +132,7 @@ def side_by_side(graphs):
 def test_hundreds_of_drawn_graphs(device, variant):
     """Cycles in other parts, which are not reachable, do not matter."""
     found = {"distances": 0, "cycle": 0}
-    drawn_graphs, parts = 300, PARTS.get(variant, 50)
+    drawn_graphs, parts = 200, PARTS.get(variant, 50)
     for seed in range(0, drawn_graphs, parts):
         graphs = [drawn(part) for part in range(seed, seed + parts)]
         n, arcs, first = side_by_side(graphs)
@@ -343,7 +343,7 @@ def test_potentials_leave_no_arc_negative(device):
     assert potential.max() <= 0
 
 
-@pytest.mark.parametrize("variant", ["spmv-csr", "bellman-ford-cpu", "johnson", "conventional"])
+@pytest.mark.parametrize("variant", ["spmv-csr", "johnson", "conventional"])
 def test_what_a_run_records(variant):
     graph = with_arcs(5, [(0, 1, 4), (1, 2, -3), (2, 1, 2), (3, 4, -9), (4, 3, 9)])
     timing = Timing(repetitions=2, rounds=1, warmup=1)
