@@ -139,7 +139,7 @@ def generated(weights, form="rmat", **parameters):
         ({**SMALL, "path": "https://x.org/a.gr"}, "be a file on this machine; write `url` for a"),
         ({**SMALL, "path": "maps/{town}.gr"}, "mine.path: 'maps/{town}.gr' is invalid: should have no"),
         ({**SMALL, "path": "a\x1bb"}, r"mine.path: 'a\x1bb' is invalid: should have no control characters"),
-        (extracted("mine"), "mine.extracted_from: mine from mine leads in a circle; expected another graph"),
+        (extracted("mine"), "mine.extracted_from: mine from mine is circular; expected another graph"),
         (extracted("cfg-python-stdlib"), "extracted_from: 'cfg-python-stdlib' is a batch; expected a graph"),
         (extracted("usa-ny"), "extracted_from: 'usa-ny' has format 'dimacs'; format 'kanto-like-main' is"),
         (of_file(polygon=[[35, 139], [36, 139], [36, 140]]), "polygon.0: [35, 139] is invalid: corners are"),
@@ -222,7 +222,7 @@ def test_extracts_that_lead_in_a_circle_are_refused(tmp_path):
     entries = {name: extracted(base) for name, base in ("ab", "bc", "cb")}
     path = tmp_path / "datasets.yaml"
     path.write_text(yaml.safe_dump(entries), encoding="utf-8")
-    said = "a from b from c from b leads in a circle; expected another graph"
+    said = "a from b from c from b is circular; expected another graph"
     assert refusal(load_registry, path, {}) == f"{path}: c.extracted_from: {said}"
 
 

@@ -323,8 +323,8 @@ class TestDevice:
     @pytest.mark.parametrize(
         ("given", "message"),
         [
-            ({"kind": "gpu"}, "'gpu' is none of auto, cuda, host"),
-            ({"sanitize": "memory"}, "'memory' is none of undefined, address, thread"),
+            ({"kind": "gpu"}, "unknown device 'gpu'; known: auto, cuda, host"),
+            ({"sanitize": "memory"}, "unknown sanitizer 'memory'; known: undefined, address, thread"),
             ({"order_seed": -1}, "order_seed"),
         ],
     )

@@ -78,7 +78,7 @@ def test_other_problems_have_none():
 def test_a_wrong_sum_is_not_proven():
     found = two().retained([4, 5, 6])
     found.retained_size[2] += 1
-    with pytest.raises(WrongAnswer, match="vertex 0 has another sum"):
+    with pytest.raises(WrongAnswer, match="vertex 0 has a sum other than"):
         found.verify()
 
 

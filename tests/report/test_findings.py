@@ -67,7 +67,7 @@ def test_a_page_from_its_data(suite):
 def test_a_number_written_into_the_template_is_refused(suite, prose):
     template = suite / "page.md"
     template.write_text(template.read_text(encoding="utf-8") + prose + "\n", encoding="utf-8")
-    with pytest.raises(UserError, match=r"page\.md: line 3: .* is written in the prose; cite the data"):
+    with pytest.raises(UserError, match=r"page\.md: line 3: .* is typed into the prose; cite the data"):
         render(suite)
 
 

@@ -127,7 +127,7 @@ def test_what_failed_has_no_rank_and_says_why():
     ("others", "message"),
     [
         ([], "no bundle to read"),
-        ([machine("one", "X", 1.0), machine("one", "Y", 1.0)], "two bundles are called 'one'"),
+        ([machine("one", "X", 1.0), machine("one", "Y", 1.0)], "two bundles have the name 'one'"),
         ([machine("one", "X", 1.0), machine("two", "X", 1.0)], "one and two hold the same run"),
         (
             [
@@ -225,7 +225,7 @@ def test_two_bundles_of_one_name_are_not_both_kept(tmp_path, monkeypatch):
         (tmp_path / f"m{number}").mkdir()
         shutil.copy(DOCS / f"{name}.zip", tmp_path / f"m{number}/default.zip")
     monkeypatch.chdir(tmp_path)
-    line = "two bundles are called 'default'; rename one"
+    line = "two bundles have the name 'default'; rename one"
     with pytest.raises(SystemExit) as stopped:
         call(["board", "m2/default.zip", "m1/default.zip", "--target", "kept", "--keep"])
     assert stopped.value.code == f"error: {line}"

@@ -151,7 +151,7 @@ def test_a_manifest_against_the_schema_is_refused(packed, tmp_path, monkeypatch,
     unchecked = SimpleNamespace(model_dump=lambda: manifest)
     monkeypatch.setattr(bundle_file.Manifest, "model_validate", lambda given: unchecked)
     bundle_file.write(tmp_path / "b.zip", {}, found.members)
-    with pytest.raises(UserError, match=f"manifest.json is against the schema: {line}"):
+    with pytest.raises(UserError, match=f"manifest.json violates the schema: {line}"):
         bundle_file.read(tmp_path / "b.zip")
 
 

@@ -95,7 +95,7 @@ class _Parser(argparse.ArgumentParser):
 def graph_options(parser: argparse.ArgumentParser, problems: Sequence[str] = SEARCHED) -> None:
     """Add the options that name a graph's file, and what to search it for, where."""
     parser.add_argument("file", help="a graph: DIMACS, Matrix Market, OpenStreetMap, ...")
-    parser.add_argument("--format", help="format of the file, if its name does not tell")
+    parser.add_argument("--format", help="format of the file, if its name does not say")
     parser.add_argument("--problem", choices=problems, default="sssp")
     parser.add_argument(
         "--device",

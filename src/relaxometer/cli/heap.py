@@ -28,7 +28,7 @@ ROW = "{:>15} {:>7} {:>13} {:>8}  {:<19} {}"
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.add_argument("file", help="a heap snapshot of V8 or a heap dump of Java or Android")
-    parser.add_argument("--format", help="format of the file, if its name does not tell")
+    parser.add_argument("--format", help="format of the file, if its name does not say")
     parser.add_argument(
         "--device",
         choices=("auto", "cuda", "cpu", "host"),

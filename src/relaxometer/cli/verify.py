@@ -18,7 +18,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--device", choices=("auto", "cuda", "host"), default="auto", help="proves the answers"
     )
-    parser.add_argument("--fetch", action="store_true", help="download files that graphs are made from")
+    parser.add_argument("--fetch", action="store_true", help="download the source files of graphs")
 
 
 def main(given: argparse.Namespace) -> None:

@@ -246,9 +246,7 @@ def _reason(problem: ErrorDetails) -> str:
     if problem["type"] == "invalid_key":
         return "should be a string"
     message = re.sub(r"^[A-Z]\w* should", "should", message).replace(" after validation", "")
-    message = re.sub(
-        r"valid dictionary( or instance of \w+| or object to .*)?", "section with keys of its own", message
-    )
+    message = re.sub(r"valid dictionary( or instance of \w+| or object to .*)?", "section with keys", message)
     if problem["type"] == "string_pattern_mismatch" and problem["ctx"]["pattern"] == f"^{NAME}$":
         return "should be lower-case letters, digits and hyphens, a hyphen not first"
     if problem["type"] == "literal_error":

@@ -99,7 +99,7 @@ def _check(path: Path, contents: Any) -> None:
         elif isinstance(value, list):
             rest += value
         elif isinstance(value, str) and any("\ud800" <= letter <= "\udfff" for letter in value):
-            raise UserError(f"{path}: {quoted(value)} has half of a character (a lone surrogate)")
+            raise UserError(f"{path}: {quoted(value)} contains a lone surrogate, half of a character")
 
 
 class _Loader(yaml.SafeLoader):

@@ -235,7 +235,7 @@ class Dataset(DataFile, Generic[Parameters]):
         if "format" not in info.data:
             return NoParameters()  # the unknown format is the error to report
         if not isinstance(given, Mapping | BaseModel):
-            raise ValueError("should be a section with keys of its own")
+            raise ValueError("should be a section with keys")
         model = all_formats()[info.data["format"]].parameters
         try:
             return model.model_validate(given)
@@ -402,9 +402,7 @@ def _check_bases(datasets: Mapping[str, Dataset[Any]], where: Mapping[str, str])
             if datasets[base].is_batch:
                 raise UserError(f"{key}: {base!r} is a batch; expected a graph")
             if base in chain:
-                raise UserError(
-                    f"{key}: {' from '.join([*chain, base])} leads in a circle; expected another graph"
-                )
+                raise UserError(f"{key}: {' from '.join([*chain, base])} is circular; expected another graph")
             chain.append(base)
             base = datasets[base].extracted_from
         base, expected = dataset.extracted_from, dataset.kind.base

@@ -379,7 +379,7 @@ def _begin(response: requests.Response, url: str, part: Part, wanted: Wanted) ->
         raise TransientError(_refusal(status), _number(headers.get("Retry-After", "")))
     if status == 416 and part.size:
         part.discard()
-        raise TransientError("the server has less of the file than was there already")
+        raise TransientError("the file on the server is shorter than the part already downloaded")
     if status not in (200, 206):
         raise LocationError(_refusal(status))
     _refuse_encoded(headers.get("Content-Encoding", "").lower(), wanted.name)

@@ -178,7 +178,7 @@ def get_device(kind: str = "auto", *, order_seed: int = 0, sanitize: str | None 
         If the device is missing or the kind unknown.
     """
     if kind not in ("auto", "cuda", "host"):
-        raise UserError(f"device: {kind!r} is none of auto, cuda, host")
+        raise UserError(f"unknown device {kind!r}; known: auto, cuda, host")
     if kind == "auto" and sanitize is not None:
         kind = "host"
     if kind != "host":

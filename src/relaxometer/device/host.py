@@ -157,7 +157,7 @@ class HostDevice:
 
     def __init__(self, *, order_seed: int = 0, sanitize: str | None = None, emulates: bool = True) -> None:
         if sanitize is not None and sanitize not in SANITIZERS:
-            raise UserError(f"sanitize: {sanitize!r} is none of {', '.join(SANITIZERS)}")
+            raise UserError(f"unknown sanitizer {sanitize!r}; known: {', '.join(SANITIZERS)}")
         if not 0 <= order_seed < 2**32:
             raise UserError(f"order_seed: {order_seed} is not between 0 and 2^32 - 1")
         self.kind = "host"

@@ -96,7 +96,7 @@ class Ranks:
 
     def _open(self, transport: TransportKind) -> Transport:
         if transport == "nccl" and not self.have_own_gpus:
-            raise UserError("transport nccl: every rank needs a GPU of its own; use transport mpi")
+            raise UserError("transport nccl: every rank needs its own GPU; use transport mpi")
         if transport == "mpi" or not self.have_own_gpus or self.size == 1:
             return MpiTransport(self.mpi, self.device)
         return NcclTransport(self.world, self.device)

@@ -103,7 +103,7 @@ class Answer:
         return asnumpy((self.proof or self.columns)[name]), asnumpy(self.columns[name] != NO_PREDECESSOR)
 
     def sums_along(self, weights: Any) -> Any:
-        """Sum up other weights, such as travel times, on the tree's path to each vertex.
+        """Add other weights, such as travel times, along the tree's path to each vertex.
 
         Parameters
         ----------
@@ -126,7 +126,7 @@ class Answer:
         return self.prepared.sums_along(self, weights)
 
     def retained(self, sizes: Any) -> Retained:
-        """Sum up sizes over the dominator tree: what would be free if a vertex were gone.
+        """Add sizes over the dominator tree: what would be freed if a vertex were gone.
 
         Parameters
         ----------
@@ -178,5 +178,7 @@ class Retained(Answer):
         super().verify()
         columns = (self.columns[name] for name in ("idom", "size", "retained_size"))
         if len(wrong := unproven(*self.prepared.device.asnumpys(*columns))):
-            raise WrongAnswer(f"retained: vertex {wrong[0]} has another sum than its size and those below it")
+            raise WrongAnswer(
+                f"retained: vertex {wrong[0]} has a sum other than its size and the sums of its children"
+            )
         return self

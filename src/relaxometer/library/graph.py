@@ -1,4 +1,4 @@
-"""Graphs from what a caller has: CSR arrays, SciPy matrices, networkx graphs, files."""
+"""Graphs from CSR arrays, SciPy matrices, networkx graphs and files."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ class Graph:
     def bytes_on_device(self, problem: str = "sssp") -> int:
         """Return the bytes that the arrays of this graph and of one answer take in a device's memory.
 
-        Variants need more, for arrays of their own.
+        Variants need more for their own arrays.
         """
         kind, lengths = load_problem(problem), self.lengths
         of_weight = lengths.dtype.itemsize if kind.lengths else 0
@@ -316,7 +316,7 @@ class Graph:
         path : str or Path
             May be compressed, as docs/datasets.md says.
         format : str, optional
-            By default the name tells it, as docs/datasets.md says.
+            By default it follows from the name, as docs/datasets.md says.
         **parameters
             Keys of the format; see config/README.md. Answers are by the ids of a table.
         """

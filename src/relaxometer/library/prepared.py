@@ -375,10 +375,10 @@ class Prepared:
         origins, targets : list or array of nodes, of equal length
             Arrays of type uint32 are not copied: do not change them before the answer is verified.
         limit : number, optional
-            A longer path counts as none.
+            A longer path counts as no path.
         paths : bool, default=False
         along : array_like of shape (n_given,), integers or floats, optional
-            Other weights, to be summed up along the shortest path found, as by :meth:`Answer.sums_along`: the
+            Other weights, to be added along the shortest path found, as by :meth:`Answer.sums_along`: the
             column ``along``, int64 or float64 of shape (n_queries,). Needs memory for all paths.
 
         Raises
@@ -388,7 +388,7 @@ class Prepared:
         """
         starts, ends = self._vertices(origins), self._vertices(targets)
         if len(starts) != len(ends):
-            raise UserError(f"{len(starts)} origins and {len(ends)} targets; expected as many")
+            raise UserError(f"{len(starts)} origins and {len(ends)} targets; expected equal numbers")
         return self._routes(starts, ends, 0, limit, paths, self._second_weights(along))
 
     def table(self, origins: Any, targets: Any, *, limit: float | None = None, along: Any = None) -> Any:
@@ -495,9 +495,9 @@ class Prepared:
         return values if numbers is None else values[self.device.asarray(numbers)]
 
     def sums_along(self, answer: Answer, weights: Any) -> Any:
-        """Sum up other weights along a tree; see :meth:`Answer.sums_along`."""
+        """Add other weights along a tree; see :meth:`Answer.sums_along`."""
         if "predecessor" not in answer.columns:
-            raise UserError(f"{self.problem} has no shortest-path tree to sum up along")
+            raise UserError(f"{self.problem} has no shortest-path tree to add weights along")
         self._refuse_stale(answer)
         if self._lengths.is_signed and bool((answer.distance == ON_CYCLE).any()):
             raise UserError("the answer is a negative cycle: there is no shortest path")
@@ -508,11 +508,11 @@ class Prepared:
         return (self.device.asarray if self.graph.on_device else self.device.asnumpy)(sums)
 
     def retained(self, answer: Answer, sizes: Any) -> Retained:
-        """Sum up sizes over a dominator tree; see :meth:`Answer.retained`."""
+        """Add sizes over a dominator tree; see :meth:`Answer.retained`."""
         from relaxometer.problems.dominators._retained import retained_sizes
 
         if "idom" not in answer.columns:
-            raise UserError(f"{self.problem} has no dominator tree to sum up over")
+            raise UserError(f"{self.problem} has no dominator tree to add sizes over")
         given = sizes if isinstance(sizes, self.device.xp.ndarray) else on_host(sizes)
         if given.shape != (self.graph.n_vertices,):
             raise UserError(
@@ -535,9 +535,9 @@ class Prepared:
         return Retained(self, {**tree, **columns}, answer.start, proof=tree, version=answer.version)
 
     def customize(self, weights: Any) -> None:
-        """Give the arcs other weights, and keep a variant's hierarchy, such as that of ``phast``.
+        """Replace the weights of the arcs, and keep a variant's hierarchy, such as that of ``phast``.
 
-        Other variants are prepared anew.
+        Other variants are prepared again.
 
         Parameters
         ----------

@@ -232,7 +232,7 @@ class Problem(Section):
     @classmethod
     def _say_how_it_is_left_out(cls, given: Any) -> Any:
         if given is None or given is False:
-            raise ValueError("should be a section with keys of its own; { graphs: [] } leaves it out")
+            raise ValueError("should be a section with keys; { graphs: [] } leaves it out")
         return given
 
 

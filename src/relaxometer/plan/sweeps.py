@@ -68,11 +68,11 @@ def expand(variant: str, parameters: Mapping[str, Any], origin: str, key: str) -
         if len(name) > MAX_NAME:
             raise UserError(
                 f"{origin}: {key}: the name {name:.40}... has more than {MAX_NAME} characters; "
-                "give these values entries of their own, with shorter names"
+                "give these values separate entries, with shorter names"
             )
         if flaw := repetition(name):
             raise UserError(
-                f"{origin}: {key}: the name {quoted(name)} {flaw}; give these values entries of their own"
+                f"{origin}: {key}: the name {quoted(name)} {flaw}; give these values separate entries"
             )
         place = " and ".join(f"{of} = {shown(value)}" for of, value in chosen.items())
         yield Point(name, {**parameters, **chosen}, f"{key} with {place}" if place else key)
@@ -88,5 +88,5 @@ def _part(value: Any, where: str) -> str:
     # A sign is kept, so that -3 and 3 have two names.
     part = part.rstrip("-") if isinstance(value, int | float) else part.strip("-")
     if not part:
-        raise UserError(f"{where}: no name can be made of {shown(value)}; give it an entry of its own")
+        raise UserError(f"{where}: no name can be made from {shown(value)}; give it a separate entry")
     return part

@@ -412,7 +412,7 @@ def render(folder: Path) -> str:
     try:
         loose = loose_numbers(text)
         if loose:
-            raise UserError(f"{file}: {loose[0]} is written in the prose; cite the data or facts.csv instead")
+            raise UserError(f"{file}: {loose[0]} is typed into the prose; cite the data or facts.csv instead")
         return environment.from_string(text).render()
     except TemplateError as error:
         line = getattr(error, "lineno", None)

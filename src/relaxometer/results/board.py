@@ -102,7 +102,7 @@ def board(runs: Sequence[Recorded]) -> pd.DataFrame:
 def _check(runs: Sequence[Recorded]) -> None:
     names = [one.name for one in runs]
     if twice := [name for name in names if names.count(name) > 1]:
-        raise UserError(f"two bundles are called {twice[0]!r}; rename one")
+        raise UserError(f"two bundles have the name {twice[0]!r}; rename one")
     contents: dict[str, tuple[str, str]] = {}
     for one in runs:
         for graph, sha256 in one.graphs.items():

@@ -173,7 +173,7 @@ def read(path: Path) -> BundleFile:
         if manifest.version != version:
             raise ValueError(f"it is of version {manifest.version}, its end of version {version}")
     except (zipfile.BadZipFile, KeyError, ValueError) as error:
-        raise UserError(f"{path}: {MANIFEST} is against the schema: {_in_a_line(error)}") from None
+        raise UserError(f"{path}: {MANIFEST} violates the schema: {_in_a_line(error)}") from None
     return BundleFile(path, sha256, manifest, members)
 
 

@@ -85,7 +85,9 @@ def _ids(path: Path, nodes: list[Any]) -> pa.Array:
         return pa.array(nodes, pa.int64())
     texts = [str(node) for node in nodes]
     if len(set(texts)) < len(texts):
-        raise UserError(f"{path}: two nodes have one name, as numbers and as texts; rename one")
+        raise UserError(
+            f"{path}: two nodes have the same name, one as a number and one as a text; rename one"
+        )
     try:
         return pa.array(texts, pa.large_string())
     except UnicodeEncodeError as error:

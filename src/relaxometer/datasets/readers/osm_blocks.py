@@ -129,7 +129,7 @@ def _locations(block: bytes) -> tuple[Ints, Floats, Floats]:
     )
     ids, lat, lon = map(_running_sums, columns)
     if not len(ids) == len(lat) == len(lon):
-        raise ValueError("its ways have other numbers of nodes than of coordinates")
+        raise ValueError("its ways have different numbers of nodes and coordinates")
     unit, nano = int(_fields(block).get(GRANULARITY, 100)), np.float64(1e-9)
     return ids, nano * (unit * lat), nano * (unit * lon)  # rounded as DuckDB does
 

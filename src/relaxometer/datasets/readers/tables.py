@@ -237,7 +237,7 @@ def _read_parquet(path: Path, parameters: TableParameters) -> Iterator[Rows]:
         for group in range(file.num_row_groups):
             for batch in file.iter_batches(ROWS, row_groups=[group], columns=columns):
                 if batch.num_columns != len(places):
-                    raise UserError(f"{path}: has other columns than it announces; {DAMAGED}")
+                    raise UserError(f"{path}: its columns differ from those that it announces; {DAMAGED}")
                 yield _checked(path, batch, count, _id_type(path, schema, places))
                 count += len(batch)
         if count != file.metadata.num_rows:
