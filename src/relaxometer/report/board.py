@@ -32,9 +32,9 @@ it sorts and filters without a network. [`board.csv`](board.csv) has the same ro
 
 {table}
 
-*Drift* is by how much the longest time of a fixed piece of work exceeds the shortest during a race, at
-most; its cell is empty where that work was not timed. Above {limit} the machine was not quiet, so its times
-are longer and less certain than those of a quiet one.
+*Drift* is the largest excess, over all races, of the longest time of fixed work over the shortest; it is
+empty if that work was not timed. Above {limit} the machine was not quiet, so its times are longer and less
+certain than those of a quiet one.
 
 `make verify BUNDLE={target}/{first}` checks a bundle. This folder is written by
 
