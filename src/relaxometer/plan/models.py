@@ -86,8 +86,8 @@ class Timing(Section):
         fewer repetitions. Nor does an instrumented search this many seconds after the first one, so they have
         phases of fewer sources.
     calls : int
-        Timed calls of each process (`call_ms`), from the sources in turn; 1 on the emulated device. From the
-        third on, none begins 3 s after the first.
+        Timed calls of each process (`call_ms`), from the sources in turn; 1 on the emulated device. After
+        the third, none begins more than 3 s after the first.
     """
 
     sources: Count | Annotated[list[Vertex | str], Field(min_length=1, max_length=MAX_SEARCHES), EachOnce] = 8
