@@ -100,7 +100,7 @@ class Kernel(ABC):
     def bind(
         self, grid: Dimensions, block: Dimensions, args: Sequence[Any], *, shared_mem: int = 0
     ) -> Launch:
-        """Prepare a launch that is to be repeated: all is checked and packed once.
+        """Prepare a launch for repetition: everything is checked and packed once.
 
         Parameters and errors are those of a call. Where an argument is a struct packed by `Module.struct`,
         each launch takes it as it is then.

@@ -180,7 +180,7 @@ def floyd_warshall(
     """Find all shortest paths; see :func:`scipy.sparse.csgraph.floyd_warshall`.
 
     On a GPU by a search from each vertex, so that distances of floats are rounded as those of
-    :func:`dijkstra`. As in SciPy, a zero of a masked array is no arc here, and loops do not count.
+    :func:`dijkstra`. As in SciPy, a zero of a masked array is not an arc here, and loops do not count.
 
     Raises
     ------

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 
 SMALL = 1 << 16
-"""Arcs up to which a look at all arrays on the host takes less time than a launch."""
+"""Largest number of arcs for which the host checks all arrays in less time than a launch takes."""
 
 DLPACK_CUDA = 2
 """The number of CUDA's memory in DLPack."""
 
 MOST_OF_INT32 = 1 << 31
-"""Vertices up to which a negative target of type int32 is out of range as uint32, too."""
+"""Largest number of vertices for which a negative target of type int32 is also out of range as uint32."""
 
 
 @dataclass(frozen=True, eq=False)

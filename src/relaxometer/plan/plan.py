@@ -249,7 +249,7 @@ class Plan:
                     validated(model, {}, self.origin, f"traffic.{key}.{name}")
 
     def _check_maps(self) -> None:
-        """Raise UserError if a graph whose map is to be drawn is unknown or has no coordinates."""
+        """Raise UserError if a graph in `report.maps` is unknown or has no coordinates."""
         for graph in self.config.report.maps:
             self._check_dataset(graph, "report.maps")
             if not self.datasets[graph].has_coordinates:

@@ -111,7 +111,7 @@ def readme(runs: Sequence[Recorded], hashes: Sequence[str], target: str) -> str:
     hashes : sequence of str
         The SHA-256 of each.
     target : str
-        The folder of the board, as make is to be told.
+        The folder of the board, as an argument of make.
     """
     lines = [
         {

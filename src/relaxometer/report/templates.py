@@ -1,7 +1,7 @@
 """The Jinja2 templates of the report's HTML pages.
 
-They are text of a module and no files of their own, so that an edit of them renews the pages: the hash of
-code follows modules.
+They are text in a module, not separate files, so that an edit renews the pages: the hash of code follows
+modules.
 """
 
 from __future__ import annotations

@@ -224,7 +224,7 @@ def _line(
     keys: Mapping[str, Runs],
     samples: Mapping[str, Mapping[tuple[str, ...], Sample]],
 ) -> dict[str, Any]:
-    """Return the row of a run, without a verdict if it is to be tested."""
+    """Return the row of a run, without a verdict if a test will give it."""
     before, after = keys[BASE][key], keys[NOW][key]
     line = _identity(key, keys[NOW]) | {"verdict": "", "note": _parameters_note(base, now, key)}
     for side, run in ((BASE, before), (NOW, after)):

@@ -106,7 +106,7 @@ def source_times(timings: pd.DataFrame) -> pd.DataFrame:
 
 
 def _is_one_search(rows: pd.DataFrame) -> bool:
-    """Return whether a run has one search only, and no more are to be had.
+    """Return whether a run has one search only, and cannot have more.
 
     So it is with a batch, and with a flow graph that is solved from its entry. A run of shortest paths from
     one source only is a sample of one, and so is one of a problem that is not known here, since its folder

@@ -60,7 +60,7 @@ class SsspCpuCertifier:
 
 
 def _extended(lengths: Lengths, words: npt.NDArray[Any], weights: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return the words of lengths with one more arc; 64 bits hold the sum of integers, else it is no path."""
+    """Return the words of lengths with one more arc; integers whose sum exceeds 64 bits give no path."""
     if lengths.is_float:
         with np.errstate(over="ignore", invalid="ignore"):  # of answers that are wrong
             return (words.view(lengths.dtype) + weights).view(words.dtype)

@@ -284,7 +284,7 @@ def shown_calls(lines: pd.DataFrame) -> pd.Series:
 
 
 LEAST_PREPARATION_MS = 0.1
-"""Less than this is no preparation: a call that returns at once takes some microseconds too."""
+"""Less than this counts as no preparation: a call that returns at once also takes some microseconds."""
 
 
 def prepared(value: float) -> str:

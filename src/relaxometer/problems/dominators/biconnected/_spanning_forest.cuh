@@ -19,7 +19,7 @@ struct Graph {
     const u32* heads;
 };
 
-// By vertex: its link, and the arc that linked it if it is no root.
+// By vertex: its link, and the arc that linked it if it is not a root.
 struct Links {
     u32* link;
     u32* from;
