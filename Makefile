@@ -30,47 +30,47 @@ KERNELS = $(shell git ls-files '*.cu' '*.cuh' '*.h' '*.hpp' '*.cpp' '*.c')
 
 .PHONY: run test quick test-slurm fuzz kill-test sanitize aa compare bundle verify board history report publish results lint hooks format lock bench-host reldom clean help
 
-run: .venv/ready  ## the whole workflow; SUITE=adaptive runs config/suites/adaptive.yaml, CONFIG=my.yaml your own; VERBOSE=1 shows every job
+run: .venv/ready  ## run the whole workflow; SUITE=adaptive runs config/suites/adaptive.yaml, CONFIG=my.yaml your own; VERBOSE=1 shows every job
 	$(Q)$(BIN)/relaxometer run $(OVERLAY)
 
-test: .venv/dev  ## every test that this machine can run, except those of test-slurm
+test: .venv/dev  ## run every test that this machine can run, except those of test-slurm
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slurm"
 
-quick: .venv/dev  ## a sample of the tests, for the moment before a commit
+quick: .venv/dev  ## run a sample of the tests, before a commit
 	$(BIN)/python -m pytest -n auto --dist worksteal --quick
 
-test-slurm: .venv/dev  ## the workflow on a SLURM cluster of one node; skipped where slurm-wlm and munge are missing
+test-slurm: .venv/dev  ## run the workflow on a SLURM cluster of one node; skipped where slurm-wlm and munge are missing
 	$(BIN)/python -m pytest -m slurm -rs tests/workflow/test_slurm.py
 
-fuzz: .venv/dev  ## COUNT damaged files, registries and configurations; another SEED gives others
+fuzz: .venv/dev  ## read COUNT damaged files, registries and configurations; another SEED gives others
 	cd tests && ../$(BIN)/python -m fuzz.driver --count $(COUNT) --seed $(SEED)
 
 kill-test: COUNT = 100
 kill-test: .venv/dev  ## kill a tiny run COUNT times at random points; each time the next one must finish it
 	RELAXOMETER_KILLS=$(COUNT) $(BIN)/python -m pytest -x tests/workflow/test_kills.py
 
-sanitize: .venv/dev  ## every GPU variant under compute-sanitizer, or without a GPU under the emulation's sanitizers
+sanitize: .venv/dev  ## run every GPU variant under compute-sanitizer, or without a GPU under the emulation's sanitizers
 	$(BIN)/python tests/sanitize.py
 
 aa: SUITE = aa-host
-aa: .venv/ready  ## runs of one program under several names must not be told apart; SUITE=aa for a GPU
+aa: .venv/ready  ## check that runs of one program under several names are not told apart; SUITE=aa for a GPU
 	$(BIN)/relaxometer all-runs $(OVERLAY)
 	$(BIN)/relaxometer aa $(OVERLAY)
 
 THRESHOLD ?= 5%
 NOW ?= results
 
-compare: .venv/ready  ## results/ with BASE, a bundle or folder of results; exit code 3 (of make: 2) if a run got slower
+compare: .venv/ready  ## compare results/ with BASE, a bundle or folder of results; exit code 3 (of make: 2) if a run got slower
 	$(if $(BASE),,$(error name what to compare with: make $@ BASE=old.zip))
 	$(Q)$(BIN)/relaxometer compare $(call quoted,$(BASE)) $(call quoted,$(NOW)) \
 		--threshold=$(THRESHOLD)
 
 FETCH ?=
 
-bundle: .venv/ready  ## bundles/SUITE-COMMIT-DATE.zip: what a run of SUITE or CONFIG left in results/, in one file
+bundle: .venv/ready  ## pack the results of SUITE or CONFIG into bundles/SUITE-COMMIT-DATE.zip
 	$(Q)$(BIN)/relaxometer bundle $(OVERLAY)
 
-verify: .venv/ready  ## the file BUNDLE: every byte, and the proofs of its answers; FETCH=1 downloads files of graphs
+verify: .venv/ready  ## check every byte of the file BUNDLE and prove its answers; FETCH=1 downloads files of graphs
 	$(if $(BUNDLE),,$(error name the bundle: make $@ BUNDLE=bundles/default.zip))
 	$(Q)$(BIN)/relaxometer verify $(call quoted,$(BUNDLE)) \
 		$(if $(filter-out 0,$(FETCH)),--fetch)
@@ -78,26 +78,26 @@ verify: .venv/ready  ## the file BUNDLE: every byte, and the proofs of its answe
 TARGET ?= results/board
 KEEP ?=
 
-board: .venv/ready  ## TARGET: the files BUNDLES of several machines as a page and CSV; KEEP=1 copies them there
+board: .venv/ready  ## rank the files BUNDLES of several machines in TARGET, as a page and CSV; KEEP=1 copies them there
 	$(Q)$(BIN)/relaxometer board $(BUNDLES) --target $(call quoted,$(TARGET)) \
 		$(if $(filter-out 0,$(KEEP)),--keep)
 
-history: .venv/ready  ## results/history: a line per variant and graph over the bundles in the folder BUNDLES
+history: .venv/ready  ## draw times over the bundles in the folder BUNDLES, in results/history
 	$(if $(BUNDLES),,$(error name the folder of the bundles: make $@ BUNDLES=bundles))
 	$(Q)$(BIN)/relaxometer history $(call quoted,$(BUNDLES))
 
-report: .venv/ready  ## report.zip out of what `make run` left in results/
+report: .venv/ready  ## write report.zip from the results of `make run`
 	$(BIN)/relaxometer report $(OVERLAY)
 
-publish: .venv/ready  ## copy what a suite showed from results/ to docs/results/SUITE/
+publish: .venv/ready  ## copy the results of SUITE to docs/results/SUITE/
 	$(if $(CONFIG),$(error only a suite is published, a file in config/suites: make $@ SUITE=adaptive))
 	$(BIN)/relaxometer publish $(SUITE)
 
-results: .venv/ready  ## the pages of docs/results and the figure of the README, from the data that lie there
+results: .venv/ready  ## rewrite the pages of docs/results and the figure of the README from their data
 	$(BIN)/relaxometer pages
 	$(BIN)/relaxometer headline
 
-lint: .venv/dev  ## the code's form, and the layers of the package
+lint: .venv/dev  ## check style, types and the layers of the package
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -107,7 +107,7 @@ lint: .venv/dev  ## the code's form, and the layers of the package
 	@echo clang-format --dry-run --Werror, on $(words $(KERNELS)) files
 	@$(BIN)/clang-format --dry-run --Werror $(KERNELS)
 
-hooks: .venv/dev  ## check what is committed, before it is
+hooks: .venv/dev  ## lint what is committed, before it is
 	$(BIN)/pre-commit install
 
 format: .venv/dev  ## rewrite the code in the form that lint checks
@@ -119,7 +119,7 @@ format: .venv/dev  ## rewrite the code in the form that lint checks
 LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-emit-find-links --no-header
 
-lock:  ## the lock files anew, from pyproject.toml; needs uv
+lock:  ## regenerate the lock files from pyproject.toml; needs uv
 	$(LOCK) --extra workflow --extra slurm pyproject.toml -o requirements.lock
 	$(LOCK) --extra dev --extra workflow --extra slurm -c requirements.lock pyproject.toml -o requirements-dev.lock
 	echo uv | $(LOCK) --no-annotate - -o workflow/envs/uv.lock
@@ -127,17 +127,17 @@ lock:  ## the lock files anew, from pyproject.toml; needs uv
 		sed -n 's/ *\\$$//; s/^[A-Za-z0-9].*/      - "&"/p' requirements.lock; } > workflow/envs/relaxometer.yaml.new
 	mv workflow/envs/relaxometer.yaml.new workflow/envs/relaxometer.yaml
 
-bench-host: .venv/ready  ## speed of the emulated device on one core
+bench-host: .venv/ready  ## time the emulated device on one core
 	$(BIN)/python -m relaxometer.device.bench
 
-reldom:  ## reldom/build: dominators as a C library and its driver; with nvcc for GPUs, else emulated; needs cmake
+reldom:  ## build dominators as a C library and its driver in reldom/build; with nvcc for GPUs, else emulated; needs cmake
 	cmake -S reldom -B reldom/build
 	env -u VERBOSE cmake --build reldom/build
 
-clean:  ## remove what runs have left: results, logs, the records of Snakemake, report.zip and the build of reldom
+clean:  ## remove results, logs, Snakemake's records, report.zip and the build of reldom
 	rm -rf results logs .snakemake report.zip reldom/build
 
-help:  ## this list
+help:  ## list the targets
 	@awk -F ':.*  ## ' '/^[a-z-]+:.*  ## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # The locks hold every dependency, so nothing is resolved. A machine with an NVIDIA driver also gets the CuPy for

@@ -15,7 +15,7 @@ from relaxometer.core.errors import UserError, quoted
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.add_argument(
-        "config", nargs="?", help="a suite of config/suites, or a file, laid over config/config.yaml"
+        "config", nargs="?", help="a suite of config/suites, or a file: an overlay of config/config.yaml"
     )
 
 

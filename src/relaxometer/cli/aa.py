@@ -132,7 +132,7 @@ def report(plan: Plan, slowdown: float) -> str:
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser.add_argument("configfiles", nargs="+", type=Path, help="laid over config/config.yaml")
+    parser.add_argument("configfiles", nargs="+", type=Path, help="overlays of config/config.yaml")
     parser.add_argument(
         "--slowdown", type=float, default=SLOWDOWN, help="factor that is planted in one of two"
     )

@@ -368,7 +368,7 @@ def _launch_several(runs: list[DistributedRun], plan: Plan, folder: Path, limit_
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser.add_argument("configfiles", nargs="*", type=Path, help="laid over config/config.yaml")
+    parser.add_argument("configfiles", nargs="*", type=Path, help="overlays of config/config.yaml")
     parser.add_argument(
         "--limit-s", type=float, default=float("inf"), help="start nothing after this many seconds"
     )

@@ -26,7 +26,7 @@ def file_of(configfiles: list[Path]) -> Path:
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser.add_argument("configfiles", nargs="*", type=Path, help="laid over config/config.yaml")
+    parser.add_argument("configfiles", nargs="*", type=Path, help="overlays of config/config.yaml")
     parser.add_argument("--target", type=Path, help="the file to write")
     parser.add_argument("--results", type=Path, default=Path("results"))
     parser.add_argument(

@@ -1,7 +1,7 @@
 """Print what searches cost: ``relaxometer cost BUNDLE``; docs/cost.md.
 
-The table has a line per run. Below it stands how many runs agree between their processes, and how many use
-more memory outside the pool after they are loaded.
+The table has a line per run. Lines below it count the runs that agree between processes, and those that use
+more memory outside the pool once they are loaded.
 """
 
 from __future__ import annotations

@@ -179,7 +179,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.add_argument("suite", nargs="?", default="default", choices=SUITES, metavar="SUITE")
     parser.add_argument(
-        "--bundle", type=Path, help="of this run, made where it was measured; by default made here"
+        "--bundle", type=Path, help="bundle of this run, packed where it was measured; by default packed here"
     )
 
 

@@ -14,9 +14,11 @@ from relaxometer.results.verify import verify
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.add_argument("bundle", type=Path)
-    parser.add_argument("--results", type=Path, default=Path("results"), help="whose graphs may be used")
     parser.add_argument(
-        "--device", choices=("auto", "cuda", "host"), default="auto", help="proves the answers"
+        "--results", type=Path, default=Path("results"), help="folder of results whose graphs may be used"
+    )
+    parser.add_argument(
+        "--device", choices=("auto", "cuda", "host"), default="auto", help="device that proves the answers"
     )
     parser.add_argument("--fetch", action="store_true", help="download the source files of graphs")
 
