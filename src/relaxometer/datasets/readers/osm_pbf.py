@@ -164,10 +164,10 @@ def read_extract(path: Path, parameters: OsmParameters, elements: pa.Table | Non
     """
     profile = profile_of(parameters)
     keys = _way_keys(profile, parameters)
-    node_keys = ["barrier", *profile.names, "access"] if parameters.profile else []
+    node_keys = ["barrier", "highway", *profile.names, "access"] if parameters.profile else []
     chosen = {
         "keys": keys,
-        "highways": list(profile.speeds),
+        "highways": [*profile.speeds, *profile.allowed],
         "routes": ["ferry"] if parameters.ferries else [],
         "railways": list(RAILWAYS) if parameters.railways else [],
     }

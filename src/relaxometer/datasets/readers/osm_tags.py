@@ -22,6 +22,9 @@ Values = dict[str, list[str]]
 
 KM_PER_MILE, KM_PER_SEA_MILE = 1.609344, 1.852
 
+GRANTED = ("yes", "designated", "permissive")
+"""Values of the keys of access that allow a vehicle expressly."""
+
 _LIMIT = re.compile(r"(\d{1,3}(?:\.\d+)?) *(km/h|kmh|kph|mph|knots)?")
 _ZONE = re.compile(r"[a-z-]+:(?:zone:?)?(\d{1,3})")
 _CLOCK = re.compile(r"(?:(\d{1,3}):)?(\d{1,5})(?::(\d{1,2}))?")
@@ -34,8 +37,8 @@ class Profile(Section):
     Parameters
     ----------
     names, closed : list of str
-    speeds : dict of str to float
-        By class, in km/h.
+    speeds, allowed : dict of str to float
+        By class, in km/h; `allowed` holds where access is granted expressly.
     ferry : float
         Speed of ferries without a duration, in km/h.
     limited_by : list of str
@@ -51,6 +54,7 @@ class Profile(Section):
     names: list[str]
     closed: list[str]
     speeds: dict[str, PositiveFloat]
+    allowed: dict[str, PositiveFloat] = Field(default={})
     ferry: PositiveFloat = 5
     limited_by: list[str] = Field(default=[])
     share_of_limit: PositiveFloat = 1
@@ -96,22 +100,26 @@ def read_profiles() -> _Profiles:
 def speeds_of(tags: Tags, profile: Profile) -> tuple[float, float]:
     """Return the speeds along a way and against it in km/h; 0 where it is closed."""
     is_ferry = tags.get("route") == "ferry"
-    usual = profile.ferry if is_ferry else profile.speeds.get(tags.get("highway", ""), 0.0)
-    if not usual or _has_any(tags, profile.excluded):
+    if _has_any(tags, profile.excluded):
         return 0.0, 0.0
     directions = _directions(tags, profile)
     forward, backward = (
-        _speed(tags, profile, usual, side, is_ferry=is_ferry) * is_open
+        _speed(tags, profile, side, is_ferry=is_ferry) * is_open
         for side, is_open in zip(("forward", "backward"), directions, strict=True)
     )
     return forward, backward
 
 
-def _speed(tags: Tags, profile: Profile, usual: float, side: str, *, is_ferry: bool) -> float:
-    if _first(tags, [*profile.names, "access"], side) in profile.closed:
+def _speed(tags: Tags, profile: Profile, side: str, *, is_ferry: bool) -> float:
+    access = _first(tags, [*profile.names, "access"], side)
+    if access in profile.closed:
         return 0.0
-    limits = () if is_ferry else map(limit_kmh, _all(tags, profile.limited_by, side))
-    limit = next(filter(None, limits), None)
+    if is_ferry:
+        return profile.ferry
+    speeds = profile.speeds | (profile.allowed if access in GRANTED else {})
+    usual = speeds.get(tags.get("highway", ""), 0.0)
+    limits = map(limit_kmh, _all(tags, profile.limited_by, side))
+    limit = next(filter(None, limits), None) if usual else None
     return limit * profile.share_of_limit if limit else usual
 
 
@@ -130,7 +138,9 @@ def _directions(tags: Tags, profile: Profile) -> tuple[bool, bool]:
 
 
 def is_barrier(tags: Tags, profile: Profile) -> bool:
-    """Return whether a node stops the vehicle."""
+    """Return whether a node stops the vehicle; access to a crossing is about those who cross its road."""
+    if profile.is_vehicle and tags.get("highway") == "crossing":
+        return False
     access = _first(tags, [*profile.names, "access"])
     return access in profile.closed if access else tags.get("barrier") in profile.barriers
 
