@@ -53,13 +53,15 @@ def test_sources_that_cannot_be_had_are_one_line():
         sources_table(HALF, [100], 1)
 
 
-@pytest.mark.parametrize("ids", [pa.array(["Lyon", "7", "Nice"], pa.large_string()), pa.array([-3, 7, 9])])
+@pytest.mark.parametrize("ids", [pa.array(["Lyon", "7", "Nice"], pa.large_string()), pa.array([0, 7, 2**40])])
 def test_sources_are_given_by_id(ids):
     graph = Graph.from_arcs("town", 3, [0, 1], [1, 2], [1, 1], ids=ids)
-    table = sources_table(graph, ["7", 0], 1)
-    assert table.to_pydict() == {"source": [1, 0], "id": [ids[1].as_py(), ids[0].as_py()]}
+    table = sources_table(graph, [str(ids[2]), "7", 0], 1)
+    assert table.to_pydict() == {"source": [2, 1, 0], "id": ids.to_pylist()[::-1]}
     with pytest.raises(UserError, match="graph town: has no vertex 'Rome'"):
         sources_table(graph, ["Rome"], 1)
+    with pytest.raises(UserError, match="source 7 is out of range; expected 0 to 2, or an id in quotes: '7'"):
+        sources_table(graph, [7], 1)
     with pytest.raises(UserError, match="a source is given by number and by id"):
         sources_table(graph, [1, "7"], 1)
 

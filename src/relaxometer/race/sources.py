@@ -62,9 +62,10 @@ def _number(graph: Graph, source: int | str) -> int:
             raise UserError(f"graph {graph.name}: {has} (config: timing.sources)")
         return place
     if source >= graph.n_vertices:
+        by_id = "" if graph.ids is None else f", or an id in quotes: '{source}'"
         raise UserError(
             f"graph {graph.name}: source {source} is out of range; "
-            f"expected 0 to {graph.n_vertices - 1} (config: timing.sources)"
+            f"expected 0 to {graph.n_vertices - 1}{by_id} (config: timing.sources)"
         )
     return source
 
