@@ -123,6 +123,13 @@ def test_contradictory_parameters_are_refused(tmp_path, parameters):
         build(tmp_path, TOWNS, **parameters)
 
 
+@pytest.mark.parametrize(("given", "n_arcs"), [(None, 1), (True, 1), (False, 2)])
+def test_a_header_that_says_whether_edges_are_directed_counts(tmp_path, capsys, given, n_arcs):
+    content = "# Directed graph: towns.txt\nu,v\nParis,Lyon\n"
+    assert build(tmp_path, content, directed=given).n_arcs == n_arcs
+    assert ("`directed: false`, which counts" in capsys.readouterr().err) == (given is False)
+
+
 def test_an_unused_column_is_said(tmp_path, capsys):
     assert set(build(tmp_path, TOWNS).weights.tolist()) == {1}
     assert "weights are 1; `weight` takes them from a column, of 'name, km'" in capsys.readouterr().err
@@ -135,7 +142,7 @@ def test_ids_stay_with_the_graph(tmp_path, texts):
     assert read_graph(tmp_path / "built").ids.equals(graph.ids)
     part = graph.induced(np.array([True, False, True]))
     assert part.ids.to_pylist() == [graph.ids[0].as_py(), graph.ids[2].as_py()]
-    assert rx.Graph.read_parquet(tmp_path / "built").nodes == graph.ids.to_pylist()
+    assert list(rx.Graph.read_parquet(tmp_path / "built").nodes) == graph.ids.to_pylist()
     other = pa.array(["x", "y", "z"], pa.large_string()) if texts else pa.array([1, 2, 3])
     path = tmp_path / "built/vertices.parquet"
     table = pq.read_table(path)

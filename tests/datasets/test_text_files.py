@@ -99,8 +99,13 @@ def test_the_matrix_inside_an_archive_of_suitesparse_is_read(tmp_path):
     assert weighted_arcs(built("matrix-market", path)) == expected
     path.write_bytes(path.read_bytes()[:60])
     assert "incomplete or damaged: delete it" in refusal(built, "matrix-market", path)
-    path.write_bytes(gzip.compress(bytes(10240)))
-    assert "an archive without a file NAME/NAME.mtx" in refusal(built, "matrix-market", path)
+    for content, message in {
+        gzip.compress(bytes(10240)): "an archive without a file NAME/NAME.mtx; unpack it and name the file",
+        gzip.compress(MTX.encode()): "not a tar archive, as its name says; rename it to renamed.gz",
+        MTX.encode(): "; rename it to renamed.tar",
+    }.items():
+        path.write_bytes(content)
+        assert message in refusal(built, "matrix-market", path)
 
 
 ARRAY = "%%MatrixMarket matrix array {}\n3 3\n{}\n"
@@ -203,7 +208,9 @@ MISTAKES = {
     ],
     "edge-list": [
         ("7\t3", "7\tx", "small:3: '7\\tx': head x is not an integer from 0 to 9223372036854775807"),
-        ("7\t3", "from\tto", "9223372036854775807; headers and comments begin with # or %"),
+        ("7\t3", "A7\t3", "tail A7 is not an integer from 0 to 9223372036854775807; texts as ids need"),
+        ("7\t3", "from\tto", "`header: false`; comments begin with # or %"),
+        ("# FromNodeId", f"{BANNER} real general\n#", "a matrix, whose second line is its size"),
         ("7\t3", "7\t-0", "small:3: '7\\t-0': head -0 is not an integer from 0 to 9223372036854775807"),
         ("7\t3", "-00\t3", "small:3: '-00\\t3': tail -00 is not an integer from 0 to 9223372036854775807"),
         ("0\t7\n7", "0 7\n7 -0\n7", "small:3: '7 -0': head -0 is not an integer from 0 to"),

@@ -163,7 +163,7 @@ def test_the_advice_on_negative_fractions_can_be_followed(tmp_path):
         == f"negative weights need {INT32}, and fractions a `scale` that makes integers of them, such as 1000"
     )
     advice = refusal(of_content, tmp_path, edge, {"type": "int32"})
-    assert advice.endswith("to round negative ones less, give a larger scale")
+    assert advice.endswith("give a `scale` that makes integers of them, such as 1000")
     found = of_content(tmp_path, edge, {"type": "int32", "scale": 1000})
     assert weights_of(found) == ("int32", [-500, 250])
 

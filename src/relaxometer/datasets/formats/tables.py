@@ -25,8 +25,9 @@ class TableParameters(OwnWeights):
         one.
     weights : distribution, optional
         By default the values of the column of weights, or 1 without one.
-    directed : bool
-        Each row is an arc instead of an edge.
+    directed : bool, optional
+        Each row is an arc instead of an edge. By default as the header of SNAP or KONECT says, otherwise
+        false.
     separator : str, optional
         Of a text file, one character. By default a tab if the name ends in `.tsv`, otherwise a comma.
     header : bool
@@ -36,7 +37,7 @@ class TableParameters(OwnWeights):
     source: ColumnName | None = None
     target: ColumnName | None = None
     weight: ColumnName | None = None
-    directed: bool = False
+    directed: bool | None = None
     separator: str | None = Field(None, pattern="^[\t !#-,/:-@\\[-`{-~]$")
     header: bool = True
 

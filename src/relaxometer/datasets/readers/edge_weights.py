@@ -80,9 +80,9 @@ def value_column(distribution: Distribution, brought: WeightType, *, directed: b
         low = low if low and directed else 0
         # Rounding is something to ask for: 0.4 would become 0.
         if scale is None and kind not in FLOATS:
-            whole = f"weights of type {kind} are integers: give `type: float32`, or `scale: 1` to round them"
-        if whole and low < 0:  # floats are not negative
-            whole += "; to round negative ones less, give a larger scale"
+            floats = "`type: float32`, or `scale: 1` to round them"  # which are not negative
+            integers = "a `scale` that makes integers of them, such as 1000"
+            whole = f"weights of type {kind} are integers: give {integers if low < 0 else floats}"
     below = "negative weights need `parameters: { weights: { distribution: values, type: int32 } }`, and "
     below += "fractions a `scale` that makes integers of them, such as 1000"
     if not directed:

@@ -35,6 +35,7 @@ from relaxometer.datasets.readers.text import (
     refuse,
     within,
 )
+from relaxometer.datasets.readers.text_edges import is_directed
 from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.files import parquet
 from relaxometer.graphs.graph import Graph
@@ -67,28 +68,30 @@ def build(name: str, dataset: Dataset[TableParameters], files: list[Path], base:
     The vertices are those that occur, in ascending order of their ids: numbers by value, texts by bytes.
     """
     (file,) = files
-    parameters = dataset.parameters
     is_text = file.suffix not in (*PARQUET, *ARROW)
+    given = dataset.parameters.directed
+    directed = is_directed(file, given) if is_text else bool(given)
+    parameters = dataset.parameters.model_copy(update={"directed": directed})
     read = _read_text if is_text else _read_parquet if file.suffix in PARQUET else _read_arrow
     numbering, values = Numbering(), Growing(np.float64)
     columns: list[str] = []
-    for names, sources, targets, loads in read(file, parameters):
+    for names, sources, targets, some in read(file, parameters):
         columns = names
         numbering.add(sources, targets)
-        values.append(loads)
+        values.append(some)
     ids, tails, heads = numbering.finish(_as_numbers if is_text else None)
     if not len(ids):
         raise UserError(f"{file}: no rows; expected a table of edges")
-    given = values.values if len(columns) == 3 else None
-    weights = weights_of(file, parameters, tails, heads, given, directed=parameters.directed)
-    del values, given  # memory for the graph
+    loads = values.values if len(columns) == 3 else None
+    weights = weights_of(file, parameters, tails, heads, loads, directed=directed)
+    del values, loads  # memory for the graph
     return Graph.from_arcs(
         name,
         len(ids),
         tails,
         heads,
         weights,
-        undirected=not parameters.directed,
+        undirected=not directed,
         weight_type=weights.dtype.name,
         ids=ids,
         metadata={
@@ -131,7 +134,7 @@ def _chosen(path: Path, names: Sequence[str], parameters: TableParameters) -> li
 
 def _value_column(parameters: TableParameters) -> Column:
     distribution = parameters.distribution(has_values=True)
-    return value_column(distribution, "float32", directed=parameters.directed)
+    return value_column(distribution, "float32", directed=bool(parameters.directed))
 
 
 def _read_text(path: Path, parameters: TableParameters) -> Iterator[Rows]:

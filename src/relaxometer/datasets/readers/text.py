@@ -61,7 +61,14 @@ class _Zstandard(io.RawIOBase):
 @contextmanager
 def _matrix_within(path: Path) -> Iterator[IO[bytes]]:
     """Open the file NAME/NAME.mtx of an archive, as those of SuiteSparse have it."""
-    with tarfile.open(path, "r:gz") as archive:
+    try:
+        archive = tarfile.open(path, "r:gz")  # noqa: SIM115
+    except tarfile.ReadError:
+        with gzip.open(path) as content:
+            content.read(1)  # damage has a message of its own
+        name = f"{path.name.removesuffix('.tar.gz')}.gz"
+        raise UserError(f"{path}: not a tar archive, as its name says; rename it to {name}") from None
+    with archive:
         for member in archive:
             inside = PurePosixPath(member.name)
             if member.isfile() and inside.name == f"{inside.parent.name}.mtx":
@@ -148,7 +155,7 @@ class Column:
     whole : str, default=""
         Advice for decimals with a fraction, which are then refused.
     word : str, default=""
-        Advice for a field without digits.
+        Advice for a field that is not a number.
     """
 
     name: str
@@ -189,9 +196,8 @@ class Column:
         """Return the end of a message about a field that is out of bounds, or no number: its value is NaN."""
         if self.below and value < self.low:
             return f"; {self.below}"
-        if self.word and not re.search("[0-9]", field):
-            return f"; {self.word}"
-        return separator_advice(field[-1:])
+        is_word = self.word and not _REAL.fullmatch(field)
+        return separator_advice(field[-1:]) or (f"; {self.word}" if is_word else "")
 
 
 @dataclass(frozen=True)

@@ -44,10 +44,11 @@ COMMENTS = ("#", "%")
 LARGEST_ID = 2**63 - 1
 
 _HEADER = re.compile(
-    rb"(?:\A(?=%[ \t]*(sym|asym|bip)\b)|^(?=[#%][ \t]*((?:un)?directed)[ \t]+graph\b))([^\r\n]*)",
+    rb"(?:\A(?=%[ \t]*(sym|asym|bip|%MatrixMarket)\b)|^(?=[#%][ \t]*((?:un)?directed)[ \t]+graph\b))"
+    rb"([^\r\n]*)",
     re.IGNORECASE | re.MULTILINE,
 )
-"""The first line of a file of KONECT, or a comment of SNAP."""
+"""The first line of a file of KONECT or of Matrix Market, or a comment of SNAP."""
 
 
 def build(name: str, dataset: Dataset[EdgeListParameters], files: list[Path], base: Graph | None) -> Graph:
@@ -86,7 +87,7 @@ def is_directed(path: Path, given: bool | None) -> bool:
     Raises
     ------
     UserError
-        If the file says that it is bipartite, so that one number names two vertices.
+        If the file says that it is bipartite, so that one number names two vertices, or a matrix.
     """
     with opened(path) as stream:
         said = _HEADER.search(stream.read(BEGINNING).removeprefix(codecs.BOM_UTF8))
@@ -96,6 +97,8 @@ def is_directed(path: Path, given: bool | None) -> bool:
     if kind == b"bip":
         reason = "bipartite, so a number of the second column is another vertex than in the first"
         refuse(path, 1, line, f"{reason}; renumber that column, and remove this line")
+    if kind == b"%matrixmarket":
+        refuse(path, 1, line, "a matrix, whose second line is its size; give `format: matrix-market`")
     says = kind in (b"directed", b"asym")
     if given not in (None, says):
         entry = f"its entry `directed: {given}`, which counts".lower()
@@ -133,7 +136,8 @@ def read_edge_list(
     first = next(lines(path, COMMENTS), None)
     if first is None:
         raise UserError(f"{path}: no edges; expected lines '<tail> <head>'")
-    no_edge = f"headers and comments begin with {' or '.join(COMMENTS)}"
+    no_edge = "texts as ids need `format: table`, with its `separator` and, here, `header: false`; "
+    no_edge += f"comments begin with {' or '.join(COMMENTS)}"
     columns = [Column(name, 0, LARGEST_ID, word=no_edge) for name in ("tail", "head")]
     if len(fields_of(first.text)) > 2:
         columns.append(value_column(weights, "float32", directed=directed))
