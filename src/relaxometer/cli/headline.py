@@ -35,7 +35,7 @@ RACES = {
 
 
 POINTS = re.compile("adaptive-threshold-|edge-bf-block-|hybrid-(alpha|beta|threshold)-|delta-stepping-")
-"""Beginnings of the variants that are points of a curve, which have figures of their own."""
+"""Beginnings of the variants that are points of a curve, which have separate figures."""
 
 
 def headline(suite: Path) -> pd.DataFrame:

@@ -1,6 +1,6 @@
 """Race the variants that suit a graph on this machine, and show how to use the winner.
 
-Each variant runs in a process of its own, from the same sources, and every answer is proven. The times are
+Each variant runs in its own process, from the same sources, and every answer is proven. The times are
 those of the library's calls, from and to host memory. The total is that of preparing once and searching as
 often as asked for. A search of `routes` is one of a list of random pairs.
 """

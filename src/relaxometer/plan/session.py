@@ -87,7 +87,7 @@ def check_device(workflow: Any, origin: str) -> None:
     """
     if workflow.touch or not workflow.local_exec or not any(map(_opens_cuda, workflow.dag.needrun_jobs())):
         return
-    # An environment that Snakemake makes for the jobs has a CuPy of its own, or none.
+    # An environment that Snakemake makes for the jobs has its own CuPy, or none.
     cuda.require(origin, cupy=not workflow.deployment_settings.deployment_method)
 
 

@@ -1,6 +1,6 @@
 """The spread between processes: how much the times of a run differ from one process to the next.
 
-Each round of a run is a process of its own. What differs between processes (where the graph lies in memory,
+Each round of a run is a separate process. What differs between processes (where the graph lies in memory,
 clocks, temperature, other load) shifts all times of a round together, so no number of sources shows it.
 docs/statistics.md describes the method.
 """

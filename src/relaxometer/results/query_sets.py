@@ -20,7 +20,7 @@ def takes_queries(problem: str) -> bool:
 
 
 def by_set(timings: pd.DataFrame) -> pd.DataFrame:
-    """Return searches with the query sets of each name as a graph of their own, such as ``usa-ny: table``.
+    """Return searches with the query sets of each name as a separate graph, such as ``usa-ny: table``.
 
     Times of sets of different names say nothing together. Searches that are divided already stay so.
     """

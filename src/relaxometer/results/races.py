@@ -47,7 +47,7 @@ def finishers(timings: pd.DataFrame) -> pd.DataFrame:
     """Return the :func:`source_times` of the runs in real time that proved an answer for every search.
 
     Other runs win nothing: their times are of the searches that they could finish. Query sets of different
-    names are races of their own (:func:`relaxometer.results.query_sets.by_set`).
+    names are separate races (:func:`relaxometer.results.query_sets.by_set`).
     """
     timings = with_processes(timings)
     keys = [timings[column] for column in KEY]

@@ -22,7 +22,7 @@ from relaxometer.results.rows import FAILURES, PROVEN
 from relaxometer.studies.registry import STUDIES
 
 QUIET = {"ok", "skipped", "absent", "unproven"}
-"""Statuses without a line of their own."""
+"""Statuses without a separate line."""
 
 MAX_NAMED = 30
 """Maximum number of measurements named in the first line."""

@@ -33,7 +33,7 @@ def _inputs(plan: Plan, _: str) -> Files:
     from relaxometer.results.recorded import searches_file
 
     base = plan.config.report.base
-    # The context is a file of its own, which the comparison reads for the machine.
+    # The context is a separate file, which the comparison reads for the machine.
     return {
         "timings": TIMINGS,
         "context": "results/context.json",

@@ -21,7 +21,7 @@ LETTERS_OF_A_COMMIT = 10
 def times_over_commits(lines: pd.DataFrame) -> Figure:
     """Draw the median time of every variant over commits, a panel per problem, graph and device.
 
-    Graphs of one name with other content have panels of their own, which say their hashes.
+    Graphs of one name with different content have separate panels, which show their hashes.
 
     Parameters
     ----------

@@ -67,7 +67,7 @@ def performance_profiles(timings: pd.DataFrame) -> Figure:
     looks = looks_of(timings[["variant", "rival"]].itertuples(index=False, name=None))
     for axes, (problem, rows) in zip(panels[:, 0], profiles.items(), strict=True):
         _draw_profile(axes, rows, looks)
-        # The query sets of each name are a race of their own.
+        # The query sets of each name are a separate race.
         races = "pairs of a graph and query sets" if takes_queries(problem) else "graphs"
         axes.set_title(f"{label(problem)}: {rows['graph'].nunique()} {races}", loc="left", fontsize=9.5)
     style.entitle(figure, title, _finding(profiles))

@@ -54,7 +54,7 @@ def call_figure(summary: pd.DataFrame) -> Figure:
 def median_times(summary: pd.DataFrame, what: str = "a search") -> Figure:
     """Draw the median time of every variant and rival, with its 95% interval, by problem and graph.
 
-    Real times come first; emulated times have panels and an axis of their own below them. Lines of
+    Real times come first; emulated times have separate panels and a separate axis below them. Lines of
     ``summary.csv`` without a time are named, not drawn.
     """
     title = f"Median time of {what}, by graph and variant"
