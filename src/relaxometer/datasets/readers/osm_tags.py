@@ -42,9 +42,10 @@ class Profile(Section):
     ferry : float
         Speed of ferries without a duration, in km/h.
     limited_by : list of str
-    share_of_limit : float
+    share_of_limit : float, optional
+        Without it, limits are bounds.
     is_vehicle : bool
-    one_way, two_way, excluded : dict of str to list of str
+    one_way, two_way, granting, excluded : dict of str to list of str
         Values by key.
     barriers : list of str
     turn, turn_back : float
@@ -57,10 +58,11 @@ class Profile(Section):
     allowed: dict[str, PositiveFloat] = Field(default={})
     ferry: PositiveFloat = 5
     limited_by: list[str] = Field(default=[])
-    share_of_limit: PositiveFloat = 1
+    share_of_limit: PositiveFloat | None = None
     is_vehicle: bool
     one_way: Values = Field(default={})
     two_way: Values = Field(default={})
+    granting: Values = Field(default={})
     excluded: Values = Field(default={})
     barriers: list[str] = Field(default=[])
     turn: NonNegativeFloat = 0
@@ -75,7 +77,7 @@ class Profile(Section):
         """All keys of a way that count, without repetition."""
         both = [*self.names, "access", *self.limited_by]
         directed = [f"{key}:{side}" for key in both for side in ("forward", "backward")]
-        tested = [*self.one_way, *self.two_way, *self.excluded]
+        tested = [*self.one_way, *self.two_way, *self.granting, *self.excluded]
         return list(
             dict.fromkeys(["highway", "route", "duration", *both, *directed, *self.keys("oneway"), *tested])
         )
@@ -116,11 +118,14 @@ def _speed(tags: Tags, profile: Profile, side: str, *, is_ferry: bool) -> float:
         return 0.0
     if is_ferry:
         return profile.ferry
-    speeds = profile.speeds | (profile.allowed if access in GRANTED else {})
+    is_granted = access in GRANTED or _has_any(tags, profile.granting)
+    speeds = profile.speeds | (profile.allowed if is_granted else {})
     usual = speeds.get(tags.get("highway", ""), 0.0)
     limits = map(limit_kmh, _all(tags, profile.limited_by, side))
     limit = next(filter(None, limits), None) if usual else None
-    return limit * profile.share_of_limit if limit else usual
+    if limit is None:
+        return usual
+    return limit * profile.share_of_limit if profile.share_of_limit else min(limit, usual)
 
 
 def _directions(tags: Tags, profile: Profile) -> tuple[bool, bool]:
