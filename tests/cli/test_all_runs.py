@@ -115,10 +115,12 @@ def test_inputs_come_in_the_order_of_the_configuration_and_updates_with_them(fol
     assert pq.read_table(folder / "results/updates/flow-random-30.parquet").num_rows == 4
 
 
-def test_each_graph_has_all_rounds_in_mirrored_order(folder):
+def test_each_graph_has_all_rounds_in_mirrored_order_and_only_what_is_missing_is_made(
+    folder, monkeypatch, capsys
+):
     overlay = {
         **NOTHING,
-        "timing": QUICK,
+        "timing": {**QUICK, "sources": 2},
         "datasets": {"small-grid": SMALL_GRID, "other": {**SMALL_GRID, "seed": 2}},
         "sssp": only("sssp", "small-grid", "other", dijkstra_cpu={}, tiled={}),
         "bfs": only("bfs", "small-grid", hybrid_cpu={}),
@@ -139,9 +141,16 @@ def test_each_graph_has_all_rounds_in_mirrored_order(folder):
     assert timed[2:] == [f"{one} round 2" for one in reversed(timed[:2])]
     second = folder / "results/runs/sssp/other/dijkstra-cpu/rounds/2"
     shutil.rmtree(second)
+    overlay["bfs"]["variants"]["hybrid-cpu"] = {"timing": {"sources": 1}}
     left = all_runs(folder, overlay, "--missing")
-    assert names_of_runs(left) == ["sssp other dijkstra-cpu round 2: ok"]
-    assert pq.read_table(second / "runs.parquet")["round"].to_pylist() == [2]
+    changed = ["bfs small-grid hybrid-cpu round 2: ok", "bfs small-grid hybrid-cpu: ok"]
+    assert sorted(names_of_runs(left)) == [*changed, "sssp other dijkstra-cpu round 2: ok"]
+    there = "results/runs/bfs/small-grid/hybrid-cpu: of another configuration; made again\n"
+    assert left.stderr.startswith(there)
+    assert pq.read_table(second / "runs.parquet")["round"].to_pylist() == [2, 2]
+    monkeypatch.chdir(folder)
+    assert not call(["all-runs", "tiny.yaml", "--missing"])
+    assert capsys.readouterr() == ("", "")
 
 
 def test_sources_and_query_sets_of_another_configuration_are_drawn_anew(folder, monkeypatch):
@@ -171,24 +180,6 @@ def test_sources_and_query_sets_of_another_configuration_are_drawn_anew(folder, 
     overlay["routes"]["queries"]["near"] = {"pairs": 98}
     said = refused(folder, overlay, monkeypatch, "--missing")
     assert said.startswith("error: results/queries/routes/small-grid.parquet: drawn for another")
-
-
-def test_a_run_of_another_configuration_is_not_passed_over(folder, monkeypatch, capsys):
-    overlay = {
-        **NOTHING,
-        "timing": {**QUICK, "sources": 2, "rounds": 1},
-        "datasets": {"small-grid": SMALL_GRID},
-        "sssp": only("sssp", "small-grid", dijkstra_cpu={}, bellman_ford_cpu={}),
-    }
-    assert all_runs(folder, overlay).returncode == 0
-    overlay["sssp"]["variants"]["dijkstra-cpu"] = {"timing": {"sources": 1}}
-    done = all_runs(folder, overlay, "--missing")
-    assert names_of_runs(done) == ["sssp small-grid dijkstra-cpu: ok"]
-    there = "results/runs/sssp/small-grid/dijkstra-cpu"
-    assert done.stderr == f"{there}: of another configuration; made again\n"
-    monkeypatch.chdir(folder)
-    assert not call(["all-runs", "tiny.yaml", "--missing"])
-    assert capsys.readouterr() == ("", "")
 
 
 def test_runs_left_out_are_named(folder, monkeypatch, capsys):

@@ -16,6 +16,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+import built
 from faults import largest_file
 from relaxometer.core.errors import UserError
 from relaxometer.core.files import write_text
@@ -140,11 +141,9 @@ def fetch_checked(server, destination, plan=(), **options):
 def refusal(server, destination, plan=(), urls=None, **options):
     server.plan[:] = plan
     options = {"sha256": SHA256, "retries": QUICK, **options}
-    with pytest.raises(UserError) as caught:
-        fetch([server.url] if urls is None else urls, destination, **options)
-    assert "\n" not in str(caught.value)
+    message = built.refusal(fetch, [server.url] if urls is None else urls, destination, **options)
     assert not destination.exists()
-    return str(caught.value)
+    return message
 
 
 def test_a_good_server_is_asked_once(server, destination, capsys, monkeypatch):
@@ -302,7 +301,6 @@ def test_without_a_checksum_no_empty_file_and_no_page_is_taken(server, destinati
 def test_nothing_is_written_under_a_bad_name(server, tmp_path, name):
     message = refusal(server, tmp_path / "downloads" / name)
     assert "should be one plain file name, as in `file: name.gr.gz`" in message
-    assert message.isprintable()
     assert not server.asked
     assert not list(tmp_path.iterdir())
 

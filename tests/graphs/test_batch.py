@@ -3,7 +3,6 @@
 import json
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,9 +12,6 @@ from built import refusal
 from flow_facts import arcs_of
 from graph_strategies import flow_graphs
 from relaxometer.graphs.batch import Batch, describe, read_batch, write_batch
-
-FILES = ["graphs.parquet", "vertices.parquet", "arcs.parquet", "batch.json"]
-
 
 batches = st.lists(flow_graphs(), max_size=4)
 
@@ -131,47 +127,6 @@ def test_the_description_counts():
     }
     assert (description["degrees"]["min"], description["degrees"]["max"]) == (0, 2)
     assert description["license"] == "MIT"
-
-
-def rewrite(path, column, row, value):
-    """Change one value of a Parquet file."""
-    table = pq.read_table(path)
-    values = table.column(column).to_pylist()
-    values[row] = value
-    index = table.column_names.index(column)
-    changed = pa.array(values, table.schema.field(column).type)
-    pq.write_table(table.set_column(index, column, changed), path)
-
-
-@pytest.mark.parametrize(
-    ("file", "column", "row", "value"),
-    [
-        ("graphs", "name", 0, "other"),
-        ("graphs", "arcs", 2, 1),
-        ("graphs", "entry", 0, 1),
-        ("vertices", "offset", 1, 99),
-        ("arcs", "target", 2, 0),
-    ],
-)
-def test_a_changed_value_is_refused(tmp_path, file, column, row, value):
-    write_batch(small_batch(), tmp_path)
-    rewrite(tmp_path / f"{file}.parquet", column, row, value)
-    said = (
-        "the batch is not the one that was written (not what batch.json says); delete the folder and build it"
-    )
-    assert refusal(read_batch, tmp_path) == f"{tmp_path}: {said} again"
-
-
-@pytest.mark.parametrize("file", FILES)
-@pytest.mark.parametrize("damage", [lambda data: data[:-20], lambda data: b"", None])
-def test_a_damaged_or_missing_file_is_refused(tmp_path, file, damage):
-    write_batch(small_batch(), tmp_path)
-    path = tmp_path / file
-    if damage:
-        path.write_bytes(damage(path.read_bytes()))
-    else:
-        path.unlink()
-    assert f"{file}: not readable as " in refusal(read_batch, tmp_path)
 
 
 def test_a_missing_column_row_or_key_is_refused(tmp_path):

@@ -13,6 +13,7 @@ from relaxometer.graphs.files import read_sources
 from relaxometer.graphs.graph import Graph, content_hash, read_degrees, read_graph, write_graph
 
 DEEP = "[" * 100_000
+BATCH = Batch.from_graphs("two", [("gg", 2, [0, 0], [0, 1], 0), ("other", 3, [0, 2], [2, 1], 0)])
 CHANGED = "the graph is not the one that was written (content_sha256 differs); delete the folder and"
 
 
@@ -84,17 +85,45 @@ def test_another_type_or_value_is_one_line(folder, file, column, values, message
     assert message in refused
 
 
-@pytest.mark.parametrize("file", ["vertices.parquet", "arcs.parquet", "graph.json"])
+@pytest.mark.parametrize(
+    ("read", "file"),
+    [
+        *((read_graph, file) for file in ("vertices.parquet", "arcs.parquet", "graph.json")),
+        *(
+            (read_batch, file)
+            for file in ("graphs.parquet", "vertices.parquet", "arcs.parquet", "batch.json")
+        ),
+    ],
+)
 @pytest.mark.parametrize(
     "damage", [lambda data: data[:-20], lambda data: b"", None], ids=["cut", "empty", "no"]
 )
-def test_a_damaged_or_missing_file_is_one_line(folder, file, damage):
+def test_a_damaged_or_missing_file_is_one_line(folder, read, file, damage):
+    if read is read_batch:
+        write_batch(BATCH, folder)
     path = folder / file
     if damage:
         path.write_bytes(damage(path.read_bytes()))
     else:
         path.unlink()
-    assert f"{file}: " in short_refusal(read_graph, folder)
+    assert f"{file}: not readable as " in short_refusal(read, folder)
+
+
+@pytest.mark.parametrize(
+    ("file", "columns"),
+    [
+        ("graphs", {"name": pa.array(["gg", "another"])}),
+        ("graphs", {"arcs": pa.array([2, 1])}),
+        ("graphs", {"entry": pa.array([0, 1], pa.uint32())}),
+        ("vertices", {"offset": pa.array([0, 99, 2, 3, 4])}),
+        ("arcs", {"target": pa.array([0, 1, 0, 2], pa.uint32())}),
+    ],
+)
+def test_a_changed_value_of_a_batch_is_one_line(tmp_path, file, columns):
+    write_batch(BATCH, tmp_path)
+    change(tmp_path / f"{file}.parquet", **columns)
+    said = "the batch is not the one that was written (not what batch.json says); delete the folder and"
+    assert refusal(read_batch, tmp_path) == f"{tmp_path}: {said} build it again"
 
 
 def test_a_missing_row_a_doubled_column_and_names_that_are_not_utf_8_are_one_line(folder):
@@ -139,9 +168,9 @@ def test_rows_that_are_announced_but_not_there_are_missed(folder, monkeypatch):
 
 
 def test_names_of_a_batch_that_are_not_utf_8_are_one_line(tmp_path):
-    write_batch(Batch.from_graphs("b", [("gg", 2, [0], [1], 0)]), tmp_path)
-    ends = pa.array([0, 1], pa.int32()).buffers()[1]
-    text = pa.Array.from_buffers(pa.string(), 1, [None, ends, pa.py_buffer(b"\x80")])
+    write_batch(BATCH, tmp_path)
+    ends = pa.array([0, 1, 2], pa.int32()).buffers()[1]
+    text = pa.Array.from_buffers(pa.string(), 2, [None, ends, pa.py_buffer(b"\x80g")])
     change(tmp_path / "graphs.parquet", name=text)
     assert short_refusal(read_batch, tmp_path).startswith(
         f"{tmp_path}/graphs.parquet: not readable as Parquet"

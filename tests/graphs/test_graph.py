@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -130,11 +129,9 @@ def test_an_induced_subgraph_has_no_search_keys_of_the_whole():
 
 @given(graphs())
 def test_the_largest_component_is_connected_and_closed(graph):
-    count, labels = graph.component_labels()
-    sizes = np.bincount(labels)
-    assert count == sp.csgraph.connected_components(graph.to_scipy(), directed=False)[0]
+    _, labels = graph.component_labels()
     largest = graph.largest_component()
-    assert largest.n_vertices == sizes.max()
+    assert largest.n_vertices == np.bincount(labels).max()
     assert largest.component_labels()[0] == 1
     np.testing.assert_array_equal(labels[graph.tails], labels[graph.targets])
 
