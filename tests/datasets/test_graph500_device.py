@@ -83,13 +83,6 @@ def test_a_job_sees_only_a_reserved_gpu(monkeypatch, tmp_path, host_device, gpu,
     monkeypatch.setattr(graph500_device, "get_device", opened)
     dataset = Dataset(format="graph500", parameters={"scale": 4}).model_dump()
     outputs, resources = {"metadata": "results/graphs/kron/graph.json"}, {"gpu": gpu}
-    run_script(
-        "build_dataset",
-        log=Path("log"),
-        inputs={},
-        outputs=outputs,
-        resources=resources,
-        dataset=dataset,
-        about={},
-    )
+    job = {"log": Path("log"), "inputs": {}, "outputs": outputs, "resources": resources}
+    run_script("build_dataset", **job, dataset=dataset, about={})
     assert visible == [seen]

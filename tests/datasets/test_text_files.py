@@ -353,10 +353,7 @@ def test_a_missing_file_is_one_line(tmp_path):
         read_gr(tmp_path / "none.gr")
 
 
-@pytest.mark.parametrize(
-    ("form", "content"),
-    [("edge-list", "1 2 0.5\n2 3 1.25\n"), ("matrix-market", MTX)],
-)
+@pytest.mark.parametrize(("form", "content"), [("edge-list", "1 2 0.5\n2 3 1.25\n"), ("matrix-market", MTX)])
 def test_values_that_are_not_used_are_noted(tmp_path, capsys, form, content):
     graph = built_from(tmp_path, form, content)
     assert graph.metadata["values_in_file"] == "not used: weights are 1"

@@ -138,8 +138,7 @@ def test_a_missing_row_a_doubled_column_and_names_that_are_not_utf_8_are_one_lin
 
 
 @pytest.mark.parametrize(
-    ("file", "columns"),
-    [("arcs", {"target": [1, 0, 2, 9]}), ("vertices", {"offset": [0, 3, 1, 4]})],
+    ("file", "columns"), [("arcs", {"target": [1, 0, 2, 9]}), ("vertices", {"offset": [0, 3, 1, 4]})]
 )
 def test_a_graph_that_is_none_is_refused_even_with_its_own_hash(folder, file, columns):
     ((name, values),) = columns.items()

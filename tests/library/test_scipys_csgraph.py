@@ -12,7 +12,7 @@ from relaxometer.library.csgraph import __all__ as replaced
 SUITES = ("test_shortest_path", "test_traversal")
 
 DESELECTED = {
-    "test_predecessors": "compares trees where two shortest paths are equally long; SciPy promises neither",
+    "test_predecessors": "compares trees where two shortest paths are equally long; SciPy promises neither"
 }
 """Tests that are left out on a device other than the CPU, and why."""
 
