@@ -207,11 +207,11 @@ AS_SNAKEMAKE = """
 import atexit, gc, os, sys, time
 from pathlib import Path
 from snakemake.iocontainers import Snakemake
-from relaxometer.core.errors import UserError
-from relaxometer.core.scripting import job
 snakemake = Snakemake.__new__(Snakemake)
 snakemake.rule, snakemake.wildcards, snakemake.log = "make_x", ["town"], ["logs/x.log"]
 snakemake.input, snakemake.output = [], ["made"]
+from relaxometer.core.errors import UserError
+from relaxometer.core.scripting import job
 """
 """As Snakemake starts a job: its own class of the object `snakemake` tells such a process from others."""
 
