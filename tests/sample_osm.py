@@ -68,8 +68,9 @@ def _tagged(nodes: Mapping[int, tuple[float, float]], tags: Mapping[int, Tags]) 
     texts = ["", *(text for some in tags.values() for pair in some.items() for text in pair)]
     numbers = [[texts.index(text) for pair in tags.get(key, {}).items() for text in pair] for key in nodes]
     packed = b"".join(_varint(number) for some in numbers for number in (*some, 0))
-    columns = _field(1, _steps(list(nodes))), *_places(8, nodes.values()), _field(10, packed)
-    return _field(2, _message(*columns)), _message(*(_field(1, text.encode()) for text in texts))
+    return _field(2, _nodes(nodes) + _field(10, packed)), _message(
+        *(_field(1, text.encode()) for text in texts)
+    )
 
 
 def _relation(key: int, members: list[tuple[str, str, int]], tags: Tags) -> bytes:

@@ -175,7 +175,8 @@ def test_the_same_seed_gives_the_same_bits(form):
 
 @pytest.mark.parametrize("name", OWN)
 def test_the_projects_own_graphs_have_their_counts(name):
-    build_graph(name, OWN[name], files=[])
+    graph = build_graph(name, OWN[name], files=[])
+    assert (graph.n_vertices, graph.n_arcs) == (OWN[name].vertices, OWN[name].arcs)
 
 
 def test_heaps_have_the_shape_of_real_ones():

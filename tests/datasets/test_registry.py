@@ -63,11 +63,11 @@ def test_importing_the_registry_loads_no_numerics():
 
 
 def test_a_config_adds_its_own():
-    datasets = load_registry(
-        OWN, {"mine": SMALL, "theirs": {"format": "dimacs", "url": "https://x.org/a%20b.gr"}}
-    )
-    assert datasets["mine"].file_name is None
-    assert datasets["theirs"].file_name == "a b.gr"
+    theirs = {"format": "dimacs", "url": "https://x.org/a%20b.gr"}
+    named = {"format": "dimacs", "url": "http://x.org/?download=7", "file": "seven.gr.gz"}
+    datasets = load_registry(OWN, {"mine": SMALL, "theirs": theirs, "named": named})
+    files = [datasets[name].file_name for name in ("mine", "theirs", "named")]
+    assert files == [None, "a b.gr", "seven.gr.gz"], "a name of its own makes any URL good"
     assert datasets["theirs"].urls == ["https://x.org/a%20b.gr"]
 
 
@@ -194,11 +194,6 @@ def test_a_download_has_one_plain_name(keys, fault, refused):
     assert message.startswith(f"config: {key}")
     assert "should be one plain file name, as in `file: name.gr.gz`; this one " + fault in message
     assert len(message) < 300
-
-
-def test_a_name_of_its_own_makes_any_url_good():
-    entry = {"format": "dimacs", "url": "http://x.org/?download=7", "file": "seven.gr.gz"}
-    assert load_registry(OWN, {"mine": entry})["mine"].file_name == "seven.gr.gz"
 
 
 def test_a_name_must_serve_as_a_folder_and_be_free(refused):
