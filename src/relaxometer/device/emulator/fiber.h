@@ -20,6 +20,7 @@ struct Fiber {
     void* stack_pointer = nullptr;  // where to start or resume it when no CUDA thread waits on it
     char* stack = nullptr;          // null for the fiber that launched the kernel
     size_t stack_bytes = 0;
+    bool is_guarded = false;
     Fiber* next_idle = nullptr;
 };
 
@@ -121,8 +122,8 @@ inline Fiber* create_fiber(FiberEntry entry, size_t number)
     size_t guard = (size_t)sysconf(_SC_PAGESIZE);
     void* memory = mmap(nullptr, guard + STACK_BYTES, PROT_READ | PROT_WRITE, flags, -1, 0);
     if (memory == MAP_FAILED) return nullptr;
-    if (number < MAX_GUARDED_STACKS) mprotect(memory, guard, PROT_NONE);
     Fiber* fiber = new Fiber();
+    fiber->is_guarded = number < MAX_GUARDED_STACKS && mprotect(memory, guard, PROT_NONE) == 0;
     fiber->stack = (char*)memory + guard;
     fiber->stack_bytes = STACK_BYTES;
     rewind_fiber(fiber, entry, number);

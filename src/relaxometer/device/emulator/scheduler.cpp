@@ -45,7 +45,7 @@ bool failed;
 
 Fiber launcher;  // the stack that called run_launch
 Fiber* running;
-Fiber* idle_fibers;
+Fiber* idle_fibers[2];  // without and with a guard area
 std::vector<Fiber*> all_fibers;
 
 // A ring of threads that waited and may resume; its size is a power of two.
@@ -164,12 +164,13 @@ void return_to_launcher()
 
 Fiber* take_fiber()
 {
-    Fiber* fiber = idle_fibers;
-    if (fiber != nullptr) {
-        idle_fibers = fiber->next_idle;
+    // Guarded stacks first: their overflow is noticed.
+    Fiber*& idle = idle_fibers[idle_fibers[true] != nullptr];
+    if (Fiber* fiber = idle) {
+        idle = fiber->next_idle;
         return fiber;
     }
-    fiber = create_fiber(run_fiber, all_fibers.size());
+    Fiber* fiber = create_fiber(run_fiber, all_fibers.size());
     if (fiber == nullptr) {
         end_with(format("the system provides only %zu stacks for waiting threads; launch fewer threads",
                         all_fibers.size()));
@@ -181,14 +182,15 @@ Fiber* take_fiber()
 // Reuses the last fiber first, as its stack is cached.
 void leave_idle(Fiber* fiber)
 {
-    fiber->next_idle = idle_fibers;
-    idle_fibers = fiber;
+    Fiber*& idle = idle_fibers[fiber->is_guarded];
+    fiber->next_idle = idle;
+    idle = fiber;
 }
 
 // After an error, abandons the calls that are suspended on fibers.
 void abandon_fibers()
 {
-    idle_fibers = nullptr;
+    idle_fibers[false] = idle_fibers[true] = nullptr;
     for (size_t i = 0; i < all_fibers.size(); ++i) {
         rewind_fiber(all_fibers[i], run_fiber, i);
         leave_idle(all_fibers[i]);
