@@ -8,10 +8,11 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import yaml
 
@@ -31,10 +32,19 @@ TINY = {
         }
     },
     "timing": {"sources": 3, "repetitions": 2, "rounds": 1, "warmup": 1},
-    "sssp": {"graphs": ["tiny"]},
+    "sssp": {"graphs": ["tiny"], "only": ["conventional", "selection", "adaptive", "dijkstra-cpu"]},
     "bfs": {"graphs": []},
     "report": {"maps": []},
 }
+UNDRAWN = {**TINY, "report": {"papers": [], "maps": []}}
+"""A run whose report has no figures of papers."""
+ONCE = {"sources": 2, "repetitions": 1, "rounds": 1, "warmup": 0}
+"""Timing of a run whose times do not matter."""
+
+
+def only(*names: str, **section: dict | list) -> dict:
+    """Return a section of sssp in which these variants and rivals run on the tiny map."""
+    return {"graphs": ["tiny"], "only": [*names], **section}
 
 
 def write_tiny_map(path: Path) -> None:
@@ -126,19 +136,35 @@ class Workflow:
         own = {} if (self.folder / PACKAGE).is_symlink() else {"PYTHONPATH": str(self.path("src"))}
         return environment() | own
 
+    def frame(self, name: str, index: str | list[str] | None = None) -> pd.DataFrame:
+        """Return a table of the results, CSV or Parquet, indexed by columns if some are named."""
+        file = self.path(f"results/{name}")
+        frame = pd.read_csv(file) if file.suffix == ".csv" else pd.read_parquet(file)
+        return frame if index is None else frame.set_index(index)
+
+    def text(self, name: str) -> str:
+        """Return the content of a file of the results."""
+        return self.path(f"results/{name}").read_text(encoding="utf-8")
+
+    def summary(self) -> pd.DataFrame:
+        """Return the lines of the summary by variant."""
+        return self.frame("summary.csv", "variant")
+
     def log(self) -> str:
         """Return what Snakemake and the jobs of the last run wrote while they had no screen."""
         log = self.folder / "logs/run.log"
         return log.read_text(encoding="utf-8") if log.is_file() else ""
 
-    def jobs_to_run(self, config: dict | None = None) -> set[tuple[str, str]]:
-        """Return (rule, variant) that a dry run of `all` would do, with `config` as the overlay if given."""
+    def jobs_to_run(
+        self, config: dict | None = None, targets: Sequence[str] = ("all",)
+    ) -> set[tuple[str, str]]:
+        """Return (rule, variant) that a dry run would do, with `config` as the overlay if given."""
         name = "tiny.yaml"
         if config is not None:
             text = yaml.safe_dump(config)
             name = f"tiny-{hashlib.sha256(text.encode()).hexdigest()[:8]}.yaml"
             self.configure(config, name)
-        text = self.run("--configfile", name, "--dry-run", "--quiet", "progress", "--", "all").stdout
+        text = self.run("--configfile", name, "--dry-run", "--quiet", "progress", "--", *targets).stdout
         jobs = set()
         rule = ""
         for line in text.splitlines():
@@ -175,6 +201,12 @@ def run_once(
         run(workflow)
         (copy / "finished").touch()
         return workflow
+
+
+def copied(finished: Workflow, folder: Path) -> Workflow:
+    """Return a copy of a finished run, to be changed and run again."""
+    shutil.copytree(finished.folder, folder, dirs_exist_ok=True, symlinks=True)
+    return Workflow.at(folder)
 
 
 def environment() -> dict[str, str]:

@@ -1,10 +1,8 @@
 """Copies of the workflow to run in."""
 
-import shutil
-
 import pytest
 
-from tiny_workflow import Workflow, run_once
+from tiny_workflow import Workflow, copied, run_once
 
 
 @pytest.fixture
@@ -22,5 +20,4 @@ def finished(tmp_path_factory):
 @pytest.fixture
 def rerun(finished, tmp_path):
     """A copy of the finished run, to be changed and run again."""
-    shutil.copytree(finished.folder, tmp_path, dirs_exist_ok=True, symlinks=True)
-    return Workflow.at(tmp_path)
+    return copied(finished, tmp_path)

@@ -10,15 +10,13 @@ JSON = {"format": "python-cfgs", "license": "PSF-2.0", "parameters": {"modules":
 
 def test_a_batch_is_built_on_request(workflow):
     workflow.configure({**TINY, "datasets": {**TINY["datasets"], "few": JSON}})
-    workflow.run("--", "results/batches/few/batch.json")
+    assert not {"build_batch", "describe_batch"} & {rule for rule, _ in workflow.jobs_to_run()}
+    workflow.run("--", "results/batches/few/batch.json", "results/pages/batches/few.html")
     batch = read_batch(workflow.path("results/batches/few"))
     assert (batch.name, batch.metadata["license"]) == ("few", "PSF-2.0")
     assert batch.sizes.min() >= 3
-    assert not {"build_batch", "describe_batch"} & {rule for rule, _ in workflow.jobs_to_run()}
-    workflow.run("--", "results/pages/batches/few.html")
-    facts = json.loads(workflow.path("results/descriptions/batches/few.json").read_text(encoding="utf-8"))
-    assert facts["share_with_loops"] > 0
-    page = workflow.path("results/pages/batches/few.html").read_text(encoding="utf-8")
+    assert json.loads(workflow.text("descriptions/batches/few.json"))["share_with_loops"] > 0
+    page = workflow.text("pages/batches/few.html")
     assert f"<td>{batch.n_vertices:,}</td>" in page
     assert "<td>PSF-2.0</td>" in page
 

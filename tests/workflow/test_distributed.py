@@ -2,20 +2,17 @@
 
 from pathlib import Path
 
-import pandas as pd
-import pyarrow.parquet as pq
 import pytest
 
 from relaxometer.core.failures import failure_of
 from relaxometer.distributed.launch import obstacle
 from relaxometer.plan.load import load_plan
 from relaxometer.report import catalogue
-from tiny_workflow import ROOT, TINY
+from tiny_workflow import ROOT, UNDRAWN, only
 
 CONFIG = {
-    **TINY,
-    "sssp": {"graphs": ["tiny"], "variants": {"conventional": False, "selection": False, "adaptive": False}},
-    "report": {"papers": [], "maps": []},
+    **UNDRAWN,
+    "sssp": only("dijkstra-cpu"),
     "distributed": {
         "weak": {"scale_per_rank": 7, "ranks": [1, 2], "roots": 2},
         "map": {"problem": "sssp", "graph": "tiny", "ranks": 2, "roots": 2},
@@ -31,7 +28,7 @@ needs_mpi = pytest.mark.skipif(obstacle() is not None, reason=str(obstacle()))
 def test_runs_are_proven_gathered_and_drawn(workflow):
     workflow.configure(CONFIG)
     workflow.run("--cores", "2", "--", *TARGETS)
-    table = pd.read_csv(workflow.path("results/distributed.csv")).set_index("variant")
+    table = workflow.frame("distributed.csv", "variant")
     assert list(table.index) == ["map", "weak-1", "weak-2"]
     assert (table["status"] == "ok").all()
     assert (table["certified"] == 1).all()
@@ -39,9 +36,9 @@ def test_runs_are_proven_gathered_and_drawn(workflow):
     assert table["scheme"].tolist() == ["1x2", "1x1", "paired"]
     assert table.loc["weak-2", "vertices"] == 2**8
     assert table.loc["weak-1", "efficiency"] == 1
-    sources = pq.read_table(workflow.path("results/sources/tiny.parquet"))["source"].to_pylist()
-    times = pq.read_table(workflow.path("results/runs/distributed/map/times.parquet"))
-    assert times["source"].to_pylist() == sources[:2] * 2
+    sources = workflow.frame("sources/tiny.parquet")["source"].tolist()
+    times = workflow.frame("runs/distributed/map/times.parquet")
+    assert times["source"].tolist() == sources[:2] * 2
     assert "3 runs measured" in workflow.path(TARGETS[0]).read_text(encoding="utf-8")
     assert "emulated" in workflow.path(TARGETS[1]).read_text(encoding="utf-8")
 

@@ -6,12 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pandas as pd
 import pytest
 import yaml
 
-from relaxometer.problems.variants import solver_names
-from tiny_workflow import TINY, Workflow, environment, run_once
+from tiny_workflow import UNDRAWN, copied, environment, only, run_once
+
+pytestmark = pytest.mark.slow
 
 PLAIN = Path(__file__).parents[1] / "own_rivals/plain"
 RIVALS = {
@@ -30,16 +30,12 @@ STATUSES = {
     "hanging": "timeout",
 }
 CONFIG = {
-    **TINY,
+    **UNDRAWN,
     "timing": {"sources": 8, "repetitions": 1, "rounds": 1, "warmup": 1},
     "rivals": ["my_rivals"],
-    "sssp": {
-        "graphs": ["tiny"],
-        "variants": {**dict.fromkeys(solver_names("sssp"), False), "dijkstra-cpu": {}},
-        "rivals": RIVALS,
-    },
-    "report": {"papers": [], "maps": []},
+    "sssp": only(*STATUSES, rivals=RIVALS),
 }
+TARGETS = ("results/verdict.accepted", "results/tables/common/ranking.csv")
 
 
 def write_rivals(folder):
@@ -65,12 +61,12 @@ def write_rivals(folder):
 
 @pytest.fixture(scope="module")
 def raced(tmp_path_factory):
-    """A copy in which `all` has been run once, and has failed because of the cheat."""
+    """A copy in which the race has been run once, and has failed because of the cheat."""
 
     def run(workflow):
         write_rivals(workflow.folder)
         workflow.configure(CONFIG)
-        done = workflow.run("--", "all", check=False)
+        done = workflow.run("--", *TARGETS, check=False)
         workflow.path("stderr.txt").write_text(done.stderr, encoding="utf-8")
         assert done.returncode != 0
 
@@ -79,23 +75,17 @@ def raced(tmp_path_factory):
 
 @pytest.fixture
 def again(raced, tmp_path):
-    shutil.copytree(raced.folder, tmp_path, dirs_exist_ok=True, symlinks=True)
-    return Workflow.at(tmp_path)
+    return copied(raced, tmp_path)
 
 
 def measurements(workflow):
     """Return the measurements that the next run would make."""
-    jobs = workflow.jobs_to_run()
+    jobs = workflow.jobs_to_run(targets=TARGETS)
     return {job for job in jobs if job[0] in ("run_variant", "run_rival")}
 
 
-def summary(workflow):
-    return pd.read_csv(workflow.path("results/summary.csv")).set_index("variant")
-
-
-@pytest.mark.slow
-def test_each_rival_is_one_line_and_the_report_is_complete(raced):
-    table = summary(raced)
+def test_each_rival_is_one_line_and_only_the_good_ones_are_ranked(raced):
+    table = raced.summary()
     assert table["status"].to_dict() == STATUSES
     assert table["reason"].fillna("").to_dict() == {
         "dijkstra-cpu": "",
@@ -112,38 +102,34 @@ def test_each_rival_is_one_line_and_the_report_is_complete(raced):
     assert table["class"].eq("cpu-1").all()
     assert table.loc["plain", "version"] == sys.version.split()[0]
 
-    ranking = pd.read_csv(raced.path("results/tables/common/ranking.csv")).set_index("Variant")
+    ranking = raced.frame("tables/common/ranking.csv", "Variant")
     ranked = ranking.index[ranking["Rank"].notna()]
     assert set(ranked.str.removesuffix(" (rival)")) == set(good)
-    figure = raced.path("results/figures/common/median-times.svg").read_text(encoding="utf-8")
-    assert all(name in figure for name in good)
-    raced.run("--report", "report.zip")
+    assert all(name in raced.text("figures/common/median-times.svg") for name in good)
 
     last = raced.path("stderr.txt").read_text(encoding="utf-8").splitlines()[-1]
     assert last == (
         "error: 2 of 6 measurements are not ok: sssp cheat on tiny (invalid), sssp hanging on tiny (timeout)"
     )
-    assert raced.path("results/verdict.txt").read_text(encoding="utf-8").splitlines()[0] == last
+    assert raced.text("verdict.txt").splitlines()[0] == last
 
 
-@pytest.mark.slow
 def test_the_next_run_tries_the_absent_one_again(again):
-    assert again.jobs_to_run() == {("accept_answers", ""), ("all", "")}, "no table is drawn again"
+    assert again.jobs_to_run(targets=TARGETS) == {("accept_answers", "")}, "no table is drawn again"
     rival = again.path("my_rivals/not-here/rival.yaml")
     programs = again.path("bin")
     programs.mkdir()
     (programs / "no-such-program").write_text("#!/bin/sh\n", encoding="utf-8")
     (programs / "no-such-program").chmod(0o755)
     before = rival.stat().st_mtime_ns
-    command = again.command("--", "all")
+    command = again.command("--", *TARGETS)
     path = f"{programs}{os.pathsep}{os.environ['PATH']}"
     subprocess.run(command, cwd=again.folder, env=environment() | {"PATH": path}, capture_output=True)
     assert rival.stat().st_mtime_ns == before
-    assert summary(again)["status"].to_dict() == STATUSES | {"not-here": "ok"}
+    assert again.summary()["status"].to_dict() == STATUSES | {"not-here": "ok"}
     assert measurements(again) == set()
 
 
-@pytest.mark.slow
 def test_edits_of_an_adapter_and_of_a_program_rerun_their_rivals(again):
     for file in ("my_rivals/plain/adapter.py", "my_programs/search.py"):
         path = again.path(file)
@@ -151,19 +137,17 @@ def test_edits_of_an_adapter_and_of_a_program_rerun_their_rivals(again):
     assert measurements(again) == {("run_rival", "plain"), ("run_rival", "program")}
 
 
-@pytest.mark.slow
 def test_a_program_that_was_not_there_runs_when_it_is(again):
     rivals = RIVALS | {"program": {"command": "./search"}}
     again.configure(CONFIG | {"sssp": CONFIG["sssp"] | {"rivals": rivals}})
     again.run("--", "results/summary.csv")
-    assert summary(again).loc["program", "reason"] == "no program './search', which `command` names"
+    assert again.summary().loc["program", "reason"] == "no program './search', which `command` names"
     assert measurements(again) == set()
     again.path("search").write_text("#!/bin/sh\n", encoding="utf-8")
     again.path("search").chmod(0o755)
     assert measurements(again) == {("run_rival", "program")}
 
 
-@pytest.mark.slow
 def test_all_runs_does_rivals_too_and_snakemake_takes_their_files(again):
     shutil.rmtree(again.path("results/runs"))
     again.configure(CONFIG | {"timing": CONFIG["timing"] | {"warmup": 0}})

@@ -4,12 +4,9 @@ import json
 import shutil
 from pathlib import Path
 
-import pandas as pd
-import pyarrow.parquet as pq
 import pytest
 
-from relaxometer.problems.variants import solver_names
-from tiny_workflow import TINY, Workflow, run_once
+from tiny_workflow import UNDRAWN, copied, only, run_once
 
 pytestmark = pytest.mark.slow
 
@@ -36,7 +33,6 @@ class Solver(dijkstra_cpu.Solver):
 
 TIMED = ["dijkstra-cpu", "fragile", "plain"]
 VARIANTS = {
-    **dict.fromkeys(solver_names("sssp"), False),
     "conventional": {"graphs": ["tiny"]},
     "dijkstra-cpu": {},
     "fragile": {"graphs": ["tiny"]},
@@ -44,13 +40,15 @@ VARIANTS = {
 RIVALS = {"hanging": {"graphs": ["tiny"], "timing": {"timeout_s": 2}}, "plain": {}}
 GRID = {"format": "grid", "seed": 1, "parameters": {"rows": 8, "columns": 9}}
 CONFIG = {
-    **TINY,
+    **UNDRAWN,
     "timing": {"sources": 3, "repetitions": 3, "warmup": 0},
-    "datasets": {**TINY["datasets"], "grid": GRID},
+    "datasets": {**UNDRAWN["datasets"], "grid": GRID},
     "kernels": ["my_kernels"],
     "rivals": ["my_rivals"],
-    "sssp": {"graphs": ["tiny", "grid"], "variants": VARIANTS, "rivals": RIVALS},
-    "report": {"papers": [], "maps": []},
+    "sssp": {
+        **only(*VARIANTS, *RIVALS, variants=VARIANTS, rivals=RIVALS),
+        "graphs": ["tiny", "grid"],
+    },
 }
 TARGETS = ("results/summary.csv", "results/verdict.txt", "results/context.json")
 
@@ -91,8 +89,7 @@ def raced(tmp_path_factory):
 
 @pytest.fixture
 def again(raced, tmp_path):
-    shutil.copytree(raced.folder, tmp_path, dirs_exist_ok=True, symlinks=True)
-    return Workflow.at(tmp_path)
+    return copied(raced, tmp_path)
 
 
 def contexts(workflow):
@@ -106,7 +103,7 @@ def name(context):
 
 
 def summary(workflow):
-    return pd.read_csv(workflow.path("results/summary.csv")).set_index(["variant", "graph"])
+    return workflow.frame("summary.csv", ["variant", "graph"])
 
 
 def measurements(workflow):
@@ -123,7 +120,7 @@ def test_processes_begin_in_mirrored_order(raced):
 
 
 def test_all_rounds_are_gathered(raced):
-    timings = pq.read_table(raced.path("results/timings.parquet")).to_pandas()
+    timings = raced.frame("timings.parquet")
     rows = timings[timings["status"] == "ok"].groupby(["variant", "graph", "round"])["repetition"]
     assert {key: sorted(set(found)) for key, found in rows} == {
         ("conventional", "tiny", 1): [0, 1, 2],
@@ -132,7 +129,7 @@ def test_all_rounds_are_gathered(raced):
         **{(one, "grid", 1): [0, 1] for one in TIMED if one != "fragile"},
         **{(one, "grid", 2): [2, 3] for one in TIMED if one != "fragile"},
     }
-    certificates = pq.read_table(raced.path("results/certificates.parquet")).to_pandas()
+    certificates = raced.frame("certificates.parquet")
     assert certificates["holds"].all()
     assert len(certificates) == 3 * (3 + 4 * len(AGAIN))
     table = summary(raced)
@@ -153,12 +150,12 @@ def test_further_rounds_have_only_tables_and_a_context(raced):
 
 def test_a_first_round_that_failed_has_no_other(raced):
     assert summary(raced).loc[("hanging", "tiny"), "status"] == "timeout"
-    folder = raced.path("results/runs/sssp/tiny/hanging/rounds/2")
-    context = json.loads((folder / "context.json").read_text(encoding="utf-8"))
+    folder = "runs/sssp/tiny/hanging/rounds/2"
+    context = json.loads(raced.text(f"{folder}/context.json"))
     assert context["not_measured"] == "the first round: timeout"
-    assert pq.read_table(folder / "runs.parquet").num_rows == 0
-    assert pq.read_table(folder / "certificates.parquet").num_rows == 0
-    provenance = json.loads(raced.path("results/context.json").read_text(encoding="utf-8"))
+    assert raced.frame(f"{folder}/runs.parquet").empty
+    assert raced.frame(f"{folder}/certificates.parquet").empty
+    provenance = json.loads(raced.text("context.json"))
     assert len(provenance["runs"]) == len(FIRST) + len(AGAIN)
 
 
@@ -187,7 +184,7 @@ def test_a_second_round_that_fails_leaves_the_rows_of_the_first(again):
     table = summary(again)
     assert table.loc[("fragile", "tiny"), ["status", "repetitions", "certified"]].tolist() == ["ok", 2, 1]
     assert table.drop(("fragile", "tiny")).equals(before.drop(("fragile", "tiny")))
-    verdict = again.path("results/verdict.txt").read_text(encoding="utf-8").splitlines()
+    verdict = again.text("verdict.txt").splitlines()
     assert verdict[0].startswith("error: 2 of 8 measurements are not ok: ")
     why = "a further round: error (repeat_run sssp tiny fragile 2: died of SIGKILL; see logs/"
     assert any(line.startswith(why) for line in verdict)

@@ -1,11 +1,8 @@
 """Point-to-point queries through the whole workflow, from drawn and given pairs to the report."""
 
 import itertools
-import shutil
 import sys
 
-import pandas as pd
-import pyarrow.parquet as pq
 import pytest
 import yaml
 
@@ -13,7 +10,9 @@ from relaxometer.graphs.graph import read_graph
 from relaxometer.rivals.definition import HELPERS
 from rival_runs import ADAPTERS, DEFINITION
 from sample_graphs import reference_distances
-from tiny_workflow import TINY, Workflow, run_once
+from tiny_workflow import ONCE, UNDRAWN, copied, run_once
+
+pytestmark = pytest.mark.slow
 
 QUERIES = {
     "a-file": {"file": "pairs.csv", "paths": True},
@@ -24,8 +23,8 @@ QUERIES = {
 VARIANTS = {"dijkstra-cpu": {}, "hierarchy": {}, "trees": {"timing": {"sources": 1}}}
 NAMES = [*VARIANTS, "asked"]
 ROUTES = {
-    **TINY,
-    "timing": {"sources": 2, "repetitions": 1, "rounds": 1, "warmup": 1},
+    **UNDRAWN,
+    "timing": {**ONCE, "warmup": 1},
     "sssp": {"graphs": []},
     "rivals": ["my_rivals"],
     "routes": {
@@ -34,8 +33,8 @@ ROUTES = {
         "variants": VARIANTS,
         "rivals": {"asked": {"command": f"{sys.executable} my_rivals/asked/program.py"}},
     },
-    "report": {"papers": [], "maps": []},
 }
+TARGETS = ("results/verdict.txt", "results/tables/common/routes.csv", "results/tables/common/ranking.csv")
 PAIRS = [[0, 107], [5, 5], [107, 0]]
 RIVAL = {**DEFINITION, "problems": {"routes": {"answers": ["distance", "size", "path"]}}}
 PROGRAM = f"""
@@ -49,7 +48,7 @@ serve(Asked)
 
 @pytest.fixture(scope="module")
 def finished_routes(tmp_path_factory):
-    """A copy in which `all` has been run with queries."""
+    """A copy in which queries have been run."""
 
     def run(workflow):
         text = "\n".join(f"{origin},{target}" for origin, target in PAIRS)
@@ -60,16 +59,13 @@ def finished_routes(tmp_path_factory):
         (folder / "rival.yaml").write_text(yaml.safe_dump(definition), encoding="utf-8")
         (folder / "program.py").write_text(PROGRAM, encoding="utf-8")
         workflow.configure(ROUTES)
-        workflow.run("--", "all")
+        workflow.run("--", *TARGETS)
 
     return run_once(tmp_path_factory, "routes", run)
 
 
-pytestmark = pytest.mark.slow
-
-
 def test_every_variant_answers_and_is_proven(finished_routes):
-    summary = pd.read_csv(finished_routes.path("results/summary.csv")).set_index("variant")
+    summary = finished_routes.summary()
     assert set(summary["problem"]) == {"routes"}
     # A loaded machine delays messages: then the times of a rival are disputed, not the answers.
     assert summary["status"].replace("disputed", "ok").to_dict() == dict.fromkeys(NAMES, "ok")
@@ -77,19 +73,16 @@ def test_every_variant_answers_and_is_proven(finished_routes):
     # A file is one set; the others are drawn twice.
     assert summary["sources"].to_dict() == {"dijkstra-cpu": 7, "hierarchy": 7, "trees": 4, "asked": 7}
     assert summary["mteps"].isna().all(), "a query traverses no part of the graph that could be counted"
-    verdict = finished_routes.path("results/verdict.txt").read_text(encoding="utf-8")
-    assert verdict.startswith("4 runs measured, every answer proven correct")
+    assert finished_routes.text("verdict.txt").startswith("4 runs measured, every answer proven correct")
 
 
 def test_searches_are_those_of_the_sets(finished_routes):
-    sets = pq.read_table(finished_routes.path("results/queries/routes/tiny.parquet")).to_pandas()
+    sets = finished_routes.frame("queries/routes/tiny.parquet")
     timed = sets[sets["draw"] >= 0]
     assert timed["name"].tolist() == [*QUERIES, *list(QUERIES)[1:]]
     assert timed["queries"].tolist()[:4] == [3, 20, 12, 6]
     for name in NAMES:
-        runs = pq.read_table(
-            finished_routes.path(f"results/runs/routes/tiny/{name}/runs.parquet")
-        ).to_pandas()
+        runs = finished_routes.frame(f"runs/routes/tiny/{name}/runs.parquet")
         chosen = timed if name != "trees" else timed[timed["draw"] == 0]
         assert runs["source"].tolist() == chosen["source"].tolist()
         assert runs["reached_arcs"].isna().all()
@@ -102,9 +95,9 @@ def test_the_first_answer_has_the_paths_of_the_given_pairs(finished_routes):
     graph = read_graph(finished_routes.path("results/graphs/tiny"))
     expected = [int(reference_distances(graph, origin)[target]) for origin, target in PAIRS]
     for name in NAMES:
-        answer = pq.read_table(finished_routes.path(f"results/runs/routes/tiny/{name}/answer.parquet"))
-        assert answer["distance"].to_pylist() == expected
-        for (origin, target), path, distance in zip(PAIRS, answer["path"].to_pylist(), expected, strict=True):
+        answer = finished_routes.frame(f"runs/routes/tiny/{name}/answer.parquet")
+        assert answer["distance"].tolist() == expected
+        for (origin, target), path, distance in zip(PAIRS, answer["path"], expected, strict=True):
             assert (path[0], path[-1]) == (origin, target)
             matrix = graph.to_scipy().tocsr()
             assert sum(matrix[u, v] for u, v in itertools.pairwise(path)) == distance
@@ -112,8 +105,7 @@ def test_the_first_answer_has_the_paths_of_the_given_pairs(finished_routes):
 
 
 def test_an_edited_file_draws_again_and_an_unknown_vertex_is_named(finished_routes, tmp_path):
-    shutil.copytree(finished_routes.folder, tmp_path, dirs_exist_ok=True, symlinks=True)
-    workflow = Workflow.at(tmp_path)
+    workflow = copied(finished_routes, tmp_path)
     workflow.path("pairs.csv").write_text("0,107\n5,108\n", encoding="utf-8")
     done = workflow.run("--", "results/queries/routes/tiny.parquet", check=False)
     assert done.returncode

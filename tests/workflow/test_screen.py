@@ -5,21 +5,14 @@ import pty
 import subprocess
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from relaxometer.problems.variants import solver_names
 from relaxometer.report.terminal import COLUMNS
-from tiny_workflow import TINY, environment
+from tiny_workflow import UNDRAWN, environment, only
 
 pytestmark = pytest.mark.slow
 
-VARIANTS = {**dict.fromkeys(solver_names("sssp"), False), "selection": {}, "dijkstra-cpu": {}}
-CONFIG = {
-    **TINY,
-    "sssp": {"graphs": ["tiny"], "variants": VARIANTS},
-    "report": {"papers": [], "maps": []},
-}
+CONFIG = {**UNDRAWN, "sssp": only("selection", "dijkstra-cpu")}
 SOURCES = "results/sources/tiny.parquet"
 OWN_LINES = ("Using workflow specific profile", "Config file config/config.yaml is extended")
 """Beginnings of lines that Snakemake writes before it reads the workflow."""
@@ -37,7 +30,7 @@ def plant_a_mistake(workflow):
 def test_a_run_is_one_screen_whose_last_lines_are_the_race(workflow):
     workflow.configure(CONFIG)
     plant_a_mistake(workflow)
-    cache = workflow.path("src/relaxometer/graphs/__pycache__")
+    cache = workflow.path("src/relaxometer/core/__pycache__")  # without functions that Numba compiles
     cache.unlink(missing_ok=True)
     both = subprocess.run(
         workflow.command("--", "all"),
@@ -64,16 +57,16 @@ def test_a_run_is_one_screen_whose_last_lines_are_the_race(workflow):
     assert "rule run_variant:" in log
     assert "sssp selection on tiny: invalid (rule" in log
 
-    summary = pd.read_csv(workflow.path("results/summary.csv")).set_index("variant")
+    summary = workflow.summary()
     assert summary["status"].to_dict() == {"selection": "invalid", "dijkstra-cpu": "ok"}
     assert summary.loc["selection", "certified"] == 0
     assert np.isnan(summary.loc["selection", "median_ms"])
     assert workflow.path("results/claims.parquet").is_file()
-    assert list(cache.glob("graph.*.pyc")), "each job would compile all that it imports"
+    assert list(cache.glob("files.*.pyc")), "each job would compile all that it imports"
 
 
 def test_a_job_that_is_killed_is_named_at_the_end(workflow):
-    workflow.configure({**CONFIG, "sssp": {"graphs": ["tiny"], "only": ["dijkstra-cpu"]}})
+    workflow.configure({**CONFIG, "sssp": only("dijkstra-cpu")})
     script = workflow.path("workflow/scripts/merge_contexts.py")
     script.write_text("import os\n\nos.kill(os.getpid(), 9)\n", encoding="utf-8")
     done = workflow.run("--", "results/verdict.txt", "results/context.json", check=False)
@@ -113,51 +106,46 @@ def test_a_terminal_has_a_bar(workflow):
 
 def test_a_mistake_in_the_configuration_is_one_line(workflow):
     workflow.configure(CONFIG | {"sssp": {"graphs": ["tinny"]}})
-    done = workflow.run("--", "all", check=False)
-    assert done.returncode != 0
-    [error] = [line for line in done.stderr.splitlines() if not line.startswith(OWN_LINES)]
-    assert error.startswith("error: ")
+    error = only_line(workflow.run("--", "all", check=False))
     assert "unknown dataset 'tinny'; did you mean 'tiny'?" in error
 
 
-@pytest.mark.parametrize(
-    ("target", "expected"),
-    [
-        ("results/graphs/tinny/graph.json", "unknown dataset 'tinny'; did you mean 'tiny'?"),
-        (
-            "results/runs/sssp/tiny/tield/runs.parquet",
-            "no run 'sssp/tiny/tield'; did you mean 'sssp/tiny/tiled'?",
-        ),
-        ("results/queries/sssp/tiny.parquet", "no query sets are configured for 'sssp'"),
-        (
-            "results/runs/sssp/tiny/tiled/rounds/9/runs.parquet",
-            "tiny/tiled has 1 round, not 9; raise timing.rounds in the configuration for more",
-        ),
-        ("some/file", "no rule makes 'some/file'; `snakemake --summary` lists the files of the target all"),
-        ("plot_map", "plot_map has wildcards; name one of its files: results/figures/common/map/{graph}.png"),
-    ],
-)
-def test_a_mistyped_target_is_one_line(workflow, target, expected):
-    done = workflow.run("--", target, check=False)
+def only_line(done):
+    """Return the only line of a run that ended in an error, without those that Snakemake writes first."""
     assert done.returncode != 0
     [error] = [line for line in done.stderr.splitlines() if not line.startswith(OWN_LINES)]
     assert error.startswith("error: ")
-    assert error.endswith(expected)
+    return error
 
 
 @pytest.mark.parametrize(
-    ("option", "message"),
+    ("arguments", "message"),
     [
+        (["results/graphs/tinny/graph.json"], "unknown dataset 'tinny'; did you mean 'tiny'?"),
         (
-            ["--summary", "--", "results/sumary.csv"],
-            "'results/sumary.csv'; did you mean 'results/summary.csv'?",
+            ["results/runs/sssp/tiny/tield/runs.parquet"],
+            "no run 'sssp/tiny/tield'; did you mean 'sssp/tiny/tiled'?",
         ),
-        (["--forcerun", "run_varaint", "--", "all"], "'run_varaint'; did you mean 'run_variant'?"),
+        (["results/queries/sssp/tiny.parquet"], "no query sets are configured for 'sssp'"),
+        (
+            ["results/runs/sssp/tiny/tiled/rounds/9/runs.parquet"],
+            "tiny/tiled has 1 round, not 9; raise timing.rounds in the configuration for more",
+        ),
+        (["some/file"], "no rule makes 'some/file'; `snakemake --summary` lists the files of the target all"),
+        (
+            ["plot_map"],
+            "plot_map has wildcards; name one of its files: results/figures/common/map/{graph}.png",
+        ),
+        (
+            ["--summary", "results/sumary.csv"],
+            "no rule makes 'results/sumary.csv'; did you mean 'results/summary.csv'?",
+        ),
+        (["--forcerun", "run_varaint", "all"], "no rule makes 'run_varaint'; did you mean 'run_variant'?"),
     ],
 )
-def test_a_mistyped_name_is_one_line_wherever_it_is(workflow, option, message):
-    done = workflow.run(*option, check=False)
-    assert done.returncode != 0
-    [error] = [line for line in done.stderr.splitlines() if not line.startswith(OWN_LINES)]
-    assert error == f"error: no rule makes {message}"
+def test_a_mistyped_name_is_one_line_wherever_it_is(workflow, arguments, message):
+    workflow.configure({**UNDRAWN, "sssp": only("tiled")})
+    *options, target = arguments
+    done = workflow.run(*options, "--", target, check=False)
+    assert only_line(done).endswith(message)
     assert done.stdout == ""

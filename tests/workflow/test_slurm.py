@@ -12,18 +12,13 @@ import pytest
 
 from relaxometer.distributed.launch import obstacle
 from slurm_cluster import PROCESSORS, ClusterError, one_node_cluster
-from tiny_workflow import TINY, Workflow
+from tiny_workflow import UNDRAWN, Workflow, only
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow]
 
 VARIANTS = ["selection", "dijkstra-cpu"]
-LEFT_OUT = ["conventional", "adaptive", "near-far", "tiled", "phast"]
 RANKS = {"weak-1": 1, "weak-2": 2}
-CONFIG = {
-    **TINY,
-    "sssp": {"graphs": ["tiny"], "variants": dict.fromkeys(LEFT_OUT, False)},
-    "report": {"papers": [], "maps": []},
-}
+CONFIG = {**UNDRAWN, "sssp": only(*VARIANTS)}
 SERIES = {"weak": {"scale_per_rank": 7, "ranks": list(RANKS.values()), "roots": 2}}
 DRIFT = "; the machine's speed changed"
 TRIED = "true"

@@ -1,33 +1,26 @@
-"""Throughput, all pairs, the choice of auto and preparation in a run of the workflow, on a tiny map."""
+"""Studies and the figures of the survey, in one run of the workflow on a tiny map."""
 
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
-from tiny_workflow import TINY, run_once
+from tiny_workflow import ONCE, TINY, only, run_once
 
 pytestmark = pytest.mark.slow
 
+VARIANTS = {
+    "auto": {"searches": 1000},
+    "dijkstra-small": {"solver": "dijkstra", "limit": 10},
+    "bellman-ford-queue-order": {"solver": "bellman-ford-queue", "order": ["slf-lll"]},
+    "delta-stepping-wide": {"solver": "delta-stepping", "delta": 300},
+}
+NAMES = ("near-far", "dijkstra-cpu", "dijkstra", "bellman-ford-queue", "delta-stepping")
 CONFIG = {
     **TINY,
-    "timing": {"sources": 2, "repetitions": 1, "rounds": 1, "warmup": 0},
-    "sssp": {
-        "graphs": ["tiny"],
-        "variants": {
-            "conventional": False,
-            "selection": False,
-            "adaptive": False,
-            "tiled": False,
-            "phast": False,
-            "auto": {"searches": 1000},
-        },
-    },
+    "timing": ONCE,
+    "sssp": only(*NAMES, *VARIANTS, variants=VARIANTS),
     "throughput": {"graphs": ["tiny"], "searches": [1, 5], "repetitions": 2},
-    "bfs": {
-        "graphs": ["tiny"],
-        "variants": dict.fromkeys(("top-down", "hybrid-cpu", "queue-cpu", "tiled"), False),
-    },
+    "bfs": {"graphs": ["tiny"], "only": ["hybrid"]},
     "bfs_throughput": {"graphs": ["tiny"], "searches": [2, 70], "repetitions": 1},
     "rivals": [str(Path(__file__).parents[1] / "own_rivals")],
     "traffic": {
@@ -38,84 +31,95 @@ CONFIG = {
         "searches": 2,
     },
     "all_pairs": {"graphs": ["tiny"], "table": [0, 107]},
-    "report": {"papers": [], "maps": []},
+    "report": {"papers": ["survey"], "maps": []},
 }
-
-
-TABLES = ("throughput", "bfs-throughput", "traffic", "all-pairs", "auto-choices", "preparation")
-FIGURES = ("throughput", "bfs-throughput", "traffic", "eccentricities")
+TABLES = ("throughput", "bfs-throughput", "traffic", "all-pairs", "auto-choices", "preparation", "sssp-work")
+FIGURES = [
+    *(f"common/{name}/tiny" for name in ("throughput", "bfs-throughput", "traffic", "eccentricities")),
+    *("survey/extract-min", "survey/queues/tiny", "survey/widths/tiny"),
+]
 TARGETS = [
-    "results/verdict.txt",
+    *("results/verdict.txt", "results/claims.csv", "results/tables/survey/bandwidth.csv"),
     *(f"results/tables/common/{name}.csv" for name in TABLES),
-    *(f"results/figures/common/{name}/tiny.svg" for name in FIGURES),
+    *(f"results/figures/{name}.svg" for name in FIGURES),
 ]
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """A finished run, with the figures and tables of studies only."""
+    """A finished run, with the figures and tables of studies and the survey only."""
 
     def run(workflow):
         workflow.configure(CONFIG)
-        workflow.run("--", *TARGETS)
+        workflow.run("--", *TARGETS, timeout_s=1800)
 
     return run_once(tmp_path_factory, "studies", run)
 
 
+def test_every_figure_is_drawn(finished):
+    assert all(finished.path(f"results/figures/{name}.svg").stat().st_size > 1000 for name in FIGURES)
+    listed = finished.run("--dry-run", "--quiet", "progress", "--", "all").stdout
+    assert "results/figures/adaptive" not in listed
+
+
+def test_all_variants_are_proven_and_a_large_graph_is_skipped(finished):
+    lines = finished.summary()
+    status = lines.pop("status")
+    assert status.pop("dijkstra-small") == "skipped"
+    assert set(status) == {"ok"}
+    assert "limit = 10" in lines.loc["dijkstra-small", "reason"]
+
+
 def test_throughput_has_a_row_per_launch_and_a_table_with_single_searches(finished):
-    launches = pd.read_parquet(finished.path("results/throughput/tiny.parquet"))
+    launches = finished.frame("throughput/tiny.parquet")
     assert launches["searches"].tolist() == [1, 1, 5, 5]
     assert (launches["proven"] == launches["searches"]).all()
-    table = pd.read_csv(finished.path("results/tables/common/throughput.csv"))
+    table = finished.frame("tables/common/throughput.csv")
     assert set(table["Variant"]) >= {"many-sources", "near-far", "auto", "dijkstra-cpu"}
     assert set(table["Proven"]) == {"100%"}
-    assert finished.path("results/figures/common/throughput/tiny.svg").stat().st_size > 1000
 
 
 def test_throughput_of_breadth_first_searches_has_rows_and_a_table_of_its_own(finished):
-    launches = pd.read_parquet(finished.path("results/bfs_throughput/tiny.parquet"))
+    launches = finished.frame("bfs_throughput/tiny.parquet")
     assert launches["variant"].tolist() == ["multi-source"] * 2 + ["multi-source-levels"] * 2
     assert launches["proven"].tolist() == [2, 70] * 2
-    table = pd.read_csv(finished.path("results/tables/common/bfs-throughput.csv"))
+    table = finished.frame("tables/common/bfs-throughput.csv")
     assert set(table["Variant"]) == {"multi-source", "multi-source-levels", "hybrid"}
-    assert finished.path("results/figures/common/bfs-throughput/tiny.svg").stat().st_size > 1000
 
 
 def test_traffic_has_a_row_per_round_and_a_table(finished):
-    changes = pd.read_parquet(finished.path("results/traffic/tiny.parquet"))
+    changes = finished.frame("traffic/tiny.parquet")
     assert changes["variant"].tolist() == ["phast"] * 2 + ["dijkstra-cpu"] * 2 + ["plain"] * 2
     assert set(changes["status"]) == {"ok"}
     assert changes["class"].fillna("").tolist() == [""] * 4 + ["cpu-1"] * 2
-    table = pd.read_csv(finished.path("results/tables/common/traffic.csv"))
-    assert dict(zip(table["Variant"], table["New weights"], strict=True)) == {
+    table = finished.frame("tables/common/traffic.csv", "Variant")
+    assert table["New weights"].to_dict() == {
         "phast": "customized",
         "dijkstra-cpu": "prepared anew",
         "plain": "customized",
     }
     assert set(table["Proven"]) == {"100%"}
-    assert finished.path("results/figures/common/traffic/tiny.svg").stat().st_size > 1000
-    assert "measured" in finished.path("results/verdict.txt").read_text(encoding="utf-8")
+    assert "measured" in finished.text("verdict.txt")
 
 
 def test_all_pairs_of_the_map_are_proven_and_shown(finished):
-    sources = pd.read_parquet(finished.path("results/all_pairs/tiny/sources.parquet"))
+    sources = finished.frame("all_pairs/tiny/sources.parquet")
     assert sources["source"].tolist() == list(range(12 * 9))
     assert sources["proven"].all()
-    table = pd.read_csv(finished.path("results/tables/common/all-pairs.csv"), dtype=str).iloc[0]
-    ends = pd.read_parquet(finished.path("results/all_pairs/tiny/distances.parquet"))
+    table = finished.frame("tables/common/all-pairs.csv").astype(str).iloc[0]
+    ends = finished.frame("all_pairs/tiny/distances.parquet")
     assert ends["distance"].tolist()[::3] == [0, 0]
     assert ends["distance"].max() <= sources["eccentricity"].max()
     assert [table["Radius"], table["Diameter"]] == [
         str(sources["eccentricity"].agg(which)) for which in ("min", "max")
     ]
     assert [table["Proven"], table["Exact"], table["Unit"]] == ["100%", "yes", "metres"]
-    times = pd.read_csv(finished.path("results/tables/common/all-pairs-times.csv"))
+    times = finished.frame("tables/common/all-pairs-times.csv")
     assert times["Proof"].tolist() == ["none", "every distance"]
-    assert finished.path("results/figures/common/eccentricities/tiny.svg").stat().st_size > 1000
 
 
 def test_auto_says_what_it_chose_and_why(finished):
-    table = pd.read_csv(finished.path("results/tables/common/auto-choices.csv"))
+    table = finished.frame("tables/common/auto-choices.csv")
     line = table.iloc[0]
     assert line["Chosen"] in ("tiled", "near-far")
     assert line["Why"].startswith("even degrees (mean degree 3.6")
@@ -128,20 +132,32 @@ def test_auto_says_what_it_chose_and_why(finished):
 
 
 def test_the_preparation_of_every_variant_is_tabulated(finished):
-    table = pd.read_csv(finished.path("results/tables/common/preparation.csv")).set_index("Variant")
+    table = finished.frame("tables/common/preparation.csv", "Variant")
     assert {"near-far", "auto", "dijkstra-cpu"} <= set(table.index)
     shown = table["Preparation [ms]"].astype(str).str.replace(",", "").str.removeprefix("<")
     assert (shown.astype(float) >= 0).all()
     assert table.loc["dijkstra-cpu", "Pays after [searches]"] == "first from the start"
 
 
-def test_updates_are_measured_whatever_the_report_shows(finished):
+def test_the_table_of_work_counts_relaxations(finished):
+    table = finished.frame("tables/common/sssp-work.csv", "Variant")
+    assert table.loc["dijkstra", "Relaxations per arc"] == 1
+    assert (table["Relaxations per arc"].dropna() >= 1).all()
+    assert {"bellman-ford-queue-order-slf-lll", "delta-stepping"} <= set(table.index)
+
+
+def test_the_claims_on_extract_min_need_a_gpu(finished):
+    assert len(finished.frame("tables/survey/bandwidth.csv"))
+    claims = finished.frame("claims.csv", "id")
+    assert set(claims["source"]) == {"survey"}
+    assert claims.loc["survey-extract-min-threads", "verdict"] == "not measured: emulated time"
+    table = finished.frame("tables/survey/extract-min-times.csv")
+    assert set(table["Clock"]) == {"emulated", "CPU"}
+
+
+def test_other_settings_of_a_study_measure_it_again_and_no_other(finished):
     flow = {"graphs": ["flow-random-1k"]}
-    jobs = finished.jobs_to_run({**CONFIG, "dominators": flow, "updates": {**flow, "arcs": [1]}})
-    assert ("measure_updates", "") in jobs
-
-
-def test_another_number_of_searches_measures_again(finished):
-    jobs = finished.jobs_to_run({**CONFIG, "throughput": {"graphs": ["tiny"], "searches": [1, 6]}})
-    assert ("measure_throughput", "") in jobs
+    changed = {**CONFIG, "throughput": {"graphs": ["tiny"], "searches": [1, 6]}}
+    jobs = finished.jobs_to_run({**changed, "dominators": flow, "updates": {**flow, "arcs": [1]}})
+    assert {("measure_throughput", ""), ("measure_updates", "")} <= jobs
     assert ("measure_all_pairs", "") not in jobs

@@ -3,6 +3,7 @@
 import ctypes
 import os
 import signal
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -21,7 +22,7 @@ class Parameters(variants.Parameters):
     Parameters
     ----------
     fault : str
-        One of `FAULTS`, "not-json" or "none".
+        One of `FAULTS`, or "none".
     """
 
     fault: str = "none"
@@ -32,39 +33,21 @@ class Solver(dijkstra_cpu.Solver):
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         super().__init__(graph, dijkstra_cpu.Parameters())
-        self._fault = parameters.fault
-        self.resolved = {"fault": {1, 2} if self._fault == "not-json" else self._fault}
+        self.resolved = parameters.model_dump()
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Any:
         """Find the shortest paths from `source`, then fail."""
         answer = super().solve(source, phases)
-        return FAULTS.get(self._fault, lambda solver, right: right)(self, answer)
+        return FAULTS.get(self.resolved["fault"], lambda right: right)(answer)
 
 
-def has(distance: Callable[[Any], Any]) -> Callable[[Solver, Any], Any]:
-    """Return the fault that computes distances from right ones."""
-    return lambda solver, answer: replace(answer, distance=distance(answer.distance))
-
-
-def overrun(solver: Solver, answer: Any) -> Any:
-    """Write far beyond a block on the heap."""
-    libc = ctypes.CDLL(None)
-    libc.malloc.restype = ctypes.c_void_p
-    ctypes.memset(libc.malloc(8), 7, 1 << 40)
-    return answer
-
-
-def out_of_memory(solver: Solver, answer: Any) -> Any:
-    """Ask for more memory than there is."""
-    return replace(answer, distance=np.zeros(1 << 60, np.uint32))
-
-
-FAULTS: dict[str, Callable[[Solver, Any], Any]] = {
-    "overrun": overrun,
-    "exit-0": lambda solver, answer: os._exit(0),
-    "kills-parent": lambda solver, answer: os.kill(os.getppid(), signal.SIGKILL),
-    "wrong-type": has(distance=lambda column: column.astype(np.float64)),
-    "wrong-distances": has(distance=lambda column: column + (column > 0).astype(np.uint32)),
-    "out-of-memory": out_of_memory,
+FAULTS: dict[str, Callable[[Any], Any]] = {
+    "null-pointer": lambda answer: ctypes.string_at(0),
+    "exit-0": lambda answer: os._exit(0),
+    "kills-parent": lambda answer: os.kill(os.getppid(), signal.SIGKILL),
+    "system-exit": lambda answer: sys.exit("enough"),
+    "wrong-type": lambda answer: replace(answer, distance=answer.distance.astype(np.float64)),
+    "wrong-predecessors": lambda answer: replace(answer, predecessor=np.roll(answer.predecessor, 1)),
+    "out-of-memory": lambda answer: replace(answer, distance=np.zeros(1 << 60, np.uint32)),
 }
 """What is done with a right answer, by the name of the fault."""
