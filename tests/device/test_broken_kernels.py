@@ -93,12 +93,6 @@ def test_an_error_names_line_and_threads(name, block, values, parts):
         assert part in report
 
 
-def test_a_stack_overflow_is_noticed_although_not_all_stacks_have_a_guard(host_device):
-    host_device.module(BROKEN).get_function("no_race")(2, 256, (np.zeros(512, np.int32),))
-    assert "divergent barrier" in report_of("two_barriers", 64)
-    assert "stack overflow at" in report_of("endless_recursion", 32, np.int32(1))
-
-
 def test_grid_sync_needs_a_cooperative_launch(host_device):
     module = host_device.module(KERNELS / "not_cooperative.cu")
     with pytest.raises(KernelError, match=r"not_cooperative\.cu:8: .*load the module with cooperative=True"):
