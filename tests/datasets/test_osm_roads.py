@@ -231,6 +231,7 @@ def test_ferries_take_their_duration(tmp_path):
         ({"barrier": "gate"}, "car", True),
         ({"barrier": "gate", "access": "private"}, "car", False),
         ({"highway": "crossing", "bicycle": "no"}, "bike", True),
+        ({"highway": "crossing", "barrier": "bollard", "vehicle": "no"}, "car", False),
         ({"highway": "crossing", "foot": "no"}, "foot", False),
     ],
 )

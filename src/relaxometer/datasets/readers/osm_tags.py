@@ -144,10 +144,11 @@ def _directions(tags: Tags, profile: Profile) -> tuple[bool, bool]:
 
 def is_barrier(tags: Tags, profile: Profile) -> bool:
     """Return whether a node stops the vehicle; access to a crossing is about those who cross its road."""
-    if profile.is_vehicle and tags.get("highway") == "crossing":
-        return False
     access = _first(tags, [*profile.names, "access"])
-    return access in profile.closed if access else tags.get("barrier") in profile.barriers
+    is_closed = access in profile.closed
+    if access and not (is_closed and profile.is_vehicle and tags.get("highway") == "crossing"):
+        return is_closed
+    return tags.get("barrier") in profile.barriers
 
 
 def limit_kmh(text: str) -> float | None:
