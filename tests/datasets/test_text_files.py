@@ -216,6 +216,11 @@ MISTAKES = {
         ("0\t7\n7", "0 7\n7 -0\n7", "small:3: '7 -0': head -0 is not an integer from 0 to"),
         ("# FromNodeId", "% bip unweighted\n#", "small:1: '% bip unweighted': bipartite, so a number of"),
         ("7\t3", "7", "small:3: '7': 1 field; expected '<tail> <head>'"),
+        (
+            PAIRS,
+            "1 2 5 10\n",
+            "small:1: '1 2 5 10': 4 fields; expected '<tail> <head> <value>'; other columns",
+        ),
         ("7\t3", "7,3", "'7,3': 1 field; expected '<tail> <head>'; fields are separated by spaces or tabs"),
         (PAIRS, "1, 2, 6\n", "; fields are separated by spaces or tabs, not commas"),
         (PAIRS, "a,b\n1,2\n", "; fields are separated by spaces or tabs, not commas"),

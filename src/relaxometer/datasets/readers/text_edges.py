@@ -139,7 +139,8 @@ def read_edge_list(
     no_edge = "texts as ids need `format: table`, with its `separator` and, here, `header: false`; "
     no_edge += f"comments begin with {' or '.join(COMMENTS)}"
     columns = [Column(name, 0, LARGEST_ID, word=no_edge) for name in ("tail", "head")]
-    if len(fields_of(first.text)) > 2:
+    n_fields = len(fields_of(first.text))
+    if n_fields > 2:
         columns.append(value_column(weights, "float32", directed=directed))
     elif isinstance(weights, Values):
         reason = "no third field, but the entry takes the weights from it"
@@ -154,6 +155,9 @@ def read_edge_list(
             values.append(loads[0] if loads else NO_VALUES)
     except UserError:
         _refuse_metis(path, first)
+        if n_fields > 3:
+            reason = f"{n_fields} fields; expected {form.shape!r}; other columns need `format: table`"
+            refuse(path, first.number, first.text, reason)
         raise
     if first_head == count - 1:  # edges, announced in the first line
         _refuse_metis(path, first)
