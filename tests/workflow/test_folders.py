@@ -30,7 +30,7 @@ def test_the_overlay_has_the_base_of_the_repository(workflow, tmp_path_factory):
     given = ("-s", workflow.path("Snakefile"), "--configfile", "tiny.yaml", "--dry-run", "--", "all")
     done = snakemake(elsewhere, *given)
     assert done.returncode == 0, done.stderr
-    assert "variant=near-far" in done.stdout
+    assert "variant=adaptive" in done.stdout
     (elsewhere / "bad.yaml").write_text("[", encoding="utf-8")
     done = snakemake(elsewhere, *given[:2], "--configfile", "bad.yaml")
     assert done.stderr.splitlines()[-1].startswith("error: bad.yaml:1:2: invalid YAML")
