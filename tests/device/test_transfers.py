@@ -188,7 +188,7 @@ def test_two_threads_copy_at_once():
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(cuda.obstacle() is not None, reason="there is no GPU")
+@pytest.mark.skipif(cuda.obstacle() is not None, reason="needs a GPU")
 def test_copies_are_ordered_with_the_streams_of_two_threads():
     device = get_device("cuda")
     xp = device.xp

@@ -19,7 +19,7 @@ from relaxometer.graphs.resident import ResidentArrays
 from relaxometer.library import graph as library_graph
 from relaxometer.library.prepared import open_device
 
-NEEDS_GPU = pytest.mark.skipif(obstacle() is not None, reason="there is no GPU")
+NEEDS_GPU = pytest.mark.skipif(obstacle() is not None, reason="needs a GPU")
 KINDS = ["host", pytest.param("cuda", marks=[pytest.mark.gpu, NEEDS_GPU])]
 
 N = 50

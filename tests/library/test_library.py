@@ -212,6 +212,8 @@ def csr(offsets=(0, 1, 1), targets=(1,), weights=(5,), **options):
         (lambda: rx.Graph.from_arcs(3, [0, 1], [1], [1, 1]), r"shapes \(2,\), \(1,\), \(2,\); expected eq"),
         (lambda: rx.Graph.from_arcs(-1, [], []), "n_vertices: -1"),
         (lambda: rx.Graph.from_file("map.txt"), "map.txt: name the format, as in from_file"),
+        (lambda: rx.Graph.from_file("lost.zip", format="ksj-n02"), r"lost\.zip: not readable \(No such file"),
+        (lambda: rx.Graph.from_file("/", format="table"), r"/: not readable \(Is a directory\)$"),
         (lambda: rx.Graph.from_scipy(np.eye(2)), "ndarray is not a sparse matrix"),
         (lambda: csr(weights=(2**40,)), "weight of arc 0 is 1099511627776"),
         (lambda: csr(distances="uint8"), "distances: 'uint8' for weights of type uint32; expected"),
@@ -272,7 +274,7 @@ def test_nodes_in_a_list_keep_their_types(nodes):
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(obstacle() is not None, reason="there is no GPU")
+@pytest.mark.skipif(obstacle() is not None, reason="needs a GPU")
 def test_arrays_on_a_gpu_stay_there(graph):
     import cupy
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from race_runs import measured, run_of
+from relaxometer.core.errors import Failed
 from relaxometer.race import clocks, contestant
 from relaxometer.race.variant import _VariantClient
 from relaxometer.studies.traffic import measure_traffic
@@ -72,6 +73,20 @@ def test_a_dispute_is_confirmed_by_further_searches(monkeypatch, n_delayed, stat
     rows = measured(run_of(warmup=1), np.arange(2)).runs
     assert [row.status for row in rows] == [status] * 2
     assert all(row.time_ms == row.clock_ms for row in rows)
+
+
+def test_a_failure_in_a_further_search_is_reported(monkeypatch):
+    delay(monkeypatch, range(20))
+    original, made = _VariantClient.solve, itertools.count()
+
+    def solve(client, source):
+        if next(made) == 2:
+            raise Failed("error", "no more")
+        return original(client, source)
+
+    monkeypatch.setattr(_VariantClient, "solve", solve)
+    rows = measured(run_of(warmup=1), np.arange(2)).runs
+    assert [(row.status, row.reason) for row in rows] == [("error", "further search: no more")] * 2
 
 
 def test_so_it_is_with_new_weights(hide):

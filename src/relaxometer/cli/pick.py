@@ -42,7 +42,7 @@ LEAST_S = 20.0
 """Seconds that every variant gets at least, compilation included."""
 
 MAX_PAIRS, MAX_PAIRS_ON_CPU = 100_000, 16
-"""Limits on the pairs of a call: each is proven, on a CPU by a search of its own."""
+"""Limits on the pairs of a call: each is proven, which takes a search on a CPU."""
 
 ENOUGH_S = 15.0
 """Once one has finished, no variant starts or goes on after this many seconds."""

@@ -327,6 +327,10 @@ class Graph:
         kind = format or next((known for end, known in ENDINGS.items() if end in file.suffixes), None)
         if kind is None:
             raise UserError(f"{file}: name the format, as in from_file(path, format='edge-list')")
+        try:
+            file.open("rb").close()
+        except OSError as error:
+            raise UserError(f"{file}: not readable ({error.strerror})") from None
         entry = {"format": kind, "path": str(file), "license": "unknown", "parameters": parameters}
         dataset: Dataset[Any] = validated(Dataset, entry, str(file))
         return cls._with_ids(made_graph(file.name.split(".")[0], dataset, [file]))

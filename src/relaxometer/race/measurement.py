@@ -509,13 +509,18 @@ class _Job:
                 progress.step()
 
     def _confirm_dispute(self) -> None:
-        """Make further searches as long as the clocks of all disagree: their number may be one."""
+        """Make further searches as long as the clocks of all disagree, since there may be only one."""
         begin = time.monotonic()
         self._contestant.extend()
         for _ in range(MAX_CONFIRMING):
             if not self._dispute() or time.monotonic() > begin + CONFIRMING_S:
                 return
-            self._confirming.append(self._contestant.solve(self._untimed_root())[0])
+            try:
+                found, _answer = self._contestant.solve(self._untimed_root())
+            except Failed as failure:
+                self._note_later("further search", failure, self._sources)
+                raise
+            self._confirming.append(found)
 
     def _warm_up(self) -> float:
         """Have an untimed search made; return its milliseconds."""
