@@ -27,13 +27,14 @@ def test_a_millisecond_and_a_twentieth_are_excused(theirs, ours, waited, believe
     ("theirs", "ours", "reason"),
     [
         ([], [], ""),
-        ([10.0] * 3, [10.5, 90.0, 90.0], ""),  # two searches were interrupted
+        ([10.0] * 4, [10.5, 10.5, 90.0, 90.0], ""),  # two searches were interrupted
+        ([10.0] * 3, [10.5, 90.0, 90.0], "its clock says 10 ms, ours 90 ms"),
         ([5.0] * 3, [10.0] * 3, "its clock says 5 ms, ours 10 ms"),
         ([12.0] * 3, [10.0] * 3, "its clock says 12 ms, ours 10 ms"),
-        ([10.0, 5.0, 5.0], [10.0] * 3, ""),
+        ([10.0, 10.0, 5.0], [10.0] * 3, ""),
     ],
 )
-def test_a_search_in_which_the_clocks_agree_prevents_a_dispute(theirs, ours, reason):
+def test_clocks_that_agree_in_half_of_the_searches_prevent_a_dispute(theirs, ours, reason):
     assert disagreement(theirs, [Span(one) for one in ours]) == reason
 
 

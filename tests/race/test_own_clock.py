@@ -60,13 +60,13 @@ def delay(monkeypatch, delayed):
 
 
 def test_a_delayed_search_is_timed_by_our_clock_without_a_dispute(monkeypatch):
-    delay(monkeypatch, {1, 2, 3})
+    delay(monkeypatch, {1, 2})
     rows = measured(run_of(warmup=1), np.arange(4)).runs
     assert [row.status for row in rows] == ["ok"] * 4
-    assert [row.time_ms >= HIDDEN_MS for row in rows] == [False, True, True, True]
+    assert [row.time_ms >= HIDDEN_MS for row in rows] == [False, True, True, False]
 
 
-@pytest.mark.parametrize(("n_delayed", "status"), [(8, "ok"), (20, "disputed")])
+@pytest.mark.parametrize(("n_delayed", "status"), [(4, "ok"), (6, "disputed"), (20, "disputed")])
 def test_a_dispute_is_confirmed_by_further_searches(monkeypatch, n_delayed, status):
     """A run may have two searches, and a machine that stands still can delay both."""
     delay(monkeypatch, range(n_delayed))

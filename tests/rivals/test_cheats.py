@@ -6,6 +6,7 @@ The adapters derive from `adapters/honest.py`, so that only the cheat is to be s
 import time
 from functools import partial
 from pathlib import Path
+from statistics import median
 from unittest.mock import patch
 
 import pytest
@@ -137,7 +138,9 @@ def test_our_clock_counts_where_it_disagrees(tmp_path, code):
     assert all(row["holds"] for row in result.certificates)
     # Under load, a thread works for some milliseconds before we ask for the answer, so it has more to do.
     work = 200 if "thread" in code else MS
-    assert all(row.time_ms == row.clock_ms > 0.8 * work for row in result.runs)
+    assert all(row.time_ms == row.clock_ms > MS / 4 for row in result.runs)
+    # A wait that began before a request is taken off, too.
+    assert median(row.time_ms for row in result.runs) > 0.8 * work
 
 
 def test_an_honest_clock_counts_although_conversion_is_slow(tmp_path):

@@ -509,7 +509,7 @@ class _Job:
                 progress.step()
 
     def _confirm_dispute(self) -> None:
-        """Make further searches as long as the clocks of all disagree, since there may be only one."""
+        """Make further searches as long as the clocks of most disagree, since there may be only one."""
         begin = time.monotonic()
         self._contestant.extend()
         for _ in range(MAX_CONFIRMING):
