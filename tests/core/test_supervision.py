@@ -11,7 +11,8 @@ import numpy as np
 import psutil
 import pytest
 
-from relaxometer.core.supervision import Child, ChildDied, DeadlinePassed
+from relaxometer.core import supervision
+from relaxometer.core.supervision import Child, ChildDied, DeadlinePassed, settle
 
 
 def echo(link):
@@ -121,6 +122,7 @@ def test_a_reply_cut_in_the_middle_does_not_hang():
 def test_a_child_dies_with_its_parent():
     program = """
 import os, signal, time
+from relaxometer.core import supervision
 from relaxometer.core.supervision import Child
 def serve(link):
     link.reply(pid=os.getpid())
@@ -137,3 +139,18 @@ os.kill(os.getpid(), signal.SIGKILL)
     )
     assert parent.returncode == -signal.SIGKILL
     assert is_gone(int(parent.stdout))
+
+
+@pytest.mark.parametrize(("longest_s", "state"), [(60, "sleeping"), (0.1, "running")])
+def test_a_busy_process_is_waited_for_but_not_for_long(monkeypatch, longest_s, state):
+    monkeypatch.setattr(supervision, "SETTLE_S", longest_s)
+    busy_s = 0.2 if state == "sleeping" else 60
+    loop = "while time.process_time() < end: pass"
+    code = f"import time\nprint(flush=True)\nend = time.process_time() + {busy_s}\n{loop}\ninput()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        process.stdout.readline()
+        settle(process.pid)
+        assert psutil.Process(process.pid).status() == state
+        process.kill()

@@ -61,6 +61,11 @@ class Searching:
     def __init__(self, sending, waits, hearing):
         self.sending, self.waits, self.hearing = sending, waits, hearing
         self.now = self.ours = self.theirs = 0.0
+        self.pending = 9.0
+
+    def settle(self):
+        """The adapter gets the core that it has waited for since its last reply."""
+        self.theirs, self.pending = self.theirs + self.pending, 0.0
 
     def tell(self, request):
         """Send the request; our thread gets its core back after `sending`."""
@@ -69,7 +74,8 @@ class Searching:
     def expect(self, answer, seconds):
         """The adapter has searched since it was told; then our thread waits for a core."""
         self.now = max(self.now, 2 + self.waits) + self.hearing
-        self.theirs, self.ours = self.waits, self.ours + self.hearing
+        self.theirs += self.pending + self.waits
+        self.ours += self.hearing
         return ["2"]
 
     def waited_ms(self):

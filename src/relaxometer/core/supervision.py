@@ -30,6 +30,9 @@ MAX_REPLY_BYTES = 1 << 30
 SPIN_S = 0.02
 """Time for which a child waits for a request without sleeping."""
 
+SETTLE_S = 0.1
+"""The longest wait for a process to be blocked."""
+
 GRACE_S = 5.0
 """Time to exit after the end of the requests; then the child is killed."""
 
@@ -289,6 +292,20 @@ def waited_ms(process: str = "thread-self") -> float:
         return int(Path("/proc", process, "schedstat").read_text(encoding="ascii").split()[1]) / 1e6
     except (OSError, ValueError, IndexError):
         return 0.0
+
+
+def settle(process: int) -> None:
+    """Return when the main thread of a process is blocked, or after `SETTLE_S`.
+
+    A wait for a core is counted when it ends. One that began before a request would shorten its time.
+    """
+    end = time.monotonic() + SETTLE_S
+    with suppress(OSError):
+        while time.monotonic() < end:
+            stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
+            if not stat.rpartition(")")[2].startswith(" R"):
+                return
+            time.sleep(1e-4)
 
 
 def cause_of_death(exit_code: int | None) -> str:

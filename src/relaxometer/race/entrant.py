@@ -154,6 +154,8 @@ class Running:
     def _ask(self, answer: str, request: str = "") -> tuple[list[str], Span]:
         """Send a request, if there is one; return the words of the reply, and the time."""
         with _failing(self._timeout_s):
+            if request:
+                self._adapter.settle()
             before, begin = self._adapter.waited_ms(), time.perf_counter()
             if request:
                 self._adapter.tell(request)

@@ -17,7 +17,7 @@ from typing import Self
 
 from relaxometer.core.environment import keep_to_one_core
 from relaxometer.core.errors import Failed, quoted
-from relaxometer.core.supervision import Orphans, cause_of_death, die_with_parent, waited_ms
+from relaxometer.core.supervision import Orphans, cause_of_death, die_with_parent, settle, waited_ms
 
 MAX_LINE = 1000
 """Limit on the characters of a message."""
@@ -137,6 +137,10 @@ class Adapter:
             )
         self._has_searched |= word == "done"
         return rest.split()
+
+    def settle(self) -> None:
+        """Wait until it has nothing more to do; see :func:`settle`."""
+        settle(self._process.pid)
 
     def waited_ms(self) -> float:
         """Return how long its main thread has waited for a core until now; see :func:`waited_ms`."""
