@@ -6,7 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
+from relaxometer.core import yaml_files
 from relaxometer.core.errors import UserError
 from relaxometer.core.yaml_files import read_sections, read_yaml
 
@@ -68,6 +70,14 @@ def test_right_files(tmp_path, raw, contents):
     path = tmp_path / "my.yaml"
     path.write_bytes(raw)
     assert read_yaml(path) == contents
+
+
+def test_libyaml_reads_what_pyyaml_reads():
+    files = [*(ROOT / "config").rglob("*.yaml"), *(ROOT / "resources").rglob("*.yaml")]
+    assert any(len(yaml_files.read_yaml(file)) > 20 for file in files)
+    for file in files:
+        text = file.read_text(encoding="utf-8")
+        assert yaml.load(text, yaml_files._FastLoader) == yaml.load(text, yaml_files._Loader)
 
 
 @pytest.mark.parametrize(
