@@ -28,7 +28,7 @@ endif
 # Where lint looks: kernels and the headers that they share.
 KERNELS = $(shell git ls-files '*.cu' '*.cuh' '*.h' '*.hpp' '*.cpp' '*.c')
 
-.PHONY: run test quick test-slurm fuzz kill-test sanitize aa compare bundle verify board history report publish results lint hooks format lock bench-host reldom clean help
+.PHONY: run test quick slurm test-slurm fuzz kill-test sanitize aa compare bundle verify board history report publish results lint hooks format lock bench-host reldom clean help
 
 run: .venv/ready  ## run the whole workflow; SUITE=adaptive runs config/suites/adaptive.yaml, CONFIG=my.yaml your own; VERBOSE=1 shows every job
 	$(Q)$(BIN)/relaxometer run $(OVERLAY)
@@ -39,7 +39,9 @@ test: .venv/dev  ## run every test that this machine can run, except those of te
 quick: .venv/dev  ## run a sample of the tests, before a commit
 	$(BIN)/python -m pytest -n auto --dist worksteal --quick
 
-test-slurm: .venv/dev  ## run the workflow on a SLURM cluster of one node; skipped where slurm-wlm and munge are missing
+slurm: .venv/slurm  ## add Snakemake's executor for SLURM clusters to .venv
+
+test-slurm: .venv/dev .venv/slurm  ## run the workflow on a SLURM cluster of one node; skipped where slurm-wlm and munge are missing
 	$(BIN)/python -m pytest -m slurm -rs tests/workflow/test_slurm.py
 
 fuzz: .venv/dev  ## read COUNT damaged files, registries and configurations; another SEED gives others
@@ -120,8 +122,10 @@ LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --no-
 	--no-emit-find-links --no-header
 
 lock:  ## regenerate the lock files from pyproject.toml; needs uv
-	$(LOCK) --extra workflow --extra slurm pyproject.toml -o requirements.lock
-	$(LOCK) --extra dev --extra workflow --extra slurm -c requirements.lock pyproject.toml -o requirements-dev.lock
+	$(LOCK) --extra workflow pyproject.toml -o requirements.lock
+	$(LOCK) --extra dev --extra workflow -c requirements.lock pyproject.toml -o requirements-dev.lock
+	printf 'snakemake-executor-plugin-slurm>=2.8,<3\nsnakemake-executor-plugin-slurm-jobstep' \
+		| $(LOCK) --no-deps --no-annotate - -o workflow/envs/slurm.lock
 	echo uv | $(LOCK) --no-annotate - -o workflow/envs/uv.lock
 	{ sed '/- pip:/q' workflow/envs/relaxometer.yaml; \
 		sed -n 's/ *\\$$//; s/^[A-Za-z0-9].*/      - "&"/p' requirements.lock; } > workflow/envs/relaxometer.yaml.new
@@ -153,6 +157,12 @@ INSTALLERS := $(addprefix workflow/envs/,install.sh uv.lock install_cupy.sh inst
 	$(Q)sh workflow/envs/install.sh $(BIN)/python --editable .
 	$(Q)sh workflow/envs/install_cupy.sh $(BIN)/python
 	$(Q)sh workflow/envs/install_mpi4py.sh $(BIN)/python
+	@touch $@
+
+# Not in .venv/ready, since it imports pandas: each start of Snakemake would take a third longer.
+.venv/slurm: .venv/ready workflow/envs/slurm.lock
+	@echo "installing the executor for SLURM"
+	$(Q)sh workflow/envs/install.sh $(BIN)/python --require-hashes -r workflow/envs/slurm.lock
 	@touch $@
 
 .venv/dev: .venv/ready requirements-dev.lock

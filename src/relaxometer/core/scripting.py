@@ -20,6 +20,7 @@ from relaxometer.core.checkout import refuse_other_package
 from relaxometer.core.environment import is_full
 from relaxometer.core.errors import UserError, naming_lacks
 from relaxometer.core.failures import Prevented, note_failure, note_success, refuse_failed
+from relaxometer.core.lazy import hide_pandas_from_pyarrow
 from relaxometer.core.occupancy import occupy
 
 ERRORS = Path("logs/errors.txt")
@@ -99,6 +100,7 @@ def job(snakemake: Any, *, isolated: bool = False) -> Iterator[None]:
     outputs = list(snakemake.output)
     if isolated:
         _supervise(what, outputs, path)
+        hide_pandas_from_pyarrow()
     with ExitStack() as stack:
         tee = Tee(sys.stderr, *_log(path, stack))
         stack.enter_context(redirect_stderr(tee))

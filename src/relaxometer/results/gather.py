@@ -44,9 +44,6 @@ SEVERITY = ["ok", "disputed", "unproven", "absent", "skipped", "timeout", "oom",
 UNTIMED = FAILURES | {"unproven"}
 """Statuses without a time in the summary."""
 
-NOTHING = pa.table({key: pa.array([], pa.string()) for key in KEY})
-"""The gathered file of no run."""
-
 
 def gather(folders: list[Path], file: str) -> pa.Table:
     """Concatenate one file of all rounds of many runs, with columns that identify each run.
@@ -67,8 +64,9 @@ def gather(folders: list[Path], file: str) -> pa.Table:
         whose values have no type in common is text in all. Without runs, the first three columns only.
     """
     if not folders:
-        own = [PHASES.empty_table()] if file == "phases.parquet" else []
-        return pa.concat_tables([NOTHING, *own], promote_options="default")
+        columns = [(key, pa.string()) for key in KEY]
+        columns += list(PHASES) if file == "phases.parquet" else []
+        return pa.schema(columns).empty_table()
     contexts = read_contexts(folder / "context.json" for folder in folders)
     types = _parameter_types(contexts)
     tables = [
