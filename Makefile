@@ -159,7 +159,7 @@ INSTALLERS := $(addprefix workflow/envs/,install.sh uv.lock install_cupy.sh inst
 	$(Q)sh workflow/envs/install_mpi4py.sh $(BIN)/python
 	@touch $@
 
-# Not in .venv/ready, since it imports pandas: each start of Snakemake would take a third longer.
+# Not in .venv/ready, since it imports pandas at each start of Snakemake.
 .venv/slurm: .venv/ready workflow/envs/slurm.lock
 	@echo "installing the executor for SLURM"
 	$(Q)sh workflow/envs/install.sh $(BIN)/python --require-hashes -r workflow/envs/slurm.lock
