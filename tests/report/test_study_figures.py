@@ -19,7 +19,7 @@ def launches(times_ms, *, graph="town", device_kind="cuda", failed=()):
     rows = []
     for count, time_ms in times_ms.items():
         for repetition, factor in enumerate((0.5, 1, 3)):
-            row = {"graph": graph, "searches": count, "repetition": repetition}
+            row = {"graph": graph, "variant": "many-sources", "searches": count, "repetition": repetition}
             row |= {"time_ms": time_ms * factor, "proven": count, "status": "ok", "reason": ""}
             if count in failed:
                 row |= {"time_ms": np.nan, "proven": 0, "status": "oom", "reason": "9 GB"}
@@ -31,26 +31,24 @@ TOWN = {1: 4.0, 100: 5.0, 1000: 40.0}
 """250, 20,000 and 25,000 searches per second."""
 
 
-class TestThroughput:
-    """Searches per second."""
+def test_the_curve_is_searches_over_the_median_of_launches():
+    figure = throughput.throughput(launches(TOWN), searches("tiled", spread(2)), "town")
+    curve, level = figure.axes[0].lines
+    np.testing.assert_array_equal(curve.get_xdata(), [1, 100, 1000])
+    np.testing.assert_allclose(curve.get_ydata(), [250, 20_000, 25_000])
+    np.testing.assert_allclose(level.get_ydata(), 1e3 / np.median(spread(2)))
 
-    def test_the_curve_is_searches_over_the_median_of_launches(self):
-        figure = throughput.throughput(launches(TOWN), searches("tiled", spread(2)), "town")
-        curve, level = figure.axes[0].lines
-        np.testing.assert_array_equal(curve.get_xdata(), [1, 100, 1000])
-        np.testing.assert_allclose(curve.get_ydata(), [250, 20_000, 25_000])
-        np.testing.assert_allclose(level.get_ydata(), 1e3 / np.median(spread(2)))
 
-    def test_a_number_that_failed_is_no_point_and_has_a_line(self):
-        table = launches(TOWN, failed={1000})
-        timings = searches("tiled", [2.0])
-        assert list(throughput.throughput(table, timings, "town").axes[0].lines[0].get_xdata()) == [1, 100]
-        lines = throughput.throughput_table(table, timings).set_index(["Variant", "At once"])
-        many = [("many-sources", count) for count in ("100", "1", "1,000")]
-        assert lines.index.tolist() == [many[0], ("tiled", "1"), *many[1:]]
-        assert lines["Searches per second"].tolist() == ["20,000", "500", "250", ""]
-        assert lines["Status"].tolist() == ["ok", "ok", "ok", "oom"]
-        assert lines["Proven"].tolist() == ["100%", "100%", "100%", "0%"]
+def test_a_number_that_failed_is_no_point_and_has_a_line():
+    table = launches(TOWN, failed={1000})
+    timings = searches("tiled", [2.0])
+    assert list(throughput.throughput(table, timings, "town").axes[0].lines[0].get_xdata()) == [1, 100]
+    lines = throughput.throughput_table(table, timings).set_index(["Variant", "At once"])
+    many = [("many-sources", count) for count in ("100", "1", "1,000")]
+    assert lines.index.tolist() == [many[0], ("tiled", "1"), *many[1:]]
+    assert lines["Searches per second"].tolist() == ["20,000", "500", "250", ""]
+    assert lines["Status"].tolist() == ["ok", "ok", "ok", "oom"]
+    assert lines["Proven"].tolist() == ["100%", "100%", "100%", "0%"]
 
 
 CLASSES = {"routingkit": ("cpu-1", 1), "routingkit-cpp": ("cpu-all", 16)}
@@ -65,11 +63,8 @@ def changes(times_ms, *, failed=(), **kinds):
         kind = kinds.get(variant.replace("-", "_"), "cuda")
         common = {"graph": "town", "variant": variant, "device_kind": kind, "searches": 8, "proven": 8}
         common |= {"device": "EPYC" if kind == "cpu" else "NVIDIA X", "status": "ok", "reason": ""}
-        common |= {
-            "pairs": 1000 if variant == "labels" else 0,
-            "way": "customized" if variant == "phast" else "prepared anew",
-            "slowed": 7,
-        }
+        common |= {"pairs": 1000 * (variant == "labels"), "slowed": 7}
+        common |= {"way": "customized" if variant == "phast" else "prepared anew"}
         common |= dict(zip(("class", "threads"), CLASSES.get(variant, (None, np.nan)), strict=True))
         for number, factor in enumerate((0.5, 1, 3)):
             row = {**common, "round": number, **dict(zip(columns, np.array(times) * factor, strict=True))}
@@ -118,13 +113,8 @@ class TestTraffic:
         rivals = {"routingkit": (60.0, 20.0, 20.0), "routingkit-cpp": (9.0, 20.0, 20.0)}
         table = changes(ROADS | rivals, dijkstra_cpu="cpu", routingkit="cpu", routingkit_cpp="cpu")
         lines = traffic.traffic_table(table)
-        assert dict(zip(lines["Variant"], lines["Class"], strict=True)) == {
-            "phast": "",
-            "routingkit-cpp": "cpu-all, threads: 16",
-            "dijkstra-cpu": "",
-            "routingkit": "cpu-1",
-            "tiled": "",
-        }
+        shown = {"routingkit-cpp": "cpu-all, threads: 16", "routingkit": "cpu-1"}
+        assert dict(zip(lines["Variant"], lines["Class"], strict=True)) == dict.fromkeys(ROADS, "") | shown
         figure = traffic.traffic(table, "town")
         assert {line.get_label() for line in figure.axes[0].lines} == set(lines["Variant"])
 
@@ -137,6 +127,16 @@ def passes(*, device_kind="cuda", **options):
         **{"device_kind": device_kind, "device": "NVIDIA X"},
     }
     return pd.DataFrame(rows | options)
+
+
+CHANGED = pd.DataFrame({"graph": "flow", "change": ["removed", "added"], "arcs": 1000, "status": "ok"})
+
+
+def summary_with(folder, *rows):
+    """Write a summary with these rows."""
+    path = folder / "summary.csv"
+    path.write_text("\n".join(["problem,graph,variant,status,reason", *rows, ""]), encoding="utf-8")
+    return path
 
 
 class TestVerdict:
@@ -153,26 +153,15 @@ class TestVerdict:
     @pytest.mark.parametrize(
         ("study", "table", "wrong", "said"),
         [
-            (
-                "throughput",
-                launches(TOWN).assign(variant="many-sources"),
-                4,
-                "100 searches at once by many-sources on town",
-            ),
+            ("throughput", launches(TOWN), 4, "100 searches at once by many-sources on town"),
             ("traffic", changes(ROADS), 1, "phast on town after change 1 of its weights"),
             ("all_pairs", passes(), 1, "all pairs of town, with the proof"),
-            (
-                "updates",
-                pd.DataFrame({"graph": "flow", "change": ["removed", "added"], "arcs": 1000, "status": "ok"}),
-                1,
-                "dominators incremental on flow, arcs added: 1,000",
-            ),
+            ("updates", CHANGED, 1, "dominators incremental on flow, arcs added: 1,000"),
         ],
         ids=lambda value: value if isinstance(value, str) and " " not in value else "",
     )
     def test_a_wrong_answer_of_a_study_is_named(self, tmp_path, study, table, wrong, said):
-        summary, file = tmp_path / "summary.csv", tmp_path / "study.parquet"
-        summary.write_text("problem,graph,variant,status,reason\n", encoding="utf-8")
+        summary, file = summary_with(tmp_path), tmp_path / "study.parquet"
         table = table.reset_index(drop=True).assign(reason="")
         table.to_parquet(file)
         assert "error" not in verdict(summary, {study: [file]})
@@ -183,18 +172,14 @@ class TestVerdict:
         assert line == f"{said}: invalid (rule tree)"
 
     def test_runs_without_an_answer_to_prove_are_named(self, tmp_path):
-        summary = tmp_path / "summary.csv"
         rows = ["sssp,town,tiled,ok,", "sssp,town,silent,unproven,it gives no answer that could be proven"]
-        summary.write_text("\n".join(["problem,graph,variant,status,reason", *rows, ""]), encoding="utf-8")
-        (head,) = verdict(summary).splitlines()
+        (head,) = verdict(summary_with(tmp_path, *rows)).splitlines()
         assert head.endswith("every answer proven correct; without an answer to prove: sssp silent on town")
 
     def test_what_a_broken_rule_demands_is_said_once(self, tmp_path):
-        summary = tmp_path / "summary.csv"
         broken = "rule tree_levels broken 3 times, first at vertex 7; rule spanning broken once, first at 1"
         rows = [f'bfs,{graph},mine,invalid,"{broken}"' for graph in ("town", "city")]
-        summary.write_text("\n".join(["problem,graph,variant,status,reason", *rows, ""]), encoding="utf-8")
-        head, _, _, *notes = verdict(summary).splitlines()
+        head, _, _, *notes = verdict(summary_with(tmp_path, *rows)).splitlines()
         assert head.startswith("error: 2 of 2")
         assert notes == [
             "note: rule tree_levels of bfs: a vertex is exactly one level below its predecessor",
@@ -202,11 +187,10 @@ class TestVerdict:
         ]
 
     def test_the_first_line_says_how_far_the_speed_changed(self, tmp_path):
-        summary, known = tmp_path / "summary.csv", tmp_path / "context.json"
-        summary.write_text("problem,graph,variant,status,reason\nsssp,town,tiled,ok,\n", encoding="utf-8")
-        run = {"problem": "sssp", "graph": "town"}
+        known, run = tmp_path / "context.json", {"problem": "sssp", "graph": "town"}
         context = {"run": run, "device_kind": "cpu", "reference_ms": {"before": 1.0, "after": 1.5}}
         known.write_text(json.dumps(context), encoding="utf-8")
+        summary = summary_with(tmp_path, "sssp,town,tiled,ok,")
         head, warning = verdict(summary, contexts=[known]).splitlines()
         assert head.endswith("every answer proven correct; the machine's speed changed by up to 50%")
         assert warning.startswith("warning: sssp on town")
@@ -254,9 +238,8 @@ class TestAllPairs:
         assert "diameter at least 900" in shown
 
     def test_emulated_times_are_not_shown_as_times(self):
-        shown = texts(
-            all_pairs.eccentricities(town_sources(), components(), passes(device_kind="host"), TOWN_GRAPH)
-        )
+        emulated = passes(device_kind="host")
+        shown = texts(all_pairs.eccentricities(town_sources(), components(), emulated, TOWN_GRAPH))
         assert "not GPU times" in shown
         assert "found in" not in shown
 
@@ -297,13 +280,8 @@ class TestAllPairs:
 
 def auto(times_ms, chosen, *, count=100, **options):
     """Rows of auto: what it resolved is in columns of their own."""
-    resolved = {
-        "chosen": chosen,
-        "because": "a map (mean degree 3, largest 8)",
-        "searches": count,
-        "expected": "tiled 90 ms, near-far 200 ms",
-        "probed": f"{chosen} 1 ms",
-    }
+    resolved = {"chosen": chosen, "because": "a map (mean degree 3, largest 8)", "searches": count}
+    resolved |= {"expected": "tiled 90 ms, near-far 200 ms", "probed": f"{chosen} 1 ms"}
     columns = {f"parameter_{name}": value for name, value in resolved.items()}
     return searches("auto", times_ms, **options).assign(**columns)
 
@@ -330,19 +308,10 @@ class TestChoice:
         assert table["regret"].to_dict() == {"town": 0, "city": 600.5 / 400.5 - 1}
         assert choice.in_short(table) == "auto is within 10% of the least total in 1 of 2 choices"
 
-    @pytest.mark.parametrize(
-        ("count", "best", "regret"),
-        [(1, "tiled", 0), (1000, "phast", 2001 / 701 - 1)],
-    )
+    @pytest.mark.parametrize(("count", "best", "regret"), [(1, "tiled", 0), (1000, "phast", 2001 / 701 - 1)])
     def test_preparation_and_the_searches_chosen_for_are_counted(self, count, best, regret):
-        timings = pd.concat(
-            [
-                auto([2.0] * 3, "tiled", count=count, prepare_ms=1.0),
-                searches("tiled", [2.0] * 3, prepare_ms=1.0),
-                searches("phast", [0.2] * 3, prepare_ms=501.0),
-            ]
-        )
-        table = choice.regrets(timings)
+        others = [searches("tiled", [2.0] * 3, prepare_ms=1), searches("phast", [0.2] * 3, prepare_ms=501)]
+        table = choice.regrets(pd.concat([auto([2.0] * 3, "tiled", count=count, prepare_ms=1), *others]))
         assert table[["searches", "best"]].values.tolist() == [[count, best]]
         assert table["regret"].tolist() == [pytest.approx(regret)]
 
@@ -375,60 +344,48 @@ class TestChoice:
         assert choice.regret_table(timings)["Graph"].tolist() == [choice.in_short(choice.regrets(timings))]
 
 
-class TestPreparation:
-    """When preparation pays."""
-
-    def test_searches_until_a_variant_has_caught_up(self):
-        timings = pd.concat(
-            [
-                searches("sorted", [1.0] * 3).assign(prepare_ms=1000.0),
-                searches("cut", [2.0] * 3).assign(prepare_ms=10.0, cold_ms=17.0, call_ms=31.0),
-                searches("plain", [5.0] * 3).assign(prepare_ms=0.5),
-                searches("slow", [50.0] * 3).assign(prepare_ms=20.0),
-                searches("dijkstra-cpu", [41.0] * 3, device_kind="cpu").assign(prepare_ms=0.0),
-                searches("emulated", [0.1] * 3, device_kind="host").assign(prepare_ms=0.1),
-                searches("wrong", [0.1] * 3, status="invalid").assign(prepare_ms=0.1),
-            ]
-        )
-        table = preparation.payoff_table(timings).set_index("Variant")
-        assert table.columns.tolist() == [name for name in preparation.COLUMNS if name != "Variant"]
-        # cut: 9.5 ms owed at 3 ms a search; sorted: 999.5 at 4.
-        assert table["Pays after [searches]"].to_dict() == {
-            "emulated": "",
-            "plain": preparation.FIRST,
-            "cut": "4",
-            "dijkstra-cpu": preparation.NEVER,
-            "slow": preparation.NEVER,
-            "sorted": "250",
-        }
-        # sorted: 1000 ms owed at 40 ms a search.
-        against_cpu = table["Pays against CPU Dijkstra after [searches]"].to_dict()
-        shown = {"sorted": "25", "cut": "1", "plain": "1", "slow": preparation.NEVER}
-        assert against_cpu == {**shown, "emulated": "", "dijkstra-cpu": ""}
-        assert table.index[-1] == "emulated", "although its time is the least"
-        assert table.loc["sorted", "Preparation and one search [ms]"] == "1,001"
-        assert table.loc["cut", "Cold: to the first answer [ms]"] == "17"
-        call = "A call, from and to host memory [ms]"
-        assert table.loc[["cut", "plain"], call].tolist() == ["31", ""]
-        old = timings.drop(columns=["cold_ms", "call_ms"])
-        without = preparation.payoff_table(old).set_index("Variant")
-        assert without.loc["cut", call] == ""
-        assert without.loc["cut", "Cold: to the first answer [ms]"] == ""
-        assert without.loc["cut", "Preparation and one search [ms]"] == "12"
-        assert table.loc["dijkstra-cpu", "Class"] == "1 core"
-
-    @pytest.mark.parametrize(
-        ("ours", "other", "searches_needed"),
+def test_searches_until_a_variant_has_caught_up():
+    timings = pd.concat(
         [
-            ((10, 1), (0, 2), "10"),
-            ((10.5, 1), (0, 2), "11"),
-            ((10, 2), (0, 2), "never"),
-            ((10, 1.99), (0, 2), "never"),
-            ((0, 1), (0, 2), "1"),
-        ],
+            searches("sorted", [1.0] * 3).assign(prepare_ms=1000.0),
+            searches("cut", [2.0] * 3).assign(prepare_ms=10.0, cold_ms=17.0, call_ms=31.0),
+            searches("plain", [5.0] * 3).assign(prepare_ms=0.5),
+            searches("slow", [50.0] * 3).assign(prepare_ms=20.0),
+            searches("dijkstra-cpu", [41.0] * 3, device_kind="cpu").assign(prepare_ms=0.0),
+            searches("emulated", [0.1] * 3, device_kind="host").assign(prepare_ms=0.1),
+            searches("wrong", [0.1] * 3, status="invalid").assign(prepare_ms=0.1),
+        ]
     )
-    def test_at_that_number_the_sums_are_equal_or_less(self, ours, other, searches_needed):
-        assert preparation.pays_after(*ours, *other) == searches_needed
+    table = preparation.payoff_table(timings).set_index("Variant")
+    assert table.columns.tolist() == [name for name in preparation.COLUMNS if name != "Variant"]
+    # cut: 9.5 ms owed at 3 ms a search; sorted: 999.5 at 4.
+    shown = {"emulated": "", "plain": preparation.FIRST, "cut": "4", "sorted": "250"}
+    shown |= dict.fromkeys(("dijkstra-cpu", "slow"), preparation.NEVER)
+    assert table["Pays after [searches]"].to_dict() == shown
+    # sorted: 1000 ms owed at 40 ms a search.
+    against_cpu = table["Pays against CPU Dijkstra after [searches]"].to_dict()
+    shown = {"sorted": "25", "cut": "1", "plain": "1", "slow": preparation.NEVER}
+    assert against_cpu == {**shown, "emulated": "", "dijkstra-cpu": ""}
+    assert table.index[-1] == "emulated", "although its time is the least"
+    assert table.loc["sorted", "Preparation and one search [ms]"] == "1,001"
+    assert table.loc["cut", "Cold: to the first answer [ms]"] == "17"
+    call = "A call, from and to host memory [ms]"
+    assert table.loc[["cut", "plain"], call].tolist() == ["31", ""]
+    assert table.loc["dijkstra-cpu", "Class"] == "1 core"
+
+
+@pytest.mark.parametrize(
+    ("ours", "other", "searches_needed"),
+    [
+        ((10, 1), (0, 2), "10"),
+        ((10.5, 1), (0, 2), "11"),
+        ((10, 2), (0, 2), "never"),
+        ((10, 1.99), (0, 2), "never"),
+        ((0, 1), (0, 2), "1"),
+    ],
+)
+def test_at_that_number_the_sums_are_equal_or_less(ours, other, searches_needed):
+    assert preparation.pays_after(*ours, *other) == searches_needed
 
 
 SETS = pd.DataFrame(

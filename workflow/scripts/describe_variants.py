@@ -5,8 +5,8 @@ from pathlib import Path
 from relaxometer.core.failures import failure_of
 from relaxometer.core.files import read_frame, write_text
 from relaxometer.core.scripting import job
-from relaxometer.report.figures.names import short_names
-from relaxometer.report.figures.summary import label, ranked_table, unmarked
+from relaxometer.report.figures.names import label, short_names
+from relaxometer.report.figures.summary import ranked_table, unmarked
 from relaxometer.report.variant_pages import variant_page
 from relaxometer.results.gather import gather
 from relaxometer.results.samples import proven, with_class

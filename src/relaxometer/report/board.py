@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from relaxometer.report.figures.names import CLASSES, label, shown_version
-from relaxometer.report.figures.summary import prepared, rounded, shown_calls
+from relaxometer.report.figures.names import CLASSES, label, prepared, rounded, shown_calls, shown_version
 from relaxometer.report.findings import markdown
 from relaxometer.report.pages import from_caption, table_page
 from relaxometer.results.contexts import MAX_DRIFT, drift_lines
@@ -50,8 +49,7 @@ OPTIONAL = ("Race", "Call [ms]", "Energy [mJ]", "Memory [MiB]")
 def texts(board: pd.DataFrame) -> pd.DataFrame:
     """Return the columns of the page from :func:`relaxometer.results.board.board`."""
     rivals = board["rival"].eq(True)
-    versions = [f" {known}" if (known := shown_version(one)) else "" for one in board["version"]]
-    names = board["variant"] + pd.Series(versions, index=board.index).where(rivals, "")
+    versions = (" " + board["version"].map(shown_version)).str.rstrip().where(rivals, "")
     intervals = [
         "" if pd.isna(low) else f"{rounded(low)} to {rounded(high)}"
         for low, high in zip(board["low_ms"], board["high_ms"], strict=True)
@@ -64,7 +62,7 @@ def texts(board: pd.DataFrame) -> pd.DataFrame:
             "Machine": board["device"] + ", " + kinds,
             "Race": board["race"].astype("string").fillna(""),
             "Rank": board["rank"].astype("string").fillna(""),
-            "Program": names + rivals.map({True: " (rival)", False: ""}),
+            "Program": board["variant"] + versions + rivals.map({True: " (rival)", False: ""}),
             "Median [ms]": _numbers(board["median_ms"]),
             "95% interval": intervals,
             "Preparation [ms]": pd.to_numeric(board["prepare_ms"]).map(prepared),
@@ -85,7 +83,6 @@ def texts(board: pd.DataFrame) -> pd.DataFrame:
 
 
 def _numbers(values: pd.Series, factor: float = 1.0) -> pd.Series:
-    """Return numbers as text, and nothing for what is missing."""
     return (pd.to_numeric(values) * factor).map(rounded)
 
 
@@ -104,21 +101,12 @@ def page(board: pd.DataFrame) -> str:
 def readme(runs: Sequence[Recorded], hashes: Sequence[str], target: str) -> str:
     """Return a page in Markdown about the bundles of a board that lie next to it.
 
-    Parameters
-    ----------
-    runs : sequence of Recorded
-        Read from ``<name>.zip``.
-    hashes : sequence of str
-        The SHA-256 of each.
-    target : str
-        The folder of the board, as an argument of make.
+    Runs were read from ``<name>.zip``, `hashes` are their SHA-256, and `target` is the folder for make.
     """
     lines = [
         {
             "bundle": f"[`{one.name}.zip`]({one.name}.zip)",
-            "devices": "; ".join(
-                f"{CLASSES.get(kind, kind)}: {name}" for kind, name in one.devices().items()
-            ),
+            "devices": "; ".join(f"{CLASSES.get(kind, kind)}: {of}" for kind, of in one.devices().items()),
             "commit": one.commit,
             "measured": one.date[:10],
             "drift": _drift(one),

@@ -38,9 +38,7 @@ if TYPE_CHECKING:
     from relaxometer.plan.plan import Plan
 
 TIMINGS = "results/timings.parquet"
-
-CAPTIONS = ROOT / "workflow/report"
-"""The captions of the report, by paper."""
+CAPTIONS = ROOT / "workflow/report"  # the captions of the report, by paper
 
 SUMMARY, VARIANTS, GRAPHS, PROVENANCE = "Summary", "Variants", "Graphs", "Provenance"
 """Chapters of every report; between the first two there is one for each problem."""
@@ -48,12 +46,10 @@ SUMMARY, VARIANTS, GRAPHS, PROVENANCE = "Summary", "Variants", "Graphs", "Proven
 KINDS = {"csv": "tables", "html": "pages"}
 """Folder of the files of a suffix, if it is not that of the figures."""
 
-PAGE = "-page"
-"""Ends the name of a table's page among the outputs of a rule."""
+PAGE = "-page"  # ends the name of a table's page among the outputs of a rule
 
 Content: TypeAlias = "Figure | pd.DataFrame | str"
-Files = Mapping[str, str | list[str]]
-"""Input files by what they hold; :class:`Inputs` reads them."""
+Files = Mapping[str, str | list[str]]  # input files by what they hold; Inputs reads them
 
 
 SUMMARISED = {"summary": "results/summary.csv", "timings": TIMINGS}
@@ -70,21 +66,20 @@ def phase_files(runs: Sequence[Run]) -> Files:
     return {"timings": TIMINGS, "phases": [f"{run.folder()}/phases.parquet" for run in runs]}
 
 
+def with_graphs(graphs: Sequence[str]) -> Files:
+    """Return the gathered searches, and the ``graph.json`` files of some graphs."""
+    return {"timings": TIMINGS, "graphs": metadata(graphs)}
+
+
 def with_rate(graphs: Sequence[str]) -> Files:
-    """Return the inputs of a table of bandwidths: searches, the rate of a copy, and ``graph.json`` files."""
-    return {"timings": TIMINGS, "rate": "results/device_rates.json", "graphs": metadata(graphs)}
+    """Return the inputs of a table of bandwidths: also the rate of a copy."""
+    return {**with_graphs(graphs), "rate": "results/device_rates.json"}
 
 
 class Inputs:
     """The contents of an exhibit's input files, each read when it is first used.
 
-    Parameters
-    ----------
-    files : mapping of str to str or list of str
-    params : mapping
-        What the record's ``params`` returned.
-    graph : str, optional
-        The graph that is drawn; empty for exhibits over all graphs.
+    `params` is what the record's ``params`` returned; `graph` is empty for exhibits over all graphs.
     """
 
     def __init__(self, files: Files, params: Mapping[str, Any], graph: str = "") -> None:
@@ -103,10 +98,8 @@ class Inputs:
 
     def contents(self, key: str) -> list[dict[str, Any]]:
         """Return the contents of the JSON files of a key."""
-        return [
-            read_description(file) if file.name == "graph.json" else read_json(file)
-            for file in self.files(key)
-        ]
+        files = self.files(key)
+        return [read_description(one) if one.name == "graph.json" else read_json(one) for one in files]
 
     @cached_property
     def timings(self) -> pd.DataFrame:
@@ -126,17 +119,14 @@ class Inputs:
             rows = rows[rows["problem"] == problem]
         if variants is not None:
             rows = rows[rows["variant"].isin(list(variants))]
-        return rows[~rows["variant"].isin(self.hidden)]
-
-    @property
-    def hidden(self) -> list[str]:
-        """The variants that the exhibit leaves out."""
-        return list(self.params.get("swept", ()))
+        return self._shown(rows)
 
     def summary(self) -> pd.DataFrame:
         """Return the lines of ``summary.csv`` without the variants that the exhibit leaves out."""
-        lines = self.table("summary")
-        return lines[~lines["variant"].isin(self.hidden)]
+        return self._shown(self.table("summary"))
+
+    def _shown(self, rows: pd.DataFrame) -> pd.DataFrame:
+        return rows[~rows["variant"].isin(list(self.params.get("swept", ())))]
 
     def proven_phases(self) -> pd.DataFrame:
         """Return the gathered phases of the runs that were proven correct."""
@@ -155,10 +145,8 @@ class View:
     category : str
         Chapter of the report, without its number; a view without one is for the landing page. In a chapter, a
         table is a page that sorts and filters.
-    figure, view : str
-        The columns of these names in the report's list of results.
-    graph : str, optional
-        The column of this name; by default the graph that is drawn, or "all".
+    figure, view, graph : str
+        Columns of the report's list of results; by default the graph that is drawn, or "all".
     caption : str, optional
     suffix : {"svg", "png", "csv", "html"}
         A table may be drawn for an "html" view too: the report then has its page, and no CSV file is kept.
@@ -298,7 +286,6 @@ class Exhibit:
                 write_csv(content, Path(file))
 
     def _table_page(self, view: View, rows: pd.DataFrame, graph: str) -> str:
-        """Return the page of a table, with its caption as an introduction."""
         note = pages.from_caption((CAPTIONS / self.caption(view)).read_text(encoding="utf-8"))
         title = f"{view.title}, {graph}" if graph else view.title
         return pages.table_page(title, note, rows, view.name)
@@ -354,9 +341,6 @@ def chapters(plan: Plan) -> dict[str, str]:
     present |= {GRAPHS} if plan.graphs or plan.batches else set()
     middle = [name for name in ("SSSP", "BFS", *map(label, problems)) if name in present]
     middle += sorted(present - {SUMMARY, *middle, VARIANTS, GRAPHS, PROVENANCE})
-    order = [
-        SUMMARY,
-        *dict.fromkeys(middle),
-        *(one for one in (VARIANTS, GRAPHS, PROVENANCE) if one in present),
-    ]
+    order = [SUMMARY, *dict.fromkeys(middle)]
+    order += [one for one in (VARIANTS, GRAPHS, PROVENANCE) if one in present]
     return {name: f"{number}. {name[:1].upper()}{name[1:]}" for number, name in enumerate(order, start=1)}

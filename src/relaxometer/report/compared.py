@@ -9,26 +9,18 @@ from typing import Any
 import pandas as pd
 
 from relaxometer.core.words import counted
-from relaxometer.report.figures.names import label
-from relaxometer.report.figures.summary import rounded
+from relaxometer.report.figures.names import label, rounded
 from relaxometer.report.terminal import COLUMNS, fitted
 from relaxometer.results import compare
 from relaxometer.results.compare import Compared
 
-HEADS = {
-    "base": "base, ms",
-    "now": "now, ms",
-    "ratio": "ratio",
-    "interval": "95% interval",
-    "verdict": "verdict",
-}
+HEADS = ("base, ms", "now, ms", "ratio", "95% interval", "verdict")
 """Columns right of the names."""
 
 UNPAIRED = (compare.ONLY_NOW, compare.ONLY_BASE)
 """Verdicts of runs without a counterpart: they are listed by name, without a line of a table."""
 
-QUIET = (compare.SAME, compare.EMULATION, compare.NOT_RUN)
-"""Verdicts of lines that Markdown folds away."""
+QUIET = (compare.SAME, compare.EMULATION, compare.NOT_RUN)  # verdicts of lines that Markdown folds away
 
 MAX_NAMED = 400
 """The terminal names runs that are not in both in this many characters; Markdown and the table name all."""
@@ -40,16 +32,11 @@ ORDER = [
 """Verdicts from the one that matters most."""
 
 
-def cells(line: Mapping[Any, Any]) -> dict[str, str]:
-    """Return the texts of a line's columns."""
-    low, high = line["low"], line["high"]
-    return {
-        "base": rounded(line["base_ms"]),
-        "now": rounded(line["now_ms"]),
-        "ratio": "" if pd.isna(line["ratio"]) else _ratio(line["ratio"]),
-        "interval": "" if pd.isna(low) else f"{_ratio(low)} to {_ratio(high)}",
-        "verdict": str(line["verdict"]),
-    }
+def cells(line: Mapping[Any, Any]) -> tuple[str, ...]:
+    """Return the texts of the columns `HEADS` of a line."""
+    ratio = "" if pd.isna(line["ratio"]) else _ratio(line["ratio"])
+    interval = "" if pd.isna(line["low"]) else f"{_ratio(line['low'])} to {_ratio(line['high'])}"
+    return rounded(line["base_ms"]), rounded(line["now_ms"]), ratio, interval, str(line["verdict"])
 
 
 def _ratio(value: float) -> str:
@@ -59,13 +46,14 @@ def _ratio(value: float) -> str:
 
 def rows(found: Compared) -> pd.DataFrame:
     """Return the table of the report: one row per run, worst verdict first."""
+    heads = [head.capitalize().replace(", ms", " [ms]") for head in HEADS]
     shown = [
         {
             "Problem": label(line["problem"]),
             "Graph": line["graph"],
             "Variant": line["variant"],
             "Class": line["class"],
-            **{head.capitalize().replace(", ms", " [ms]"): cells(line)[key] for key, head in HEADS.items()},
+            **dict(zip(heads, cells(line), strict=True)),
             "Note": line["note"],
         }
         for line in _sorted(found.lines).to_dict("records")
@@ -75,18 +63,15 @@ def rows(found: Compared) -> pd.DataFrame:
 
 def terminal(found: Compared) -> str:
     """Return the comparison in lines of at most `COLUMNS`, a table per problem and graph."""
-    lines = [*_heading(found)]
+    heads = (f"base: {found.base}", f"now:  {found.now}", *found.notes)
+    lines = [line for text in heads for line in wrap(text, COLUMNS, subsequent_indent="  ")]
     paired = found.lines[~found.lines["verdict"].isin(UNPAIRED)]
     for (problem, graph), of_race in paired.groupby(["problem", "graph"], sort=False):
         lines += ["", *_table(f"{label(str(problem))} on {graph}", of_race)]
     lines.append("")
     for said in _unpaired(found.lines):
-        lines += wrap(
-            shorten(said, MAX_NAMED, placeholder=" …"),
-            COLUMNS,
-            subsequent_indent="  ",
-            break_on_hyphens=False,
-        )
+        short = shorten(said, MAX_NAMED, placeholder=" …")
+        lines += wrap(short, COLUMNS, subsequent_indent="  ", break_on_hyphens=False)
     for line in found.lines[found.lines["note"] != ""].to_dict("records"):
         said = f"{line['variant']} on {line['graph']}: {shorten(str(line['note']), 160, placeholder=' …')}"
         lines += wrap(said, COLUMNS, initial_indent="  ", subsequent_indent="    ")
@@ -105,25 +90,17 @@ def _unpaired(lines: pd.DataFrame) -> Iterator[str]:
             yield f"{verdict}, {counted(len(those), 'run')}: {'; '.join(named)}"
 
 
-def _heading(found: Compared) -> Iterator[str]:
-    for text in (f"base: {found.base}", f"now:  {found.now}", *found.notes):
-        yield from wrap(text, COLUMNS, subsequent_indent="  ")
-
-
 def _table(title: str, lines: pd.DataFrame) -> Iterator[str]:
-    """Yield the heading of a race and a line for each run."""
-    texts = [[*HEADS.values()], *([*cells(line).values()] for line in lines.to_dict("records"))]
+    texts = [HEADS, *map(cells, lines.to_dict("records"))]
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
     room = COLUMNS - sum(widths) - 2 * len(widths)
     names = [title, *("  " + str(name) for name in lines["variant"])]
     names = [fitted(name, room) for name in names]
     left = max(map(len, names))
     for name, line in zip(names, texts, strict=True):
-        aligned = [
-            text.ljust(width) if place == len(widths) - 1 else text.rjust(width)
-            for place, (text, width) in enumerate(zip(line, widths, strict=True))
-        ]
-        yield "  ".join([name.ljust(left), *aligned]).rstrip()
+        *numbers, verdict = line
+        aligned = [text.rjust(width) for text, width in zip(numbers, widths, strict=False)]
+        yield "  ".join([name.ljust(left), *aligned, verdict])
 
 
 def markdown(found: Compared) -> str:
@@ -146,11 +123,11 @@ def markdown(found: Compared) -> str:
 
 
 def _markdown_table(lines: pd.DataFrame) -> str:
-    heads = ["problem", "graph", "variant", *HEADS.values(), "note"]
+    heads = ["problem", "graph", "variant", *HEADS, "note"]
     text = [_markdown_row(heads), _markdown_row(["---"] * 3 + ["---:"] * 4 + ["---"] * 2)]
     for line in lines.to_dict("records"):
         names = [line["problem"], line["graph"], line["variant"]]
-        text.append(_markdown_row([*names, *cells(line).values(), shorten(str(line["note"]), 160)]))
+        text.append(_markdown_row([*names, *cells(line), shorten(str(line["note"]), 160)]))
     return "\n".join(text)
 
 

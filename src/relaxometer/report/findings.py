@@ -20,8 +20,7 @@ from jinja2 import Environment, StrictUndefined, TemplateError
 
 from relaxometer.core.errors import UserError
 from relaxometer.core.files import read_published, write_text
-from relaxometer.report.figures.preparation import pays_after
-from relaxometer.report.figures.summary import LEAST_PREPARATION_MS, prepared
+from relaxometer.report.figures.names import LEAST_PREPARATION_MS, prepared
 from relaxometer.results.calls import CALLS
 from relaxometer.results.published import BUNDLE, SAMPLES, read_samples
 from relaxometer.results.readable import as_printed
@@ -48,14 +47,14 @@ NAMES = re.compile(
 """Text in which digits name something or come from the data."""
 
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-
-FACTS = ["id", "what", "value", "unit", "machine", "command", "commit"]
-"""Columns of ``facts.csv``."""
-
+FACTS = ["id", "what", "value", "unit", "machine", "command", "commit"]  # columns of ``facts.csv``
 NO_VALUE = "-"
-
-UNJUDGED = "not measured: "
-"""How the verdict of a claim without one begins; the reason follows."""
+NO_SAMPLES = (
+    "The searches of this suite were not kept. Intervals follow from its tables "
+    "([how](../../statistics.md#a-suite-published-without-its-searches)); where these have none, "
+    "nothing is decided."
+)
+UNJUDGED = "not measured: "  # how the verdict of a claim without one begins; the reason follows
 
 
 def digits(value: float, n: int = 3) -> str:
@@ -110,12 +109,7 @@ def _environment(functions: Mapping[str, Any]) -> Environment:
 
 
 def markdown(rows: pd.DataFrame) -> str:
-    """Return a table in Markdown, with columns of numbers to the right.
-
-    Parameters
-    ----------
-    rows : DataFrame of str
-    """
+    """Return a table of text in Markdown, with columns of numbers to the right."""
 
     def line(cells: Iterable[object]) -> str:
         return "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"
@@ -131,18 +125,12 @@ MOVED, MOVED_TO = "python -m relaxometer.all_runs", "python -m relaxometer.cli.a
 
 
 class Data:
-    """The committed data of a suite, and the functions by which its template asks for them.
-
-    Parameters
-    ----------
-    folder : Path
-        ``docs/results/SUITE``.
-    """
+    """The committed data in ``docs/results/SUITE``, and the functions by which its template asks for them."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._read = cache(self._read_table)
-        self._times = cache(self._read_times)
+        self._times = cache(lambda: source_times(read_samples(folder / SAMPLES).to_pandas()))
 
     def _read_table(self, file: str) -> pd.DataFrame:
         path = self.folder / file
@@ -154,11 +142,7 @@ class Data:
 
     def functions(self) -> dict[str, Callable[..., Any]]:
         """Return the functions of a template by their names."""
-        names = (
-            *("value", "rows", "total", "median", "interval", "preparation", "ratio", "fact", "claim"),
-            *("times", "table", "claims", "facts", "context", "parts", "graph500", "pays", "quotient"),
-        )
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in vars(Data) if name[0] != "_" and name != "functions"}
 
     def rows(self, file: str, **where: Any) -> pd.DataFrame:
         """Return the rows of a table whose columns have the values `where`; a list gives several."""
@@ -172,9 +156,8 @@ class Data:
         """Return one cell; an error unless exactly one row is meant."""
         rows = self.rows(file, **where)
         if len(rows) != 1:
-            raise UserError(
-                f"{self.folder / TEMPLATE}: {len(rows)} rows of {file} have {where}; expected one"
-            )
+            found = f"{len(rows)} rows of {file} have {where}; expected one"
+            raise UserError(f"{self.folder / TEMPLATE}: {found}")
         return rows[column].iloc[0]
 
     def total(self, file: str, column: str = "", **where: Any) -> Any:
@@ -186,9 +169,9 @@ class Data:
         """Return the median time of a search in ms, or another column of the summary."""
         return float(self.value(file, column, graph=graph, variant=variant))
 
-    def interval(self, graph: str, variant: str, file: str = "summary.csv") -> str:
+    def interval(self, graph: str, variant: str) -> str:
         """Return the ends of a time's 95% interval."""
-        ends = (self.median(graph, variant, f"ci95_{end}_ms", file) for end in ("low", "high"))
+        ends = (self.median(graph, variant, f"ci95_{end}_ms") for end in ("low", "high"))
         return " to ".join(map(digits, ends))
 
     def preparation(self, graph: str, variant: str) -> float:
@@ -197,21 +180,10 @@ class Data:
             return self.median(graph, variant, "prepare_ms")
         return float("nan")
 
-    def ratio(self, graph: str, slow: str, fast: str, file: str = "summary.csv") -> float:
-        """Return the median time of a variant over that of another."""
-        return self.median(graph, slow, file=file) / self.median(graph, fast, file=file)
-
     def quotient(self, graph: str, variant: str, *, of: str = "", by: str = "", n: int = 3) -> str:
-        """Return the time of a run over another's, from the same sources, with its 95% interval.
+        """Return the time of a run over another's, from the same sources, with a 95% interval in `n` digits.
 
-        Parameters
-        ----------
-        graph, variant : str
-            The run above the line.
-        of, by : str
-            Graph and variant of the run below it, where they differ.
-        n : int
-            Digits.
+        The run below the line is on the graph `of` and of the variant `by`, where they differ.
         """
         runs = [(graph, variant), (of or graph, by or variant)]
         above, below = (self._sample(*run) for run in runs)
@@ -220,20 +192,11 @@ class Data:
         return f"{digits(found.value, n)} ({digits(low, n)} to {digits(high, n)})"
 
     def _sample(self, graph: str, variant: str) -> Sample:
-        """Return the sample of a run of ``samples.parquet``."""
         times = self._times()
         rows = times[(times["graph"] == graph) & (times["variant"] == variant)]
         if rows["problem"].nunique() != 1:
             raise UserError(f"{self.folder / TEMPLATE}: {SAMPLES} has no run of {variant} on {graph}")
         return sample_of(rows)
-
-    def _read_times(self) -> pd.DataFrame:
-        return source_times(read_samples(self.folder / SAMPLES).to_pandas())
-
-    def pays(self, graph: str, variant: str, other: str) -> str:
-        """Return the searches after which a variant has repaid its preparation, compared with another."""
-        spans = (self.preparation, self.median)
-        return pays_after(*(span(graph, one) for one in (variant, other) for span in spans))
 
     def graph500(self, graph: str, variant: str, key: str) -> float:
         """Return an entry of the benchmark's own output."""
@@ -249,23 +212,16 @@ class Data:
         """Return a column of a claim, by default what was measured."""
         return self.value("claims.csv", column, id=name)
 
-    def times(
-        self,
-        graphs: Sequence[str],
-        variants: Sequence[str],
-        *,
-        prepared: bool = True,
-        intervals: bool = False,
-        file: str = "summary.csv",
-    ) -> str:
+    def times(self, graphs: Sequence[str], variants: Sequence[str], *, intervals: bool = False) -> str:
         """Return a table of median times in ms: one row per variant, one column per graph.
 
-        `prepared` adds the preparation behind a time, as "0.166 + 1,596"; `intervals` adds 95% intervals.
+        The preparation stands behind a time, as in "0.166 + 1,596"; `intervals` adds 95% intervals.
         """
-        best = {graph: self._best(graph, variants, file) for graph in graphs}
+        shown = self.rows("summary.csv", graph=list(graphs), variant=list(variants))
+        best = shown.groupby("graph")["median_ms"].min()
 
         def cell(graph: str, variant: str) -> str:
-            found = self.rows(file, graph=graph, variant=variant)
+            found = shown[(shown["graph"] == graph) & (shown["variant"] == variant)]
             if found.empty:
                 return ""
             line = found.iloc[0]
@@ -273,16 +229,13 @@ class Data:
                 return str(line["status"])
             text = digits(line["median_ms"])
             text = f"**{text}**" if line["median_ms"] == best[graph] else text
-            text += f" ({self.interval(graph, variant, file)})" if intervals else ""
-            known = self.preparation(graph, variant) if prepared else float("nan")
+            text += f" ({self.interval(graph, variant)})" if intervals else ""
+            known = self.preparation(graph, variant)
             return text if pd.isna(known) else f"{text} + {digits(known)}"
 
         table = pd.DataFrame({graph: [cell(graph, one) for one in variants] for graph in graphs})
         table.insert(0, "variant", [f"`{one}`" for one in variants])
         return markdown(table)
-
-    def _best(self, graph: str, variants: Sequence[str], file: str) -> float:
-        return float(self.rows(file, graph=graph, variant=list(variants))["median_ms"].min())
 
     def table(
         self, file: str, columns: Mapping[str, str] | None = None, order: str | None = None, **where: Any
@@ -321,19 +274,10 @@ class Data:
             "verdict": judged["verdict"],
         }
         reasons = lines[~is_judged].groupby("verdict", sort=False)["id"]
-        others = [f"- {_listed(names)}: {reason}." for reason, names in reasons]
-        parts = [markdown(pd.DataFrame(columns)), "\n".join(others), self._of_intervals()]
+        others = [f"- {', '.join(f'`{name}`' for name in names)}: {reason}." for reason, names in reasons]
+        parts = [markdown(pd.DataFrame(columns)), "\n".join(others)]
+        parts += [] if (self.folder / SAMPLES).is_file() else [NO_SAMPLES]
         return "\n\n".join(part for part in parts if part)
-
-    def _of_intervals(self) -> str:
-        """Say where the intervals of claims come from if the suite's searches were not kept."""
-        if (self.folder / SAMPLES).is_file():
-            return ""
-        return (
-            "The searches of this suite were not kept. Intervals follow from its tables "
-            "([how](../../statistics.md#a-suite-published-without-its-searches)); where these have none, "
-            "nothing is decided."
-        )
 
     def context(self, key: str) -> Any:
         """Return an entry of ``context.json`` that all runs share, or all that have it."""
@@ -357,10 +301,6 @@ class Data:
         if any(MOVED in text for _, text in told):
             told.insert(-1, ("now", f"`{MOVED}` is `{MOVED_TO}`"))
         return markdown(pd.DataFrame(told, columns=["", " "]))
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)
 
 
 def _cell(value: object) -> str:
@@ -394,7 +334,6 @@ def _published(value: float) -> str:
 
 
 def _claim_intervals(lines: pd.DataFrame) -> list[str]:
-    """Return "low to high", or nothing where a value is exact or its interval is unknown."""
     ends = zip(lines["low"].astype(float), lines["high"].astype(float), strict=True)
     return [f"{_large(low)} to {_large(high)}" if low < high else "" for low, high in ends]
 

@@ -15,30 +15,10 @@ from relaxometer.report.templates import render
 Row = tuple[str, ...]
 
 SHOWN_ABOVE = {
-    "name",
-    "description",
-    "directed",
-    "vertices",
-    "arcs",
-    "graphs",
-    "mean_degree",
-    "max_degree",
-    "mean_weight",
-    "sd_weight",
-    "min_weight",
-    "median_weight",
-    "max_weight",
-    "weight_unit",
-    "weight_type",
-    "distance_type",
-    "components",
-    "largest_component",
-    "isolated",
-    "isolated_vertices",
-    "arcs_per_vertex",
-    "largest_graph",
-    "share_with_loops",
-    "share_irreducible",
+    *("name", "description", "directed", "vertices", "arcs", "graphs", "mean_degree", "max_degree"),
+    *("mean_weight", "sd_weight", "min_weight", "median_weight", "max_weight"),
+    *("weight_unit", "weight_type", "distance_type", "components", "largest_component", "isolated"),
+    *("isolated_vertices", "arcs_per_vertex", "largest_graph", "share_with_loops", "share_irreducible"),
 }
 """Keys that have their own lines; the others say how the graph was made."""
 
@@ -68,16 +48,9 @@ SIZES = (
 def graph_page(
     description: Mapping[str, Any], degrees: str | Path, weights: str | Path, hops: str | Path | None
 ) -> str:
-    """Return the page of a graph.
+    """Return the page of a graph from :func:`relaxometer.graphs.describe.describe_graph`.
 
-    Parameters
-    ----------
-    description : mapping
-        From :func:`relaxometer.graphs.describe.describe_graph`.
-    degrees, weights : str or Path
-        Files of figures, which the page embeds.
-    hops : str or Path, optional
-        The file of the map, if the graph has coordinates.
+    It embeds the files of figures; `hops` is the map, if the graph has coordinates.
     """
     name = description["name"]
     return render(
@@ -113,15 +86,12 @@ def _outline(description: Mapping[str, Any]) -> list[Row]:
 def _degrees(description: Mapping[str, Any]) -> list[Row]:
     """Return the shares of the vertices that some kernels expand by a warp or a block of threads."""
     share, of_arcs = description["share_above"], description["arc_share_above"]
+    of_block = f"Vertices with more than {BLOCK_OF_128} arcs (over {WARP} in each of 128 processes)"
     rows: list[Row] = [
         ("Most outgoing arcs of a vertex", f"{description['max_degree']:,}", "not given"),
         (f"Vertices with more than {WARP} arcs, the width of a warp", percent(share[str(WARP)]), "about 10%"),
         ("Share of all arcs that leave these", percent(of_arcs[str(WARP)]), "not given"),
-        (
-            f"Vertices with more than {BLOCK_OF_128} arcs (over {WARP} in each of 128 processes)",
-            percent(share[str(BLOCK_OF_128)]),
-            "about 0.8%",
-        ),
+        (of_block, percent(share[str(BLOCK_OF_128)]), "about 0.8%"),
     ]
     if "in_degrees" in description:
         most = description["in_degrees"]["value"][-1:]
@@ -130,28 +100,23 @@ def _degrees(description: Mapping[str, Any]) -> list[Row]:
 
 
 def _components(description: Mapping[str, Any]) -> list[Row]:
-    """Return the components and the bounds of the hop diameter."""
-    vertices, largest = description["vertices"], description["largest_component"]
-    isolated = description["isolated"]
-    bounds = description["hop_diameter"]
+    vertices, bounds = description["vertices"], description["hop_diameter"]
     ends = " and ".join(map(str, description.get("far_apart", ())))
     between = f"between {bounds['low']:,} and {bounds['high']:,}"
     return [
         ("Weakly connected components", f"{description['components']:,}"),
-        ("Vertices in the largest component", _of_all(largest, vertices)),
-        ("Isolated vertices", _of_all(isolated, vertices)),
+        ("Vertices in the largest component", _of_all(description["largest_component"], vertices)),
+        ("Isolated vertices", _of_all(description["isolated"], vertices)),
         ("Hop diameter", f"{bounds['low']:,}" if bounds["low"] == bounds["high"] else between),
         *([("The lower bound is the distance between", ends)] if ends else []),
     ]
 
 
 def _of_all(count: int, total: int) -> str:
-    """Format a count and its share of a total."""
     return f"{count:,} ({percent(count / max(total, 1))})"
 
 
 def _origin(description: Mapping[str, Any]) -> list[Row]:
-    """Return the origin of the data, their licence, and how the graph was made."""
     simple = {
         key: value
         for key, value in description.items()
@@ -183,15 +148,7 @@ def _number(value: float) -> str:
 
 
 def batch_page(description: Mapping[str, Any], sizes: str | Path) -> str:
-    """Return the page of a batch of flow graphs.
-
-    Parameters
-    ----------
-    description : mapping
-        From :func:`relaxometer.graphs.describe.describe_batch`.
-    sizes : str or Path
-        File of the figure, which the page embeds.
-    """
+    """Return the page of a batch from :func:`relaxometer.graphs.describe.describe_batch`, and its figure."""
     return render(
         "batch",
         title=description["name"],
@@ -203,11 +160,10 @@ def batch_page(description: Mapping[str, Any], sizes: str | Path) -> str:
 
 
 def _batch_outline(description: Mapping[str, Any]) -> list[Row]:
-    """Return sizes, degrees and loops."""
     sizes, degrees = description["sizes"], description["degrees"]
     quantiles = [f"{sizes['quantiles'][q]:,}" for q in ("0.5", "0.9", "0.99") if sizes["quantiles"]]
-    largest = f"{sizes['max']:,}, of {description['largest_graph']}"
-    in_degrees = description["in_degree_counts"]["value"]
+    largest, at_most = f"{sizes['max']:,}, of {description['largest_graph']}", sizes["share_at_most"]
+    most_in = max(description["in_degree_counts"]["value"], default=0)
     return [
         ("Graphs", f"{description['graphs']:,}"),
         ("Blocks", f"{description['vertices']:,}"),
@@ -217,13 +173,10 @@ def _batch_outline(description: Mapping[str, Any]) -> list[Row]:
         ("Blocks per graph: 50th, 90th, 99th percentile", ", ".join(quantiles)),
         ("Blocks per graph: maximum", largest),
         *(
-            (f"Graphs of at most {limit:,} blocks", f"{100 * sizes['share_at_most'][str(limit)]:.4g}%")
+            (f"Graphs of at most {limit:,} blocks", f"{100 * at_most[str(limit)]:.4g}%")
             for limit in SIZE_LIMITS
         ),
-        (
-            "Most edges that leave a block, that enter a block",
-            f"{degrees['max']:,}, {max(in_degrees, default=0):,}",
-        ),
+        ("Most edges that leave a block, that enter a block", f"{degrees['max']:,}, {most_in:,}"),
         ("Graphs with loops", percent(description["share_with_loops"])),
         ("Graphs with a loop of several entries (irreducible)", percent(description["share_irreducible"])),
     ]

@@ -14,14 +14,9 @@ from markupsafe import Markup
 
 from relaxometer.report.templates import render
 
-SCRIPT = Path(__file__).with_name("tables.js")
-"""Sorts and filters the tables of :func:`data_table`."""
-
-LONG = 40
-"""Cells of a column are broken into lines if one of them has more characters."""
-
-NOTHING = "<!-- nothing to show -->\n"
-"""A section of the landing page that this run does not need."""
+SCRIPT = Path(__file__).with_name("tables.js")  # sorts and filters the tables of data_table
+LONG = 40  # cells of a column are broken into lines if one of them has more characters
+NOTHING = "<!-- nothing to show -->\n"  # a section of the landing page that this run does not need
 
 
 def page(title: str, body: str) -> str:
@@ -55,13 +50,8 @@ def image(file: str | Path, caption: str) -> str:
 def data_table(rows: pd.DataFrame, name: str) -> str:
     """Return a table that sorts by a click on a heading and filters by words, and that can be saved as CSV.
 
-    Columns of numbers are aligned to the right. A page with such tables ends with :func:`table_script`.
-
-    Parameters
-    ----------
-    rows : DataFrame of str
-    name : str
-        Of the table: its id on the page, and its file when saved.
+    Columns of numbers are aligned to the right. `name` is its id on the page, and its file when saved. A page
+    with such tables ends with :func:`table_script`.
     """
     cells = rows.astype(object).where(rows.notna(), "").astype(str)
     columns = [(str(column), _kind(cells.iloc[:, place])) for place, column in enumerate(cells.columns)]

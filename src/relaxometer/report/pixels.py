@@ -17,16 +17,9 @@ def fill_pixels(
     values: npt.NDArray[Any],
     image: npt.NDArray[Any],
 ) -> None:
-    """Write the value of each road into the pixels along it; the last road in a pixel wins.
+    """Write the value of each road into the pixels of the image along it; the last road in a pixel wins.
 
-    Parameters
-    ----------
-    positions : ndarray of shape (n_vertices, 2), float64
-        In pixels, from the lower left corner.
-    tails, heads : ndarray of shape (n_roads,), integers
-    values : ndarray of shape (n_roads,), float64
-    image : ndarray of shape (rows, columns), float64
-        Written in place.
+    Positions of vertices, of shape (n_vertices, 2), are in pixels from the lower left corner.
     """
     for road in range(len(tails)):
         x, y = positions[tails[road]]

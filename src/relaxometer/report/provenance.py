@@ -12,13 +12,8 @@ import yaml
 from relaxometer.report.templates import render
 
 MACHINE = "Machine"
-GROUPS = {
-    "": MACHINE,
-    "before": "Device before",
-    "after": "Device after",
-    "packages": "Packages",
-    "run": "Settings",
-}
+GROUPS = {"": MACHINE, "before": "Device before", "after": "Device after"}
+GROUPS |= {"packages": "Packages", "run": "Settings"}
 """Headings of entries by the first part of their keys, in order; those of one part describe the machine."""
 
 ABBREVIATIONS = {"api", "cuda", "ecc", "l2", "nvml", "sm"}
@@ -27,12 +22,12 @@ UNITS = {"gb_s": "GB/s", "mhz": "MHz", "w": "W", "c": "°C", "ms": "ms", "us": "
 """Units by suffix of a key, the longest first."""
 
 MIB = 2**20
-LARGE = 9_999.5
-"""From here on, four significant digits would need an exponent."""
+LARGE = 9_999.5  # from here on, four significant digits would need an exponent
 
 NONE = {"reference_ms": "not timed", "run.timing.rounds": "default"}
 """Text for a missing value, by key or by its first part."""
 
+CREDITS = {"title": "program", "weights": "computes in", "prepares": "preparation"}
 MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d+)?")
 
 
@@ -42,18 +37,13 @@ def provenance_page(
     drift: pd.DataFrame,
     rivals: Mapping[str, Mapping[str, str | None]],
 ) -> str:
-    """Return a page of the contexts that :mod:`relaxometer.results.contexts` merged and the configuration.
+    """Return a page of the contexts that were merged, the drift of the machine, and the configuration.
 
-    Parameters
-    ----------
-    merged : mapping
-        See :func:`relaxometer.results.contexts.merge_contexts`.
-    config : mapping
-    drift : DataFrame
-        See :func:`relaxometer.results.contexts.drift_lines`.
-    rivals : mapping of str to mapping
-        By name, entries of the ``rival.yaml`` of each rival that ran.
+    `merged` and `drift` are from ``merge_contexts`` and ``drift_lines`` of
+    :mod:`relaxometer.results.contexts`; `rivals` has by name entries of the ``rival.yaml`` of each rival that
+    ran.
     """
+    credits = pd.DataFrame([{"rival": name, **told} for name, told in rivals.items()]).fillna("")
     runs = pd.DataFrame([_in_few_cells(run) for run in merged["runs"]]).fillna("")
     return render(
         "provenance",
@@ -61,22 +51,15 @@ def provenance_page(
         count=len(runs),
         groups=_groups(merged["common"]),
         runs=_table(runs),
-        rivals=_rivals_table(rivals),
+        rivals=_table(credits.rename(columns=CREDITS)),
         drift=_drift_table(drift),
         config=yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True),
     )
 
 
 def _table(rows: pd.DataFrame, **options: Any) -> str:
-    """Return rows as HTML, empty if there are none."""
     with pd.option_context("display.max_colwidth", None):
         return str(rows.to_html(index=False, border=0, **options)) if len(rows) else ""
-
-
-def _rivals_table(rivals: Mapping[str, Mapping[str, str | None]]) -> str:
-    shown = pd.DataFrame([{"rival": name, **told} for name, told in rivals.items()]).fillna("")
-    heads = {"title": "program", "weights": "computes in", "prepares": "preparation"}
-    return _table(shown.rename(columns=heads))
 
 
 def _drift_table(drift: pd.DataFrame) -> str:
@@ -126,7 +109,6 @@ def _words(key: str) -> str:
 
 
 def _shown(key: str, value: Any) -> str:
-    """Return a value in few digits, with the unit that its key names."""
     if value is None:
         return NONE.get(key) or NONE.get(key.partition(".")[0], "none")
     if isinstance(value, str) and MOMENT.match(value):
@@ -146,7 +128,6 @@ def _few_digits(value: Any) -> str:
 
 
 def _is_number(value: Any) -> bool:
-    """Return whether a value is a number, perhaps as text."""
     if isinstance(value, str):
         return value.replace(".", "", 1).isdecimal()
     return isinstance(value, int | float) and not isinstance(value, bool)

@@ -10,11 +10,8 @@ if TYPE_CHECKING:
     from relaxometer.plan.models import Run
     from relaxometer.plan.plan import Plan
 
-CURVE = 4
-"""At least this many variants that differ only in the values of their parameters form a curve."""
-
-MAX_SHOWN = 20
-"""Maximum number of a curve's variants in tables and figures that compare variants."""
+CURVE = 4  # at least this many variants that differ only in the values of their parameters form a curve
+MAX_SHOWN = 20  # maximum number of a curve's variants in tables and figures that compare variants
 
 
 def runs_of(plan: Plan, problem: str, graph: str) -> list[Run]:
@@ -66,10 +63,7 @@ def results(plan: Plan) -> list[str]:
     found += [f"pages/batches/{batch}.html" for batch in plan.batches]
     if plan.distributed:
         found += ["distributed.csv", "distributed_verdict.txt", "distributed_verdict.accepted"]
-    return [f"results/{name}" for name in found] + _tries(plan)
-
-
-def _tries(plan: Plan) -> list[str]:
-    """Return the files that a run in which a rival was absent leaves out, so that it is tried again."""
+    # A run in which a rival was absent leaves out its certificates, so that it is tried again.
     rivals = (run for run in plan.runs.values() if hasattr(run, "kind"))
-    return [f"{run.folder()}/certificates.parquet" for run in rivals]
+    tries = [f"{run.folder()}/certificates.parquet" for run in rivals]
+    return [f"results/{name}" for name in found] + tries

@@ -168,9 +168,7 @@ def environment() -> Environment:
 
     from relaxometer.report.pages import linked
 
-    texts = {
-        name.lower(): text for name, text in globals().items() if name.isupper() and name != "TYPE_CHECKING"
-    }
+    texts = {name.lower(): one for name, one in globals().items() if name.isupper() and isinstance(one, str)}
     found = Environment(
         loader=DictLoader(texts),
         autoescape=True,

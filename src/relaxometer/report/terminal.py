@@ -17,19 +17,14 @@ from relaxometer.core.words import counted
 from relaxometer.results.rows import PROVEN
 from relaxometer.results.statistics import FEWEST
 
-COLUMNS = 100
-"""Longest line."""
+COLUMNS = 100  # longest line
 
 REAL, EMULATED = (Path("results/tables/common", f"{name}.csv") for name in ("ranking", "ranking-emulated"))
 """The tables of the landing page."""
 
-SUMMARY = Path("results/summary.csv")
-"""The table with every variant."""
-
+SUMMARY = Path("results/summary.csv")  # the table with every variant
 VERDICT = Path("results/verdict.txt")
-
-LEFT = ("Rank", "Variant", "Class")
-"""Columns under the name of the race."""
+LEFT = ("Rank", "Variant", "Class")  # columns under the name of the race
 
 RIGHT = {
     "Median [ms]": "ms",
@@ -42,26 +37,19 @@ RIGHT = {
 """Further columns of the tables and their headings here."""
 
 RACE = ["Problem", "Graph"]
-
-MAKEFILE = ROOT / "Makefile"
-"""Of a clone, if this is one."""
+MAKEFILE = ROOT / "Makefile"  # of a clone, if this is one
 
 SNAKEFILES = ("Snakefile", "snakefile", "workflow/Snakefile", "workflow/snakefile")
 """Where Snakemake looks for a workflow."""
 
-MAX_REASON = 160
-"""Characters of a reason; `results/summary.csv` has all of it."""
+MAX_REASON = 160  # characters of a reason; `results/summary.csv` has all of it
 
 
 def race(real: pd.DataFrame, emulated: pd.DataFrame) -> str:
     """Return a ranked table for each problem and graph, and what failed, in lines of at most `COLUMNS`.
 
-    Emulated kernels are only named: their times say nothing about a GPU.
-
-    Parameters
-    ----------
-    real, emulated : DataFrame of str
-        The tables of the landing page.
+    `real` and `emulated` are the tables of the landing page, as text. Emulated kernels are only named: their
+    times say nothing about a GPU.
     """
     # A table without rows has one that says so, which names no graph.
     real, emulated = (rows[rows["Graph"].fillna("") != ""] for rows in (real, emulated))
@@ -104,17 +92,14 @@ def _names(title: str, rows: pd.DataFrame, most: int) -> list[str]:
     room = most - len("  1  ") - len("  ") - widest
     variants = [fitted(name, room) for name in variants]
     longest = max(map(len, variants))
-    lines = [
-        f"{rank:>3}  {variant:<{longest}}  {kind}"
-        for rank, variant, kind in zip(ranks, variants, classes, strict=True)
-    ]
+    rows_of = zip(ranks, variants, classes, strict=True)
+    lines = [f"{rank:>3}  {variant:<{longest}}  {kind}" for rank, variant, kind in rows_of]
     lines = [shorten(title, most, placeholder="…"), *lines]
     width = max(map(len, lines))
     return [line.ljust(width) for line in lines]
 
 
 def _too_few(rows: pd.DataFrame) -> list[str]:
-    """Say why proven times have no interval, if some have none."""
     timed = rows[rows["Status"].isin(PROVEN) & (rows["Median [ms]"] != "")]
     said = f"no interval or rank: fewer than {FEWEST} samples, see docs/statistics.md"
     return _wrapped(said) if (timed["95% interval"] == "").any() else []
@@ -146,7 +131,6 @@ def _failures(rows: pd.DataFrame) -> Iterator[str]:
 
 
 def _wrapped(text: str) -> list[str]:
-    """Return a sentence in indented lines."""
     return wrap(text, COLUMNS, initial_indent="  ", subsequent_indent="    ")
 
 
@@ -181,18 +165,12 @@ def tells_of(summary: Path) -> bool:
 def show(overlays: Sequence[Path] = (), snakefile: Path | None = None) -> None:
     """Print the race of the run that has just ended, if it made one, and what to do next.
 
-    Parameters
-    ----------
-    overlays : sequence of Path
-        The files of ``--configfile``.
-    snakefile : Path, optional
-        That of the run.
+    The overlays are the files of ``--configfile``, and `snakefile` is that of the run.
     """
     real, emulated = (pd.read_csv(path, dtype=str, keep_default_na=False) for path in (REAL, EMULATED))
     print(race(real, emulated))
     summary = pd.read_csv(SUMMARY, dtype=str, keep_default_na=False)
-    hidden = left_out(summary, pd.concat([real, emulated]))
-    for line in _wrapped(hidden):
+    for line in _wrapped(left_out(summary, pd.concat([real, emulated]))):
         print(line)
     ranked = real[real["Rank"] != ""]
     equal = "Equal ranks: not told apart from the first. " if ranked.duplicated([*RACE, "Rank"]).any() else ""

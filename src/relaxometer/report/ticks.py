@@ -11,8 +11,7 @@ from matplotlib.ticker import Locator
 
 from relaxometer.report.figures.names import plain, wide
 
-MAX_TICKS = 7
-"""Labels of a logarithmic axis."""
+MAX_TICKS = 7  # labels of a logarithmic axis
 
 ROUND = (
     (1, 1.05, 1.1, 1.2, 1.3, 1.5, 1.7, 2, 2.5, 3, 4, 5, 6, 7, 8, 9, 9.5),
@@ -28,8 +27,7 @@ ROUND = (
 DIGIT, NARROW = 0.64, {**dict.fromkeys(",.·", 0.32), **dict.fromkeys("⁰¹²³⁴⁵⁶⁷⁸⁹", 0.41)}
 """Widths of letters, in units of the size of the font."""
 
-LABEL_GAP = 0.3
-"""The least gap between labels of ticks, in units of the size of the font."""
+LABEL_GAP = 0.3  # the least gap between labels of ticks, in units of the size of the font
 
 
 class PlainLogLocator(Locator):
@@ -66,7 +64,6 @@ class PlainLogLocator(Locator):
         return ticks[:1]
 
     def _fit(self, ticks: list[float], low: float, high: float) -> bool:
-        """Return whether no two labels touch."""
         figure = self.axis.get_figure(root=True) if isinstance(self.axis, Axis) else None
         if not isinstance(self.axis, Axis) or figure is None or low == high:
             return True
@@ -81,7 +78,6 @@ class PlainLogLocator(Locator):
 
 
 def _round_numbers(low: float, high: float, steps: Sequence[float]) -> list[float]:
-    """Return the multiples of powers of ten by `steps` between two ends."""
     decades = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
     ticks = [float(f"{step}e{decade}") for decade in decades for step in steps]
     return [tick for tick in ticks if low * (1 - 1e-9) <= tick <= high * (1 + 1e-9)]

@@ -15,8 +15,7 @@ from relaxometer.core.checkout import PACKAGE, ROOT
 from relaxometer.core.docstrings import described
 from relaxometer.core.provenance import code_hash
 from relaxometer.problems.variants import load_solver
-from relaxometer.report.figures.names import label
-from relaxometer.report.figures.summary import rounded, whole
+from relaxometer.report.figures.names import label, rounded, whole
 from relaxometer.report.pages import data_table, table, table_script
 from relaxometer.report.targets import is_swept
 from relaxometer.report.templates import render
@@ -30,9 +29,7 @@ if TYPE_CHECKING:
     from relaxometer.plan.plan import Plan
 
 
-SMALL = 0.1
-"""Phases that update at most this share of the peak are small."""
-
+SMALL = 0.1  # phases that update at most this share of the peak are small
 EMULATED_ONLY = "It ran on the emulated device only, whose times are compared with no others."
 HASHED = "(of this variant and of all that runs and proves it, as in a bundle's manifest)"
 NOWHERE = "Nowhere: it is the fastest on every graph on which it finished in real time."
@@ -46,12 +43,9 @@ UNFINISHED = "It did not finish on any graph in real time with every answer prov
 def programs(plan: Plan) -> list[dict[str, Any]]:
     """Return what the page of each variant and rival needs of the plan, without points of curves.
 
-    Returns
-    -------
-    list of dict
-        With the keys ``problem, variant, parameters`` (as configured), ``folders`` (of its runs) and
-        ``about``: what is ``said`` of it, its ``documented`` parameters, and ``lines`` of names and values,
-        such as the hash of its code if that is outside the package, so that no commit names it.
+    ``parameters`` are as configured, and ``folders`` those of its runs. ``about`` is what is ``said`` of it,
+    its ``documented`` parameters, and ``lines`` of names and values, such as the hash of its code if that is
+    outside the package, so that no commit names it.
     """
     hidden = {run.variant for run in plan.runs.values() if is_swept(plan, run)}
     found: dict[tuple[str, str], dict[str, Any]] = {}
@@ -79,15 +73,9 @@ def path(program: Mapping[str, Any]) -> str:
 
 
 def _of_rival(plan: Plan, name: str) -> dict[str, Any]:
-    definition = plan.rivals[name].definition
-    lines = {
-        "Program": definition.title,
-        "Home": definition.url,
-        "Licence": definition.licence,
-        "Citation": definition.citation,
-        "Its preparation": definition.prepares,
-    }
-    return {"said": [], "documented": {}, "lines": lines}
+    one = plan.rivals[name].definition
+    lines = {"Program": one.title, "Home": one.url, "Licence": one.licence, "Citation": one.citation}
+    return {"said": [], "documented": {}, "lines": {**lines, "Its preparation": one.prepares}}
 
 
 def _of_variant(problem: str, solver: str) -> dict[str, Any]:
@@ -111,28 +99,21 @@ def _documented(model: type[BaseModel]) -> dict[str, tuple[str, str]]:
     """Return the default and the description of each parameter that has one."""
     found = described(model)
     shown = {name: field for name, field in model.model_fields.items() if name in found}
-    defaults = {name: field.get_default(call_default_factory=True) for name, field in shown.items()}
-    return {
-        name: ("" if field.is_required() else str(defaults[name]), found[name].meaning)
+    defaults = {
+        name: "" if field.is_required() else str(field.get_default(call_default_factory=True))
         for name, field in shown.items()
     }
+    return {name: (default, found[name].meaning) for name, default in defaults.items()}
 
 
 def variant_page(
     program: Mapping[str, Any], lines: pd.DataFrame, timings: pd.DataFrame, phases: pd.DataFrame
 ) -> str:
-    """Return the page of a variant or a rival.
+    """Return the page of a variant or a rival, which is one of :func:`programs`.
 
-    Parameters
-    ----------
-    program : mapping
-        One of :func:`programs`.
-    lines : DataFrame of str
-        The rows of the ranked table of its problem (:func:`relaxometer.report.figures.summary.ranked_table`).
-    timings : DataFrame
-        The gathered searches of its problem.
-    phases : DataFrame
-        Its gathered phases.
+    `lines` are the rows of the ranked table of its problem
+    (:func:`relaxometer.report.figures.summary.ranked_table`), `timings` the gathered searches of its problem,
+    and `phases` its gathered phases.
     """
     ours = timings[timings["variant"] == program["variant"]]
     about, name = program["about"], program["variant"]
@@ -196,15 +177,10 @@ def _losses(variant: str, timings: pd.DataFrame) -> str:
         return f"<p>{UNFINISHED}</p>"
     best = times.loc[times.groupby("graph")["ratio"].idxmin()].set_index("graph")
     slower = mine[mine["ratio"] > 1].sort_values("ratio", ascending=False)
-    rows = [
-        (
-            row["graph"],
-            f"{rounded(row['ratio'])} times as slow",
-            best.loc[row["graph"], "variant"],
-            f"{rounded(row['time_ms'])} ms against {rounded(best.loc[row['graph'], 'time_ms'])} ms",
-        )
-        for row in slower.to_dict("records")
-    ]
+    rows = []
+    for graph, ratio, time_ms in slower[["graph", "ratio", "time_ms"]].itertuples(index=False):
+        against = f"{rounded(time_ms)} ms against {rounded(best.loc[graph, 'time_ms'])} ms"
+        rows.append((graph, f"{rounded(ratio)} times as slow", best.loc[graph, "variant"], against))
     if not rows:
         return f"<p>{NOWHERE}</p>"
     note = (
@@ -223,17 +199,10 @@ def _phases(phases: pd.DataFrame) -> str:
         one = of_graph[of_graph["source"].fillna(-1) == of_graph["source"].fillna(-1).iloc[0]]
         small = one["updated"] <= SMALL * one["updated"].max()
         total = one["time_ms"].sum()
-        rows.append(
-            (
-                str(graph),
-                whole(len(one)),
-                rounded(one["time_ms"].median() * 1e3),
-                rounded(one["time_ms"].max() * 1e3),
-                whole(one["updated"].max()),
-                f"{small.mean():.0%}",
-                f"{one.loc[small, 'time_ms'].sum() / total:.0%}" if total else "",
-            )
-        )
+        times = [rounded(ms * 1e3) for ms in (one["time_ms"].median(), one["time_ms"].max())]
+        share = f"{one.loc[small, 'time_ms'].sum() / total:.0%}" if total else ""
+        counts = whole(one["updated"].max()), f"{small.mean():.0%}"
+        rows.append((str(graph), whole(len(one)), *times, *counts, share))
     note = (
         '<p class="note">One instrumented search per graph, which is never timed as a whole. Small phases '
         "update at most a tenth of the peak.</p>"

@@ -11,39 +11,28 @@ import pandas as pd
 from relaxometer.report.catalogue import Exhibit, Files, Inputs, View, metadata, table_view
 from relaxometer.report.figures import style
 from relaxometer.report.figures.looks import look
-from relaxometer.report.figures.names import plain
-from relaxometer.report.figures.summary import CLOCKS, by_graph, percent, rounded, whole
+from relaxometer.report.figures.names import CLOCKS, by_graph, percent, plain, rounded, whole
 from relaxometer.results.samples import EMULATED
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
     from relaxometer.plan.plan import Plan
 
-BINS = 60
-"""Bars of the figure."""
-
-SHOWN = 5
-"""Components of a graph in the table, the largest first."""
+BINS = 60  # bars of the figure
+SHOWN = 5  # components of a graph in the table, the largest first
 
 
 def eccentricities(
     sources: pd.DataFrame, components: pd.DataFrame, passes: pd.DataFrame, description: Mapping[str, Any]
-) -> Figure:
+) -> style.Figure:
     """Draw the distribution of the eccentricities in the largest component, and mark radius and diameter.
 
-    Parameters
-    ----------
-    sources, components, passes : DataFrame
-        Of one graph, as `SOURCES`, `COMPONENTS` and `PASSES` of :mod:`relaxometer.studies.all_pairs`.
-    description : mapping
-        Content of ``graph.json``.
+    The tables are those of one graph, as :mod:`relaxometer.studies.all_pairs` writes them; `description` is
+    its ``graph.json``.
     """
     title = f"Eccentricities, {description['name']}"
     if components.empty:
         return style.empty_figure(title, f"Nothing was proven: {passes['reason'].iloc[-1]}")
-    largest = _largest(components).iloc[0]
+    largest = components.nlargest(1, "vertices").iloc[0]
     inside = sources[sources["proven"] & (sources["component"] == largest["component"])]
     figure, axes = style.new_figure(3.4)
     values = inside["eccentricity"].to_numpy(dtype=np.float64)
@@ -56,31 +45,21 @@ def eccentricities(
     axes.set(xlabel=farthest, ylabel="Share of the vertices")
     axes.xaxis.set_major_formatter(plain)
     style.label_percent(axes.yaxis)
-    style.entitle(figure, title, f"{_extremes(largest)}\n{_cost(passes)}")
-    return figure
-
-
-def _largest(components: pd.DataFrame) -> pd.DataFrame:
-    """Return the components of each graph, the largest first."""
-    return by_graph(components, "vertices", ascending=False)
-
-
-def _is_exact(component: pd.Series) -> bool:
-    return bool(component["proven"] == component["vertices"])
+    return style.entitle(figure, title, f"{_extremes(largest)}\n{_cost(passes)}")
 
 
 def _bound(component: pd.Series, name: str) -> str:
     """Return what is known of a radius or diameter: its name, or that of a bound."""
-    if _is_exact(component):
+    if component["proven"] == component["vertices"]:
         return name
     return f"{name} at {'most' if name == 'radius' else 'least'}"
 
 
-def _mark(axes: Axes, value: float, name: str, side: str) -> None:
+def _mark(axes: style.Axes, value: float, name: str, side: str) -> None:
     """Draw a vertical line at a value, with its name inside the axes; nothing for a missing value."""
     if pd.isna(value):
         return
-    axes.axvline(value, color=style.GREY, linewidth=0.9, linestyle=(0, (3, 2)))
+    axes.axvline(value, **style.DASHED)
     at, offset = (value, 0.97), (4 if side == "left" else -4, 0)
     where = {"xycoords": ("data", "axes fraction"), "ha": side, "va": "top", "color": style.GREY}
     style.annotate(axes, f"{name} {value:,.0f}", at, offset, **where)
@@ -115,7 +94,7 @@ def _cost(passes: pd.DataFrame) -> str:
 def components_table(components: pd.DataFrame, descriptions: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Return radius and diameter of the largest components of each graph as text."""
     units = {one["name"]: style.weight_unit(one) for one in descriptions}
-    table = _largest(components).groupby("graph", sort=False).head(SHOWN)
+    table = by_graph(components, "vertices", ascending=False).groupby("graph", sort=False).head(SHOWN)
     exact = table["proven"] == table["vertices"]
     return pd.DataFrame(
         {
@@ -136,7 +115,6 @@ def components_table(components: pd.DataFrame, descriptions: Sequence[Mapping[st
 
 
 def _some(vertices: Sequence[int]) -> str:
-    """Return the first vertex, and how many follow."""
     return f"{vertices[0]}{f' and {len(vertices) - 1:,} more' * (len(vertices) > 1)}" if len(vertices) else ""
 
 
@@ -159,7 +137,7 @@ def passes_table(passes: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _draw(inputs: Inputs) -> Figure:
+def _draw(inputs: Inputs) -> style.Figure:
     sources, components, passes = map(inputs.table, ("sources", "components", "passes"))
     return eccentricities(sources, components, passes, *inputs.contents("graphs"))
 

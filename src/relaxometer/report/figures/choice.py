@@ -11,44 +11,32 @@ import pandas as pd
 from relaxometer.report.catalogue import Exhibit, Inputs, View, table_view
 from relaxometer.report.figures import style
 from relaxometer.report.figures.looks import look
-from relaxometer.report.figures.summary import CLOCKS, prepared, rounded
+from relaxometer.report.figures.names import CLOCKS, prepared, rounded
 from relaxometer.report.targets import runs_of
 from relaxometer.results.rows import KEY
 from relaxometer.results.samples import EMULATED, paired, source_times
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from relaxometer.plan.plan import Plan
 
-AUTO = "auto"
-"""The kernel that chooses another."""
-
-CLOSE = 0.10
-"""Largest regret of a good choice."""
-
+AUTO = "auto"  # the kernel that chooses another
+CLOSE = 0.10  # largest regret of a good choice
 CHOICES = "its choices and why, as a table"
 
 NO_CHOICES = "No graph has real times of both auto and another variant"
 
 ROW_INCHES = 0.32
 
-RESOLVED = ("chosen", "because", "expected", "probed")
-"""Columns of `auto`'s choice, besides the number of searches."""
+RESOLVED = ("chosen", "because", "expected", "probed")  # and the number of searches
 
 
 def regrets(timings: pd.DataFrame) -> pd.DataFrame:
     """Compare `auto` with the best other variant on each graph, on the same kind of clock.
 
-    The best has the least total of preparation and the searches that `auto` was to choose for.
-
-    Returns
-    -------
-    DataFrame
-        One row per proven run of `auto` with another variant to compare with: ``graph, variant, device_kind,
-        chosen, because, searches, expected, probed, prepare_ms, auto_ms, total_ms, best, best_ms,
-        best_total_ms`` and ``regret``, the share by which the total of `auto` exceeds that of the best. A
-        search takes its median over the sources of both variants, so times may differ from other tables.
+    The best has the least total of preparation and the searches that `auto` was to choose for. There is a row
+    per proven run of `auto` with another variant to compare with; ``regret`` is the share by which its total
+    exceeds that of the best. A search takes its median over the sources of both variants, so times may differ
+    from other tables.
     """
     times = source_times(timings[timings["problem"] == "sssp"])
     first = timings.drop_duplicates(KEY).set_index(KEY).to_dict("index")
@@ -76,18 +64,9 @@ def choices(times: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame, pd.Da
 def against_best(
     ours: pd.DataFrame, others: pd.DataFrame, totals: Mapping[str, tuple[float, int]] | None = None
 ) -> list[dict[str, Any]]:
-    """Compare the times of `auto` with those of the other variant with the least total.
+    """Compare the times of `auto` with those of the other variant with the least total, if there is one.
 
-    Parameters
-    ----------
-    ours, others : DataFrame
-    totals : mapping of str to (float, int), optional
-        By variant, its preparation and the number of searches that count; by default a search alone.
-
-    Returns
-    -------
-    list of dict
-        With ``auto_ms, best, best_ms, total_ms, best_total_ms, regret``; empty without another variant.
+    `totals` has by variant its preparation and the number of searches that count; by default a search alone.
     """
     auto = str(ours["variant"].iloc[0])
     found: list[dict[str, Any]] = []
@@ -115,13 +94,10 @@ def shown_regret(regret: float) -> str:
 def in_short(table: pd.DataFrame) -> str:
     """Return the number of good choices, from the table of :func:`regrets`."""
     real = table[table["device_kind"] != EMULATED] if len(table) else table
-    if real.empty:
-        return NO_CHOICES
-    return good_choices(real, "least total")
+    return NO_CHOICES if real.empty else good_choices(real, "least total")
 
 
 def _reason(row: dict[Any, Any]) -> str:
-    """Return the kind of graph, the expected totals and what was probed."""
     reason = f"{row['because']}; expected {row['expected']}"
     return f"{reason}; probed {row['probed']} per search" if row["probed"] else reason
 
@@ -149,7 +125,7 @@ def regret_table(timings: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame([*lines, {"Graph": in_short(table)}]).fillna("")
 
 
-def regret_figure(timings: pd.DataFrame) -> Figure:
+def regret_figure(timings: pd.DataFrame) -> style.Figure:
     """Draw the total of `auto` relative to the best other variant, for each graph and number of searches."""
     title = "Preparation and searches of auto relative to the best other variant"
     table = regrets(timings)
@@ -163,26 +139,20 @@ def regret_figure(timings: pd.DataFrame) -> Figure:
         text = f"{row['chosen']}, {rounded(row['total_ms'])} ms"
         if row["best"] != row["chosen"]:
             text += f"; best: {row['best']}, {rounded(row['best_total_ms'])} ms"
-        box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
-        style.annotate(axes, text, (ratio, y), (8, 0), va="center", bbox=box)
+        style.annotate(axes, text, (ratio, y), (8, 0), va="center", bbox=style.BOX)
     axes.axvline(1, color=style.GREY, linewidth=0.8)
     axes.axvline(1 + CLOSE, color=style.GREY, linewidth=0.8, linestyle=(0, (3, 2)))
     kind = EMULATED if (table["device_kind"] == EMULATED).any() else ""
     labels = [f"{graph}, {count:,}" for graph, count in zip(table["graph"], table["searches"], strict=True)]
     axes.set_yticks(range(len(table)), labels[::-1])
-    axes.set(
-        xscale="log",
-        xlabel=f"Total of auto / least total of another variant{style.emulated_note(kind)}",
-        ylabel="Graph, number of searches",
-        ylim=(-0.7, len(table) - 0.3),
-    )
+    axes.set(xscale="log", ylabel="Graph, number of searches", ylim=(-0.7, len(table) - 0.3))
+    axes.set_xlabel(f"Total of auto / least total of another variant{style.emulated_note(kind)}")
     axes.margins(x=0.35)
     style.plain_log(axes.xaxis)
-    style.entitle(figure, title, f"{in_short(table)} (dashed line). Log scale")
-    return figure
+    return style.entitle(figure, title, f"{in_short(table)} (dashed line). Log scale")
 
 
-def _draw(inputs: Inputs) -> dict[str, Figure | pd.DataFrame]:
+def _draw(inputs: Inputs) -> dict[str, style.Figure | pd.DataFrame]:
     return {"auto-regret": regret_figure(inputs.timings), "auto-choices": regret_table(inputs.timings)}
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 from relaxometer.core.files import read_frame
 from relaxometer.core.words import counted
 from relaxometer.report.catalogue import CAPTIONS, SUMMARY, Exhibit, Inputs, View
-from relaxometer.report.figures.summary import rounded
+from relaxometer.report.figures.names import rounded
 from relaxometer.report.pages import NOTHING, data_table, from_caption, page, table, table_script
 from relaxometer.results.readable import as_printed, intervals
 
@@ -23,46 +23,32 @@ EXPLAINED = (
 def claims_in_short(short: pd.DataFrame) -> str:
     """Return a section of the landing page: the measured claims, and how many were not measured.
 
-    Parameters
-    ----------
-    short : DataFrame of str
-        From :func:`relaxometer.results.readable.readable_claims`.
+    `short` is from :func:`relaxometer.results.readable.readable_claims`.
     """
     if short.empty:
         return NOTHING
     measured = short[short["Measured"].fillna("") != ""]
     missing = short.loc[measured.index.symmetric_difference(short.index), "Claim"]
-    counts = missing.str.extract(r"^(\d+) claims$")[0].dropna().astype(int)
+    count = int(missing.str.extract(r"^(\d+) claims$")[0].dropna().astype(int).sum())
     said = [EXPLAINED] if len(measured) else []
-    if counts.sum():
-        one = counts.sum() == 1
-        said.append(
-            f"{counts.sum()} claim{'' if one else 's'} could not be measured in this run; the page of claims "
-            "under Summary says why."
-        )
+    if count:
+        why = "the page of claims under Summary says why"
+        said.append(f"{counted(count, 'claim')} could not be measured in this run; {why}.")
     rows = table(measured.fillna("").itertuples(index=False), list(measured.columns)) if len(measured) else ""
     return f"{HEADING}\n<p>{' '.join(said)}</p>\n{rows}\n"
 
 
 def claims_page(claims: pd.DataFrame, title: str, note: str) -> str:
-    """Return the page of all claims; those that were not measured are folded.
+    """Return the page of all claims, with a `note` as HTML; those that were not measured are folded.
 
-    Parameters
-    ----------
-    claims : DataFrame
-        From :func:`relaxometer.results.claims.compare_claims`.
-    title : str
-    note : str
-        HTML.
+    `claims` are from :func:`relaxometer.results.claims.compare_claims`.
     """
     measured = claims["measured"].notna()
     rows, missing = _claims_table(claims[measured]), _claims_table(claims[~measured])
     missing = missing.drop(columns=["Measured", "95% interval", "Ratio", "Measured on"])
     missing["Reason"] = missing.pop("Verdict").str.removeprefix("not measured: ")
-    parts = [
-        f'<div class="note">{note}</div>',
-        data_table(rows, "claims") if len(rows) else "<p>No claim was measured.</p>",
-    ]
+    parts = [f'<div class="note">{note}</div>']
+    parts += [data_table(rows, "claims") if len(rows) else "<p>No claim was measured.</p>"]
     if len(missing):
         said = f"{counted(len(missing), 'claim')} not measured"
         folded = data_table(missing, "claims-not-measured")
@@ -71,7 +57,6 @@ def claims_page(claims: pd.DataFrame, title: str, note: str) -> str:
 
 
 def _claims_table(claims: pd.DataFrame) -> pd.DataFrame:
-    """Return claims as text, one row per claim."""
     return pd.DataFrame(
         {
             "Id": claims["id"],
@@ -92,12 +77,9 @@ def _claims_table(claims: pd.DataFrame) -> pd.DataFrame:
 
 def _draw(inputs: Inputs) -> dict[str, str | pd.DataFrame]:
     (short,) = inputs.files("short")
-    read = read_frame(short, dtype=str)
     note = from_caption((CAPTIONS / "common/claims.rst").read_text(encoding="utf-8"))
-    return {
-        "claims-in-short": claims_in_short(read),
-        "claims": claims_page(inputs.table("claims"), PAGE.title, note),
-    }
+    every = claims_page(inputs.table("claims"), PAGE.title, note)
+    return {"claims-in-short": claims_in_short(read_frame(short, dtype=str)), "claims": every}
 
 
 PAGE = View("claims", SUMMARY, labels={"table": "claims of the papers"}, suffix="html")

@@ -32,13 +32,9 @@ def against_base(inputs: Inputs) -> pd.DataFrame:
 def _inputs(plan: Plan, _: str) -> Files:
     from relaxometer.results.recorded import searches_file
 
-    base = plan.config.report.base
     # The context is a separate file, which the comparison reads for the machine.
-    return {
-        "timings": TIMINGS,
-        "context": "results/context.json",
-        "base": str(searches_file(Path(base or ""))),
-    }
+    base = str(searches_file(Path(plan.config.report.base or "")))
+    return {"timings": TIMINGS, "context": "results/context.json", "base": base}
 
 
 EXHIBITS = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,18 +21,9 @@ from relaxometer.report.figures.names import plain
 from relaxometer.results.contexts import data_lines
 from relaxometer.results.samples import share_at_or_under
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-MAX_BARS = 16
-"""Larger degrees are drawn as a curve on logarithmic axes, not as bars."""
-
-COLOURS = (look("conventional").colour, look("selection").colour)
-"""Colours of outgoing and of incoming arcs."""
-
+MAX_BARS = 16  # larger degrees are drawn as a curve on logarithmic axes, not as bars
+COLOURS = (look("conventional").colour, look("selection").colour)  # colours of outgoing and of incoming arcs
 LIMIT_NAMES = dict(zip(SIZE_LIMITS, ("a warp", "a 64-bit word", "a block of threads"), strict=True))
-
 
 TABLE_1 = {
     "vertices": ("Vertices", 1_427_876, "{:.0f}"),
@@ -43,9 +34,7 @@ TABLE_1 = {
 }
 """Key in ``graph.json``: its name in table 1 of Suzuki et al., its value there, and its format."""
 
-LEAST_SHOWN = 1e-4
-"""Share of the lightest arcs that the figure of arc weights leaves out."""
-
+LEAST_SHOWN = 1e-4  # share of the lightest arcs that the figure of arc weights leaves out
 CURVE_POINTS = 400
 
 
@@ -66,25 +55,15 @@ def table_1(graphs: Sequence[dict[str, Any]]) -> pd.DataFrame:
 def types_of(graph: Mapping[str, Any]) -> str:
     """Return the type of a graph's weights, and that of distances if it is another.
 
-    Parameters
-    ----------
-    graph : mapping
-        Content of ``graph.json``, perhaps of a version without types; then the result is empty.
+    Nothing for a ``graph.json`` of a version without types.
     """
     weights = graph.get("weight_type", "")
     distances = graph.get("distance_type", weights)
     return str(weights) if distances == weights else f"{weights}, distances {distances}"
 
 
-def arc_weights(weights: npt.NDArray[Any], graph: dict[str, Any]) -> Figure:
-    """Draw figure 3 of Suzuki et al., the cumulative distribution of arc weights.
-
-    Parameters
-    ----------
-    weights : ndarray of shape (n_arcs,)
-    graph : dict
-        Content of ``graph.json``.
-    """
+def arc_weights(weights: npt.NDArray[Any], graph: dict[str, Any]) -> style.Figure:
+    """Draw figure 3 of Suzuki et al., the distribution of arc weights; `graph` is its ``graph.json``."""
     weights = weights.astype(np.float64)
     at = _weights_shown(weights)
     figure, axes = style.new_figure(3.6)
@@ -99,13 +78,11 @@ def arc_weights(weights: npt.NDArray[Any], graph: dict[str, Any]) -> Figure:
     style.label_percent(axes.yaxis)
     axes.set_ylabel("Cumulative share of the arcs")
     spread = deviation_of(weights) / mean if mean > 0 else 0
-    finding = (
-        f"{len(weights):,} arcs; standard deviation {spread:.1f} times the mean (Suzuki et al.: 2.2 times)"
-        if at[0] > 0
-        else f"{len(weights):,} arcs; {percent((weights < 0).mean())} of them have a negative weight"
-    )
-    style.entitle(figure, f"Figure 3: distribution of arc weights, {graph['name']}", finding)
-    return figure
+    finding = f"standard deviation {spread:.1f} times the mean (Suzuki et al.: 2.2 times)"
+    if at[0] <= 0:
+        finding = f"{percent((weights < 0).mean())} of them have a negative weight"
+    title = f"Figure 3: distribution of arc weights, {graph['name']}"
+    return style.entitle(figure, title, f"{len(weights):,} arcs; {finding}")
 
 
 def _weights_shown(weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -118,24 +95,15 @@ def _weights_shown(weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return np.geomspace(low, max(high, 10 * low), CURVE_POINTS)
 
 
-def _mark_at(axes: Axes, value: float, name: str, *, height: float, left: bool) -> None:
+def _mark_at(axes: style.Axes, value: float, name: str, *, height: float, left: bool) -> None:
     """Draw a vertical line at a value, with its name at a height; on the left if `left`."""
-    axes.axvline(value, color=style.GREY, linewidth=0.9, linestyle=(0, (3, 2)))
-    box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
-    side: dict[str, Any] = {
-        "ha": "right" if left else "left",
-        "color": style.GREY,
-        "fontsize": 8.5,
-        "bbox": box,
-    }
-    style.annotate(axes, f"{name} {_rounded(value)}", (value, height), (-4 if left else 4, 0), **side)
+    axes.axvline(value, **style.DASHED)
+    side = {"ha": "right" if left else "left", "color": style.GREY, "fontsize": 8.5, "bbox": style.BOX}
+    shown = f"{value:,.0f}" if abs(value) >= 100 or value.is_integer() else f"{value:.3g}"
+    style.annotate(axes, f"{name} {shown}", (value, height), (-4 if left else 4, 0), **side)
 
 
-def _rounded(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 100 or value.is_integer() else f"{value:.3g}"
-
-
-def degrees(description: Mapping[str, Any]) -> Figure:
+def degrees(description: Mapping[str, Any]) -> style.Figure:
     """Draw the distribution of degrees from :func:`relaxometer.graphs.describe.describe_graph`."""
     title = f"Distribution of degrees, {description['name']}"
     if not description["vertices"]:
@@ -150,14 +118,15 @@ def degrees(description: Mapping[str, Any]) -> Figure:
         draw_tails(axes, shown)
     axes.set_ylabel("Share of the vertices")
     axes.set_xlabel("Degree" if directed else "Degree (arcs out of a vertex; as many lead into it)")
-    lines = [_degree_finding(description)]
+    finding = _degree_finding(description)
     if description["max_degree"] > WARP:
-        lines.append(_warp_finding(description))
-    style.entitle(figure, title, "\n".join(lines))
-    return figure
+        share, arcs = description["share_above"][str(WARP)], description["arc_share_above"][str(WARP)]
+        finding += f"\n{percent(share)} of the vertices have more than {WARP} arcs, "
+        finding += f"and {percent(arcs)} of all arcs"
+    return style.entitle(figure, title, finding)
 
 
-def _draw_bars(axes: Axes, shown: Mapping[str, Counts]) -> None:
+def _draw_bars(axes: style.Axes, shown: Mapping[str, Counts]) -> None:
     """Draw the share of the vertices of each degree as bars, numbered if there is one series."""
     width = 0.8 / len(shown)
     for number, ((label, found), colour) in enumerate(zip(shown.items(), COLOURS, strict=False)):
@@ -175,41 +144,25 @@ def _draw_bars(axes: Axes, shown: Mapping[str, Counts]) -> None:
         style.legend_above(axes, len(shown))
 
 
-def draw_tails(axes: Axes, shown: Mapping[str, Counts]) -> None:
+def draw_tails(axes: style.Axes, shown: Mapping[str, Counts]) -> None:
     """Draw the share of the vertices of each degree as dots, and of those of a higher one as a line."""
     for (label, found), colour in zip(shown.items(), COLOURS, strict=False):
         value, shares = np.array(found["value"]), _shares(found)
-        some = value > 0
-        axes.plot(
-            value[some],
-            shares[some],
-            linestyle="none",
-            marker=".",
-            markersize=3,
-            alpha=0.5,
-            color=colour,
-            label=f"exactly this many {label}",
-            rasterized=len(value) > 2000,
-        )
-        more = 1 - np.cumsum(shares)
-        axes.plot(
-            value[some][:-1],
-            more[some][:-1],
-            color=colour,
-            linewidth=1.6,
-            drawstyle="steps-post",
-            label=f"more {label}",
-        )
+        some, more = value > 0, 1 - np.cumsum(shares)
+        dots: Any = {"linestyle": "none", "marker": ".", "markersize": 3, "alpha": 0.5, "color": colour}
+        dots |= {"rasterized": len(value) > 2000, "label": f"exactly this many {label}"}
+        axes.plot(value[some], shares[some], **dots)
+        line: Any = {"color": colour, "linewidth": 1.6, "drawstyle": "steps-post", "label": f"more {label}"}
+        axes.plot(value[some][:-1], more[some][:-1], **line)
     axes.set(xscale="log", yscale="log")
-    axes.axvline(WARP, color=style.GREY, linewidth=0.9, linestyle=(0, (3, 2)), label=f"{WARP} (a warp)")
+    axes.axvline(WARP, **style.DASHED, label=f"{WARP} (a warp)")
     style.plain_log(axes.xaxis, axes.yaxis)
     axes.yaxis.set_major_formatter(lambda share, _: f"{plain(100 * share)}%")
     style.legend_above(axes, 3)
 
 
 def _shares(found: Counts) -> npt.NDArray[np.float64]:
-    count = np.array(found["count"], dtype=float)
-    return count / count.sum()
+    return np.array(found["count"]) / sum(found["count"])
 
 
 def percent(share: float) -> str:
@@ -231,13 +184,7 @@ def _degree_finding(description: Mapping[str, Any]) -> str:
     )
 
 
-def _warp_finding(description: Mapping[str, Any]) -> str:
-    """Give the share of the vertices that hybrid BFS expands by a whole warp."""
-    share, arcs = description["share_above"][str(WARP)], description["arc_share_above"][str(WARP)]
-    return f"{percent(share)} of the vertices have more than {WARP} arcs, and {percent(arcs)} of all arcs"
-
-
-def batch_sizes(description: Mapping[str, Any]) -> Figure:
+def batch_sizes(description: Mapping[str, Any]) -> style.Figure:
     """Draw the distributions of sizes and degrees from :func:`relaxometer.graphs.describe.describe_batch`."""
     title = f"Sizes of flow graphs and degrees of their blocks, {description['name']}"
     if not description["graphs"]:
@@ -250,30 +197,18 @@ def batch_sizes(description: Mapping[str, Any]) -> Figure:
         f"{description['graphs']:,} graphs with {sizes['min']:,} to {sizes['max']:,} blocks, half of them "
         f"with at most {sizes['quantiles']['0.5']:,}; {description['arcs_per_vertex']:.2f} edges per block"
     )
-    style.entitle(figure, title, finding)
-    return figure
+    return style.entitle(figure, title, finding)
 
 
-def _draw_sizes(axes: Axes, description: Mapping[str, Any]) -> None:
+def _draw_sizes(axes: style.Axes, description: Mapping[str, Any]) -> None:
     """Draw the cumulative share of graphs by size, and of the blocks in them."""
     found = description["size_counts"]
     size, graphs = np.array(found["value"]), _shares(found)
     blocks = size * graphs / (size @ graphs)
     axes.plot(size, np.cumsum(graphs), color=COLOURS[0], drawstyle="steps-post", label="graphs")
-    axes.plot(
-        size,
-        np.cumsum(blocks),
-        color=COLOURS[1],
-        linestyle=(0, (5, 1.5)),
-        drawstyle="steps-post",
-        label="blocks in these graphs",
-    )
-    axes.set(
-        xscale="log",
-        ylim=(0, 1.02),
-        xlabel="Blocks in a graph",
-        ylabel="Cumulative share",
-    )
+    dashes: Any = {"color": COLOURS[1], "linestyle": (0, (5, 1.5)), "drawstyle": "steps-post"}
+    axes.plot(size, np.cumsum(blocks), label="blocks in these graphs", **dashes)
+    axes.set(xscale="log", ylim=(0, 1.02), xlabel="Blocks in a graph", ylabel="Cumulative share")
     for limit, name in LIMIT_NAMES.items():
         share = description["sizes"]["share_at_most"][str(limit)]
         axes.axvline(limit, color=style.FAINT, linewidth=0.9, zorder=0)
@@ -285,7 +220,7 @@ def _draw_sizes(axes: Axes, description: Mapping[str, Any]) -> None:
     style.legend_above(axes, 2)
 
 
-def _draw_few_degrees(axes: Axes, description: Mapping[str, Any]) -> None:
+def _draw_few_degrees(axes: style.Axes, description: Mapping[str, Any]) -> None:
     """Draw the share of the blocks by outgoing and incoming edges as bars."""
     names = ["0", "1", "2", "3", "4 or more"]
     for number, (label, key) in enumerate((("outgoing", "degree_counts"), ("incoming", "in_degree_counts"))):
@@ -302,7 +237,7 @@ def _draw_few_degrees(axes: Axes, description: Mapping[str, Any]) -> None:
     style.legend_above(axes, 2)
 
 
-def _draw_weights(inputs: Inputs) -> Figure:
+def _draw_weights(inputs: Inputs) -> style.Figure:
     (arcs,), (description,), (graph,) = *map(inputs.files, ("arcs", "graphs")), inputs.contents("graphs")
     columns = read_columns(arcs, weight_column(graph, description), description, graph["arcs"])
     return arc_weights(columns["weight"], graph)
@@ -318,10 +253,7 @@ EXHIBITS = (
     Exhibit(
         "graphs",
         _draw_outline,
-        (
-            table_view("table-1", "Graphs", "table 1", "outline of the graphs"),
-            View("data", suffix="csv"),
-        ),
+        (table_view("table-1", "Graphs", "table 1", "outline of the graphs"), View("data", suffix="csv")),
         lambda plan, _: {"graphs": metadata(plan.graphs)},
         wanted=lambda plan: plan.graphs,
         params=lambda plan, _: {"texts": {graph: plan.datasets[graph].texts for graph in plan.graphs}},

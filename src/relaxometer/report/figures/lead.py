@@ -9,8 +9,8 @@ import pandas as pd
 
 from relaxometer.core.files import read_frame
 from relaxometer.report.catalogue import SUMMARISED, Exhibit, Inputs, View, without_curves
-from relaxometer.report.figures.names import label, shown_version
-from relaxometer.report.figures.summary import prepared, rounded, was_run
+from relaxometer.report.figures.names import label, prepared, rounded, shown_version
+from relaxometer.report.figures.summary import was_run
 from relaxometer.results.races import NEITHER, OURS, RACE, RIVAL, winners
 from relaxometer.results.rows import FAILURES, NOT_TRIED, PROVEN
 from relaxometer.results.samples import is_emulated, with_class
@@ -25,15 +25,7 @@ ONE_SIDE = "On no graph did both our programs and rivals finish in real time, so
 def sentences(summary: pd.DataFrame, timings: pd.DataFrame, measured: str = "", speed: str = "") -> list[str]:
     """Return the sentences.
 
-    Parameters
-    ----------
-    summary : DataFrame
-        The lines of ``summary.csv``.
-    timings : DataFrame
-    measured : str
-        When the runs were measured.
-    speed : str
-        How far the machine's speed changed, if that was far.
+    `measured` is when the runs were, and `speed` how far the machine's speed changed, if that was far.
     """
     races = winners(timings)
     lines = with_class(summary)
@@ -46,12 +38,11 @@ def _outcome(races: pd.DataFrame, lines: pd.DataFrame) -> str:
         return NOBODY
     decided = races.dropna(subset=["winner"])
     if decided.empty:
-        return f"{_fastest(races)} {ONE_SIDE if _both_ran(lines) else ALONE}"
-    said = [
-        part
-        for side, who in ((OURS, "our programs"), (RIVAL, "rivals"))
-        if (part := _wins(decided[decided["winner"] == side], side, who))
-    ]
+        both_ran = (lines[was_run(lines)].groupby(RACE)["rival"].nunique() > 1).any()
+        return f"{_fastest(races)} {ONE_SIDE if both_ran else ALONE}"
+    sides = ((OURS, "our programs"), (RIVAL, "rivals"))
+    said = [_wins(decided[decided["winner"] == side], side, who) for side, who in sides]
+    said = [*filter(None, said)]
     ties = int((decided["winner"] == NEITHER).sum())
     if ties:
         said.append("no difference is shown" if ties == len(decided) else f"in {ties} no difference is shown")
@@ -73,7 +64,6 @@ def _wins(won: pd.DataFrame, side: str, who: str) -> str:
 
 
 def _win(race: pd.Series, side: str) -> str:
-    """Describe a won race."""
     place = f"{label(race['problem'])} on {race['graph']}"
     ends = race["ratio_low"], race["ratio_high"]
     low, high = ends if side == OURS else (1 / ends[1], 1 / ends[0])
@@ -91,19 +81,12 @@ def _side(race: pd.Series, side: str) -> str:
 
 
 def _fastest(races: pd.DataFrame) -> str:
-    """Say which variants are the fastest on how many graphs, where one side ran alone."""
     best = races[OURS].fillna(races[RIVAL])
     said = []
     for problem, names in best.groupby(races["problem"], sort=False):
         counts = ", ".join(f"{name} on {count}" for name, count in names.value_counts().items())
         said.append(f"{label(str(problem))}: {counts}")
     return f"The fastest programs, by the number of graphs: {'; '.join(said)}."
-
-
-def _both_ran(lines: pd.DataFrame) -> bool:
-    """Return whether programs of both sides were run on some graph, in whatever time."""
-    ran = lines[was_run(lines)]
-    return bool((ran.groupby(RACE)["rival"].nunique() > 1).any())
 
 
 def _certainty(races: pd.DataFrame, lines: pd.DataFrame, timings: pd.DataFrame) -> str:
@@ -137,17 +120,13 @@ def _machine(lines: pd.DataFrame, measured: str, speed: str) -> str:
     return f"{said}."
 
 
-def lead(summary: pd.DataFrame, timings: pd.DataFrame, measured: str = "", speed: str = "") -> str:
-    """Return the sentences as HTML."""
-    parts = "\n".join(f"<p>{html.escape(one)}</p>" for one in sentences(summary, timings, measured, speed))
-    return f'<div class="lead">\n{parts}\n</div>\n'
-
-
 def _draw(inputs: Inputs) -> str:
     (machine,) = inputs.files("machine")
     known = read_frame(machine, header=None, index_col=0)[1]
     measured = " to ".join(dict.fromkeys(one[:10] for one in str(known.get("Measured", "")).split(" to ")))
-    return lead(inputs.summary(), inputs.searches(), measured, str(known.get("Speed", "")))
+    said = sentences(inputs.summary(), inputs.searches(), measured, str(known.get("Speed", "")))
+    parts = "\n".join(f"<p>{html.escape(one)}</p>" for one in said)
+    return f'<div class="lead">\n{parts}\n</div>\n'
 
 
 EXHIBITS = (

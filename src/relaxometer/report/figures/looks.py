@@ -8,9 +8,10 @@ has, by a hash.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
+
+import pandas as pd
 
 Filling = Literal["full", "top", "bottom", "left", "right", "none"]
 
@@ -19,15 +20,8 @@ Filling = Literal["full", "top", "bottom", "left", "right", "none"]
 class Look:
     """How a variant or a rival is drawn in every figure.
 
-    Parameters
-    ----------
-    colour : str
-    dash : str or tuple
-        A Matplotlib line style.
-    marker : str or tuple
-        A Matplotlib marker.
-    filling : {"full", "top", "bottom", "left", "right", "none"}
-        The filled part of the marker. Rivals have "none", which tells them from variants, also in print.
+    `dash` and `marker` are Matplotlib's; `filling` is the filled part of the marker. Rivals have "none",
+    which tells them from variants, also in print.
     """
 
     colour: str
@@ -39,11 +33,6 @@ class Look:
     def is_open(self) -> bool:
         """Whether the marker has no filling."""
         return self.filling == "none"
-
-    @property
-    def shape(self) -> tuple[Any, str]:
-        """What is left of the look in grey, without lines."""
-        return self.marker, self.filling
 
     @property
     def line(self) -> dict[str, Any]:
@@ -191,13 +180,10 @@ def look(name: str, rival: bool = False) -> Look:
     return Look(colours[colour], dash, markers[marker], "none" if rival else "right")
 
 
-def looks_of(contestants: Iterable[tuple[str, bool]]) -> dict[str, Look]:
-    """Return the looks of several variants and rivals by name.
+def looks_of(rows: pd.DataFrame) -> dict[str, Look]:
+    """Return the looks of variants and rivals by name, from the columns ``variant`` and ``rival``.
 
-    Parameters
-    ----------
-    contestants : iterable of (str, bool)
-        Names, and whether each is a rival. A name has the same look in every figure. Names that are not
-        listed may share a marker or a colour; that they share all of a look is rare.
+    A name has the same look in every figure. Names that are not listed may share a marker or a colour; that
+    they share all of a look is rare.
     """
-    return {name: look(name, rival) for name, rival in contestants}
+    return {name: look(name, rival) for name, rival in zip(rows["variant"], rows["rival"], strict=True)}

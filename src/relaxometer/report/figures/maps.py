@@ -20,19 +20,11 @@ from relaxometer.report.targets import runs_of
 from relaxometer.results.samples import failed_variants
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.colors import ListedColormap
-    from matplotlib.figure import Figure
-
     from relaxometer.plan.plan import Plan
 
 BANDS = 10
-MAX_LINES = 100_000
-"""Larger maps are drawn as an image in seconds; as lines they would take minutes."""
-
-PIXELS = 1800
-"""Longer side of that image, about twice that of the figure."""
-
+MAX_LINES = 100_000  # larger maps are drawn as an image in seconds; as lines they would take minutes
+PIXELS = 1800  # longer side of that image, about twice that of the figure
 NO_ANSWER = {"distance": np.empty(0, dtype=np.uint32), "predecessor": np.empty(0, dtype=np.uint32)}
 
 READABLE_UNITS = {
@@ -45,15 +37,10 @@ READABLE_UNITS = {
 """By unit of the weights: factor to the unit of the map's legend, and that unit."""
 
 
-def distance_map(graph: Graph, answer: Mapping[str, npt.NDArray[Any]]) -> Figure:
+def distance_map(graph: Graph, answer: Mapping[str, npt.NDArray[Any]]) -> style.Figure:
     """Draw every road in the colour of its distance from the source.
 
-    Parameters
-    ----------
-    graph : Graph
-        With coordinates.
-    answer : mapping of str to ndarray
-        ``distance`` and ``predecessor`` of one search; empty arrays if none was proven.
+    `answer` has ``distance`` and ``predecessor`` of one search; empty arrays if none was proven.
 
     Raises
     ------
@@ -69,35 +56,25 @@ def distance_map(graph: Graph, answer: Mapping[str, npt.NDArray[Any]]) -> Figure
     source = int(np.flatnonzero(predecessor == np.arange(len(predecessor)))[0])
     factor, unit = readable_unit(graph)
     known = distance != unreached(distance.dtype)
-    figure = _map(
-        graph, distance * factor, known, style.with_unit("Distance from the source", unit), [source]
-    )
+    label = style.with_unit("Distance from the source", unit)
+    figure = _map(graph, distance * factor, known, label, [source])
     furthest = f"{distance[known].max() * factor:,.0f} {unit}".rstrip()
-    style.entitle(figure, title, f"Source vertex {source}; the furthest vertex is {furthest} away")
-    return figure
+    return style.entitle(figure, title, f"Source vertex {source}; the furthest vertex is {furthest} away")
 
 
-def hop_map(graph: Graph, hops: npt.NDArray[np.int32], diameter: Mapping[str, Any]) -> Figure:
+def hop_map(graph: Graph, hops: npt.NDArray[np.int32], diameter: Mapping[str, Any]) -> style.Figure:
     """Draw every road in the colour of its distance in arcs from one end of a long shortest path.
 
-    Parameters
-    ----------
-    graph : Graph
-        With coordinates.
-    hops : ndarray of shape (n_vertices,), int32
-        Arcs on a shortest path to the first end; -1 without a path.
-    diameter : mapping
-        From :func:`relaxometer.graphs.describe.hop_diameter`.
+    `hops` has the arcs on a shortest path from each vertex to that end, -1 without one; `diameter` is from
+    :func:`relaxometer.graphs.describe.hop_diameter`.
     """
-    figure = _map(
-        graph, hops.astype(float), hops >= 0, "Distance from the black star [arcs]", diameter["ends"]
-    )
+    label = "Distance from the black star [arcs]"
+    figure = _map(graph, hops.astype(float), hops >= 0, label, diameter["ends"])
     finding = (
         f"The stars are {diameter['low']:,} arcs apart; no two vertices of the largest component are more "
         f"than {diameter['high']:,} apart"
     )
-    style.entitle(figure, f"Distance of each road in arcs from the black star, {graph.name}", finding)
-    return figure
+    return style.entitle(figure, f"Distance of each road in arcs from the black star, {graph.name}", finding)
 
 
 def _map(
@@ -106,9 +83,10 @@ def _map(
     known: npt.NDArray[np.bool_],
     label: str,
     marks: Sequence[int],
-) -> Figure:
+) -> style.Figure:
     """Draw every road in the mean value of its ends, grey if one is unknown, and mark vertices."""
-    from matplotlib.colors import BoundaryNorm
+    import matplotlib as mpl
+    from matplotlib.colors import BoundaryNorm, ListedColormap
 
     assert graph.lon is not None
     assert graph.lat is not None
@@ -117,45 +95,33 @@ def _map(
     tails, heads = roads(graph)
     coloured = known[tails] & known[heads]
     ratio = np.ptp(graph.lat) / max(np.ptp(graph.lon) * parallel, 1e-9)
-    figure, axes = style.new_figure(
-        float(np.clip(5.4 * ratio + 1.2, 3.5, 9))
-    )  # so that the map fills its width
+    figure, axes = style.new_figure(float(np.clip(5.4 * ratio + 1.2, 3.5, 9)))  # the map fills its width
     # Lines of a denser map are thinner, so that they do not merge.
     width = float(np.clip(120 / np.sqrt(graph.n_arcs), 0.1, 1.0))
     _draw_roads(axes, positions, tails[~coloured], heads[~coloured], width=width, color="0.75")
     tails, heads = tails[coloured], heads[coloured]
     means = (values[tails] + values[heads]) / 2
     limits = band_limits(means)
-    colours = _light_to_dark()
+    # Without the palest yellow, which is invisible on white.
+    colours = ListedColormap(mpl.colormaps["viridis_r"](np.linspace(0.06, 1, 256)))
     norm = BoundaryNorm(limits, colours.N)
     if not np.allclose(np.diff(limits), limits[1] - limits[0]):
         label += "; unequal steps"
     look = {"array": means, "cmap": colours, "norm": norm}
     drawn = _draw_roads(axes, positions, tails, heads, width=width, **look)
-    figure.colorbar(
-        drawn,
-        ax=axes,
-        label=label,
-        ticks=norm.boundaries,
-        format=lambda value, _: f"{value:,.0f}" if value >= 10 else f"{value:.2g}",
-        shrink=0.8,
-        pad=0.02,
-    )
+    shown: Any = {"format": lambda value, _: f"{value:,.0f}" if value >= 10 else f"{value:.2g}"}
+    figure.colorbar(drawn, ax=axes, label=label, ticks=norm.boundaries, shrink=0.8, pad=0.02, **shown)
     for mark, inside, edge in zip(marks, ("black", "white"), ("white", "black"), strict=False):
         axes.plot(*positions[mark], marker="*", markersize=13, color=inside, markeredgecolor=edge)
     axes.use_sticky_edges = False
     axes.autoscale_view()
     axes.set_aspect(1 / parallel)
-    _label(axes, graph)
+    axes.set(xlabel="Longitude [° east]", ylabel="Latitude [° north]")
+    axes.grid(visible=False)
+    terms = [graph.metadata[key] for key in ("attribution", "license") if graph.metadata.get(key)]
+    options: Any = {"ha": "right", "va": "bottom", "fontsize": 7, "color": style.GREY}
+    axes.text(0.995, 0.01, ", ".join(terms), transform=axes.transAxes, **options)
     return figure
-
-
-def _light_to_dark() -> ListedColormap:
-    """Return the colours of a map, without the palest yellow, which is invisible on white."""
-    import matplotlib as mpl
-    from matplotlib.colors import ListedColormap
-
-    return ListedColormap(mpl.colormaps["viridis_r"](np.linspace(0.06, 1, 256)))
 
 
 def readable_unit(graph: Graph) -> tuple[float, str]:
@@ -176,7 +142,7 @@ def roads(graph: Graph) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]
 
 
 def _draw_roads(
-    axes: Axes,
+    axes: style.Axes,
     positions: npt.NDArray[np.float64],
     tails: npt.NDArray[Any],
     heads: npt.NDArray[Any],
@@ -184,7 +150,6 @@ def _draw_roads(
     width: float,
     **look: Any,
 ) -> Any:
-    """Draw roads as straight lines between their ends."""
     if len(tails) > MAX_LINES:
         return _draw_pixels(axes, positions, tails, heads, **look)
     from matplotlib.collections import LineCollection
@@ -194,7 +159,7 @@ def _draw_roads(
 
 
 def _draw_pixels(
-    axes: Axes,
+    axes: style.Axes,
     positions: npt.NDArray[np.float64],
     tails: npt.NDArray[Any],
     heads: npt.NDArray[Any],
@@ -247,22 +212,7 @@ def band_limits(values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     return np.unique([0, *(value for value in rounded if value < furthest), equal[-1]])
 
 
-def _label(axes: Axes, graph: Graph) -> None:
-    """Label the axes and credit the data."""
-    axes.set(xlabel="Longitude [° east]", ylabel="Latitude [° north]")
-    axes.grid(visible=False)
-    terms = [graph.metadata[key] for key in ("attribution", "license") if graph.metadata.get(key)]
-    options: dict[str, Any] = {
-        "transform": axes.transAxes,
-        "ha": "right",
-        "va": "bottom",
-        "fontsize": 7,
-        "color": style.GREY,
-    }
-    axes.text(0.995, 0.01, ", ".join(terms), **options)
-
-
-def _draw(inputs: Inputs) -> Figure:
+def _draw(inputs: Inputs) -> style.Figure:
     """Draw the answer of the first variant that was proven correct."""
     failed = set(failed_variants(inputs.timings).itertuples(index=False, name=None))
     files = inputs.files("answers")
@@ -277,11 +227,8 @@ def _draw(inputs: Inputs) -> Figure:
 def _files(plan: Plan, graph: str) -> Files:
     answers = [f"{run.folder()}/answer.parquet" for run in runs_of(plan, "sssp", graph)]
     parts = ("vertices.parquet", "arcs.parquet", "graph.json")
-    return {
-        "graph": [f"results/graphs/{graph}/{part}" for part in parts],
-        "timings": TIMINGS,
-        "answers": answers,
-    }
+    files = [f"results/graphs/{graph}/{part}" for part in parts]
+    return {"graph": files, "timings": TIMINGS, "answers": answers}
 
 
 EXHIBITS = (

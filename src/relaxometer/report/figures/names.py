@@ -7,20 +7,21 @@ import math
 import numpy as np
 import pandas as pd
 
+from relaxometer.results.samples import EMULATED
+
 CLASSES = {"gpu": "GPU", "emulated": "emulated", "cpu-1": "1 core", "cpu-all": "all cores", "cpu": "CPU"}
 """Name of each class; the last is that of old results, which do not say how many cores."""
 
-ACRONYMS = ("sssp", "bfs")
-"""Problems whose names are written in capitals."""
+CLOCKS = {"cuda": "GPU", "cpu": "CPU", EMULATED: "emulated"}  # name of the clock of each device kind
+ACRONYMS = ("sssp", "bfs")  # problems whose names are written in capitals
+MAX_VERSION = 20  # characters of a version in a name
 
-MAX_VERSION = 20
-"""Characters of a version in a name."""
-
-
-LARGE = 6
-"""Powers of ten from here on are written as such."""
-
+LARGE = 6  # powers of ten from here on are written as such
+ADDED_UP = " (added up)"
 SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+LEAST_PREPARATION_MS = 0.1
+"""Less than this counts as no preparation: a call that returns at once also takes some microseconds."""
 
 MIN_SPAN = 10.0
 """A logarithmic axis of times spans at least this factor, so that noise does not look like a difference."""
@@ -36,13 +37,16 @@ def short_names(rows: pd.DataFrame) -> pd.Series:
     return rows["variant"] + np.where(rows["rival"], " (rival)", "")
 
 
+def with_names(rows: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
+    """Return rows with the column ``name``, the full names with the versions that the searches tell."""
+    versions = timings.get("parameter_version", pd.Series(dtype=object)).groupby(timings["variant"]).first()
+    return rows.assign(name=full_names(rows.assign(version=rows["variant"].map(versions))))
+
+
 def full_names(rows: pd.DataFrame) -> pd.Series:
     """Return names such as "dijkstra-cpu (1 core)" and "scipy 1.17.1 (rival, 1 core)".
 
-    Parameters
-    ----------
-    rows : DataFrame
-        With the columns ``variant``, ``class``, ``rival`` and, if known, ``version``.
+    The column ``version`` may be missing.
     """
     versions = rows["version"] if "version" in rows else pd.Series("", index=rows.index)
     columns = rows["variant"], rows["class"], rows["rival"], versions
@@ -80,3 +84,40 @@ def wide(low: float, high: float) -> tuple[float, float]:
     half = math.sqrt(max(high / low, MIN_SPAN))
     middle = math.sqrt(low * high)
     return middle / half, middle * half
+
+
+def rounded(value: float) -> str:
+    """Format a number with three digits, as an integer from 1,000, or as nothing if it is missing."""
+    return f"{value:.3g}" if abs(value) < 999.5 else f"{value:,.0f}" if np.isfinite(value) else ""
+
+
+def intervals(lows: pd.Series, highs: pd.Series) -> list[str]:
+    """Return "low to high" for each interval, and nothing where it is unknown or has no width."""
+    ends = zip(lows, highs, strict=True)
+    return [f"{rounded(low)} to {rounded(high)}" if low < high else "" for low, high in ends]
+
+
+def percent(share: float) -> str:
+    """Format the proven share of searches; below 1 it is at most 99%, and empty if it is missing."""
+    return f"{share if share >= 1 else min(share, 0.99):.0%}" if np.isfinite(share) else ""
+
+
+def prepared(value: float) -> str:
+    """Format a preparation in milliseconds, or nothing if it is missing."""
+    return f"<{LEAST_PREPARATION_MS:g}" if value < LEAST_PREPARATION_MS else rounded(value)
+
+
+def whole(value: float) -> str:
+    """Format a count, or nothing if it is missing."""
+    return f"{value:,.0f}" if np.isfinite(value) else ""
+
+
+def shown_calls(lines: pd.DataFrame) -> pd.Series:
+    """Return the time of a call of each line as text: empty where it is unknown, marked where it is a sum."""
+    return lines["call_ms"].map(rounded) + np.where(lines["calls"].eq(0), ADDED_UP, "")
+
+
+def by_graph(table: pd.DataFrame, *columns: str, ascending: bool = True) -> pd.DataFrame:
+    """Return rows sorted by columns within each graph, the graphs as they are."""
+    placed = table.assign(place=pd.factorize(table["graph"])[0])
+    return placed.sort_values(["place", *columns], ascending=[True, *[ascending] * len(columns)])

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from math import ceil
 
-import numpy as np
 import pandas as pd
 
 from relaxometer.report.catalogue import Exhibit, runs_on, table_view, without_curves
-from relaxometer.report.figures.names import CLASSES, label, short_names
-from relaxometer.report.figures.summary import prepared, rounded, shown_calls
+from relaxometer.report.figures.names import CLASSES, label, prepared, rounded, short_names, shown_calls
 from relaxometer.results.calls import call_times
 from relaxometer.results.rows import KEY
 from relaxometer.results.samples import is_emulated, source_times
@@ -33,21 +31,16 @@ def pays_after(prepare_ms: float, search_ms: float, other_prepare_ms: float, oth
 
 
 def payoff_table(timings: pd.DataFrame, problem: str = "sssp") -> pd.DataFrame:
-    """Return the times of preparation, a search, both and a call for every variant and rival, by graph.
+    """Return the times of preparation, a search, both and a call for every variant and rival, as text.
 
-    Returns
-    -------
-    DataFrame
-        Text, ordered by graph and by preparation plus one search, emulated times last. The last two columns
-        compare with the variant that is the fastest for a single search, and with `CPU_BASELINE` if it was
-        run; emulated times are not compared.
+    Rows are ordered by graph and by preparation plus one search, emulated times last. The last two columns
+    compare with the variant that is the fastest for a single search, and with `CPU_BASELINE` if it was run;
+    emulated times are not compared.
     """
     times = source_times(timings[timings["problem"] == problem])
     lines = times.groupby([*KEY, "class", "rival"], sort=False)["time_ms"].median().reset_index()
-    lines = lines.join(timings.groupby(KEY)["prepare_ms"].first(), on=KEY)
-    if "cold_ms" not in timings:  # published before it was measured
-        timings = timings.assign(cold_ms=np.nan)
-    lines = lines.join(timings.groupby(KEY)["cold_ms"].first(), on=KEY).join(call_times(timings), on=KEY)
+    lines = lines.join(timings.groupby(KEY)[["prepare_ms", "cold_ms"]].first(), on=KEY)
+    lines = lines.join(call_times(timings), on=KEY)
     lines = lines.assign(
         name=short_names(lines),
         emulated=is_emulated(lines),
@@ -62,23 +55,13 @@ def payoff_table(timings: pd.DataFrame, problem: str = "sssp") -> pd.DataFrame:
 
 
 COLUMNS = (
-    "Graph",
-    "Variant",
-    "Class",
-    "Preparation [ms]",
-    "A search [ms]",
-    "Preparation and one search [ms]",
-    "Cold: to the first answer [ms]",
-    "A call, from and to host memory [ms]",
-    "Pays after [searches]",
-    "Pays against CPU Dijkstra after [searches]",
+    *("Graph", "Variant", "Class", "Preparation [ms]", "A search [ms]", "Preparation and one search [ms]"),
+    *("Cold: to the first answer [ms]", "A call, from and to host memory [ms]"),
+    *("Pays after [searches]", "Pays against CPU Dijkstra after [searches]"),
 )
 
-TIMED = ("time", "first", "cold")
-"""Columns of milliseconds after the preparation."""
-
-CPU_BASELINE = "dijkstra-cpu"
-"""The program of one core that users have without a GPU."""
+TIMED = ("time", "first", "cold")  # columns of milliseconds after the preparation
+CPU_BASELINE = "dijkstra-cpu"  # the program of one core that users have without a GPU
 
 
 def _pays(line: pd.Series, other: pd.DataFrame) -> str:

@@ -6,8 +6,7 @@ import pandas as pd
 
 from relaxometer.core.files import read_frame
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, runs_on, table_view
-from relaxometer.report.figures.names import CLASSES, short_names
-from relaxometer.report.figures.summary import rounded, whole
+from relaxometer.report.figures.names import CLASSES, rounded, short_names, whole
 from relaxometer.report.targets import graphs_of
 from relaxometer.results.rows import KEY
 from relaxometer.results.samples import is_emulated, source_times
@@ -21,29 +20,17 @@ NO_CUTOFF = 2**32 - 2
 
 
 def routes_table(timings: pd.DataFrame, sets: pd.DataFrame) -> pd.DataFrame:
-    """Return the median time of each variant by graph and key of query sets.
+    """Return the median time of each variant by graph and key of query sets, as text.
 
-    Parameters
-    ----------
-    timings : DataFrame
-    sets : DataFrame
-        Columns ``graph``, ``source``, ``name``, ``queries``, ``cutoff`` and ``paths``, as in
-        ``results/queries``.
-
-    Returns
-    -------
-    DataFrame
-        Text, in the order of graphs and sets, the fastest first. Emulated searches have no rate.
+    `sets` has the columns ``graph``, ``source``, ``name``, ``queries``, ``cutoff`` and ``paths``, as in
+    ``results/queries``. Graphs and sets are in their order, the fastest first. Emulated searches have no
+    rate.
     """
     times = source_times(timings).merge(sets, on=["graph", "source"])
     rows = []
     for (graph, name), of_key in times.groupby(["graph", "name"], sort=False):
-        lines = of_key.groupby([*KEY, "class", "rival"], sort=False).agg(
-            time_ms=("time_ms", "median"),
-            queries=("queries", "median"),
-            cutoff=("cutoff", "first"),
-            paths=("paths", "first"),
-        )
+        found = {"time_ms": "median", "queries": "median", "cutoff": "first", "paths": "first"}
+        lines = of_key.groupby([*KEY, "class", "rival"], sort=False).agg(found)
         lines = lines.reset_index().sort_values("time_ms", kind="stable")
         lines = lines.assign(short=short_names(lines), emulated=is_emulated(lines))
         rows += [(graph, name, *_shown(line)) for _, line in lines.iterrows()]
@@ -51,7 +38,6 @@ def routes_table(timings: pd.DataFrame, sets: pd.DataFrame) -> pd.DataFrame:
 
 
 def _shown(line: pd.Series) -> tuple[str, ...]:
-    """Return the texts of a row after graph and key."""
     rate = "" if line["emulated"] else rounded(line["queries"] / line["time_ms"] * 1e3)
     cutoff = "" if line["cutoff"] == NO_CUTOFF else whole(line["cutoff"])
     answers = "paths" if line["paths"] else "distances"

@@ -17,32 +17,27 @@ from relaxometer.results.samples import EMULATED
 
 # Matplotlib is imported where figures are drawn, since every start of Snakemake imports this module.
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    # The other modules name these by `style`.
+    from matplotlib.axes import Axes as Axes
     from matplotlib.axis import Axis
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure as Figure
+    from matplotlib.legend import Legend
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
     from matplotlib.transforms import Transform
 
-WIDTH = 7.2
-"""Inches; fits the text block of a printed page and the panel of the report."""
-
-LETTERS_PER_INCH = 15
-"""Characters per inch in the subtitle."""
-
-GREY = "0.35"
-FAINT = "0.80"
+WIDTH = 7.2  # inches; fits the text block of a printed page and the panel of the report
+LETTERS_PER_INCH = 15  # characters per inch in the subtitle
+GREY, FAINT = "0.35", "0.80"
+DASHED: Any = {"color": GREY, "linewidth": 0.9, "linestyle": (0, (3, 2))}  # a line of comparison
+WHISKERS: Any = {"capsize": 2.5, "elinewidth": 0.9}
+BOX: Any = {"facecolor": "white", "edgecolor": "none", "pad": 1}  # below letters on lines
+AT_END: Any = {"va": "center", "color": GREY, "annotation_clip": False}  # the name of a line at its end
 
 NOT_GPU_TIMES = "emulated device: these are not GPU times"
-
-PALETTE = 128
-"""Colours in a PNG file."""
-
-MAX_STEP = 10.5
-"""Sizes with a larger ratio are not connected by a line: others between them were not run."""
-
-BESIDE_SIZES = 1.4
-"""An axis of sizes reaches by this factor beyond those that were run."""
+PALETTE = 128  # colours in a PNG file
+MAX_STEP = 10.5  # sizes with a larger ratio are not connected by a line: others between them were not run
+BESIDE_SIZES = 1.4  # an axis of sizes reaches by this factor beyond those that were run
 
 DODGE, MAX_DODGE = 0.008, 0.04
 """Distance between series that stand side by side, and over which all are spread, as shares of the axis."""
@@ -50,11 +45,8 @@ DODGE, MAX_DODGE = 0.008, 0.04
 PANELS_IN_A_ROW, PANEL_INCHES, LEGEND_ROW_INCHES = 2, 2.5, 0.2
 """Panels in a row of :func:`panel_grid`, their height, and that of a row of names in the legend below."""
 
-MOST_IN_A_ROW, LETTERS_IN_A_ROW = 3, 92
-"""Maximum names per row of that legend; fewer if they do not fit."""
-
-INK = ".15"
-"""The colour of text and axes."""
+MOST_IN_A_ROW, LETTERS_IN_A_ROW = 3, 92  # maximum names per row of that legend; fewer if they do not fit
+INK = ".15"  # the colour of text and axes
 
 # Seaborn's theme "ticks" for papers, with letters 1.05 times as large: importing Seaborn takes longer than
 # drawing most figures.
@@ -86,51 +78,27 @@ THEME: Any = {
     "svg.fonttype": "none",
     "svg.hashsalt": "relaxometer",
     "text.color": INK,
-    "xtick.color": INK,
-    "xtick.labelsize": 9.24,
-    "xtick.major.size": 4.8,
-    "xtick.major.width": 1.0,
-    "xtick.minor.size": 3.2,
-    "xtick.minor.width": 0.8,
-    "ytick.color": INK,
-    "ytick.labelsize": 9.24,
-    "ytick.major.size": 4.8,
-    "ytick.major.width": 1.0,
-    "ytick.minor.size": 3.2,
-    "ytick.minor.width": 0.8,
 }
+for _ticks in ("xtick", "ytick"):
+    THEME |= {f"{_ticks}.color": INK, f"{_ticks}.labelsize": 9.24}
+    THEME |= {f"{_ticks}.major.size": 4.8, f"{_ticks}.major.width": 1.0}
+    THEME |= {f"{_ticks}.minor.size": 3.2, f"{_ticks}.minor.width": 0.8}
 
 
-def use_theme() -> None:
-    """Set the theme of all figures."""
+def new_figure(height: float = 4.0, columns: int = 1, rows: int = 1, **options: Any) -> tuple[Figure, Any]:
+    """Return an empty figure, `height` inches high, and its axes; `options` are for ``Figure.subplots``."""
     import matplotlib as mpl
-
-    mpl.rcParams.update(THEME)
-
-
-def new_figure(
-    height: float = 4.0, columns: int = 1, rows: int = 1, *, width: float = WIDTH, **options: Any
-) -> tuple[Figure, Any]:
-    """Return an empty figure and its axes.
-
-    Parameters
-    ----------
-    height, width : float
-        In inches.
-    columns, rows : int, default=1
-    **options
-        For ``Figure.subplots``.
-
-    Returns
-    -------
-    figure : Figure
-    axes : Axes or ndarray of Axes
-    """
     from matplotlib.figure import Figure
 
-    use_theme()
-    figure = Figure(figsize=(width, height), layout="constrained")
+    mpl.rcParams.update(THEME)
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
     return figure, figure.subplots(rows, columns, **options)
+
+
+def panel_column(height: float, count: int, **options: Any) -> tuple[Figure, list[Axes]]:
+    """Return a figure, `height` inches high, with panels one below the other."""
+    figure, axes = new_figure(height, rows=count, squeeze=False, **options)
+    return figure, list(axes[:, 0])
 
 
 def panel_grid(
@@ -138,22 +106,8 @@ def panel_grid(
 ) -> tuple[Figure, list[Axes], int]:
     """Return a figure with panels side by side and room for a legend of `names` below them.
 
-    Parameters
-    ----------
-    count : int
-        Panels.
-    names : sequence of str
-    inches : float
-        Height of a panel.
-    **options
-        For ``Figure.subplots``.
-
-    Returns
-    -------
-    figure : Figure
-    panels : list of Axes
-    in_a_row : int
-        Names in a row of the legend, for :func:`legend_below`.
+    `inches` is the height of a panel, and `options` are those of ``Figure.subplots``. The last result is the
+    number of names in a row of the legend, for :func:`legend_below`.
     """
     in_a_row = legend_columns(names)
     rows, entries = -(-count // PANELS_IN_A_ROW), -(-len(names) // in_a_row)
@@ -173,8 +127,8 @@ def legend_columns(names: Sequence[str]) -> int:
     return 1
 
 
-def entitle(figure: Figure, title: str, finding: str = "") -> None:
-    """Put a title above a figure, and the finding below it in smaller letters."""
+def entitle(figure: Figure, title: str, finding: str = "") -> Figure:
+    """Put a title above a figure, and the finding below it in smaller letters; return the figure."""
     width, height = figure.get_size_inches()
     lines = [
         line
@@ -187,20 +141,14 @@ def entitle(figure: Figure, title: str, finding: str = "") -> None:
     engine.set(rect=(0.005, 0, 0.99, top))  # type: ignore[call-arg]
     figure.text(0.012, 1 - 0.06 / height, title, ha="left", va="top", fontsize=11, weight="bold")
     figure.text(0.012, 1 - 0.29 / height, "\n".join(lines), ha="left", va="top", fontsize=8.5, color=GREY)
+    return figure
 
 
-def legend_above(axes: Axes, columns: int, handles: Any = None) -> None:
-    """Put the legend above the axes, where it covers no data."""
+def legend_above(axes: Axes, columns: int, handles: Any = None) -> Legend:
+    """Put the legend above the axes, where it covers no data, and return it."""
     options: dict[str, Any] = {} if handles is None else {"handles": handles}
-    axes.legend(
-        loc="lower left",
-        bbox_to_anchor=(0, 1.0),
-        ncols=columns,
-        borderaxespad=0.2,
-        handlelength=2.6,
-        columnspacing=1.4,
-        **options,
-    )
+    options |= {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "ncols": columns}
+    return axes.legend(borderaxespad=0.2, handlelength=2.6, columnspacing=1.4, **options)
 
 
 def legend_mark(**look: Any) -> Line2D:
@@ -291,12 +239,7 @@ def with_gaps(points: Sequence[tuple[float, ...]], sizes: Iterable[float]) -> li
 def dodge(axes: Axes, place: int, of: int) -> float:
     """Return the factor by which a series is moved sideways on an axis of sizes, so that none hides another.
 
-    Parameters
-    ----------
-    axes : Axes
-        With the range of its axis set (:func:`size_axis`).
-    place, of : int
-        The series' number and how many there are.
+    `place` is the series' number `of` all. The range of the axis must be set (:func:`size_axis`).
     """
     low, high = axes.get_xlim()
     share = min(DODGE, MAX_DODGE / of) * (place - (of - 1) / 2)
@@ -306,37 +249,21 @@ def dodge(axes: Axes, place: int, of: int) -> float:
 def draw_series(
     axes: Axes, points: Sequence[tuple[float, ...]], style: Look, label: str, place: tuple[int, int] = (0, 1)
 ) -> None:
-    """Draw points (x, middle, low, high) with whiskers, and a line between neighbouring sizes.
+    """Draw points (x, middle, low, high), ordered by x, with whiskers and a line between neighbouring sizes.
 
-    Parameters
-    ----------
-    axes : Axes
-        Whose ticks are the sizes that were run (:func:`size_axis`).
-    points : sequence of tuple of float
-        Ordered by x.
-    style : Look
-    label : str
-    place : (int, int), default=(0, 1)
-        Number of the series and how many there are: they are moved apart sideways (:func:`dodge`).
+    The ticks of the axes are the sizes that were run (:func:`size_axis`). `place` is the number of the series
+    and how many there are: they are moved apart sideways (:func:`dodge`).
     """
     at, middle, low, high = np.array(with_gaps(points, axes.get_xticks())).reshape(-1, 4).T
-    axes.errorbar(
-        at * dodge(axes, *place),
-        middle,
-        yerr=(middle - low, high - middle),
-        markersize=5,
-        capsize=2.5,
-        elinewidth=0.9,
-        label=label,
-        **style.line,
-    )
+    whiskers = {"yerr": (middle - low, high - middle), **WHISKERS}
+    axes.errorbar(at * dodge(axes, *place), middle, markersize=5, label=label, **whiskers, **style.line)
 
 
 def draw_dots(axes: Axes, points: Sequence[tuple[float, ...]], style: Look, **options: Any) -> None:
     """Draw points (x, middle, low, high) with whiskers and without a line."""
     at, middle, low, high = np.array(points).reshape(-1, 4).T
-    given: dict[str, Any] = {"linestyle": "none", "markersize": 5.5, "capsize": 2.5, "elinewidth": 0.9}
-    axes.errorbar(at, middle, yerr=(middle - low, high - middle), **given | options | style.points)
+    given = {"linestyle": "none", "markersize": 5.5, **WHISKERS, **options, **style.points}
+    axes.errorbar(at, middle, yerr=(middle - low, high - middle), **given)
 
 
 def annotate(axes: Axes, text: str, at: tuple[Any, Any], offset: tuple[float, float], **options: Any) -> None:
@@ -364,20 +291,16 @@ def empty_figure(title: str, why: str) -> Figure:
     """Return a figure that only says why there is nothing to show."""
     figure, axes = new_figure(1.4)
     axes.set_axis_off()
-    entitle(figure, title, why)
-    return figure
+    return entitle(figure, title, why)
 
 
-def save(figure: Figure, path: str | Path, *, dpi: int = 150) -> None:
+def save(figure: Figure, path: str | Path) -> None:
     """Write a figure to `path`, whose suffix is the format."""
-    import matplotlib as mpl
-
     target = Path(path)
     kind = target.suffix.lstrip(".")
     metadata = {"Date": None} if kind == "svg" else {"Software": None}
     with replacing(target) as temporary:
-        with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "relaxometer"}):
-            figure.savefig(temporary, format=kind, dpi=dpi, metadata=metadata)
+        figure.savefig(temporary, format=kind, dpi=150, metadata=metadata)
         if kind == "png":
             _reduce_colours(temporary)
         elif kind == "svg":
@@ -385,7 +308,7 @@ def save(figure: Figure, path: str | Path, *, dpi: int = 150) -> None:
 
 
 def _describe(svg: Path, figure: Figure) -> None:
-    """Give an SVG file the figure's title and finding as its alternative text."""
+    """Give a file the figure's title and finding as its alternative text."""
     said = " ".join(". ".join(text.get_text() for text in figure.texts[:2]).split())
     text = svg.read_text(encoding="utf-8")
     label = f'<svg role="img" aria-label="{html.escape(said)}" '

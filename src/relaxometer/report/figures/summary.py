@@ -6,52 +6,40 @@ import html
 import re
 from collections.abc import Collection, Mapping, Sequence
 from textwrap import shorten
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from relaxometer.report.catalogue import SUMMARISED, SUMMARY, Content, Exhibit, Inputs, View, without_curves
-from relaxometer.report.figures import style
+from relaxometer.report.figures import names, style
 from relaxometer.report.figures.looks import Look, looks_of
-from relaxometer.report.figures.names import CLASSES, full_names, label, short_names, shown_version, wide
+from relaxometer.report.figures.names import CLASSES, label, percent, prepared, rounded, whole
 from relaxometer.report.pages import NOTHING
 from relaxometer.results.calls import CALLS
 from relaxometer.results.gather import with_sets
 from relaxometer.results.races import ranking
 from relaxometer.results.rows import KEY, NOT_TRIED
-from relaxometer.results.samples import EMULATED, is_emulated, with_class
+from relaxometer.results.samples import is_emulated, with_class
 from relaxometer.results.statistics import FEWEST
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-CLOCKS = {"cuda": "GPU", "cpu": "CPU", EMULATED: "emulated"}
-"""Name of the clock of each device kind."""
 
 ROW_INCHES = 0.24
 
 EMULATED_NOTE = ", emulated kernels"
-
-NOT_RUN = "not run"
-"""What is shown instead of a share of proven answers where no search was made."""
-
-MAX_REASON = 160
-"""Characters of a reason in the ranked table; the whole is in ``summary.csv``."""
+NOT_RUN = "not run"  # what is shown instead of a share of proven answers where no search was made
+MAX_REASON = 160  # characters of a reason in the ranked table; the whole is in ``summary.csv``
 
 
-def call_figure(summary: pd.DataFrame) -> Figure:
+def call_figure(summary: pd.DataFrame) -> style.Figure:
     """Draw what a caller waits for as :func:`median_times` draws searches; sums of parts are named so."""
     lines = summary.reindex(columns=[*summary, *(name for name in CALLS if name not in summary)])
     shown = dict(zip(("median_ms", "ci95_low_ms", "ci95_high_ms"), CALLS, strict=False))
     columns = {name: lines[of] for name, of in shown.items()}
     columns["sources"] = lines["calls"].where(lines["sources"] > 1, lines["sources"])
-    columns["mark"] = lines["calls"].eq(0).map({True: ADDED_UP, False: ""})
-    return median_times(lines.assign(**columns), "a call, from and to host memory")
+    mark = np.where(lines["calls"].eq(0), names.ADDED_UP, "")
+    return median_times(lines.assign(**columns, mark=mark), "a call, from and to host memory")
 
 
-def median_times(summary: pd.DataFrame, what: str = "a search") -> Figure:
+def median_times(summary: pd.DataFrame, what: str = "a search") -> style.Figure:
     """Draw the median time of every variant and rival, with its 95% interval, by problem and graph.
 
     Real times come first; emulated times have separate panels and a separate axis below them. Lines of
@@ -59,7 +47,7 @@ def median_times(summary: pd.DataFrame, what: str = "a search") -> Figure:
     """
     title = f"Median time of {what}, by graph and variant"
     lines = with_class(summary)
-    lines = lines.assign(name=full_names(lines) + lines.get("mark", ""))
+    lines = lines.assign(name=names.full_names(lines) + lines.get("mark", ""))
     timed = lines.dropna(subset=["median_ms"])
     if timed.empty:
         return style.empty_figure(title, "No variant finished with every answer proven correct.")
@@ -69,20 +57,17 @@ def median_times(summary: pd.DataFrame, what: str = "a search") -> Figure:
         for (problem, graph), of_race in of_clock.groupby(["problem", "graph"], sort=False)
     ]
     heights = [len(rows) + 1.6 for _, rows, _ in panels]
-    looks = looks_of(lines[["variant", "rival"]].itertuples(index=False, name=None))
-    figure, axes = style.new_figure(
-        ROW_INCHES * sum(heights) + 1.5, rows=len(panels), squeeze=False, height_ratios=heights
-    )
-    for axis, (name, rows, _) in zip(axes[:, 0], panels, strict=True):
+    looks = looks_of(lines)
+    figure, axes = style.panel_column(ROW_INCHES * sum(heights) + 1.5, len(panels), height_ratios=heights)
+    for axis, (name, rows, _) in zip(axes, panels, strict=True):
         _draw_panel(axis, rows, name, looks)
     for emulated in (False, True):
-        together = [axis for axis, panel in zip(axes[:, 0], panels, strict=True) if panel[2] == emulated]
+        together = [axis for axis, panel in zip(axes, panels, strict=True) if panel[2] == emulated]
         _share_axis(together, f"Median time of {what} [ms{', emulated' * emulated}]")
-    style.entitle(figure, title, _headline_finding(lines))
-    return figure
+    return style.entitle(figure, title, _headline_finding(lines))
 
 
-def _share_axis(axes: Sequence[Axes], title: str) -> None:
+def _share_axis(axes: Sequence[style.Axes], title: str) -> None:
     """Give panels one range, and the last of them the labels of the axis.
 
     The label of a program says whether it ran on a GPU or a CPU.
@@ -90,13 +75,13 @@ def _share_axis(axes: Sequence[Axes], title: str) -> None:
     if axes:
         ranges = [axis.get_xlim() for axis in axes]
         for axis in axes:
-            axis.set_xlim(*wide(min(low for low, _ in ranges), max(high for _, high in ranges)))
+            axis.set_xlim(*names.wide(min(low for low, _ in ranges), max(high for _, high in ranges)))
             style.plain_log(axis.xaxis)
             axis.tick_params(labelbottom=axis is axes[-1])
         axes[-1].set_xlabel(title)
 
 
-def _draw_panel(axes: Axes, rows: pd.DataFrame, title: str, looks: Mapping[str, Look]) -> None:
+def _draw_panel(axes: style.Axes, rows: pd.DataFrame, title: str, looks: Mapping[str, Look]) -> None:
     """Draw the variants of one problem on one graph, the fastest on top."""
     axes.set_title(title, loc="left", fontsize=9.5)
     ordered = rows.sort_values("median_ms", ascending=False).reset_index(drop=True)
@@ -185,14 +170,14 @@ def ranked_table(summary: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
             "Problem": lines["problem"].map(label),
             "Graph": lines["graph"],
             "Rank": lines["rank"].map(whole),
-            "Variant": short_names(lines),
+            "Variant": names.short_names(lines),
             "Class": lines["class"].map(CLASSES).fillna(""),
-            "Version": lines["version"].map(shown_version) if "version" in lines else "",
+            "Version": lines["version"].map(names.shown_version) if "version" in lines else "",
             "Median [ms]": lines["median_ms"].map(rounded),
-            "95% interval": _intervals(lines),
+            "95% interval": names.intervals(lines["ci95_low_ms"], lines["ci95_high_ms"]),
             "Preparation [ms]": lines["prepare_ms"].map(prepared) if "prepare_ms" in lines else "",
             "Cold [ms]": lines["cold_ms"].map(rounded) if "cold_ms" in lines else "",
-            "Call [ms]": shown_calls(lines),
+            "Call [ms]": names.shown_calls(lines),
             "Million edges/s": lines["mteps"].map(rounded),
             "Harmonic mean": lines["mteps_harmonic"].map(rounded) if "mteps_harmonic" in lines else "",
             "Phases": lines["phases"].map(whole),
@@ -212,11 +197,6 @@ def was_run(lines: pd.DataFrame) -> pd.Series:
 def unmarked(table: pd.DataFrame) -> pd.DataFrame:
     """Return a ranked table for a page, on which the reasons need no protection from reStructuredText."""
     return table.assign(Reason=table["Reason"].str.replace(r"\\(.)", r"\1", regex=True))
-
-
-def _intervals(lines: pd.DataFrame) -> list[str]:
-    ends = zip(lines["ci95_low_ms"], lines["ci95_high_ms"], strict=True)
-    return [f"{rounded(low)} to {rounded(high)}" if low < high else "" for low, high in ends]
 
 
 def _shown_reason(reason: object) -> str:
@@ -248,53 +228,12 @@ def emulated_section(table: pd.DataFrame) -> str:
     if rows.empty:
         return NOTHING
     proven = int((rows["Status"] == "ok").sum())
-    names = ", ".join(dict.fromkeys(rows["Variant"]))
+    shown = ", ".join(dict.fromkeys(rows["Variant"]))
     return f"""<h1>Emulated kernels</h1>
-<p>A processor ran these CUDA kernels: {html.escape(names)}. {proven} of {len(rows)} of their runs were proven
+<p>A processor ran these CUDA kernels: {html.escape(shown)}. {proven} of {len(rows)} of their runs were proven
 correct all the same. Their times say nothing about a GPU: they have no rank and are compared with no time in
 the race. The page of all variants and rivals under Summary has them.</p>
 """
-
-
-def by_graph(table: pd.DataFrame, column: str, *, ascending: bool = True) -> pd.DataFrame:
-    """Return rows sorted by a column within each graph, the graphs as they are."""
-    places = {graph: place for place, graph in enumerate(table["graph"].unique())}
-    placed = table.assign(place=table["graph"].map(places))
-    return placed.sort_values(["place", column], ascending=[True, ascending])
-
-
-def rounded(value: float) -> str:
-    """Format a number with three digits, as an integer from 1,000, or as nothing if it is missing."""
-    return f"{value:.3g}" if abs(value) < 999.5 else f"{value:,.0f}" if np.isfinite(value) else ""
-
-
-def percent(share: float) -> str:
-    """Format the proven share of searches; below 1 it is at most 99%, and empty if it is missing."""
-    return f"{share if share >= 1 else min(share, 0.99):.0%}" if np.isfinite(share) else ""
-
-
-ADDED_UP = " (added up)"
-
-
-def shown_calls(lines: pd.DataFrame) -> pd.Series:
-    """Return the time of a call of each line as text: empty where it is unknown, marked where it is a sum."""
-    if "call_ms" not in lines:  # published before it was measured
-        return pd.Series("", lines.index)
-    return lines["call_ms"].map(rounded) + lines["calls"].eq(0).map({True: ADDED_UP, False: ""})
-
-
-LEAST_PREPARATION_MS = 0.1
-"""Less than this counts as no preparation: a call that returns at once also takes some microseconds."""
-
-
-def prepared(value: float) -> str:
-    """Format a preparation in milliseconds, or nothing if it is missing."""
-    return f"<{LEAST_PREPARATION_MS:g}" if value < LEAST_PREPARATION_MS else rounded(value)
-
-
-def whole(value: float) -> str:
-    """Format a count, or nothing if it is missing."""
-    return f"{value:,.0f}" if np.isfinite(value) else ""
 
 
 def _draw(inputs: Inputs) -> dict[str, Content]:

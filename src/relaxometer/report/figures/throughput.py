@@ -10,60 +10,30 @@ import pandas as pd
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Files, View, table_view
 from relaxometer.report.figures import style
 from relaxometer.report.figures.looks import look
-from relaxometer.report.figures.names import short_names
-from relaxometer.report.figures.summary import CLOCKS, by_graph, percent, rounded
+from relaxometer.report.figures.names import CLOCKS, by_graph, percent, rounded, short_names
 from relaxometer.results.gather import worst
 from relaxometer.results.samples import EMULATED, source_times
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from relaxometer.plan.plan import Plan
 
-MANY_SOURCES = "many-sources"
-"""The variant of launches that do not name theirs."""
-
-CLOSE = 1.5
-"""Lines share a label if their rates differ by a smaller factor."""
-
+CLOSE = 1.5  # lines share a label if their rates differ by a smaller factor
 ONE_BY_ONE = ", one after the other"
-
-SHOWN = 6
-"""Single-search variants in a figure, the fastest first."""
+SHOWN = 6  # single-search variants in a figure, the fastest first
 
 
 def rates(launches: pd.DataFrame, timings: pd.DataFrame, problem: str = "sssp") -> pd.DataFrame:
     """Return the searches per second of every variant on every graph of the study.
 
-    Parameters
-    ----------
-    launches : DataFrame
-        As :data:`relaxometer.studies.throughput.TABLE`, of any graphs.
-    timings : DataFrame
-        The gathered searches; variants that failed are left out.
-    problem : str
-        The problem of all of them.
-
-    Returns
-    -------
-    DataFrame
-        With the columns ``graph, variant, rival, name`` (which marks rivals), ``together`` (whether one
-        launch made all searches), ``device_kind``, ``searches`` (simultaneous), ``time_ms`` (median of a
-        launch or a search), ``rate`` (searches per second), ``proven`` (share of the answers) and ``status``
-        (the worst of any launch).
-        If any launch of a number of searches failed, that number has no rate.
+    `launches` is as :data:`relaxometer.studies.throughput.TABLE`; in the timings, variants that failed are
+    left out. ``name`` marks rivals; ``together`` tells whether one launch made all ``searches``; ``time_ms``
+    is the median of a launch or a search, ``proven`` the share of the answers, and ``status`` the worst of
+    any launch. If any launch of a number of searches failed, that number has no ``rate``.
     """
-    if "variant" not in launches:
-        launches = launches.assign(variant=MANY_SOURCES)
     number = ["graph", "variant", "searches", "device_kind"]
-    many = launches.groupby(number, sort=False).agg(
-        time_ms=("time_ms", "median"),
-        proven=("proven", "sum"),
-        launches=("repetition", "count"),
-        status=("status", worst),
-    )
-    many = many.reset_index()
-    many["proven"] = many["proven"] / (many["searches"] * many.pop("launches"))
+    shares = launches["proven"].fillna(0) / launches["searches"]
+    groups = launches.assign(proven=shares).groupby(number, sort=False)
+    many = groups.agg({"time_ms": "median", "proven": "mean", "status": worst}).reset_index()
     many.loc[many["status"] != "ok", "time_ms"] = np.nan
     of_graphs = timings["graph"].isin(launches["graph"]) & (timings["problem"] == problem)
     times = source_times(timings[of_graphs])
@@ -75,7 +45,9 @@ def rates(launches: pd.DataFrame, timings: pd.DataFrame, problem: str = "sssp") 
     return both.assign(name=short_names(both), rate=both["searches"] / both["time_ms"] * 1e3)
 
 
-def throughput(launches: pd.DataFrame, timings: pd.DataFrame, graph: str, problem: str = "sssp") -> Figure:
+def throughput(
+    launches: pd.DataFrame, timings: pd.DataFrame, graph: str, problem: str = "sssp"
+) -> style.Figure:
     """Draw searches per second on a graph over the number of simultaneous searches.
 
     Level lines show the variants that search from one source after another. Emulated and real times are
@@ -97,27 +69,18 @@ def throughput(launches: pd.DataFrame, timings: pd.DataFrame, graph: str, proble
         mark = look(str(variant))
         axes.plot(points["searches"], points["rate"], color=mark.colour, marker=mark.marker, label=variant)
         end = points["searches"].iloc[-1], points["rate"].iloc[-1]
-        style.annotate(axes, str(variant), end, (6, 0), **AT_END)
+        style.annotate(axes, str(variant), end, (6, 0), **style.AT_END)
     for row in others.itertuples():
         colour = look(str(row.variant), rival=bool(row.rival)).colour
         axes.axhline(row.rate, color=colour, linewidth=1, linestyle=(0, (4, 2)))
     for rate, names in _labels(others):
-        style.annotate(axes, names, (1, rate), (4, 0), xycoords=("axes fraction", "data"), **AT_END)
-    axes.set(
-        xscale="log",
-        yscale="log",
-        xlabel="Simultaneous searches",
-        ylabel=f"Searches per second{style.emulated_note(kind)}",
-    )
+        style.annotate(axes, names, (1, rate), (4, 0), xycoords=("axes fraction", "data"), **style.AT_END)
+    axes.set(xscale="log", yscale="log", xlabel="Simultaneous searches")
+    axes.set_ylabel(f"Searches per second{style.emulated_note(kind)}")
     axes.set_xticks(many["searches"].unique(), labels=[f"{count:,}" for count in many["searches"].unique()])
     axes.xaxis.set_minor_formatter("")
     style.plain_log(axes.yaxis)
-    style.entitle(figure, title, _finding(many, others, launches, kind))
-    return figure
-
-
-AT_END = {"va": "center", "color": style.GREY, "annotation_clip": False}
-"""How the name of a line is written at its end."""
+    return style.entitle(figure, title, _finding(many, others, launches, kind))
 
 
 def _labels(others: pd.DataFrame) -> list[tuple[float, str]]:
@@ -128,14 +91,11 @@ def _labels(others: pd.DataFrame) -> list[tuple[float, str]]:
         if previous > CLOSE * rate:
             groups.append({})
         groups[-1][str(name)] = previous = float(rate)
-    return [
-        (float(np.sqrt(max(group.values()) * min(group.values()))), ",\n".join(group) + ONE_BY_ONE)
-        for group in groups
-    ]
+    middles = [float(np.sqrt(max(group.values()) * min(group.values()))) for group in groups]
+    return [(middle, ",\n".join(group) + ONE_BY_ONE) for middle, group in zip(middles, groups, strict=True)]
 
 
 def _finding(many: pd.DataFrame, others: pd.DataFrame, launches: pd.DataFrame, kind: str) -> str:
-    """Give the best rate, and compare it with the fastest variant for single searches."""
     best = many.nlargest(1, "rate").iloc[0]
     proven, searched = int(launches["proven"].sum()), int(launches["searches"].sum())
     finding = (
@@ -153,8 +113,7 @@ def _finding(many: pd.DataFrame, others: pd.DataFrame, launches: pd.DataFrame, k
 
 def throughput_table(launches: pd.DataFrame, timings: pd.DataFrame, problem: str = "sssp") -> pd.DataFrame:
     """Return the searches per second of every variant as text, the fastest of each graph first."""
-    table = rates(launches, timings, problem)
-    table = by_graph(table, "rate", ascending=False)
+    table = by_graph(rates(launches, timings, problem), "rate", ascending=False)
     return pd.DataFrame(
         {
             "Graph": table["graph"],

@@ -10,46 +10,31 @@ import pandas as pd
 from relaxometer.report.catalogue import Exhibit, Files, View, table_view
 from relaxometer.report.figures import style
 from relaxometer.report.figures.looks import look
-from relaxometer.report.figures.summary import CLOCKS, by_graph, percent, rounded
+from relaxometer.report.figures.names import CLOCKS, by_graph, percent, rounded
 from relaxometer.results.gather import SEVERITY
 from relaxometer.results.samples import EMULATED
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from relaxometer.plan.plan import Plan
 
-TREES = 10.0 ** np.arange(0, 4.01, 0.25)
-"""Trees per change of the weights in the figure."""
+TREES = 10.0 ** np.arange(0, 4.01, 0.25)  # trees per change of the weights in the figure
 
 SHARED = ["way", "class", "threads", "status", "reason"]
 """Columns of the first failed round of a variant, or of any if none failed."""
 
-APART = 0.055
-"""Distance of the names of two lines, as a share of the logarithmic axis."""
+APART = 0.055  # distance of the names of two lines, as a share of the logarithmic axis
 
 
 def medians(changes: pd.DataFrame) -> pd.DataFrame:
     """Return the medians over the rounds of each variant on each graph.
 
-    Parameters
-    ----------
-    changes : DataFrame
-        As :data:`relaxometer.studies.traffic.TABLE`.
-
-    Returns
-    -------
-    DataFrame
-        With the columns ``graph, variant, pairs, device_kind, device, way, update_ms, first_ms, tree_ms,
-        ready_ms`` (from new weights to the first answer), ``searches`` and ``proven`` (sums), ``class``,
-        ``threads``, ``status`` and ``reason``.
-        If any round of a variant failed, it has no times.
+    `changes` is as :data:`relaxometer.studies.traffic.TABLE`. ``ready_ms`` is from new weights to the first
+    answer; ``searches`` and ``proven`` are sums. If any round of a variant failed, it has no times.
     """
     keys = ["graph", "variant", "pairs", "device_kind", "device"]
     changes = changes.assign(ready_ms=changes["update_ms"] + changes["first_ms"])
     times = ["update_ms", "first_ms", "tree_ms", "ready_ms"]
-    severity = changes["status"].map(SEVERITY.index)
-    worst = changes.assign(severity=severity).sort_values("severity", ascending=False, kind="stable")
+    worst = changes.sort_values("status", key=lambda of: -of.map(SEVERITY.index), kind="stable")
     table = changes.groupby(keys, sort=False)[times].median()
     table = table.join(changes.groupby(keys)[["searches", "proven"]].sum())
     table = table.join(worst.drop_duplicates(keys).set_index(keys)[SHARED])
@@ -57,7 +42,7 @@ def medians(changes: pd.DataFrame) -> pd.DataFrame:
     return table.reset_index()
 
 
-def traffic(changes: pd.DataFrame, graph: str) -> Figure:
+def traffic(changes: pd.DataFrame, graph: str) -> style.Figure:
     """Draw the time per tree over the number of trees for which the weights stay; pairs are left out.
 
     Emulated and real times are never drawn together.
@@ -66,12 +51,12 @@ def traffic(changes: pd.DataFrame, graph: str) -> Figure:
     changes = changes[changes["pairs"] == 0]
     table = medians(changes[changes["graph"] == graph]).dropna(subset=["ready_ms"])
     if table.empty:
-        return style.empty_figure(title, f"No search was proven correct and finished: {_reason(changes)}")
+        reason = next(filter(None, changes["reason"].dropna()), "nothing was measured")
+        return style.empty_figure(title, f"No search was proven correct and finished: {reason}")
     emulated = table["device_kind"] == EMULATED
     table = table[emulated] if emulated.any() else table
     kind = str(table["device_kind"].iloc[0])
-    table = table.sort_values("tree_ms")
-    table = table.assign(rival=table["class"].notna())
+    table = table.sort_values("tree_ms").assign(rival=lambda rows: rows["class"].notna())
     columns = [table[column].tolist() for column in ("variant", "rival", "ready_ms", "tree_ms")]
     figure, axes = style.new_figure(4.0)
     apart = float(table["ready_ms"].max() / table["tree_ms"].min()) ** APART
@@ -80,29 +65,14 @@ def traffic(changes: pd.DataFrame, graph: str) -> Figure:
         per_tree = (ready_ms + (TREES - 1) * tree_ms) / TREES
         axes.plot(TREES, per_tree, color=look(name, rival).colour, label=name)
         lowest = max(per_tree[-1], lowest * apart)
-        style.annotate(axes, name, (TREES[-1], lowest), (5, 0), **AT_END)
-    axes.set(
-        xscale="log",
-        yscale="log",
-        xlabel="Trees until the weights change again",
-        ylabel=f"Time per tree, change included [ms{style.emulated_note(kind)}]",
-    )
+        style.annotate(axes, name, (TREES[-1], lowest), (5, 0), **style.AT_END)
+    axes.set(xscale="log", yscale="log", xlabel="Trees until the weights change again")
+    axes.set_ylabel(f"Time per tree, change included [ms{style.emulated_note(kind)}]")
     style.plain_log(axes.xaxis, axes.yaxis)
-    style.entitle(figure, title, _finding(table, changes, kind))
-    return figure
-
-
-AT_END = {"va": "center", "color": style.GREY, "annotation_clip": False}
-"""How the name of a line is written at its end."""
-
-
-def _reason(changes: pd.DataFrame) -> str:
-    reasons = [reason for reason in changes["reason"].dropna() if reason]
-    return reasons[0] if reasons else "nothing was measured"
+    return style.entitle(figure, title, _finding(table, changes, kind))
 
 
 def _finding(table: pd.DataFrame, changes: pd.DataFrame, kind: str) -> str:
-    """Say which variant has the first tree first, and which the most."""
     first = table.nsmallest(1, "ready_ms").iloc[0]
     proven = int(changes["proven"].fillna(0).sum())
     finding = (
@@ -120,8 +90,7 @@ def _finding(table: pd.DataFrame, changes: pd.DataFrame, kind: str) -> str:
 
 def traffic_table(changes: pd.DataFrame) -> pd.DataFrame:
     """Return the medians as text, the first answer that is ready first on top of each graph."""
-    table = medians(changes)
-    table = by_graph(table, "ready_ms")
+    table = by_graph(medians(changes), "ready_ms")
     shares = table["proven"] / table["searches"].replace(0, np.nan)
     return pd.DataFrame(
         {

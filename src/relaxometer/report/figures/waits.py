@@ -5,31 +5,18 @@ from __future__ import annotations
 import pandas as pd
 
 from relaxometer.report.catalogue import Exhibit, table_view
-from relaxometer.report.figures.choice import (
-    CHOICES,
-    NO_CHOICES,
-    against_best,
-    choices,
-    good_choices,
-    has_choice,
-    shown_regret,
-)
-from relaxometer.report.figures.summary import rounded
+from relaxometer.report.figures import choice
+from relaxometer.report.figures.names import rounded
 from relaxometer.results.samples import EMULATED, source_times
 
-QUESTIONS = {False: "resident", True: "host to host"}
-"""By whether transfers and preparation count."""
+QUESTIONS = {False: "resident", True: "host to host"}  # by whether transfers and preparation count
 
 
 def waits(timings: pd.DataFrame, *, host_to_host: bool) -> pd.DataFrame:
     """Return the proven searches of dominators in real time, `time_ms` being what their user waits for.
 
-    Parameters
-    ----------
-    timings : DataFrame
-    host_to_host : bool
-        Count upload, preparation and download, where the search itself does not contain them; a CPU program
-        is only prepared. Otherwise searches that move a graph to the device are left out.
+    From host to host, upload, preparation and download count where the search itself does not contain them; a
+    CPU program is only prepared. Otherwise searches that move a graph to the device are left out.
     """
     rows = timings[(timings["problem"] == "dominators") & (timings["device_kind"] != EMULATED)]
     rows = rows[~rows["rival"]]
@@ -54,22 +41,19 @@ def is_streamed(rows: pd.DataFrame) -> pd.Series:
 def regrets(timings: pd.DataFrame) -> pd.DataFrame:
     """Compare `auto` with the best other variant on each graph and batch, rivals apart.
 
-    Returns
-    -------
-    DataFrame
-        One row per question and proven run of `auto` that was made for it: ``graph, question, variant,
-        chosen, because, auto_ms, best, best_ms``; ``regret``, the share by which `auto` exceeds the best; and
-        ``in_parts``, whether the best is a sum of parts that were timed one by one, where `auto` is one call.
+    There is a row per question and proven run of `auto` that was made for it. ``regret`` is the share by
+    which `auto` exceeds the best; ``in_parts`` tells whether the best is a sum of parts that were timed one
+    by one, where `auto` is one call.
     """
     found = []
     at_once = timings[is_host_to_host(timings)].groupby("graph")["variant"].agg(set).to_dict()
     for host_to_host, question in QUESTIONS.items():
         times = waits(timings, host_to_host=host_to_host)
-        for graph, variant, ours, others in choices(times):
+        for graph, variant, ours, others in choice.choices(times):
             run = timings[(timings["graph"] == graph) & (timings["variant"] == variant)].iloc[0]
             if bool(is_host_to_host(run.to_frame().T).iloc[0]) != host_to_host:
                 continue
-            for best in against_best(ours, others):
+            for best in choice.against_best(ours, others):
                 row = {"graph": graph, "question": question, "variant": variant, **best}
                 row |= {name: run[f"parameter_{name}"] for name in ("chosen", "because")}
                 found.append(row | {"in_parts": host_to_host and best["best"] not in at_once[graph]})
@@ -79,12 +63,11 @@ def regrets(timings: pd.DataFrame) -> pd.DataFrame:
 def in_short(table: pd.DataFrame) -> str:
     """Return the number of good choices, from the table of :func:`regrets`."""
     if table.empty:
-        return NO_CHOICES
+        return choice.NO_CHOICES
     timed = table[~table["in_parts"]]
     others = len(table) - len(timed)
-    return good_choices(timed, "best variant") + f"; compared with a sum of parts: {others} more" * bool(
-        others
-    )
+    rest = f"; compared with a sum of parts: {others} more" if others else ""
+    return choice.good_choices(timed, "best variant") + rest
 
 
 def regret_table(timings: pd.DataFrame) -> pd.DataFrame:
@@ -100,7 +83,7 @@ def regret_table(timings: pd.DataFrame) -> pd.DataFrame:
             "Best variant": row["best"],
             "Best [ms]": rounded(row["best_ms"]),
             "Best timed": "in parts" if row["in_parts"] else "at once",
-            "Regret": shown_regret(row["regret"]),
+            "Regret": choice.shown_regret(row["regret"]),
         }
         for row in table.to_dict("records")
     ]
@@ -111,7 +94,7 @@ EXHIBITS = (
     Exhibit(
         "dominator-choices",
         lambda inputs: regret_table(inputs.timings),
-        (table_view("dominator-choices", "dominators", "auto", CHOICES),),
-        wanted=lambda plan: has_choice(plan, "dominators"),
+        (table_view("dominator-choices", "dominators", "auto", choice.CHOICES),),
+        wanted=lambda plan: choice.has_choice(plan, "dominators"),
     ),
 )

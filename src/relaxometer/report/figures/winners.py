@@ -8,31 +8,16 @@ from typing import Any
 import pandas as pd
 
 from relaxometer.report.catalogue import SUMMARISED, Exhibit, Inputs, View, without_curves
-from relaxometer.report.figures.names import CLASSES, label, shown_version
-from relaxometer.report.figures.summary import prepared, rounded
+from relaxometer.report.figures.names import CLASSES, label, prepared, rounded, shown_version
 from relaxometer.results.gather import with_sets
 from relaxometer.results.races import NEITHER, OURS, RACE, RIVAL, TOO_FEW, winners
 from relaxometer.results.samples import with_class
 from relaxometer.results.statistics import FEWEST
 
 COLUMNS = (
-    "Problem",
-    "Graph",
-    "Faster",
-    "Our best",
-    "Our class",
-    "Ours [ms]",
-    "Our preparation [ms]",
-    "Ours, cold [ms]",
-    "Ours, a call [ms]",
-    "Best rival",
-    "Its class",
-    "Rival [ms]",
-    "Its preparation [ms]",
-    "Rival, cold [ms]",
-    "Rival, a call [ms]",
-    "Rival / ours",
-    "95% interval",
+    *("Problem", "Graph", "Faster", "Our best", "Our class", "Ours [ms]", "Our preparation [ms]"),
+    *("Ours, cold [ms]", "Ours, a call [ms]", "Best rival", "Its class", "Rival [ms]"),
+    *("Its preparation [ms]", "Rival, cold [ms]", "Rival, a call [ms]", "Rival / ours", "95% interval"),
     "Sources",
 )
 
@@ -43,11 +28,7 @@ NO_DIFFERENCE = "no difference shown"
 def winners_table(summary: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
     """Return :func:`relaxometer.results.races.winners` as text, one row per race that a rival was to run.
 
-    Parameters
-    ----------
-    summary : DataFrame
-        The lines of ``summary.csv``: they tell why a side has no time.
-    timings : DataFrame
+    The lines of ``summary.csv`` tell why a side has no time.
     """
     lines = with_class(with_sets(summary, timings))
     races = lines.loc[lines["rival"], RACE].drop_duplicates()
@@ -58,11 +39,8 @@ def winners_table(summary: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
 
 
 def _row(race: Mapping[Hashable, Any], lines: pd.DataFrame) -> dict[str, str]:
-    """Return a row of the table from one of :func:`relaxometer.results.races.winners`."""
     of_race = lines[(lines["problem"] == race["problem"]) & (lines["graph"] == race["graph"])]
-    interval = (
-        f"{rounded(race['ratio_low'])} to {rounded(race['ratio_high'])}" if race["ratio_low"] > 0 else ""
-    )
+    low, high = race["ratio_low"], race["ratio_high"]
     return {
         "Problem": label(race["problem"]),
         "Graph": race["graph"],
@@ -70,7 +48,7 @@ def _row(race: Mapping[Hashable, Any], lines: pd.DataFrame) -> dict[str, str]:
         **dict(zip(COLUMNS[3:9], _side(race, OURS), strict=True)),
         **dict(zip(COLUMNS[9:15], _side(race, RIVAL), strict=True)),
         "Rival / ours": rounded(race["ratio"]),
-        "95% interval": interval,
+        "95% interval": f"{rounded(low)} to {rounded(high)}" if low > 0 else "",
         "Sources": f"{race['sources']:.0f}" if race["sources"] > 0 else "",
     }
 
@@ -81,13 +59,8 @@ def _side(race: Mapping[Hashable, Any], side: str) -> tuple[str, ...]:
         return ("",) * 6
     version = shown_version(race[f"{side}_version"]) if side == RIVAL else ""
     name = f"{race[side]} {version}".rstrip()
-    times = (
-        rounded(race[f"{side}_ms"]),
-        prepared(race[f"{side}_prepare_ms"]),
-        rounded(race[f"{side}_cold_ms"]),
-        rounded(race[f"{side}_call_ms"]),
-    )
-    return name, CLASSES[race[f"{side}_class"]], *times
+    time, cold, call = (rounded(race[f"{side}_{span}ms"]) for span in ("", "cold_", "call_"))
+    return name, CLASSES[race[f"{side}_class"]], time, prepared(race[f"{side}_prepare_ms"]), cold, call
 
 
 def _verdict(race: Mapping[Hashable, Any], lines: pd.DataFrame) -> str:
@@ -106,7 +79,6 @@ def _verdict(race: Mapping[Hashable, Any], lines: pd.DataFrame) -> str:
 
 
 def _missing(lines: pd.DataFrame, side: str) -> str:
-    """Say why nobody of a side finished in real time."""
     if side == OURS and (lines["class"] == "emulated").all():
         return "our variants were emulated only" if len(lines) else "no variant of ours was run"
     reasons = lines[lines["class"] != "emulated"]

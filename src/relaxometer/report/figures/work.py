@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pandas as pd
 
 from relaxometer.report.catalogue import Exhibit, runs_on, table_view, without_curves
-from relaxometer.report.figures.names import CLASSES, label, short_names
-from relaxometer.report.figures.summary import rounded, whole
+from relaxometer.report.figures.names import CLASSES, by_graph, label, rounded, short_names, whole
 from relaxometer.results.gather import worst
 from relaxometer.results.races import ranking
 from relaxometer.results.rows import KEY, PROVEN
 from relaxometer.results.samples import proven, source_times
 
 
-def relaxations(timings: pd.DataFrame) -> pd.Series:
-    """Return the relaxations per reachable arc of each variant, as the median over sources.
+def relaxations(timings: pd.DataFrame, by: Sequence[str] = KEY) -> pd.Series:
+    """Return the median relaxations per reachable arc of each variant, by problem, graph and variant.
 
     Dijkstra's algorithm relaxes each arc once. `phast` relaxes each arc of its hierarchy once; that of a road
-    map has 1.5 to 2 times as many arcs as the map.
-
-    Returns
-    -------
-    Series of float, indexed by problem, graph and variant
-        Without variants that failed or did not count relaxed arcs.
+    map has 1.5 to 2 times as many arcs as the map. Variants that failed or did not count are left out.
     """
     counted = proven(timings, timings).query("status == 'ok' and reached_arcs > 0 and relaxed_arcs > 0")
     share = counted["relaxed_arcs"] / counted["reached_arcs"]
-    return share.groupby([counted[column] for column in KEY], sort=False).median().rename("relaxations")
+    return share.groupby([counted[column] for column in by], sort=False).median().rename("relaxations")
 
 
 def work_table(timings: pd.DataFrame, problem: str = "sssp") -> pd.DataFrame:
@@ -44,8 +40,7 @@ def work_table(timings: pd.DataFrame, problem: str = "sssp") -> pd.DataFrame:
     lines = lines.join(ranked[["rank", "median_ms"]], on=KEY)
     lines["time_ms"] = lines["median_ms"].fillna(lines["time_ms"])  # over the sources that all ranked share
     work = "Relaxations per arc" if problem == "sssp" else "Examined per arc"
-    places = {graph: place for place, graph in enumerate(lines["graph"].unique())}
-    lines = lines.assign(place=lines["graph"].map(places)).sort_values(["place", "rank", "time_ms"])
+    lines = by_graph(lines, "rank", "time_ms")
     return pd.DataFrame(
         {
             "Graph": lines["graph"],

@@ -1,10 +1,6 @@
-"""Figures 4 to 8 of Suzuki, Kan, Hayashi and Yoshikawa.
+"""Figures 4 to 8 of Suzuki et al., "Accelerating SSSP Algorithm on GPU with Adaptive Thread Creation".
 
 ``phases`` are the gathered phases of the proven phase-synchronous variants on a graph.
-
-References
-----------
-"Accelerating SSSP Algorithm on GPU with Adaptive Thread Creation".
 """
 
 from __future__ import annotations
@@ -18,25 +14,22 @@ import numpy.typing as npt
 import pandas as pd
 
 from relaxometer.core.words import counted
-from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View, metadata, phase_files
+from relaxometer.report.catalogue import Exhibit, Inputs, View, phase_files, with_graphs
 from relaxometer.report.figures import style
-from relaxometer.report.figures.looks import Look, look, looks_of
-from relaxometer.report.figures.summary import rounded
+from relaxometer.report.figures.looks import Look, look
+from relaxometer.report.figures.names import rounded
 from relaxometer.report.targets import is_swept, names, runs_of
 from relaxometer.results import samples
 from relaxometer.results.processes import part_of
 from relaxometer.results.statistics import log_mean
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from matplotlib.patches import Patch
 
     from relaxometer.plan.models import Run
     from relaxometer.plan.plan import Plan
 
-FEW_UPDATED = 10_000
-"""The paper calls phases that update at most this many vertices small."""
+FEW_UPDATED = 10_000  # the paper calls phases that update at most this many vertices small
 
 SOURCE_LINES: tuple[tuple[str, str | tuple[float, tuple[float, ...]]], ...] = (
     ("#0173b2", "-"),
@@ -58,17 +51,14 @@ PAPER_GRAPH, PAPER_BEST_US = "kanto-like", 350
 """The threshold that is best in figure 8 of the paper, on its large map."""
 
 PAPER_MARK: dict[str, Any] = {"marker": "x", "markersize": 7, "markeredgewidth": 1.8}
-
-BESIDE = 0.2
-"""Distance between the variants of a graph in figure 7, where graphs are 1 apart."""
-
+BESIDE = 0.2  # distance between the variants of a graph in figure 7, where graphs are 1 apart
 CURVE_POINTS = 400
 NOTHING_PROVEN = (
     "No run of conventional, selection or adaptive on this graph was proven correct and finished."
 )
 
 
-def updated_per_phase(phases: pd.DataFrame, graph: str) -> Figure:
+def updated_per_phase(phases: pd.DataFrame, graph: str) -> style.Figure:
     """Draw figure 4: the vertices that each phase updates, for five sources."""
     title = f"Figure 4: updated vertices per phase, {graph}"
     counts = samples.updated_counts(phases)
@@ -90,11 +80,10 @@ def updated_per_phase(phases: pd.DataFrame, graph: str) -> Figure:
         f"{_range(lengths.min(), lengths.max())} phases over {counted(len(lengths), 'source')}, "
         f"{lengths.mean():,.0f} on average (in the paper: about 230)"
     )
-    style.entitle(figure, title, finding)
-    return figure
+    return style.entitle(figure, title, finding)
 
 
-def updated_distribution(phases: pd.DataFrame, graph: str) -> Figure:
+def updated_distribution(phases: pd.DataFrame, graph: str) -> style.Figure:
     """Draw figure 5: the cumulative distribution of updated vertices over all phases and sources."""
     title = f"Figure 5: phases by number of updated vertices, {graph}"
     counts = samples.updated_counts(phases)
@@ -106,13 +95,11 @@ def updated_distribution(phases: pd.DataFrame, graph: str) -> Figure:
     figure, axes = style.new_figure(3.6)
     colour = look("conventional").colour
     axes.plot(at, samples.share_at_or_under(updated, at), color=colour, drawstyle="steps-post")
-    marks = {peak / 10: "a tenth of the peak"} | (
-        {FEW_UPDATED: f"{FEW_UPDATED:,}"} if peak > FEW_UPDATED else {}
-    )
+    marks = {peak / 10: "a tenth of the peak"}
+    marks |= {FEW_UPDATED: f"{FEW_UPDATED:,}"} if peak > FEW_UPDATED else {}
     for marker, (limit, name) in zip("Ds", marks.items(), strict=False):
         share = float(samples.share_at_or_under(updated, limit))
-        label = f"{share:.0%} at or under {name}"
-        axes.plot(limit, share, marker, color=colour, label=label)
+        axes.plot(limit, share, marker, color=colour, label=f"{share:.0%} at or under {name}")
     style.legend_above(axes, 2)
     axes.set(xscale="log", ylim=(0, 1.03), xlabel="Updated vertices in a phase")
     axes.set_ylabel("Cumulative share of the phases")
@@ -122,11 +109,10 @@ def updated_distribution(phases: pd.DataFrame, graph: str) -> Figure:
         f"{len(updated):,} phases of {counted(counts['source'].nunique(), 'source')}; peak {peak:,} "
         "(in the paper: 59% at or under 10,000, peak over 500,000)"
     )
-    style.entitle(figure, title, finding)
-    return figure
+    return style.entitle(figure, title, finding)
 
 
-def phase_times(phases: pd.DataFrame, graph: str) -> Figure:
+def phase_times(phases: pd.DataFrame, graph: str) -> style.Figure:
     """Draw figure 6: the time of each phase for one source, in front of the updated vertices."""
     title = f"Figure 6: time of each phase, {graph}"
     if phases.empty:
@@ -141,20 +127,15 @@ def phase_times(phases: pd.DataFrame, graph: str) -> Figure:
         axes.plot(rows["phase"], rows["time_ms"], linewidth=1.3, label=variant, **mark.line | {"marker": ""})
     switching = of_source[of_source["kernel"] == "adaptive"]
     marks = _mark_all_vertex_phases(axes, switching) if len(switching) else []
-    axes.set(
-        yscale="log",
-        xlabel="Phase",
-        ylabel=f"Time of the phase [ms{style.emulated_note(kind)}]",
-        xlim=(0, None),
-    )
+    label = f"Time of the phase [ms{style.emulated_note(kind)}]"
+    axes.set(yscale="log", xlabel="Phase", ylabel=label, xlim=(0, None))
     style.plain_log(axes.yaxis)
     handles = [*axes.get_legend_handles_labels()[0], counts, *marks]
     style.legend_above(axes, 2 if len(handles) == 4 else 3, handles)
-    style.entitle(figure, title, _phase_finding(of_source, source, kind))
-    return figure
+    return style.entitle(figure, title, _phase_finding(of_source, source, kind))
 
 
-def _updated_behind(axes: Axes, counts: pd.DataFrame) -> Patch:
+def _updated_behind(axes: style.Axes, counts: pd.DataFrame) -> Patch:
     """Fill the area under the updated vertices behind the lines, on a second axis at the right."""
     right = axes.twinx()
     right.fill_between(counts["phase"], counts["updated"], color=style.FAINT, linewidth=0, step="mid")
@@ -167,7 +148,7 @@ def _updated_behind(axes: Axes, counts: pd.DataFrame) -> Patch:
     return style.legend_patch(color=style.FAINT, label="updated vertices (right)")
 
 
-def _mark_all_vertex_phases(axes: Axes, rows: pd.DataFrame) -> list[Patch]:
+def _mark_all_vertex_phases(axes: style.Axes, rows: pd.DataFrame) -> list[Patch]:
     """Mark the phases that adaptive ran with one thread per vertex, by a band at the bottom."""
     colour = look("adaptive").colour
     phases = rows.loc[rows["mode"] == "all", "phase"].to_numpy()
@@ -180,7 +161,6 @@ def _mark_all_vertex_phases(axes: Axes, rows: pd.DataFrame) -> list[Patch]:
 
 
 def _phase_finding(rows: pd.DataFrame, source: int, kind: str) -> str:
-    """Name the source, and the number of phases that adaptive ran over all vertices."""
     parts = [f"Source vertex {source}, instrumented run"]
     adaptive = rows[rows["kernel"] == "adaptive"]
     if len(adaptive):
@@ -191,7 +171,7 @@ def _phase_finding(rows: pd.DataFrame, source: int, kind: str) -> str:
     return "; ".join(parts)
 
 
-def mean_times(timings: pd.DataFrame, graphs: Sequence[dict[str, Any]]) -> Figure:
+def mean_times(timings: pd.DataFrame, graphs: Sequence[dict[str, Any]]) -> style.Figure:
     """Draw figure 7: the mean time of a search on each graph, and the paper's where it has the graph."""
     title = "Figure 7: mean time of a search"
     times = samples.on_one_clock(samples.source_times(timings))
@@ -202,7 +182,7 @@ def mean_times(timings: pd.DataFrame, graphs: Sequence[dict[str, Any]]) -> Figur
     order = sorted(sizes, key=lambda name: sizes[name])
     variants = list(times["variant"].unique())
     figure, axes = style.new_figure(3.8 + 0.25 * (len(order) > 3))
-    looks = looks_of((variant, False) for variant in variants)
+    looks = {variant: look(variant) for variant in variants}
     for place, variant in enumerate(variants):
         at = np.arange(len(order)) + (place - (len(variants) - 1) / 2) * BESIDE
         means = [_mean(times[(times["graph"] == name) & (times["variant"] == variant)]) for name in order]
@@ -218,12 +198,10 @@ def mean_times(timings: pd.DataFrame, graphs: Sequence[dict[str, Any]]) -> Figur
     style.plain_log(axes.yaxis)
     handles = axes.get_legend_handles_labels()[0]
     if any((name, variant) in PAPER_MS for name in order for variant in variants):
-        handles.append(
-            style.legend_mark(linestyle="none", color=style.GREY, label="in the paper (K20c)", **PAPER_MARK)
-        )
+        paper = {"linestyle": "none", "color": style.GREY, "label": "in the paper (K20c)", **PAPER_MARK}
+        handles.append(style.legend_mark(**paper))
     style.legend_above(axes, 4, handles)
-    style.entitle(figure, title, "\n".join(_mean_time_findings(times, order, kind)))
-    return figure
+    return style.entitle(figure, title, "\n".join(_mean_time_findings(times, order, kind)))
 
 
 def _mean(rows: pd.DataFrame) -> tuple[float, float, float]:
@@ -234,19 +212,17 @@ def _mean(rows: pd.DataFrame) -> tuple[float, float, float]:
 
 
 def _mean_dots(
-    axes: Axes, at: npt.NDArray[Any], means: Sequence[tuple[float, ...]], variant: str, mark: Look
+    axes: style.Axes, at: npt.NDArray[Any], means: Sequence[tuple[float, ...]], variant: str, mark: Look
 ) -> None:
     """Draw the means of a variant with their intervals and values."""
-    style.draw_dots(
-        axes, [(x, *of_graph) for x, of_graph in zip(at, means, strict=True)], mark, label=variant
-    )
-    for x, (value, *_) in zip(at, means, strict=True):
+    points = [(x, *of_graph) for x, of_graph in zip(at, means, strict=True)]
+    style.draw_dots(axes, points, mark, label=variant)
+    for x, value, *_ in points:
         if np.isfinite(value):
             style.annotate(axes, rounded(value), (x, value), (7, 0), va="center")
 
 
 def _mean_time_findings(times: pd.DataFrame, graphs: Sequence[str], kind: str) -> list[str]:
-    """Compare adaptive with conventional on each graph."""
     device = samples.in_words(times, "device")
     sources = times.groupby(["graph", "variant"])["source"].size()
     over = f"{_range(sources.min(), sources.max())} {'source' if sources.max() == 1 else 'sources'}"
@@ -261,13 +237,12 @@ def _mean_time_findings(times: pd.DataFrame, graphs: Sequence[str], kind: str) -
     return lines
 
 
-def thresholds(timings: pd.DataFrame, swept: Sequence[str], graph: str) -> Figure:
+def thresholds(timings: pd.DataFrame, swept: Sequence[str], graph: str) -> style.Figure:
     """Draw figure 8: the mean time of adaptive over its threshold, in which the `swept` variants differ."""
     title = f"Figure 8: mean time of a search over the threshold of adaptive, {graph}"
     of_variant = timings.groupby("variant")["parameter_to_all_us"].first()
-    times = samples.on_one_clock(samples.source_times(timings)).assign(
-        to_all_us=lambda rows: rows["variant"].map(of_variant)
-    )
+    times = samples.on_one_clock(samples.source_times(timings))
+    times = times.assign(to_all_us=times["variant"].map(of_variant))
     sweep = times[times["variant"].isin(swept)]
     if sweep.empty:
         return style.empty_figure(title, NOTHING_PROVEN)
@@ -275,15 +250,16 @@ def thresholds(timings: pd.DataFrame, swept: Sequence[str], graph: str) -> Figur
     same_sources = times[times["source"].isin(sweep["source"].unique())]
     figure, axes = style.new_figure(4.0)
     mark = look("adaptive")
-    means = {float(at): _mean(rows) for at, rows in sweep.groupby("to_all_us")}  # type: ignore[arg-type]
-    style.draw_dots(axes, [(at, *of_point) for at, of_point in means.items()], mark)
-    curve = list(means), [mean for mean, *_ in means.values()]
-    axes.plot(*curve, label="adaptive, fixed threshold", **mark.line)
+    points = [(float(at), *_mean(rows)) for at, rows in sweep.groupby("to_all_us")]  # type: ignore[arg-type]
+    style.draw_dots(axes, points, mark)
+    axes.plot(*np.array(points).T[:2], label="adaptive, fixed threshold", **mark.line)
     for variant in ("conventional", "selection"):
-        _mean_line(axes, same_sources[same_sources["variant"] == variant], variant)
+        rows, line = same_sources[same_sources["variant"] == variant], look(variant)
+        if len(rows):
+            axes.axhline(rows["time_ms"].mean(), color=line.colour, linestyle=line.dash, label=variant)
     _mark_tuned(axes, same_sources[same_sources["variant"] == "adaptive"])
     if graph == PAPER_GRAPH:
-        line = {"color": style.GREY, "linewidth": 0.9, "linestyle": (0, (2, 2))}
+        line = style.DASHED | {"linestyle": (0, (2, 2))}
         axes.axvline(PAPER_BEST_US, label=f"best in the paper: {PAPER_BEST_US} µs (K20c)", **line)
     axes.set(
         xscale="log",
@@ -293,30 +269,15 @@ def thresholds(timings: pd.DataFrame, swept: Sequence[str], graph: str) -> Figur
     )
     style.plain_log(axes.xaxis, axes.yaxis)
     style.legend_above(axes, 2)
-    style.entitle(figure, title, _threshold_finding(sweep, same_sources, kind))
-    return figure
+    return style.entitle(figure, title, _threshold_finding(sweep, same_sources, kind))
 
 
-def _mean_line(axes: Axes, rows: pd.DataFrame, variant: str) -> None:
-    """Draw the mean time of a variant without a threshold."""
-    if len(rows):
-        mark = look(variant)
-        axes.axhline(rows["time_ms"].mean(), color=mark.colour, linestyle=mark.dash, label=variant)
-
-
-def _mark_tuned(axes: Axes, rows: pd.DataFrame) -> None:
+def _mark_tuned(axes: style.Axes, rows: pd.DataFrame) -> None:
     """Mark the threshold that adaptive found by itself, if it is finite."""
     if len(rows) and np.isfinite(rows["to_all_us"].iloc[0]):
-        axes.plot(
-            rows["to_all_us"].iloc[0],
-            rows["time_ms"].mean(),
-            linestyle="none",
-            marker="*",
-            markersize=12,
-            color="black",
-            markerfacecolor=look("adaptive").colour,
-            label="adaptive, self-tuned threshold",
-        )
+        star: Any = {"marker": "*", "markersize": 12, "color": "black", "linestyle": "none"}
+        star |= {"markerfacecolor": look("adaptive").colour, "label": "adaptive, self-tuned threshold"}
+        axes.plot(rows["to_all_us"].iloc[0], rows["time_ms"].mean(), **star)
 
 
 def _threshold_finding(sweep: pd.DataFrame, times: pd.DataFrame, kind: str) -> str:
@@ -336,7 +297,6 @@ def _threshold_finding(sweep: pd.DataFrame, times: pd.DataFrame, kind: str) -> s
 
 
 def _range(low: float, high: float) -> str:
-    """Return "low to high", or one number if they are equal."""
     return f"{low:,.0f}" if low == high else f"{low:,.0f} to {high:,.0f}"
 
 
@@ -360,7 +320,7 @@ def _variants(plan: Plan) -> list[str]:
     return names([run for graph in _graphs(plan) for run in compared_runs(plan, graph)])
 
 
-def _draw_phases(inputs: Inputs) -> dict[str, Figure]:
+def _draw_phases(inputs: Inputs) -> dict[str, style.Figure]:
     phases = inputs.proven_phases()
     return {
         "figure-4": updated_per_phase(phases, inputs.graph),
@@ -369,7 +329,7 @@ def _draw_phases(inputs: Inputs) -> dict[str, Figure]:
     }
 
 
-def _draw_thresholds(inputs: Inputs) -> Figure:
+def _draw_thresholds(inputs: Inputs) -> style.Figure:
     swept = inputs.params["points"]
     return thresholds(inputs.searches(variants=[*inputs.params["variants"], *swept]), swept, inputs.graph)
 
@@ -391,7 +351,7 @@ EXHIBITS = (
         "mean-times",
         lambda inputs: mean_times(inputs.searches(**inputs.params), inputs.contents("graphs")),
         (View("figure-7", "SSSP", "figure 7", "mean time of a search"),),
-        lambda plan, _: {"timings": TIMINGS, "graphs": metadata(_graphs(plan))},
+        lambda plan, _: with_graphs(_graphs(plan)),
         wanted=_graphs,
         params=lambda plan, _: {"variants": _variants(plan)},
     ),
@@ -401,10 +361,7 @@ EXHIBITS = (
         (View("figure-8", "SSSP", "figure 8", "mean time against the threshold"),),
         wanted=lambda plan: [graph for graph in plan.graphs if threshold_runs(plan, graph)],
         per_graph=True,
-        params=lambda plan, graph: {
-            "variants": _variants(plan),
-            "points": names(threshold_runs(plan, graph)),
-        },
+        params=lambda plan, one: {"variants": _variants(plan), "points": names(threshold_runs(plan, one))},
         points=lambda plan: names([run for graph in plan.graphs for run in threshold_runs(plan, graph)]),
     ),
 )

@@ -1,8 +1,6 @@
 """Dominators: time over size, rates in batches, updates, and the paper's table of steps.
 
-References
-----------
-"GPUによる超高速Dominator計算 (1)", an article on dominators by bitmasks in a persistent kernel, Qiita 2025.
+Source: "GPUによる超高速Dominator計算 (1)", on dominators by bitmasks in a persistent kernel, Qiita 2025.
 """
 
 from __future__ import annotations
@@ -13,20 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from relaxometer.report.catalogue import (
-    TIMINGS,
-    Exhibit,
-    Inputs,
-    View,
-    metadata,
-    phase_files,
-    runs_on,
-    table_view,
-)
+from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View, phase_files, table_view, with_graphs
 from relaxometer.report.figures import style
 from relaxometer.report.figures.looks import Look, looks_of
-from relaxometer.report.figures.names import full_names, short_names
-from relaxometer.report.figures.summary import CLOCKS, rounded
+from relaxometer.report.figures.names import CLOCKS, full_names, rounded, short_names
 from relaxometer.report.figures.waits import is_host_to_host, is_streamed
 from relaxometer.report.figures.winners import NO_DIFFERENCE
 from relaxometer.report.targets import graphs_of
@@ -36,9 +24,6 @@ from relaxometer.results.samples import EMULATED, in_words, source_times
 from relaxometer.results.statistics import FEWEST
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
     from relaxometer.plan.models import Run
     from relaxometer.plan.plan import Plan
 
@@ -59,22 +44,16 @@ FULL_SOLVES = {"removed": (0, (4, 4)), "added": (4, (4, 4))}
 
 UPDATES_TITLE = "Dominators: time to update them after arcs change"
 
-HOST_TO_HOST, STREAMED = "host to host", "with transfers"
-"""What a time contains besides the search: transfers and preparation, or transfers only."""
-
-SIDES = {"cuda": "GPU", "cpu": "CPU"}
-"""The two sides of :func:`winners` by kind of device."""
+SIDES = {"cuda": "GPU", "cpu": "CPU"}  # the two sides of winners by kind of device
 
 FASTER = {1: "GPU", -1: "CPU", 0: NO_DIFFERENCE, None: f"not compared: fewer than {FEWEST} samples"}
 """What :func:`relaxometer.results.races.faster_of` found, the GPU being the first."""
 
-WINNERS = ["graph", "kernel", "kernel_ms", "program", "program_ms", "gain", "faster"]
-"""Columns of :func:`winners`."""
-
+WINNERS = ["graph", "kernel", "kernel_ms", "program", "program_ms", "gain", "faster"]  # columns of winners
 NOTHING_PROVEN = "No run on graphs of this kind was proven correct and finished."
 
 
-def over_size(timings: pd.DataFrame, graphs: Sequence[Mapping[str, Any]]) -> Figure:
+def over_size(timings: pd.DataFrame, graphs: Sequence[Mapping[str, Any]]) -> style.Figure:
     """Draw the median time of every variant over the size of one family of graphs.
 
     CPU times are shown with GPU times, but not with those of the emulated device.
@@ -84,7 +63,7 @@ def over_size(timings: pd.DataFrame, graphs: Sequence[Mapping[str, Any]]) -> Fig
     if medians.empty:
         return style.empty_figure(title, NOTHING_PROVEN)
     figure, axes = style.new_figure(4.6)
-    looks = _looks(medians)
+    looks = looks_of(medians)
     for (variant, name), rows in medians.groupby(["variant", "name"], sort=False):
         mark = looks[str(variant)].line
         in_front = 2 if (rows["device_kind"] == "cpu").all() else 3
@@ -100,8 +79,7 @@ def over_size(timings: pd.DataFrame, graphs: Sequence[Mapping[str, Any]]) -> Fig
     if crossover is not None:
         axes.axvline(crossover, color=style.GREY, linewidth=0.8, linestyle=(0, (2, 2)))
     style.legend_above(axes, 3)
-    style.entitle(figure, title, _size_finding(medians, crossover, kind))
-    return figure
+    return style.entitle(figure, title, _size_finding(medians, crossover, kind))
 
 
 def median_times(timings: pd.DataFrame, sizes: Mapping[str, int]) -> pd.DataFrame:
@@ -121,22 +99,13 @@ def median_times(timings: pd.DataFrame, sizes: Mapping[str, int]) -> pd.DataFram
     return medians.sort_values("size", kind="stable")
 
 
-def _looks(medians: pd.DataFrame) -> dict[str, Look]:
-    """Return the look of each variant and rival, by name."""
-    return looks_of(medians[["variant", "rival"]].itertuples(index=False, name=None))
-
-
 def crossing(medians: pd.DataFrame) -> int | None:
     """Return the smallest size above which some GPU kernel always beats every CPU program, if there is one.
 
-    Parameters
-    ----------
-    medians : DataFrame
-        From :func:`median_times`.
+    `medians` are from :func:`median_times`.
     """
-    best = _without_auto(medians).pivot_table(
-        index="size", columns="device_kind", values="time_ms", aggfunc="min"
-    )
+    times = _without_auto(medians).groupby(["size", "device_kind"])["time_ms"]
+    best = times.min().unstack()
     if not {"cuda", "cpu"} <= set(best.columns):
         return None
     wins = (best["cuda"] < best["cpu"]).to_numpy()
@@ -151,7 +120,6 @@ def _without_auto(medians: pd.DataFrame) -> pd.DataFrame:
 
 
 def _size_finding(medians: pd.DataFrame, crossover: int | None, kind: str) -> str:
-    """Give the smallest size at which the GPU wins, and the largest at which it loses."""
     devices = in_words(medians, "device")
     if kind == EMULATED:
         return f"{devices}; {style.NOT_GPU_TIMES}"
@@ -165,7 +133,7 @@ def _size_finding(medians: pd.DataFrame, crossover: int | None, kind: str) -> st
     return f"{devices}; {above}{below}"
 
 
-def throughput(timings: pd.DataFrame, batches: Sequence[Mapping[str, Any]]) -> Figure:
+def throughput(timings: pd.DataFrame, batches: Sequence[Mapping[str, Any]]) -> style.Figure:
     """Draw how many graphs of each batch every variant solves per second."""
     title = "Dominators: functions solved per second in batches"
     sizes = {batch["name"]: batch["graphs"] for batch in batches}
@@ -174,23 +142,18 @@ def throughput(timings: pd.DataFrame, batches: Sequence[Mapping[str, Any]]) -> F
         return style.empty_figure(title, NOTHING_PROVEN)
     rates = medians.assign(rate=medians["size"] / medians["time_ms"] * 1e3)
     names = list(rates["graph"].unique())
-    clocks = clock_of(timings)
-    figure, panels = style.new_figure(1.4 + 0.3 * len(rates), rows=len(names), squeeze=False)
-    for axes, name in zip(panels[:, 0], names, strict=True):
+    # What else the time of a variant contains, if anything.
+    clocks = dict.fromkeys(timings.loc[is_streamed(timings), "variant"], "with transfers")
+    clocks |= dict.fromkeys(timings.loc[is_host_to_host(timings), "variant"], "host to host")
+    figure, panels = style.panel_column(1.4 + 0.3 * len(rates), len(names))
+    for axes, name in zip(panels, names, strict=True):
         of_batch = rates[rates["graph"] == name].sort_values("rate")
         _dots(axes, of_batch, clocks)
         axes.set_title(f"{name}: {sizes[name]:,} graphs", loc="left", fontsize=9)
     kind = _kernel_kind(rates)
-    panels[-1, 0].set_xlabel(f"Functions per second{style.emulated_note(kind)}")
+    panels[-1].set_xlabel(f"Functions per second{style.emulated_note(kind)}")
     note = f"; {style.NOT_GPU_TIMES}" if kind == EMULATED else _gains(timings, names)
-    style.entitle(figure, title, in_words(rates, "device") + note)
-    return figure
-
-
-def clock_of(timings: pd.DataFrame) -> dict[str, str]:
-    """Return by variant what else its time contains, if anything: `HOST_TO_HOST`, `STREAMED`."""
-    streamed = dict.fromkeys(timings.loc[is_streamed(timings), "variant"], STREAMED)
-    return streamed | dict.fromkeys(timings.loc[is_host_to_host(timings), "variant"], HOST_TO_HOST)
+    return style.entitle(figure, title, in_words(rates, "device") + note)
 
 
 def _gains(timings: pd.DataFrame, names: Sequence[str]) -> str:
@@ -213,15 +176,9 @@ def winners(timings: pd.DataFrame) -> pd.DataFrame:
     """Return the fastest kernel and the fastest CPU program of every graph and batch, in real time.
 
     Runs that did not prove an answer for every search take no part, nor do kernels whose time contains
-    transfers: graphs are resident.
-
-    Returns
-    -------
-    DataFrame
-        With the columns ``graph, kernel, kernel_ms, program, program_ms``; ``gain``, the program's time over
-        the kernel's; and ``faster``: "GPU", "CPU", or why neither is said to be, by the test of
-        :func:`relaxometer.results.races.faster_of`. Missing where one side has no time. Names tell cores and
-        rivals. Graphs on which a CPU is fastest come first.
+    transfers: graphs are resident. ``gain`` is the program's time over the kernel's; ``faster`` is "GPU",
+    "CPU", or why neither is said to be, by :func:`relaxometer.results.races.faster_of`. Values are missing
+    where one side has no time. Names tell cores and rivals. Graphs on which a CPU is fastest come first.
     """
     return _winners(timings[~is_host_to_host(timings) & ~is_streamed(timings)])
 
@@ -242,11 +199,9 @@ def _winners(timings: pd.DataFrame) -> pd.DataFrame:
     """Return the columns `WINNERS` from the searches that are compared."""
     searches = timings[timings["problem"] == "dominators"]
     times = _without_auto(finishers(searches))
-    rows = [
-        {"graph": graph, **_fastest(times[times["graph"] == graph])} for graph in searches["graph"].unique()
-    ]
-    table = pd.DataFrame(rows, columns=WINNERS)
-    table[["kernel_ms", "program_ms"]] = table[["kernel_ms", "program_ms"]].astype(float)
+    graphs = searches["graph"].unique()
+    rows = [{"graph": graph, **_fastest(times[times["graph"] == graph])} for graph in graphs]
+    table = pd.DataFrame(rows, columns=WINNERS).astype({"kernel_ms": float, "program_ms": float})
     gain = table["program_ms"] / table["kernel_ms"]
     return table.assign(gain=gain).sort_values("gain", kind="stable", ignore_index=True)
 
@@ -267,7 +222,7 @@ def _fastest(times: pd.DataFrame) -> dict[str, Any]:
 
 
 def winners_table(timings: pd.DataFrame) -> pd.DataFrame:
-    """Return the graphs on which a GPU wins and on which it loses, as text."""
+    """Return :func:`winners` as text."""
     table = winners(timings)
     return pd.DataFrame(
         {
@@ -282,21 +237,19 @@ def winners_table(timings: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _dots(axes: Axes, rates: pd.DataFrame, clocks: Mapping[str, str]) -> None:
+def _dots(axes: style.Axes, rates: pd.DataFrame, clocks: Mapping[str, str]) -> None:
     """Draw and label the rate of each variant; say what is timed besides the search."""
-    looks = _looks(rates)
-    for place, row in enumerate(rates.to_dict("records")):
-        axes.plot(row["rate"], place, linestyle="none", markersize=6.5, **looks[row["variant"]].points)
-    axes.set_yticks(range(len(rates)), rates["name"])
-    axes.set_ylim(-0.6, len(rates) - 0.4)
-    axes.set_xscale("log")
-    axes.grid(visible=False, axis="y")
-    axes.margins(x=0.2)
-    style.plain_log(axes.xaxis)
+    looks = looks_of(rates)
     for place, (variant, rate) in enumerate(zip(rates["variant"], rates["rate"], strict=True)):
+        axes.plot(rate, place, linestyle="none", markersize=6.5, **looks[variant].points)
         figures = f"{rounded(rate / 1e6)} million" if rate >= 1e6 else f"{rate:,.0f}"
         text = ", ".join([figures, *filter(None, [clocks.get(variant)])])
         style.annotate(axes, text, (rate, place), (7, 0), va="center")
+    axes.set_yticks(range(len(rates)), rates["name"])
+    axes.set(xscale="log", ylim=(-0.6, len(rates) - 0.4))
+    axes.grid(visible=False, axis="y")
+    axes.margins(x=0.2)
+    style.plain_log(axes.xaxis)
 
 
 def steps_table(phases: pd.DataFrame) -> pd.DataFrame:
@@ -312,23 +265,14 @@ def steps_table(phases: pd.DataFrame) -> pd.DataFrame:
 
 def _kernel_kind(medians: pd.DataFrame) -> str:
     """Return the kind of the device that kernels ran on, or "cpu" if there were none."""
-    kinds = set(medians["device_kind"]) - {"cpu"}
-    return kinds.pop() if kinds else "cpu"
+    return next(iter(set(medians["device_kind"]) - {"cpu"}), "cpu")
 
 
 def update_medians(updates: pd.DataFrame) -> pd.DataFrame:
     """Return the medians over the draws of each change on each graph.
 
-    Parameters
-    ----------
-    updates : DataFrame
-        As :data:`relaxometer.studies.updates.TABLE`.
-
-    Returns
-    -------
-    DataFrame
-        With the columns ``graph, change, arcs, device_kind, device, time_ms, full_ms, kept, status`` and
-        ``gain``, the time of a full solve over that of the update. A change has no times if any draw failed.
+    `updates` is as :data:`relaxometer.studies.updates.TABLE`; ``gain`` is the time of a full solve over that
+    of the update. A change has no times if any draw failed.
     """
     key = ["graph", "change", "arcs", "device_kind", "device"]
     table = updates.groupby(key, sort=False)[["time_ms", "full_ms", "kept"]].median()
@@ -337,37 +281,30 @@ def update_medians(updates: pd.DataFrame) -> pd.DataFrame:
     return table.assign(gain=table["full_ms"] / table["time_ms"]).reset_index()
 
 
-def over_arcs(updates: pd.DataFrame) -> Figure:
+def over_arcs(updates: pd.DataFrame) -> style.Figure:
     """Draw the time of updates over the number of arcs, a panel for each graph."""
     table = update_medians(updates).dropna(subset=["time_ms"])
     if table.empty:
         return style.empty_figure(UPDATES_TITLE, "No update was proven correct and finished.")
     names = list(table["graph"].unique())
     kind = str(table["device_kind"].iloc[0])
-    figure, panels = style.new_figure(1.2 + 2.2 * len(names), rows=len(names), sharex=True, squeeze=False)
-    for axes, name in zip(panels[:, 0], names, strict=True):
+    figure, panels = style.panel_column(1.2 + 2.2 * len(names), len(names), sharex=True)
+    for axes, name in zip(panels, names, strict=True):
         _update_panel(axes, table[table["graph"] == name])
         axes.set_title(name, loc="right", fontsize=9)
         axes.set_ylabel(f"Median time [ms{style.emulated_note(kind)}]")
-    panels[-1, 0].set_xlabel("Arcs removed or added per update")
-    style.legend_above(panels[0, 0], 2)
-    style.entitle(figure, UPDATES_TITLE, _update_finding(table, kind))
-    return figure
+    panels[-1].set_xlabel("Arcs removed or added per update")
+    style.legend_above(panels[0], 2)
+    return style.entitle(figure, UPDATES_TITLE, _update_finding(table, kind))
 
 
-def _update_panel(axes: Axes, table: pd.DataFrame) -> None:
+def _update_panel(axes: style.Axes, table: pd.DataFrame) -> None:
     """Draw both changes of one graph, and full solves of the same states."""
     for change, rows in table.groupby("change", sort=False):
         mark, ordered = CHANGE_LOOKS[str(change)], rows.sort_values("arcs")
         axes.plot(ordered["arcs"], ordered["time_ms"], markersize=5, label=f"arcs {change}", **mark.line)
-        label = f"full solve, {change}"
-        axes.plot(
-            ordered["arcs"],
-            ordered["full_ms"],
-            color=mark.colour,
-            linestyle=FULL_SOLVES[str(change)],
-            label=label,
-        )
+        full: Any = {"color": mark.colour, "linestyle": FULL_SOLVES[str(change)]}
+        axes.plot(ordered["arcs"], ordered["full_ms"], label=f"full solve, {change}", **full)
     axes.set(xscale="log", yscale="log")
     least, most = table[["time_ms", "full_ms"]].min().min(), table[["time_ms", "full_ms"]].max().max()
     axes.set_ylim(10 ** np.floor(np.log10(least)), 10 ** np.ceil(np.log10(most)))
@@ -375,7 +312,6 @@ def _update_panel(axes: Axes, table: pd.DataFrame) -> None:
 
 
 def _update_finding(table: pd.DataFrame, kind: str) -> str:
-    """Give the range of gains over a full solve for each change."""
     devices = in_words(table, "device")
     if kind == EMULATED:
         return f"{devices}; {style.NOT_GPU_TIMES}"
@@ -414,22 +350,23 @@ def _batches(plan: Plan) -> list[str]:
 
 
 def _step_runs(plan: Plan) -> list[Run]:
-    """Return the runs of the paper's method on its example."""
     runs = plan.runs.values()
     return [run for run in runs if run.solver == "persistent-warp" and run.graph == "flow-source"]
 
 
-def _draw_updates(inputs: Inputs) -> dict[str, Figure | pd.DataFrame]:
+def _draw_updates(inputs: Inputs) -> dict[str, style.Figure | pd.DataFrame]:
     measured = inputs.table("updates")
     return {"updates": over_arcs(measured), "update-times": updates_table(measured)}
 
+
+UPDATES_OPTIONS: Any = {"graph": "all of the study", "caption": "updates"}
 
 EXHIBITS = (
     Exhibit(
         "dominator-sizes",
         lambda inputs: over_size(inputs.timings, inputs.contents("graphs")),
         (View("size", PROBLEM, "size", "time over size", graph="random flow graphs"),),
-        lambda plan, _: {"timings": TIMINGS, "graphs": metadata(_family(plan))},
+        lambda plan, _: with_graphs(_family(plan)),
         wanted=_family,
     ),
     Exhibit(
@@ -456,18 +393,14 @@ EXHIBITS = (
         "dominator-winners",
         lambda inputs: winners_table(inputs.timings),
         (table_view("winners", PROBLEM, "winners", "where a GPU wins and where it loses, as a table"),),
-        wanted=runs_on(PROBLEM),
+        wanted=lambda plan: graphs_of(plan, PROBLEM),
     ),
     Exhibit(
         "dominator-updates",
         _draw_updates,
         (
-            View("updates", PROBLEM, "updates", OVER_ARCS, graph="all of the study"),
-            table_view(
-                *("update-times", PROBLEM, "updates", f"{OVER_ARCS}, as a table"),
-                graph="all of the study",
-                caption="updates",
-            ),
+            View("updates", PROBLEM, "updates", OVER_ARCS, **UPDATES_OPTIONS),
+            table_view("update-times", PROBLEM, "updates", f"{OVER_ARCS}, as a table", **UPDATES_OPTIONS),
         ),
         lambda plan, _: {
             "updates": [f"results/updates/{graph}.parquet" for graph in plan.config.updates.graphs]

@@ -1,9 +1,4 @@
-"""The figures and tables of the article on Bellman-Ford over edges, and the bandwidth of its kernels.
-
-References
-----------
-"GPU SSSP implementation", an article on Bellman-Ford over edges on a GTX Titan.
-"""
+"""Figures and tables of "GPU SSSP implementation", an article on Bellman-Ford over edges on a GTX Titan."""
 
 from __future__ import annotations
 
@@ -14,27 +9,23 @@ import pandas as pd
 
 from relaxometer.core.words import counted
 from relaxometer.report.catalogue import (
-    TIMINGS,
     Exhibit,
     Inputs,
     View,
-    metadata,
     table_view,
+    with_graphs,
     with_rate,
     without_curves,
 )
 from relaxometer.report.figures import style
-from relaxometer.report.figures.looks import Look, look, looks_of
+from relaxometer.report.figures.looks import Look, look
+from relaxometer.report.figures.names import rounded
 from relaxometer.report.figures.roofline import bytes_moved, medians
-from relaxometer.report.figures.summary import rounded
 from relaxometer.report.targets import is_swept, names, runs_of
 from relaxometer.results import samples
 from relaxometer.results.rows import KEY
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
     from relaxometer.plan.models import Run
     from relaxometer.plan.plan import Plan
 
@@ -107,23 +98,11 @@ def label(run: Mapping[Any, Any]) -> str | None:
 def rates(timings: pd.DataFrame, graphs: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Return the searches that the figures show, each with its arcs per second.
 
-    CPU times are shown with GPU times, but not with those of the emulated device.
-
-    Parameters
-    ----------
-    timings : DataFrame
-    graphs : sequence of dict
-
-    Returns
-    -------
-    DataFrame
-        Rows of :func:`relaxometer.results.samples.source_times` with the columns ``label``, ``vertices``,
-        ``arcs`` and ``mega_arcs_per_s``. Of several variants with one label on a graph the first is taken.
+    CPU times are shown with GPU times, but not with those of the emulated device. Rows are those of
+    :func:`relaxometer.results.samples.source_times` with the columns ``label``, ``vertices``, ``arcs`` and
+    ``mega_arcs_per_s``. Of several variants with one label on a graph the first is taken.
     """
-    sizes = pd.DataFrame(
-        [(graph["name"], graph["vertices"], graph["arcs"]) for graph in graphs],
-        columns=["graph", "vertices", "arcs"],
-    )
+    sizes = pd.DataFrame(graphs, columns=["name", "vertices", "arcs"]).rename(columns={"name": "graph"})
     shown = timings[timings["graph"].isin(sizes["graph"])]
     runs = shown[shown["status"] == "ok"].drop_duplicates(KEY).set_index(KEY)
     labels = pd.Series([label(run) for run in runs.to_dict("records")], index=runs.index, dtype=object)
@@ -135,7 +114,7 @@ def rates(timings: pd.DataFrame, graphs: Sequence[Mapping[str, Any]]) -> pd.Data
     return times.assign(mega_arcs_per_s=times["arcs"] / times["time_ms"] / 1e3)
 
 
-def performance(measured: pd.DataFrame) -> Figure:
+def performance(measured: pd.DataFrame) -> style.Figure:
     """Draw the paper's first figure from :func:`rates`: arcs per second over the size of the graph."""
     title = "Bellman-Ford over edges: arcs per second over the size of the graph"
     kernels = measured[measured["label"] != CPU]
@@ -145,18 +124,16 @@ def performance(measured: pd.DataFrame) -> Figure:
     ours: list[str] = [name for name in measured["label"].unique() if name not in IN_THE_PAPER]
     panels = [("As in the paper", list(IN_THE_PAPER))]
     panels += [("Not in the paper", ["cache and order", *ours])] if ours else []
-    figure, axes = style.new_figure(3.4 * len(panels) + 0.6, 1, len(panels), squeeze=False)
-    for panel, (name, labels) in zip(axes[:, 0], panels, strict=True):
+    figure, axes = style.panel_column(3.4 * len(panels) + 0.6, len(panels))
+    for panel, (name, labels) in zip(axes, panels, strict=True):
         _lines(panel, measured[measured["label"].isin(labels)], "mega_arcs_per_s")
         panel.set(yscale="log", ylabel=f"Million arcs per second{style.emulated_note(kind)}")
         style.plain_log(panel.yaxis)
-        style.legend_above(panel, 4)
-        panel.get_legend().set(title=name, alignment="left")
-    style.entitle(figure, title, _best_rate(kernels, kind))
-    return figure
+        style.legend_above(panel, 4).set(title=name, alignment="left")
+    return style.entitle(figure, title, _best_rate(kernels, kind))
 
 
-def _lines(axes: Axes, rows: pd.DataFrame, column: str) -> None:
+def _lines(axes: style.Axes, rows: pd.DataFrame, column: str) -> None:
     """Draw the mean over sources for each label side by side, with whiskers to the extremes."""
     style.size_axis(axes, rows["vertices"])
     axes.set_xlabel("Vertices")
@@ -169,13 +146,10 @@ def _lines(axes: Axes, rows: pd.DataFrame, column: str) -> None:
 
 def _looks(labels: Iterable[str]) -> dict[str, Look]:
     """Return the looks of the variants that the labels of a figure stand for."""
-    names = {label: VARIANTS.get(label, label) for label in labels}
-    looks = looks_of((name, False) for name in names.values())
-    return {label: looks[name] for label, name in names.items()}
+    return {label: look(VARIANTS.get(label, label)) for label in labels}
 
 
 def _best_rate(kernels: pd.DataFrame, kind: str) -> str:
-    """Name the best mean rate of the paper's four variants and of all, with its graph."""
     over = f"{samples.in_words(kernels, 'device')}; mean and range over sources"
     if kind == samples.EMULATED:
         return f"{over}; {style.NOT_GPU_TIMES}"
@@ -193,7 +167,7 @@ def _best(rows: pd.DataFrame, column: str) -> str:
     return f"{value:{',.0f' if value >= 100 else '.3g'}} ({name}, {graph})"
 
 
-def speedup(measured: pd.DataFrame) -> Figure:
+def speedup(measured: pd.DataFrame) -> style.Figure:
     """Draw the paper's second figure from :func:`rates`: the speed-up over Dijkstra's algorithm on a CPU."""
     title = "Bellman-Ford over edges: speed-up over Dijkstra's algorithm on one CPU core"
     kernels, cpu = measured[measured["label"] != CPU], measured[measured["label"] == CPU]
@@ -206,9 +180,8 @@ def speedup(measured: pd.DataFrame) -> Figure:
     both = both.assign(gain=both["time_ms_cpu"] / both["time_ms"])
     figure, axes = style.new_figure(4.6)
     _lines(axes, both, "gain")
-    axes.hlines(
-        CLAIMED_SPEEDUP, *CLAIMED_AT, color=style.GREY, linewidth=4, alpha=0.5, label="mean in the paper"
-    )
+    claimed = {"color": style.GREY, "linewidth": 4, "alpha": 0.5, "label": "mean in the paper"}
+    axes.hlines(CLAIMED_SPEEDUP, *CLAIMED_AT, **claimed)
     axes.set(yscale="log", ylabel="CPU time / GPU time")
     style.plain_log(axes.yaxis)
     style.legend_above(axes, 4)
@@ -217,11 +190,10 @@ def speedup(measured: pd.DataFrame) -> Figure:
         f"over sources; best mean {_best(both, 'gain')}; in the paper about {CLAIMED_SPEEDUP} from 2^20 "
         "to 2^22 vertices"
     )
-    style.entitle(figure, title, finding)
-    return figure
+    return style.entitle(figure, title, finding)
 
 
-def gains(measured: pd.DataFrame) -> Figure:
+def gains(measured: pd.DataFrame) -> style.Figure:
     """Draw the speed-up by each of the paper's optimisations over the size, from :func:`rates`."""
     title = "Bellman-Ford over edges: speed-up by the read-only cache and by sorted edges"
     kernels = measured[measured["label"].isin(CORNERS.values())]
@@ -244,32 +216,22 @@ def gains(measured: pd.DataFrame) -> Figure:
     axes.set(yscale="log", xlabel="Vertices", ylabel="Speed-up, median over sources")
     style.plain_log(axes.yaxis)
     style.legend_above(axes, 3)
-    style.entitle(
-        figure,
-        title,
-        f"{samples.in_words(kernels, 'device')}; whiskers: 95% intervals; {_gains_on_largest(kernels)}",
-    )
-    return figure
+    devices = samples.in_words(kernels, "device")
+    return style.entitle(figure, title, f"{devices}; whiskers: 95% intervals; {_gains_on_largest(kernels)}")
 
 
 def _gains_on_largest(kernels: pd.DataFrame) -> str:
-    """Say what is shown of each optimisation on the largest graph."""
     largest = kernels[kernels["vertices"] == kernels["vertices"].max()]
     graph = largest["graph"].iloc[0]
     of_label = dict(iter(largest[largest["graph"] == graph].groupby("label")))
-    said = samples.in_words_compared(
-        [
-            (candidate, of_label[candidate], baseline, of_label[baseline])
-            for candidate, baseline in GAINS.values()
-            if {candidate, baseline} <= of_label.keys()
-        ]
-    )
-    if not said:
+    both = [pair for pair in GAINS.values() if set(pair) <= of_label.keys()]
+    if not both:
         return "no two of the four variants were run on the largest graph"
+    said = samples.in_words_compared([(a, of_label[a], b, of_label[b]) for a, b in both])
     return f"on {graph} {'; '.join(said)}"
 
 
-def blocks(timings: pd.DataFrame, swept: Sequence[str], graph: str) -> Figure:
+def blocks(timings: pd.DataFrame, swept: Sequence[str], graph: str) -> style.Figure:
     """Draw the median time over the vertices per block of the edge order, in which the `swept` differ."""
     title = f"Bellman-Ford over edges: median time over the size of the blocks, {graph}"
     times = samples.source_times(timings)
@@ -288,19 +250,15 @@ def blocks(timings: pd.DataFrame, swept: Sequence[str], graph: str) -> Figure:
         mark = look(VARIANTS["cache only"])
         median = unsorted["time_ms"].median()
         axes.axhline(median, color=mark.colour, linestyle=mark.dash, label="cache only (not sorted)")
-    axes.set(
-        ylabel=f"Median time of a search [ms{style.emulated_note(kind)}]", xlabel="Vertices per block (P)"
-    )
-    axes.set_ylim(bottom=0)
+    axes.set(xlabel="Vertices per block (P)", ylim=(0, None))
+    axes.set_ylabel(f"Median time of a search [ms{style.emulated_note(kind)}]")
     style.legend_above(axes, 2)
     said = style.NOT_GPU_TIMES if kind == samples.EMULATED else samples.best_in_words(runs)
     over = counted(sweep["source"].nunique(), "source")
-    style.entitle(figure, title, f"{samples.in_words(sweep, 'device')}, {over}; {said}")
-    return figure
+    return style.entitle(figure, title, f"{samples.in_words(sweep, 'device')}, {over}; {said}")
 
 
 def _labelled(timings: pd.DataFrame, wanted: str, sources: pd.Series) -> pd.DataFrame:
-    """Return the times of the first variant of a label, over given sources."""
     runs = timings[timings["status"] == "ok"].drop_duplicates("variant")
     named = [run["variant"] for run in runs.to_dict("records") if label(run) == wanted]
     times = samples.source_times(timings[timings["variant"].isin(named[:1])])
@@ -326,19 +284,10 @@ def graph_table(graphs: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
 
 
 def bandwidth_table(timings: pd.DataFrame, rate: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the effective bandwidth of every variant that states the bytes a phase must move.
+    """Return the effective bandwidth of every variant that states the bytes a phase must move, by graph.
 
-    Parameters
-    ----------
-    timings : DataFrame
-    rate : dict
-        As :func:`relaxometer.report.figures.roofline.medians` takes it.
-
-    Returns
-    -------
-    DataFrame
-        One row per graph and variant. The bandwidth is the bytes per phase times the phases over the time of
-        the whole search, so time outside the phases lowers it.
+    It is the bytes per phase times the phases over the time of the whole search, so time outside the phases
+    lowers it. `rate` is as for :func:`relaxometer.report.figures.roofline.medians`.
     """
     runs = medians(bytes_moved(timings).dropna(subset="stated"), rate)
     return pd.DataFrame(
@@ -367,21 +316,17 @@ def block_runs(plan: Plan, graph: str) -> list[Run]:
 
 def _graphs(plan: Plan) -> list[str]:
     """Return the R-MAT graphs that some run of edge-bf searches."""
-    rmat = (graph for graph in plan.graphs if plan.datasets[graph].format == "rmat")
-    return [graph for graph in rmat if edge_runs(plan, graph)]
+    return [one for one in plan.graphs if plan.datasets[one].format == "rmat" and edge_runs(plan, one)]
 
 
-def _draw_figures(inputs: Inputs) -> dict[str, Figure]:
+def _draw_figures(inputs: Inputs) -> dict[str, style.Figure]:
     measured = rates(inputs.searches(), inputs.contents("graphs"))
     return {"performance": performance(measured), "speedup": speedup(measured), "gains": gains(measured)}
 
 
 def _draw_tables(inputs: Inputs) -> dict[str, pd.DataFrame]:
-    (rate,) = inputs.contents("rate")
-    return {
-        "graphs": graph_table(inputs.contents("graphs")),
-        "bandwidth": bandwidth_table(inputs.timings, rate),
-    }
+    bandwidth = bandwidth_table(inputs.timings, *inputs.contents("rate"))
+    return {"graphs": graph_table(inputs.contents("graphs")), "bandwidth": bandwidth}
 
 
 EXHIBITS = (
@@ -393,7 +338,7 @@ EXHIBITS = (
             View("speedup", "SSSP", "edge-bf 2", "gain over a CPU", graph="R-MAT"),
             View("gains", "SSSP", "edge-bf 3", "gain of each optimisation", graph="R-MAT"),
         ),
-        lambda plan, _: {"timings": TIMINGS, "graphs": metadata(_graphs(plan))},
+        lambda plan, _: with_graphs(_graphs(plan)),
         wanted=_graphs,
         params=without_curves,
     ),

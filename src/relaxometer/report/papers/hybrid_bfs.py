@@ -1,8 +1,6 @@
 """Figures 9 to 11 of Hirakushi and Takahashi on one GPU, and the direction and time of each level.
 
-References
-----------
-"Breadth-first search on a GPU cluster".
+Source: "Breadth-first search on a GPU cluster".
 """
 
 from __future__ import annotations
@@ -17,12 +15,11 @@ import pandas as pd
 from relaxometer.core.words import counted
 from relaxometer.graphs.degrees import WARP
 from relaxometer.graphs.graph import read_degrees
-from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View, metadata, phase_files
+from relaxometer.report.catalogue import Exhibit, Inputs, View, metadata, phase_files, with_graphs
 from relaxometer.report.figures import style
 from relaxometer.report.figures.graphs import draw_tails
 from relaxometer.report.figures.looks import Look, look, looks_of
-from relaxometer.report.figures.names import plain, short_names
-from relaxometer.report.figures.summary import rounded
+from relaxometer.report.figures.names import plain, rounded, short_names
 from relaxometer.report.targets import graphs_of, is_swept, names, runs_of
 from relaxometer.results import samples
 from relaxometer.results.graph500_result import edges_per_second, rate_statistics
@@ -30,35 +27,22 @@ from relaxometer.results.processes import PROCESS, with_processes
 from relaxometer.results.rows import PROVEN
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
     from relaxometer.plan.models import Run
     from relaxometer.plan.plan import Plan
 
-Point = tuple[float, float, float, float]
-"""Vertices of a graph, and a median with the ends of its interval."""
+Point = tuple[float, float, float, float]  # vertices of a graph, and a median with the ends of its interval
 
 CPU_ONLY, GPU_ONLY, BOTH = "hybrid-cpu", "hybrid", "cooperative"
 """Kernels of the paper's figures: CPU only, GPU only, CPU + GPU."""
 
-PARAMETERS = ("alpha", "beta", "threshold")
-"""Parameters of the hybrid search that are swept."""
-
-MODES = {"top-down": "o", "bottom-up": "s"}
-"""Marker of a level by its direction."""
-
+PARAMETERS = ("alpha", "beta", "threshold")  # parameters of the hybrid search that are swept
+MODES = {"top-down": "o", "bottom-up": "s"}  # marker of a level by its direction
+MARKED_LEVELS = 60  # directions are marked up to this many levels
 NOTHING_PROVEN = "No run of breadth-first search here was proven correct and finished."
 
 
-def degree_shares(degrees: npt.NDArray[np.int64], graph: str) -> Figure:
-    """Draw figure 11: the share of vertices by degree.
-
-    Parameters
-    ----------
-    degrees : ndarray of shape (n_vertices,), int64
-    graph : str
-    """
+def degree_shares(degrees: npt.NDArray[np.int64], graph: str) -> style.Figure:
+    """Draw figure 11: the share of vertices by degree."""
     values, counts = np.unique(degrees, return_counts=True)
     figure, axes = style.new_figure(3.8)
     draw_tails(axes, {"arcs": {"value": values.tolist(), "count": counts.tolist()}})
@@ -68,11 +52,10 @@ def degree_shares(degrees: npt.NDArray[np.int64], graph: str) -> Figure:
         f"{len(degrees):,} vertices; {over_warp:.1%} have more than {WARP} arcs (in the paper: about 10% of "
         f"2^22 vertices), {isolated:.0%} have none"
     )
-    style.entitle(figure, f"Figure 11: vertices by degree, {graph}", finding)
-    return figure
+    return style.entitle(figure, f"Figure 11: vertices by degree, {graph}", finding)
 
 
-def rates_over_scale(timings: pd.DataFrame, graphs: Sequence[dict[str, Any]]) -> Figure:
+def rates_over_scale(timings: pd.DataFrame, graphs: Sequence[dict[str, Any]]) -> style.Figure:
     """Draw figure 9: the median rate of each variant of BFS over the size of the graph."""
     title = "Figure 9: rate of breadth-first search over the size of the graph"
     rates = samples.on_one_clock(_rates(timings, graphs))
@@ -82,23 +65,17 @@ def rates_over_scale(timings: pd.DataFrame, graphs: Sequence[dict[str, Any]]) ->
     figure, axes = style.new_figure(4.4)
     best = _draw_over_scale(axes, rates, "gteps", graphs)
     axes.set_ylabel(f"Median rate [10⁹ edges/s{style.emulated_note(kind)}]")
-    lines = [
-        f"{samples.in_words(rates, 'device')}; input edges of the searched component over time, "
-        "median over sources"
+    of = f"{samples.in_words(rates, 'device')}; input edges of the searched component over time"
+    said = [
+        f"{graph}: highest median {rounded(value)}·10⁹ edges/s, {variant} (harmonic mean "
+        f"{rounded(_harmonic_mean(rates, graph, variant))})"
+        for graph, (variant, value) in best.items()
     ]
-    if kind == samples.EMULATED:
-        lines.append(style.NOT_GPU_TIMES)
-    else:
-        lines += [
-            f"{graph}: highest median {rounded(value)}·10⁹ edges/s, {variant} (harmonic mean "
-            f"{rounded(_harmonic_mean(rates, graph, variant))})"
-            for graph, (variant, value) in best.items()
-        ]
-    style.entitle(figure, title, "\n".join([lines[0], "; ".join(lines[1:])]))
-    return figure
+    said = [style.NOT_GPU_TIMES] if kind == samples.EMULATED else said
+    return style.entitle(figure, title, f"{of}, median over sources\n{'; '.join(said)}")
 
 
-def computing_times(timings: pd.DataFrame, graphs: Sequence[dict[str, Any]]) -> Figure:
+def computing_times(timings: pd.DataFrame, graphs: Sequence[dict[str, Any]]) -> style.Figure:
     """Draw figure 10 on one GPU: the time of BFS on the CPU, the GPU and both, over the size of the graph."""
     title = "Figure 10: time of breadth-first search on CPU, GPU and both"
     compared = timings[timings["kernel"].isin((CPU_ONLY, GPU_ONLY, BOTH))]
@@ -112,8 +89,7 @@ def computing_times(timings: pd.DataFrame, graphs: Sequence[dict[str, Any]]) -> 
     findings = [_against_cpu(times, graph["name"]) for graph in graphs]
     speedups = "; ".join(finding for finding in findings if finding) or "no speed-up of a GPU was measured"
     paper = "in the paper, a node's GPUs against its CPUs: 1.4 to 3.3 times"
-    style.entitle(figure, title, f"{samples.in_words(times, 'device')}\n{speedups} ({paper})")
-    return figure
+    return style.entitle(figure, title, f"{samples.in_words(times, 'device')}\n{speedups} ({paper})")
 
 
 def _harmonic_mean(rates: pd.DataFrame, graph: str, name: str) -> float:
@@ -142,12 +118,12 @@ def _rates(timings: pd.DataFrame, graphs: Sequence[dict[str, Any]]) -> pd.DataFr
 
 
 def _draw_over_scale(
-    axes: Axes, rows: pd.DataFrame, value: str, graphs: Sequence[dict[str, Any]]
+    axes: style.Axes, rows: pd.DataFrame, value: str, graphs: Sequence[dict[str, Any]]
 ) -> dict[str, tuple[str, float]]:
     """Draw the median of a column with its 95% interval over size; return the largest per graph."""
     sizes = {graph["name"]: graph["vertices"] for graph in graphs}
     best: dict[str, tuple[str, float]] = {}
-    looks = looks_of(rows[["variant", "rival"]].drop_duplicates().itertuples(index=False, name=None))
+    looks = looks_of(rows)
     series: dict[str, tuple[Look, list[Point]]] = {}
     for (variant, name), of_variant in rows.groupby(["variant", short_names(rows)], sort=False):
         _, points = series.setdefault(str(name), (looks[str(variant)], []))
@@ -159,7 +135,7 @@ def _draw_over_scale(
     return best
 
 
-def draw_over_sizes(axes: Axes, series: Mapping[str, tuple[Look, Sequence[Point]]]) -> None:
+def draw_over_sizes(axes: style.Axes, series: Mapping[str, tuple[Look, Sequence[Point]]]) -> None:
     """Draw the points (vertices, median, low, high) of each series by its name, on logarithmic axes."""
     style.size_axis(axes, {size for _, points in series.values() for size, *_ in points})
     for place, (name, (mark, points)) in enumerate(series.items()):
@@ -170,7 +146,6 @@ def draw_over_sizes(axes: Axes, series: Mapping[str, tuple[Look, Sequence[Point]
 
 
 def _against_cpu(times: pd.DataFrame, graph: str) -> str:
-    """Say what is shown of the GPU against the CPU."""
     of_graph = times[times["graph"] == graph]
     gpu, cpu = (of_graph[of_graph["variant"] == variant] for variant in (GPU_ONLY, CPU_ONLY))
     if gpu.empty or cpu.empty or (gpu["device_kind"] == samples.EMULATED).any():
@@ -179,7 +154,7 @@ def _against_cpu(times: pd.DataFrame, graph: str) -> str:
     return f"{graph}: {clause}"
 
 
-def level_times(phases: pd.DataFrame, graph: str) -> Figure:
+def level_times(phases: pd.DataFrame, graph: str) -> style.Figure:
     """Draw the direction, the time and the new vertices of each level of BFS from one source.
 
     Variants that do not search level by level, or do not time their levels, are left out.
@@ -205,7 +180,12 @@ def level_times(phases: pd.DataFrame, graph: str) -> Figure:
     first = of_source[of_source["variant"] == of_source["variant"].iloc[0]]
     lower.step(first["phase"], first["updated"], where="mid", color=style.GREY)
     lower.set(xlabel="Level (the first expands the source)", ylabel="New vertices")
-    _from_zero(lower, first["updated"])
+    # Logarithmic from 1 on, with zero at zero.
+    lower.set_yscale("symlog", linthresh=1)
+    most = max(1, int(np.ceil(np.log10(max(first["updated"].max(), 1)))))
+    lower.set_yticks([0, *(10**power for power in range(0, most + 1, -(-most // 4)))])
+    lower.yaxis.set_major_formatter(plain)
+    lower.set_ylim(bottom=0)
     style.whole_ticks(lower.xaxis)
     upper.set(yscale="log", ylabel=f"Time of the level [ms{style.emulated_note(kind)}]")
     style.plain_log(upper.yaxis)
@@ -215,22 +195,7 @@ def level_times(phases: pd.DataFrame, graph: str) -> Figure:
         if mode in marked
     ]
     style.legend_above(upper, 3, [*upper.get_legend_handles_labels()[0], *marks])
-    style.entitle(figure, title, _level_finding(of_source, int(source), kind))
-    return figure
-
-
-def _from_zero(axes: Axes, counts: pd.Series) -> None:
-    """Give an axis of counts a logarithmic scale from 1 on, with zero at zero."""
-    axes.set_yscale("symlog", linthresh=1)
-    most = max(1, int(np.ceil(np.log10(max(counts.max(), 1)))))
-    powers = range(0, most + 1, -(-most // 4))
-    axes.set_yticks([0, *(10**power for power in powers)])
-    axes.yaxis.set_major_formatter(plain)
-    axes.set_ylim(bottom=0)
-
-
-MARKED_LEVELS = 60
-"""Directions are marked up to this many levels."""
+    return style.entitle(figure, title, _level_finding(of_source, int(source), kind))
 
 
 def _level_finding(rows: pd.DataFrame, source: int, kind: str) -> str:
@@ -240,9 +205,8 @@ def _level_finding(rows: pd.DataFrame, source: int, kind: str) -> str:
         in_time = hybrid["mode"] == "bottom-up"
         total = hybrid["time_ms"].sum()
         share = hybrid.loc[in_time, "time_ms"].sum() / total if total else 0
-        parts.append(
-            f"hybrid: {int(in_time.sum())} of {len(hybrid)} levels bottom-up, {share:.0%} of the time"
-        )
+        levels = f"{int(in_time.sum())} of {len(hybrid)} levels bottom-up"
+        parts.append(f"hybrid: {levels}, {share:.0%} of the time")
         examined = hybrid["relaxed_arcs"].sum()
         plain = rows.loc[rows["variant"] == "top-down", "relaxed_arcs"].sum()
         if plain:
@@ -252,15 +216,10 @@ def _level_finding(rows: pd.DataFrame, source: int, kind: str) -> str:
     return "; ".join(parts)
 
 
-def sweeps(timings: pd.DataFrame, swept: Mapping[str, Sequence[str]], graph: str) -> Figure:
+def sweeps(timings: pd.DataFrame, swept: Mapping[str, Sequence[str]], graph: str) -> style.Figure:
     """Draw the median time of the hybrid search over each parameter.
 
-    Parameters
-    ----------
-    timings : DataFrame
-    swept : mapping of str to sequence of str
-        By parameter, the variants that differ only in it.
-    graph : str
+    `swept` has by parameter the variants that differ only in it.
     """
     title = f"Time of hybrid breadth-first search over its parameters, {graph}"
     times = samples.on_one_clock(samples.source_times(timings))
@@ -289,8 +248,7 @@ def sweeps(timings: pd.DataFrame, swept: Mapping[str, Sequence[str]], graph: str
     style.legend_above(panels[0][0], 2)
     if kind == samples.EMULATED:
         findings[1:] = [style.NOT_GPU_TIMES]
-    style.entitle(figure, title, "; ".join(findings))
-    return figure
+    return style.entitle(figure, title, "; ".join(findings))
 
 
 def plain_runs(plan: Plan, graph: str) -> list[Run]:
@@ -314,8 +272,11 @@ def graph500_results(plan: Plan) -> list[str]:
     """Return the files in the format of Graph500 that a plan wants."""
     if "hybrid-bfs" not in plan.config.report.papers:
         return []
-    runs = [run for graph in graph500_graphs(plan) for run in plain_runs(plan, graph)]
-    return [f"results/graph500/{run.graph}-{run.variant}.txt" for run in runs]
+    return [f"results/graph500/{run.graph}-{run.variant}.txt" for run in _graph500_runs(plan)]
+
+
+def _graph500_runs(plan: Plan) -> list[Run]:
+    return [run for graph in graph500_graphs(plan) for run in plain_runs(plan, graph)]
 
 
 def _graphs(plan: Plan) -> list[str]:
@@ -327,12 +288,12 @@ def _points(plan: Plan) -> list[str]:
     return [variant for of_graph in swept for variants in of_graph.values() for variant in variants]
 
 
-def _draw_degrees(inputs: Inputs) -> Figure:
+def _draw_degrees(inputs: Inputs) -> style.Figure:
     (vertices,) = inputs.files("vertices")
     return degree_shares(read_degrees(vertices.parent), inputs.graph)
 
 
-def _draw_scales(inputs: Inputs) -> dict[str, Figure]:
+def _draw_scales(inputs: Inputs) -> dict[str, style.Figure]:
     graphs = inputs.contents("graphs")
     searches = inputs.searches("bfs", variants=inputs.params["variants"])
     shown = searches[searches["graph"].isin([graph["name"] for graph in graphs])]
@@ -344,10 +305,7 @@ EXHIBITS = (
         "bfs-degrees",
         _draw_degrees,
         (View("figure-11", "Graphs", "figure 11", "vertices by degree"),),
-        lambda _, graph: {
-            "vertices": f"results/graphs/{graph}/vertices.parquet",
-            "graphs": metadata([graph]),
-        },
+        lambda _, one: {"vertices": f"results/graphs/{one}/vertices.parquet", "graphs": metadata([one])},
         wanted=graph500_graphs,
         per_graph=True,
     ),
@@ -358,11 +316,9 @@ EXHIBITS = (
             View("figure-9", "BFS", "figure 9", "rate over size", graph="all of Graph500"),
             View("figure-10", "BFS", "figure 10", "time on CPU and GPU", graph="all of Graph500"),
         ),
-        lambda plan, _: {"timings": TIMINGS, "graphs": metadata(graph500_graphs(plan))},
+        lambda plan, _: with_graphs(graph500_graphs(plan)),
         wanted=graph500_graphs,
-        params=lambda plan, _: {
-            "variants": names([run for graph in graph500_graphs(plan) for run in plain_runs(plan, graph)])
-        },
+        params=lambda plan, _: {"variants": names(_graph500_runs(plan))},
     ),
     Exhibit(
         "bfs-levels",

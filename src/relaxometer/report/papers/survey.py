@@ -1,8 +1,6 @@
 """Table 1 of the survey, and its queues and buckets, whose published results are lost.
 
-References
-----------
-"Single-source shortest paths in parallel with CUDA" (survey, in Chinese).
+Source: "Single-source shortest paths in parallel with CUDA" (in Chinese).
 """
 
 from __future__ import annotations
@@ -16,8 +14,8 @@ import pandas as pd
 from relaxometer.report.catalogue import Exhibit, Inputs, View, runs_on, table_view, with_rate, without_curves
 from relaxometer.report.figures import style
 from relaxometer.report.figures.looks import Look, look
+from relaxometer.report.figures.names import CLOCKS, rounded
 from relaxometer.report.figures.roofline import bytes_moved, medians
-from relaxometer.report.figures.summary import CLOCKS, rounded
 from relaxometer.report.figures.work import relaxations
 from relaxometer.report.targets import graphs_of, is_swept, names, runs_of
 from relaxometer.results import samples
@@ -26,9 +24,6 @@ from relaxometer.results.rows import KEY
 from relaxometer.results.statistics import Estimate, Part, median_of
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
     from relaxometer.plan.models import Run
     from relaxometer.plan.plan import Plan
 
@@ -43,32 +38,28 @@ METHODS = {
 }
 """How each method of ExtractMin is drawn."""
 
-TABLE_1 = "survey table 1"
+TABLE_1, EXTRACT_MIN_TABLE = "survey table 1", "time of ExtractMin, as a table"
+EXTRACT_MIN: Any = {"graph": "none", "caption": "extract-min"}
+BANDWIDTH = "effective bandwidth of all variants against a copy"
 
 METHOD_LABELS = {"cub": "CUB", "loop": "loop (CPU)", "heap": "heap (CPU)"}
 
 ORDERS = ("fifo", "slf", "lll", "slf-lll")
 """The orders of the queues of ``bellman-ford-queue``, the plain one first."""
 
-COUNTED = Part(0.0, float("inf"))
-"""Numbers of relaxations do not differ between processes."""
+COUNTED = Part(0.0, float("inf"))  # numbers of relaxations do not differ between processes
 
 CITED_GAINS = {"slf": "15 to 20% faster", "slf-lll": "50% faster"}
 """Gains over the plain queue on a CPU that the survey cites."""
 
-CLOSE = 0.1
-"""Rules share a label if their widths differ by less than this share of the axis."""
-
+CLOSE = 0.1  # rules share a label if their widths differ by less than this share of the axis
 NOTHING_PROVEN = "No run of {} on this graph was proven correct and finished."
 
 
-def extract_min(trials: pd.DataFrame) -> Figure:
+def extract_min(trials: pd.DataFrame) -> style.Figure:
     """Draw table 1: the time of ExtractMin over the number of values, without emulated times.
 
-    Parameters
-    ----------
-    trials : DataFrame
-        As :data:`relaxometer.studies.extract_min.TABLE`.
+    `trials` is as :data:`relaxometer.studies.extract_min.TABLE`.
     """
     shown = samples.on_one_clock(samples.median_extract_min(trials))
     figure, axes = style.new_figure(4.4)
@@ -80,12 +71,8 @@ def extract_min(trials: pd.DataFrame) -> Figure:
     axes.set(xscale="log", yscale="log", xlabel="Values", ylabel="Time of one ExtractMin [µs]")
     style.plain_log(axes.xaxis, axes.yaxis)
     style.legend_above(axes, 3)
-    style.entitle(
-        figure,
-        "Table 1 of the survey: time to extract the smallest of many values",
-        _extract_min_finding(shown),
-    )
-    return figure
+    title = "Table 1 of the survey: time to extract the smallest of many values"
+    return style.entitle(figure, title, _extract_min_finding(shown))
 
 
 def _method_label(method: str) -> str:
@@ -125,13 +112,12 @@ def extract_min_table(trials: pd.DataFrame) -> pd.DataFrame:
     ).reset_index(drop=True)
 
 
-def queue_orders(timings: pd.DataFrame, graph: str) -> Figure:
+def queue_orders(timings: pd.DataFrame, graph: str) -> style.Figure:
     """Draw the time and the relaxed arcs of ``bellman-ford-queue`` for each order of its queues."""
     title = f"Bellman-Ford with queues: time and work by order of the queues, {graph}"
     order_of = timings.groupby("variant")["parameter_order"].first()
-    times = samples.on_one_clock(samples.source_times(timings)).assign(
-        order=lambda rows: rows["variant"].map(order_of)
-    )
+    times = samples.on_one_clock(samples.source_times(timings))
+    times = times.assign(order=times["variant"].map(order_of))
     if times.empty:
         return style.empty_figure(title, NOTHING_PROVEN.format("bellman-ford-queue"))
     kind = times["device_kind"].iloc[0]
@@ -144,21 +130,15 @@ def queue_orders(timings: pd.DataFrame, graph: str) -> Figure:
     counts = {order: work.loc[work["order"] == order, "relaxations"] for order in orders}
     _dots(right, {order: median_of(of, COUNTED) for order, of in counts.items() if len(of)}, looks)
     right.set_ylabel("Relaxations\nper reachable arc")
-    style.entitle(figure, title, _order_finding(times, orders, kind))
-    return figure
+    return style.entitle(figure, title, _order_finding(times, orders, kind))
 
 
 def _work(timings: pd.DataFrame) -> pd.DataFrame:
     """Return the relaxations per reachable arc of every variant from every source."""
-    counted = samples.proven(timings, timings).query(
-        "status == 'ok' and reached_arcs > 0 and relaxed_arcs > 0"
-    )
-    share = counted["relaxed_arcs"] / counted["reached_arcs"]
-    return share.groupby([counted["variant"], counted["source"]]).median().rename("relaxations").reset_index()
+    return relaxations(timings, ["variant", "source"]).reset_index()
 
 
-def _dots(axes: Axes, medians: Mapping[str, Estimate], looks: Mapping[str, Look]) -> None:
-    """Draw the median over sources of each order with its 95% interval and its value."""
+def _dots(axes: style.Axes, medians: Mapping[str, Estimate], looks: Mapping[str, Look]) -> None:
     for place, (order, median) in enumerate(medians.items()):
         style.draw_dots(axes, [(place, *median.point())], looks[order])
         style.annotate(axes, rounded(median.value), (place, median.value), (7, 0), va="center")
@@ -170,27 +150,21 @@ def _dots(axes: Axes, medians: Mapping[str, Estimate], looks: Mapping[str, Look]
 
 
 def _order_finding(times: pd.DataFrame, orders: list[str], kind: str) -> str:
-    """Compare each order with the plain queue, and give the gain that the survey cites."""
-    over = (
-        f"{samples.in_words(times, 'device')}, {times['source'].nunique():,} sources; whiskers: 95% intervals"
-    )
+    sources = f"{times['source'].nunique():,} sources"
+    over = f"{samples.in_words(times, 'device')}, {sources}; whiskers: 95% intervals"
     if kind == samples.EMULATED:
         return f"{over}; {style.NOT_GPU_TIMES}"
     of_order = {order: times[times["order"] == order] for order in orders}
     if "fifo" not in of_order:
         return over
     others = [order for order in orders if order != "fifo"]
-    clauses = samples.in_words_compared(
-        [(order, of_order[order], "fifo", of_order["fifo"]) for order in others]
-    )
-    found = [
-        clause + (f" (cited in the paper: {CITED_GAINS[order]})" if order in CITED_GAINS else "")
-        for order, clause in zip(others, clauses, strict=True)
-    ]
-    return "\n".join([over, *found])
+    pairs = [(order, of_order[order], "fifo", of_order["fifo"]) for order in others]
+    clauses = samples.in_words_compared(pairs)
+    cited = [f" (cited in the paper: {CITED_GAINS[one]})" if one in CITED_GAINS else "" for one in others]
+    return "\n".join([over, *map("".join, zip(clauses, cited, strict=True))])
 
 
-def widths(timings: pd.DataFrame, graph: str) -> Figure:
+def widths(timings: pd.DataFrame, graph: str) -> style.Figure:
     """Draw time, phases and relaxed arcs of ``delta-stepping`` over the width of a bucket."""
     title = f"Delta-stepping: time and work over the width of a bucket, {graph}"
     times = samples.on_one_clock(samples.source_times(timings))
@@ -213,8 +187,7 @@ def widths(timings: pd.DataFrame, graph: str) -> Figure:
             axes.axvline(delta, color=style.GREY, linewidth=0.8, linestyle=(0, (3, 2)))
     _name_rules(panels[0], points)
     panels[-1].set_xlabel("Width of a bucket [unit of the weights]")
-    style.entitle(figure, title, _width_finding(times, points, kind))
-    return figure
+    return style.entitle(figure, title, _width_finding(times, points, kind))
 
 
 def _points(timings: pd.DataFrame, times: pd.DataFrame) -> pd.DataFrame:
@@ -229,7 +202,7 @@ def _points(timings: pd.DataFrame, times: pd.DataFrame) -> pd.DataFrame:
     return points.sort_values("delta").reset_index()
 
 
-def _name_rules(axes: Axes, points: pd.DataFrame) -> None:
+def _name_rules(axes: style.Axes, points: pd.DataFrame) -> None:
     """Write the names of the rules above a panel; rules with close widths share a label."""
     ruled = points[points["rule"] != "given"]
     close = CLOSE * np.log10(points["delta"].max() / points["delta"].min())
@@ -241,7 +214,6 @@ def _name_rules(axes: Axes, points: pd.DataFrame) -> None:
 
 
 def _width_finding(times: pd.DataFrame, points: pd.DataFrame, kind: str) -> str:
-    """Name the fastest width and the best of the survey's three rules."""
     over = f"{samples.in_words(times, 'device')}, {times['source'].nunique():,} sources"
     if kind == samples.EMULATED:
         return f"{over}; {style.NOT_GPU_TIMES}"
@@ -262,11 +234,6 @@ def bandwidth_table(
     """Return the bytes that each variant must at least move on the GPU, as a bandwidth against a copy.
 
     Parameters are those of :func:`relaxometer.report.figures.roofline.medians` and ``bytes_moved``.
-
-    Returns
-    -------
-    DataFrame
-        One row per graph and variant, in the order of the runs.
     """
     searches = bytes_moved(timings, types).query("device_kind != 'cpu' and relaxed_arcs > 0")
     speed = searches["relaxed_arcs"] / searches["time_ms"] / 1e6
@@ -287,7 +254,7 @@ def _runs(plan: Plan, graph: str, solver: str) -> list[Run]:
     return [run for run in runs_of(plan, "sssp", graph) if run.solver == solver]
 
 
-def _draw_extract_min(inputs: Inputs) -> dict[str, Figure | pd.DataFrame]:
+def _draw_extract_min(inputs: Inputs) -> dict[str, style.Figure | pd.DataFrame]:
     trials = inputs.table("trials")
     return {"extract-min": extract_min(trials), "extract-min-times": extract_min_table(trials)}
 
@@ -304,7 +271,7 @@ def _widths_swept(plan: Plan) -> list[str]:
 
 
 def _exhibit(
-    name: str, solver: str, draw: Callable[[pd.DataFrame, str], Figure], view: View, **options: Any
+    name: str, solver: str, draw: Callable[[pd.DataFrame, str], style.Figure], view: View, **options: Any
 ) -> Exhibit:
     """Return the record of a figure that compares the variants of a solver on each graph."""
     return Exhibit(
@@ -323,12 +290,8 @@ EXHIBITS = (
         "extract-min",
         _draw_extract_min,
         (
-            View("extract-min", "SSSP", TABLE_1, "time of ExtractMin", graph="none"),
-            table_view(
-                *("extract-min-times", "SSSP", TABLE_1, "time of ExtractMin, as a table"),
-                graph="none",
-                caption="extract-min",
-            ),
+            View("extract-min", "SSSP", TABLE_1, "time of ExtractMin", **EXTRACT_MIN),
+            table_view("extract-min-times", "SSSP", TABLE_1, EXTRACT_MIN_TABLE, **EXTRACT_MIN),
         ),
         lambda *_: {"trials": "results/extract_min.parquet"},
     ),
@@ -344,12 +307,7 @@ EXHIBITS = (
     Exhibit(
         "survey-bandwidth",
         _draw_bandwidth,
-        (
-            table_view(
-                *("bandwidth", "SSSP", "survey, bandwidth"),
-                "effective bandwidth of all variants against a copy",
-            ),
-        ),
+        (table_view("bandwidth", "SSSP", "survey, bandwidth", BANDWIDTH),),
         lambda plan, _: with_rate(graphs_of(plan, "sssp")),
         wanted=runs_on("sssp"),
         params=without_curves,
