@@ -31,6 +31,7 @@ for exhibit in catalogue.exhibits().values():
             "../envs/relaxometer.yaml"
         params:
             exhibit=exhibit.name,
+            module=exhibit.module,
             given=lambda wildcards, one=exhibit: one.params(
                 PLAN, wildcards.get("graph", "")
             ),

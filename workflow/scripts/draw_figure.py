@@ -2,7 +2,7 @@
 
 from relaxometer.core.failures import refuse_lack
 from relaxometer.core.scripting import job
-from relaxometer.report.catalogue import Inputs, exhibits
+from relaxometer.report.catalogue import Inputs, exhibits_in
 
 with job(snakemake):
     graph = snakemake.wildcards.get("graph", "")
@@ -11,4 +11,5 @@ with job(snakemake):
         for key, given in snakemake.input.items()
     }
     inputs = Inputs(files, snakemake.params.given, graph)
-    exhibits()[snakemake.params.exhibit].save(inputs, dict(snakemake.output.items()))
+    exhibit = exhibits_in(snakemake.params.module)[snakemake.params.exhibit]
+    exhibit.save(inputs, dict(snakemake.output.items()))

@@ -23,7 +23,7 @@ import pandas as pd
 from relaxometer.core.checkout import ROOT
 from relaxometer.core.files import read_frame, read_json, write_csv, write_text
 from relaxometer.graphs.files import read_description
-from relaxometer.report import figures, pages, papers
+from relaxometer.report import pages
 from relaxometer.report.figures import style
 from relaxometer.report.figures.names import label
 from relaxometer.report.targets import crowded, graphs_of
@@ -294,12 +294,18 @@ class Exhibit:
 @cache
 def exhibits() -> dict[str, Exhibit]:
     """Return all records by name: those of no paper, then those of the papers."""
-    found: dict[str, Exhibit] = {}
-    for package in (figures, papers):
-        for module in sorted(one.name for one in pkgutil.iter_modules(package.__path__)):
-            records = getattr(importlib.import_module(f"{package.__name__}.{module}"), "EXHIBITS", ())
-            found |= {record.name: record for record in records}
-    return found
+    return {
+        name: record
+        for package in ("figures", "papers")
+        for module in sorted(one.name for one in pkgutil.iter_modules([Path(__file__).parent / package]))
+        for name, record in exhibits_in(f"report.{package}.{module}").items()
+    }
+
+
+def exhibits_in(module: str) -> dict[str, Exhibit]:
+    """Return the records of a module below the package: a job imports no other."""
+    records = getattr(importlib.import_module(f"relaxometer.{module}"), "EXHIBITS", ())
+    return {record.name: record for record in records}
 
 
 def targets(plan: Plan) -> list[str]:
