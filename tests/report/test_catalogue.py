@@ -17,10 +17,7 @@ from synthetic_runs import searches
 
 ROOT = Path(__file__).parents[2]
 CAPTIONS = ROOT / "workflow/report"
-IN_RULES = {
-    *("provenance", "graph", "degrees", "batch", "batch-sizes", "variant"),
-    "graph500-result",
-}
+IN_RULES = {"provenance", "graph", "degrees", "batch", "batch-sizes", "variant", "graph500-result"}
 """Captions that rules of their own name."""
 
 
@@ -45,9 +42,8 @@ def test_each_paper_adds_its_own_figures():
         ),
         "results/figures/adaptive/figure-7.svg",
     }
-    assert set(wanted(default("hybrid-bfs"))) - common == {
-        "results/figures/hybrid-bfs/levels/kanto-highways.svg"
-    }
+    levels = "results/figures/hybrid-bfs/levels/kanto-highways.svg"
+    assert set(wanted(default("hybrid-bfs"))) - common == {levels}
 
 
 @pytest.mark.parametrize(("thresholds", "is_swept"), [([1, 2, 3], False), ([1, 2, 3, 4], True)])
@@ -71,13 +67,9 @@ def test_results_in_the_format_of_graph500_are_of_its_graphs_only():
 
 
 def test_pages_and_the_table_over_ranks_are_there_where_runs_need_them():
-    asked = plan(
-        dominators={
-            "graphs": ["flow-source", "cfg-python-stdlib"],
-            "variants": {"semi-nca": {}, "batch-warp": {}},
-        },
-        distributed={"weak": {"ranks": [1, 2], "scale_per_rank": 4}},
-    )
+    graphs, variants = ["flow-source", "cfg-python-stdlib"], {"semi-nca": {}, "batch-warp": {}}
+    ranks = {"weak": {"ranks": [1, 2], "scale_per_rank": 4}}
+    asked = plan(dominators={"graphs": graphs, "variants": variants}, distributed=ranks)
     found = targets.results(asked)
     assert "results/pages/graphs/flow-source.html" in found
     assert "results/pages/batches/cfg-python-stdlib.html" in found
@@ -102,9 +94,8 @@ def test_no_two_records_write_one_file():
 def test_papers_are_found_by_their_modules():
     assert papers.names() == ["adaptive", "dominators", "edge-bf", "hybrid-bfs", "survey"]
     papers.check(["edge-bf"], "my.yaml")
-    with pytest.raises(
-        UserError, match=r"my\.yaml: report\.papers: unknown paper 'survy'; did you mean 'survey'\?"
-    ):
+    said = r"my\.yaml: report\.papers: unknown paper 'survy'; did you mean 'survey'\?"
+    with pytest.raises(UserError, match=said):
         papers.check(["adaptive", "survy"], "my.yaml")
 
 

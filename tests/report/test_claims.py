@@ -22,40 +22,25 @@ def claim(quantity, **values):
 
 def faster(**values):
     """The claim that adaptive is 18% faster than conventional."""
-    given = {
-        "of": "adaptive",
-        "over": "conventional",
-        "claimed": 1.18,
-        "direction": "higher",
-        "tolerance": 0.05,
-    }
-    return claim("speedup", **given | values)
+    given = {"of": "adaptive", "over": "conventional", "claimed": 1.18}
+    return claim("speedup", **given | {"direction": "higher", "tolerance": 0.05} | values)
 
 
 def judged(one, *timings, counted=(), swept=()):
     """The line that a claim gets from these tables; processes are known to agree within 0.2%."""
     nothing = [searches("none", [1.0]).iloc[:0]], [phases("none", [1]).iloc[:0]]
     known = (quiet(), quiet("cpu"))
-    evidence = Evidence(
-        pd.concat([*(timings or nothing[0]), *(known if timings else ())]),
-        pd.concat([*(counted or nothing[1])]),
-        {"town": metadata()},
-        list(swept),
-    )
+    times = pd.concat([*(timings or nothing[0]), *(known if timings else ())])
+    evidence = Evidence(times, pd.concat([*(counted or nothing[1])]), {"town": metadata()}, list(swept))
     return compare_claims([one], evidence).iloc[0]
 
 
 def conventional_and(adaptive_ms, **options):
-    return (
-        searches("conventional", spread(10), **options),
-        searches("adaptive", spread(adaptive_ms), **options),
-    )
+    means = {"conventional": 10, "adaptive": adaptive_ms}
+    return [searches(name, spread(mean), **options) for name, mean in means.items()]
 
 
-@pytest.mark.parametrize(
-    ("adaptive_ms", "verdict"),
-    [(10 / 1.18, "same"), (10 / 1.24, "undecided")],
-)
+@pytest.mark.parametrize(("adaptive_ms", "verdict"), [(10 / 1.18, "same"), (10 / 1.24, "undecided")])
 def test_a_speed_claim(adaptive_ms, verdict):
     line = judged(faster(), *conventional_and(adaptive_ms))
     assert line["verdict"] == verdict
@@ -156,30 +141,20 @@ def test_emulated_time_never_gives_a_value(one):
     assert pd.isna(line["ratio"])
 
 
-CONVENTIONAL = searches("conventional", spread(10))
-
-
 @pytest.mark.parametrize(
     ("adaptive", "graph", "why"),
     [
-        (searches("adaptive", spread(5), device_kind="host"), "town", "emulated time"),
-        (
-            searches("adaptive", spread(5), device="NVIDIA Y"),
-            "town",
-            "the variants were timed on different devices",
-        ),
-        (
-            searches("adaptive", spread(5), status="invalid"),
-            "town",
-            "adaptive on town was not proven correct and finished",
-        ),
+        ({"device_kind": "host"}, "town", "emulated time"),
+        ({"device": "NVIDIA Y"}, "town", "the variants were timed on different devices"),
+        ({"status": "invalid"}, "town", "adaptive on town was not proven correct and finished"),
         (None, "town", "adaptive on town was not run"),
-        (searches("adaptive", spread(5)), "metropolis", "metropolis is not in this run"),
+        ({}, "metropolis", "metropolis is not in this run"),
     ],
 )
 def test_what_is_not_measured_has_a_reason(adaptive, graph, why):
-    tables = [CONVENTIONAL] if adaptive is None else [CONVENTIONAL, adaptive]
-    assert judged(faster(graph=graph), *tables)["verdict"] == f"not measured: {why}"
+    ours = [] if adaptive is None else [searches("adaptive", spread(5), **adaptive)]
+    line = judged(faster(graph=graph), searches("conventional", spread(10)), *ours)
+    assert line["verdict"] == f"not measured: {why}"
 
 
 def test_a_rate_is_arcs_of_the_graph_a_second():
@@ -221,9 +196,8 @@ def sweep_of(means):
 
 def test_the_band_of_thresholds_is_the_longest_that_gains():
     tables, names = sweep_of({10: 8, 20: 12, 50: 8, 80: 7, 200: 9, 500: 12})
-    one = claim(
-        "threshold_band", of="adaptive", over="conventional", claimed=800, direction="higher", against=0
-    )
+    band = {"of": "adaptive", "over": "conventional", "direction": "higher"}
+    one = claim("threshold_band", claimed=800, against=0, **band)
     line = judged(one, searches("conventional", spread(10)), *tables, swept=names)
     assert line["measured"] == 150
     assert line["verdict"] == "less than claimed"
@@ -244,11 +218,7 @@ def test_the_best_threshold_leaves_the_tuned_variant_aside():
     [
         (claim("mean_phases", claimed=230), 5, "lower than claimed"),
         (claim("mean_phases", claimed=5), 5, "same"),
-        (
-            claim("peak_updated", claimed=500_000, direction="higher", against=500_000),
-            900_000,
-            "exceeded",
-        ),
+        (claim("peak_updated", claimed=5e5, direction="higher", against=5e5), 900_000, "exceeded"),
         (claim("share_of_phases", at=10_000, claimed=0.59, direction="higher", against=0.5), 0.6, "same"),
         (claim("share_of_phases", at=10, claimed=0.59, direction="higher", against=0.5), 0.2, "opposite"),
     ],
@@ -280,9 +250,8 @@ def test_a_wrong_quantity_names_the_known_ones(tmp_path):
     path = tmp_path / "claims.yaml"
     text = (CLAIMS / "adaptive.yaml").read_text(encoding="utf-8")
     path.write_text(text.replace("quantity: speedup", "quantity: sped_up", 1), encoding="utf-8")
-    with pytest.raises(
-        UserError, match=r"claims\.yaml: 8\.quantity: 'sped_up'.*known quantities are .*speedup"
-    ):
+    said = r"claims\.yaml: 8\.quantity: 'sped_up'.*known quantities are .*speedup"
+    with pytest.raises(UserError, match=said):
         load_claims(path)
 
 

@@ -23,7 +23,7 @@ def found():
     base = [quiet(), *(searches(name, spread(1234.5)) for name in ("slow", LONG, "broken"))]
     now = [quiet(), searches("slow", spread(1500)), searches(LONG, spread(1000))]
     now.append(searches("broken", spread(1), status="error"))
-    return compare.compare(*(Recorded(name, pd.concat(rows)) for name, rows in (("a|b", base), ("now", now))))
+    return compare.compare(Recorded("a|b", pd.concat(base)), Recorded("now", pd.concat(now)))
 
 
 def test_the_terminal_has_a_table_per_race_in_100_columns(found):
@@ -52,11 +52,9 @@ def test_markdown_shows_what_changed_and_folds_the_rest(found):
 
 
 def test_what_only_one_run_has_is_named_without_a_line_of_its_own():
-    base = [quiet(), *(searches(f"gone-{number}", spread(1)) for number in range(80))]
+    base = [quiet(), *(searches(f"gone-{number}", spread(1, 2)) for number in range(80))]
     now = [quiet(), searches("new|one", spread(1))]
-    found = compare.compare(
-        *(Recorded(name, pd.concat(rows)) for name, rows in (("base", base), ("now", now)))
-    )
+    found = compare.compare(Recorded("base", pd.concat(base)), Recorded("now", pd.concat(now)))
     text = compared.terminal(found)
     lines = text.splitlines()
     assert "new, 1 run: SSSP on town: new|one" in lines

@@ -6,27 +6,16 @@ import re
 import pytest
 
 from relaxometer.report.provenance import provenance_page
-from relaxometer.results.contexts import (
-    data_lines,
-    drift_lines,
-    drift_warnings,
-    machine_lines,
-    merge_contexts,
-)
+from relaxometer.results import contexts
+from relaxometer.results.contexts import drift_lines, merge_contexts
 from relaxometer.rivals.definition import find_rivals
 
 
 def context(graph, **values):
-    return {
-        "device": "NVIDIA X",
-        "device_kind": "cuda",
-        "before": {"driver": "1.2", "sm_clock_mhz": "1980"},
-        "machine": "Linux",
-        "commit": "abc",
-        "date": "2026-01-01",
-        "run": {"problem": "sssp", "graph": graph, "variant": "adaptive", "solver": "adaptive"},
-        **values,
-    }
+    common = {"device": "NVIDIA X", "device_kind": "cuda", "machine": "Linux", "commit": "abc"}
+    common |= {"date": "2026-01-01", "before": {"driver": "1.2", "sm_clock_mhz": "1980"}}
+    run = {"problem": "sssp", "graph": graph, "variant": "adaptive", "solver": "adaptive"}
+    return {**common, "run": run, **values}
 
 
 def test_shared_entries_stand_once():
@@ -50,10 +39,8 @@ def test_the_page_holds_both_and_escapes_the_configuration():
 
 def test_the_page_gives_units_and_few_digits():
     before = {"driver": "580.159", "sm_clock_mhz": "1980", "memory_bytes": 3 * 2**30, "l2_bytes": 2**20}
-    values = {
-        "began": "2026-11-25T23:01:59.819438+00:00",
-        "cost": {"peak_bytes": 5 * 2**20, "rate": 0.123456},
-    }
+    values = {"began": "2026-11-25T23:01:59.819438+00:00"}
+    values |= {"cost": {"peak_bytes": 5 * 2**20, "rate": 0.123456}}
     runs = [context(name, before=before, **values) for name in ("town", "village")]
     runs[1]["reference_ms"] = {"before": 1.103392004, "after": None}
     page = provenance_page(merge_contexts(runs), {}, drift_lines([]), {})
@@ -83,7 +70,7 @@ def test_drift_is_between_the_references_of_a_race_on_one_clock():
         ["sssp", "town", "cpu", 1, 5.0, 5.5],
     ]
     assert found["drift"].tolist() == pytest.approx([0.04, 0.1])
-    assert drift_warnings(runs) == [
+    assert contexts.drift_warnings(runs) == [
         "warning: sssp on town: the cpu drifted by 10% during the race: fixed work took 5 to 5.5 ms"
     ]
     page = provenance_page(merge_contexts(runs), {}, found, {})
@@ -96,7 +83,7 @@ def test_drift_is_between_the_references_of_a_race_on_one_clock():
     ("last", "measured"), [("2026-01-01", "2026-01-01"), ("2026-01-02", "2026-01-01 to 2026-01-02")]
 )
 def test_the_first_page_names_device_driver_commit_and_dates(last, measured):
-    lines = machine_lines([context("town"), context("village", date=last)])
+    lines = contexts.machine_lines([context("town"), context("village", date=last)])
     assert dict(lines.itertuples(index=False, name=None)) == {
         "Device": "NVIDIA X",
         "driver": "1.2",
@@ -108,13 +95,9 @@ def test_the_first_page_names_device_driver_commit_and_dates(last, measured):
 
 def test_every_graph_says_whose_data_it_is():
     graph = {"name": "town", "attribution": "© OpenStreetMap contributors", "license": "ODbL 1.0"}
-    (line,) = data_lines([graph]).to_dict("records")
-    assert line == {
-        "Graph": "town",
-        "Content": "",
-        "Data": "© OpenStreetMap contributors",
-        "Terms": "ODbL 1.0",
-    }
+    (line,) = contexts.data_lines([graph]).to_dict("records")
+    data = {"Data": "© OpenStreetMap contributors", "Terms": "ODbL 1.0"}
+    assert line == {"Graph": "town", "Content": "", **data}
 
 
 def test_rivals_that_ran_are_credited():

@@ -26,12 +26,11 @@ def with_costs(table, energy_j, **more):
 @pytest.fixture
 def timings():
     two = (1.0, 1.001)
+    near_far = searches("near-far", spread(2.0), rounds=two)
     return pd.concat(
         [
             with_costs(searches("tiled", spread(1.0), rounds=two), 0.2),
-            with_costs(
-                searches("near-far", spread(2.0), rounds=two), 0.1, throttled="power cap", leaked_bytes=4096
-            ),
+            with_costs(near_far, 0.1, throttled="power cap", leaked_bytes=4096),
             rival("boost", spread(9.0)),
             with_costs(searches("emulated", spread(1.0), device_kind="host"), 5.0),
         ]
@@ -95,9 +94,8 @@ def test_without_energy_the_figure_says_why(timings):
 
 
 def test_sentences_say_how_well_runs_agree(timings, tmp_path):
-    uneven = with_costs(
-        searches("phast", spread(1.0), rounds=(1.0, 1.001)), 0.3, nvml_peak_bytes=706 << 20, gross_j=7.0
-    )
+    phast = searches("phast", spread(1.0), rounds=(1.0, 1.001))
+    uneven = with_costs(phast, 0.3, nvml_peak_bytes=706 << 20, gross_j=7.0)
     uneven["energy_j"] = np.where(uneven["round"] == 2, 0.2, 0.3)
     table = pd.concat([timings, uneven])
     assert agreement(costs(table), 0.05) == [

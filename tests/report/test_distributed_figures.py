@@ -16,19 +16,9 @@ from synthetic_runs import texts
 
 
 def run(series, ranks, scale):
-    return DistributedRun(
-        name=f"{series}-{ranks}",
-        series=series,
-        problem="bfs",
-        engine="hybrid-2d",
-        graph=None,
-        scale=scale,
-        ranks=ranks,
-        scheme=f"1x{ranks}",
-        roots=3,
-        device="auto",
-        parameters={},
-    )
+    common = {"problem": "bfs", "engine": "hybrid-2d", "graph": None, "roots": 3, "device": "auto"}
+    sizes = {"scale": scale, "ranks": ranks, "scheme": f"1x{ranks}", "parameters": {}}
+    return DistributedRun(name=f"{series}-{ranks}", series=series, **common, **sizes)
 
 
 def write(folder, run, gteps, *, status="ok", device_kind="cuda", transport="nccl"):
@@ -38,21 +28,11 @@ def write(folder, run, gteps, *, status="ok", device_kind="cuda", transport="ncc
     context = {"device_kind": device_kind, "device": "NVIDIA X", "graph": graph}
     context["parameters"] = {"transport": transport}
     (folder / run.name / "run.json").write_text(json.dumps(context))
-    rows = pd.DataFrame(
-        {
-            "source": [1, 2, 3],
-            "repetition": 0,
-            "time_ms": [2.0, 3.0, 4.0],
-            "teps": [gteps * 0.9e9, gteps * 1e9, gteps * 1.1e9],
-            "status": ["ok", "ok", status],
-            "reason": [None, None, None if status == "ok" else "rule tree"],
-            "computing_ms": 3.0,
-            "communication_ms": 1.0,
-            "sent_bytes": 100,
-            "plain_bytes": 200,
-        }
-    )
-    rows.to_parquet(folder / run.name / "times.parquet")
+    rows = {"source": [1, 2, 3], "repetition": 0, "time_ms": [2.0, 3.0, 4.0], "status": ["ok", "ok", status]}
+    rows |= {"teps": [gteps * 0.9e9, gteps * 1e9, gteps * 1.1e9]}
+    rows |= {"reason": [None, None, None if status == "ok" else "rule tree"]}
+    rows |= {"computing_ms": 3.0, "communication_ms": 1.0, "sent_bytes": 100, "plain_bytes": 200}
+    pd.DataFrame(rows).to_parquet(folder / run.name / "times.parquet")
 
 
 @pytest.fixture
@@ -94,13 +74,10 @@ def test_runs_that_could_not_be_made_are_lines_without_rates(tmp_path):
         assert table["status"].tolist() == ["ok", "error"][-len(these) :]
         assert table["reason"].iloc[-1] == reason
         table.to_csv(tmp_path / "table.csv", index=False)
-        for draw in (
-            distributed.rates,
-            distributed.computing,
-            distributed.communication,
-            distributed.scaling,
-        ):
-            assert "strong-2" not in texts(draw(pd.read_csv(tmp_path / "table.csv")))
+        (exhibit,) = distributed.EXHIBITS
+        drawn = exhibit.draw(Inputs({"ranks": str(tmp_path / "table.csv")}, {}))
+        assert "strong-2" in drawn.pop("distributed").to_string()
+        assert not any("strong-2" in texts(figure) for figure in drawn.values())
 
 
 def test_counts_have_all_their_digits(tmp_path, monkeypatch):
@@ -111,13 +88,8 @@ def test_counts_have_all_their_digits(tmp_path, monkeypatch):
     made, lost = run("strong", 1, 25), run("strong", 2, 25)
     write(folder, made, 100)
     note_failure([folder / lost.name / "run.json"], "no MPI")
-    run_script(
-        "gather_distributed",
-        log=tmp_path / "log",
-        inputs={},
-        outputs={"table": "distributed.csv"},
-        runs=[made.model_dump(), lost.model_dump()],
-    )
+    outputs, runs = {"table": "distributed.csv"}, [made.model_dump(), lost.model_dump()]
+    run_script("gather_distributed", log=tmp_path / "log", inputs={}, outputs=outputs, runs=runs)
     vertices = [str(2**25), ""]
     written = pd.read_csv("distributed.csv", dtype=str, keep_default_na=False)
     assert written["vertices"].tolist() == vertices

@@ -72,17 +72,13 @@ def test_where_a_gpu_loses_comes_first():
     table = dominators.winners_table(pd.concat([MEASURED, emulated])).set_index("Graph")
     assert list(table.index) == ["small", "large", "tiny"]
     assert table["Faster"].tolist() == ["CPU", "GPU", ""]
-    assert table.loc["large", ["Fastest kernel", "Fastest CPU program"]].tolist() == [
-        "iterative-tree",
-        "semi-nca (1 core)",
-    ]
+    names = table.loc["large", ["Fastest kernel", "Fastest CPU program"]].tolist()
+    assert names == ["iterative-tree", "semi-nca (1 core)"]
     assert float(table.loc["large", "CPU / GPU"]) == pytest.approx(15)
 
 
 def test_nobody_is_called_faster_without_a_test():
-    like = [
-        rows(name, "cfg", time_ms, kind) for name, time_ms, kind in (("a", 1.00, "cuda"), ("b", 1.01, "cpu"))
-    ]
+    like = [rows("a", "cfg", 1.00), rows("b", "cfg", 1.01, "cpu")]
     table = dominators.winners_table(pd.concat(like))
     assert table["Faster"].tolist() == ["no difference shown"]
     few = [rows("a", "cfg", 1.0, repetitions=3), rows("b", "cfg", 9.0, "cpu", repetitions=3)]
@@ -192,19 +188,10 @@ def test_choices_as_text():
     assert nothing.values.tolist() == [["No graph has real times of both auto and another variant"]]
 
 
-def changed(change, arcs, times, full_ms=2.0, *, kept=1.0, device_kind="cuda", status="ok"):
+def changed(change, arcs, times, full_ms=2.0, *, kept=1.0, status="ok"):
     table = pd.DataFrame({"time_ms": times, "repetition": range(len(times))})
-    return table.assign(
-        graph="map",
-        change=change,
-        arcs=arcs,
-        full_ms=full_ms,
-        kept=kept,
-        status=status,
-        reason="",
-        device_kind=device_kind,
-        device="NVIDIA X",
-    )
+    table = table.assign(graph="map", reason="", device_kind="cuda", device="NVIDIA X")
+    return table.assign(change=change, arcs=arcs, full_ms=full_ms, kept=kept, status=status)
 
 
 UPDATED = pd.concat(
@@ -228,13 +215,11 @@ def test_lines_are_medians_beside_full_solves():
 
 
 def test_a_change_that_failed_once_has_no_times():
-    table = pd.concat([UPDATED, changed("added", 1, [0.1], status="invalid")])
-    failed = dominators.update_medians(table).query("change == 'added' and arcs == 1").iloc[0]
-    assert failed["status"] == "invalid"
-    assert pd.isna(failed["time_ms"])
-    worse = pd.concat([changed("added", 1, [0.1], status="oom"), table])
-    failed = dominators.update_medians(worse).query("change == 'added' and arcs == 1").iloc[0]
+    failures = [changed("added", 1, [0.1], status=status) for status in ("oom", "invalid")]
+    table = dominators.update_medians(pd.concat([failures[0], UPDATED, failures[1]]))
+    failed = table.query("change == 'added' and arcs == 1").iloc[0]
     assert failed["status"] == "invalid", "the worst, not the first"
+    assert pd.isna(failed["time_ms"])
     wrong = UPDATED.assign(status="oom")
     assert "No update was proven correct and finished." in texts(dominators.over_arcs(wrong))
 

@@ -16,19 +16,9 @@ GRAPHS += [{"name": "large", "vertices": 2048, "arcs": ARCS["large"]}]
 def runs(variant, mean_ms, *, kernel="edge-bf", graph="small", sources=12, device_kind="cuda", **given):
     """Searches of a variant, with the parameters that a kernel over edges resolves."""
     table = searches(variant, spread(mean_ms, sources), graph=graph, kernel=kernel, device_kind=device_kind)
-    if kernel == "dijkstra-cpu":
-        return table
-    parameters = {
-        "read_only_cache": True,
-        "blocked": True,
-        "block": 64,
-        "distance": "float64",
-        "edges_per_thread": 1,
-        "bytes_per_phase": 5_000_000,
-    }
-    for name, value in (parameters | given).items():
-        table[f"parameter_{name}"] = value
-    return table
+    parameters = {"read_only_cache": True, "blocked": True, "block": 64, "distance": "float64"}
+    parameters |= {"edges_per_thread": 1, "bytes_per_phase": 5_000_000, **given}
+    return table.assign(**{f"parameter_{name}": value for name, value in parameters.items()})
 
 
 def corners(graph="small", scale=1.0, **options):
@@ -41,10 +31,8 @@ def corners(graph="small", scale=1.0, **options):
     ]
 
 
-def cpu(mean_ms, graph="small", sources=12):
-    return runs(
-        "dijkstra-cpu", mean_ms, kernel="dijkstra-cpu", graph=graph, sources=sources, device_kind="cpu"
-    )
+def cpu(mean_ms, sources=12):
+    return searches("dijkstra-cpu", spread(mean_ms, sources), graph="small", device_kind="cpu")
 
 
 def measured(*tables):
@@ -75,12 +63,7 @@ def test_what_is_not_in_the_source_has_a_panel_of_its_own():
     ]
     source, other = edge_bf.performance(measured(*corners(), *ours)).axes
     assert set(curves(source)) == set(edge_bf.CORNERS.values())
-    assert list(curves(other)) == [
-        "cache and order",
-        "32 bits",
-        "32 bits, 4 edges per thread",
-        "atomic",
-    ]
+    assert list(curves(other)) == ["cache and order", "32 bits", "32 bits, 4 edges per thread", "atomic"]
 
 
 def test_the_gain_over_the_cpu_is_over_sources_of_both():

@@ -26,30 +26,19 @@ def counted(draw, mode="all"):
     """Return a function that draws the phases of the proven ones among some searches."""
 
     def drawn(rows):
-        kind = rows["device_kind"].iloc[0]
-        of_variants = [
-            phases(name, [5, 50, 7, 0], device_kind=kind, mode=mode) for name in rows["variant"].unique()
-        ]
+        options = {"device_kind": rows["device_kind"].iloc[0], "mode": mode}
+        of_variants = [phases(name, [5, 50, 7, 0], **options) for name in rows["variant"].unique()]
         return draw(proven(pd.concat(of_variants).assign(problem=rows["problem"].iloc[0]), rows), "town")
 
     return drawn
 
 
 ADAPTIVE = runs(["conventional", "adaptive"])
-SWEEP = runs([f"adaptive-{at}" for at in (1, 2, 3, 4)], kernel="adaptive")
 QUEUE = runs(["bfq-fifo"], kernel="bellman-ford-queue", parameter_order="fifo", relaxed_arcs=9)
-BUCKETS = runs(
-    ["delta"], kernel="delta-stepping", parameter_delta=5, parameter_delta_rule="mean", relaxed_arcs=9
-)
-EDGES = runs(
-    ["edge-bf"],
-    kernel="edge-bf",
-    parameter_read_only_cache=True,
-    parameter_blocked=True,
-    parameter_block=64,
-    parameter_distance="float64",
-    parameter_edges_per_thread=1,
-)
+RULE = {"parameter_delta": 5, "parameter_delta_rule": "mean"}
+BUCKETS = runs(["delta"], kernel="delta-stepping", relaxed_arcs=9, **RULE)
+CORNER = {"read_only_cache": True, "blocked": True, "block": 64, "distance": "float64", "edges_per_thread": 1}
+EDGES = runs(["edge-bf"], kernel="edge-bf", **{f"parameter_{name}": of for name, of in CORNER.items()})
 BFS = runs(["hybrid", "top-down"], problem="bfs", input_edges=4e6, reached_arcs=7e6, parameter_alpha=1.0)
 TREES = runs(["multiword"], problem="dominators")
 
@@ -65,10 +54,8 @@ def changed(rows):
     """Draw the times after changes of weights with the device and status of some rows."""
     columns = ("update_ms", "first_ms", "tree_ms")
     table = rows.head(3).assign(round=[0, 1, 2], slowed=7, way="customized", searches=8, proven=8, threads=1)
-    table = table.assign(
-        pairs=0, **{name: table["time_ms"].where(table["status"] == "ok") for name in columns}
-    )
-    return traffic.traffic(table.assign(reason="9 GB"), "town")
+    times = {name: table["time_ms"].where(table["status"] == "ok") for name in columns}
+    return traffic.traffic(table.assign(pairs=0, reason="9 GB", **times), "town")
 
 
 def updated(rows):

@@ -1,14 +1,10 @@
 """What the figures of breadth-first search say, on tables put in by hand."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 
 from relaxometer.report.papers import hybrid_bfs
-from synthetic_runs import searches, spread, texts
-
-PAGE = Path(__file__).parents[2] / "docs/results/hybrid-bfs/page.md"
+from synthetic_runs import phases, searches, spread, texts
 
 GRAPHS = [
     {"name": "kron-a", "vertices": 2**18, "arcs": 2**23, "directed": False},
@@ -21,7 +17,7 @@ def bfs(variant, mean, graph="kron-a", **options):
     return rows.assign(problem="bfs", input_edges=4_000_000.0, reached_arcs=7_000_000)
 
 
-def timings(**options):
+def timings():
     return pd.concat(
         [
             *(bfs("hybrid", 0.1 * at, graph["name"]) for at, graph in enumerate(GRAPHS, start=1)),
@@ -31,23 +27,9 @@ def timings(**options):
     )
 
 
-def level_rows(variant, modes, updated, arcs, device_kind="cuda"):
-    return pd.DataFrame(
-        {
-            "problem": "bfs",
-            "graph": "kron-a",
-            "variant": variant,
-            "kernel": variant,
-            "device_kind": device_kind,
-            "device": "NVIDIA X",
-            "source": 7,
-            "phase": range(1, len(modes) + 1),
-            "mode": modes,
-            "updated": updated,
-            "relaxed_arcs": arcs,
-            "time_ms": 0.25,
-        }
-    )
+def level_rows(variant, modes, updated, arcs):
+    rows = phases(variant, updated, graph="kron-a", sources=1)
+    return rows.assign(problem="bfs", source=7, mode=modes, relaxed_arcs=arcs, time_ms=0.25)
 
 
 def test_degree_shares_count_vertices_above_a_warp():

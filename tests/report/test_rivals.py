@@ -9,12 +9,7 @@ import pytest
 from relaxometer.plan.plan import Plan
 from relaxometer.report.catalogue import Inputs, exhibits
 from relaxometer.report.catalogue import targets as wanted
-from relaxometer.report.figures import (
-    choice,
-    profiles,
-    summary,
-    winners,
-)
+from relaxometer.report.figures import choice, profiles, summary, winners
 from relaxometer.results.gather import unmade_runs
 from synthetic_runs import rival, searches, spread, summary_of, texts
 
@@ -60,9 +55,8 @@ class TestMedianTimes:
         assert "Open markers: rivals" in shown
 
     def test_the_race_of_cpu_programs_comes_before_the_emulated_kernels(self):
-        table = pd.concat(
-            [RACE[RACE["variant"] != "tiled"], searches("tiled", spread(0.1), device_kind="host")]
-        )
+        host = searches("tiled", spread(0.1), device_kind="host")
+        table = pd.concat([RACE[RACE["variant"] != "tiled"], host])
         figure = summary.median_times(summary_of(table))
         real, emulated = figure.axes
         assert real.get_title(loc="left") == "town (SSSP)"
@@ -77,15 +71,9 @@ class TestRanking:
 
     def test_rivals_are_ranked_with_variants_and_have_class_and_version(self):
         table = summary.ranked_table(summary_of(RACE), RACE).set_index("Variant")
-        assert table["Rank"].to_dict() == {
-            "tiled": "1",
-            "graphblas (rival)": "2",
-            "hybrid-cpu": "3",
-            "networkit (rival)": "4",
-            "dijkstra-cpu": "5",
-            "cugraph (rival)": "",
-            "silent (rival)": "",
-        }
+        ranked = ["tiled", "graphblas (rival)", "hybrid-cpu", "networkit (rival)", "dijkstra-cpu"]
+        ranks = {name: str(rank) for rank, name in enumerate(ranked, start=1)}
+        assert table["Rank"].to_dict() == ranks | {"cugraph (rival)": "", "silent (rival)": ""}
         columns = ["Class", "Version", "Preparation [ms]", "Status", "Reason"]
         assert table.loc["networkit (rival)", columns].tolist() == ["1 core", "11.2", "2.5", "ok", ""]
         assert table.loc["hybrid-cpu", columns].tolist() == ["all cores", "", "0.5", "ok", ""]
@@ -95,9 +83,8 @@ class TestRanking:
         assert table.loc["silent (rival)", ["Version", "Proven", "Median [ms]"]].tolist() == ["", "0%", ""]
 
     def test_a_reason_is_short_and_no_markup(self):
-        long = rival("ghost", [1.0], status="absent").assign(
-            reason="run `apt install x_` *now* |" + " on" * 99
-        )
+        said = "run `apt install x_` *now* |" + " on" * 99
+        long = rival("ghost", [1.0], status="absent").assign(reason=said)
         reason = summary.ranked_table(summary_of(long), long)["Reason"].iloc[0]
         assert reason.startswith(r"run \`apt install x\_\` \*now\* \| on")
         assert len(reason) < 170
@@ -111,11 +98,8 @@ class TestRanking:
         lost = unmade_runs({("sssp", "town", "auto"): "no file"}, {}).to_pandas()
         every = pd.concat([*tables, lost[lost.columns[lost.notna().all()]]])
         table = summary.ranked_table(summary_of(every), every)
-        assert table.set_index("Variant")["Proven"].to_dict() == {
-            "tiled": "100%",
-            "spmv-ell": "not run",
-            "auto": "not run",
-        }
+        proven = table.set_index("Variant")["Proven"].to_dict()
+        assert proven == {"tiled": "100%", "spmv-ell": "not run", "auto": "not run"}
         section = summary.emulated_section(table)
         assert "1 of 1 of their runs were proven" in section
         assert "spmv-ell" not in section
@@ -183,12 +167,11 @@ class TestWinners:
         assert winners.in_short(rows)["Our best"].tolist() == [""]
 
     def test_points_of_a_sweep_are_left_out(self, tmp_path):
-        table = pd.concat(
-            [searches("tiled", spread(2)), searches("tuned-4", spread(1)), rival("boost", spread(4))]
-        )
-        table.to_parquet(tmp_path / "timings.parquet")
-        summary_of(table).to_csv(tmp_path / "summary.csv", index=False)
-        files = {"timings": str(tmp_path / "timings.parquet"), "summary": str(tmp_path / "summary.csv")}
+        files = {"timings": f"{tmp_path}/timings.parquet", "summary": f"{tmp_path}/summary.csv"}
+        ours = [searches("tiled", spread(2)), searches("tuned-4", spread(1))]
+        table = pd.concat([*ours, rival("boost", spread(4))])
+        table.to_parquet(files["timings"])
+        summary_of(table).to_csv(files["summary"], index=False)
         drawn = exhibits()["winners"].draw(Inputs(files, {"swept": ["tuned-4"]}))
         assert drawn["winners"]["Our best"].tolist() == ["tiled"]
 
@@ -247,18 +230,13 @@ class TestProfile:
         ],
     )
     def test_it_is_wanted_for_two_graphs_and_two_programs(self, graphs, variants, rivals, drawn):
-        config = {
-            "sssp": {"graphs": graphs, "variants": variants, "rivals": rivals},
-            "report": {"papers": []},
-        }
+        sssp = {"graphs": graphs, "variants": variants, "rivals": rivals}
+        config = {"sssp": sssp, "report": {"papers": []}}
         assert (PROFILE in wanted(Plan(config, ROOT / "resources/datasets.yaml"))) == drawn
 
 
-class TestOtherFigures:
-    """Rivals where variants are shown."""
-
-    def test_the_regret_of_auto_is_against_variants_only(self):
-        resolved = {f"parameter_{name}": "tiled" for name in ("chosen", "because", "expected", "probed")}
-        auto = searches("auto", [2.0] * 3).assign(**resolved, parameter_searches=1)
-        table = pd.concat([auto, searches("tiled", [2.0] * 3), rival("boost", [1.0] * 3)])
-        assert choice.regrets(table)["best"].tolist() == ["tiled"]
+def test_the_regret_of_auto_is_against_variants_only():
+    resolved = {f"parameter_{name}": "tiled" for name in ("chosen", "because", "expected", "probed")}
+    auto = searches("auto", [2.0] * 3).assign(**resolved, parameter_searches=1)
+    table = pd.concat([auto, searches("tiled", [2.0] * 3), rival("boost", [1.0] * 3)])
+    assert choice.regrets(table)["best"].tolist() == ["tiled"]

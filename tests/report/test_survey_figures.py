@@ -31,13 +31,8 @@ def trials(times_us, *, device_kind="cuda", values=10**7):
 
 
 SOURCE = {
-    **{
-        "reduction-128": 8033.73,
-        "reduction-256": 4839.28,
-        "reduction-512": 4075.55,
-        "reduction-1024": 6475.09,
-    },
-    **{"cub": 1105.1, "loop": 6710, "heap": 0.1311},
+    **{"reduction-128": 8033.73, "reduction-256": 4839.28, "reduction-512": 4075.55},
+    **{"reduction-1024": 6475.09, "cub": 1105.1, "loop": 6710, "heap": 0.1311},
 }
 """The source's own last column."""
 
@@ -55,24 +50,22 @@ SMALLER = {
 """The reductions of its columns before."""
 
 
-class TestExtractMin:
-    """Table 1."""
+def test_the_finding_holds_the_best_size_against_the_source():
+    shown = texts(survey.extract_min(trials(SOURCE)))
+    assert "512 threads per block are best (in the paper: 512)" in shown
+    assert "1.65 times as fast as the loop (in the paper: 1.65)" in shown
+    assert "CUB 6.07 times" in shown
 
-    def test_the_finding_holds_the_best_size_against_the_source(self):
-        shown = texts(survey.extract_min(trials(SOURCE)))
-        assert "512 threads per block are best (in the paper: 512)" in shown
-        assert "1.65 times as fast as the loop (in the paper: 1.65)" in shown
-        assert "CUB 6.07 times" in shown
 
-    def test_emulated_reductions_are_not_drawn(self):
-        without_cub = {method: time for method, time in SOURCE.items() if method != "cub"}
-        figure = survey.extract_min(trials(without_cub, device_kind="host"))
-        labels = [line.get_label() for line in figure.axes[0].lines]
-        assert labels == ["loop (CPU)", "heap (CPU)"]
-        assert "whose times are not shown" in texts(figure)
-        table = survey.extract_min_table(trials(SOURCE, device_kind="host")).set_index("Method")
-        assert table["Clock"]["reduction, 512 threads"] == "emulated"
-        assert table["10,000,000 values [µs]"]["heap (CPU)"] == "0.131"
+def test_emulated_reductions_are_not_drawn():
+    without_cub = {method: time for method, time in SOURCE.items() if method != "cub"}
+    figure = survey.extract_min(trials(without_cub, device_kind="host"))
+    labels = [line.get_label() for line in figure.axes[0].lines]
+    assert labels == ["loop (CPU)", "heap (CPU)"]
+    assert "whose times are not shown" in texts(figure)
+    table = survey.extract_min_table(trials(SOURCE, device_kind="host")).set_index("Method")
+    assert table["Clock"]["reduction, 512 threads"] == "emulated"
+    assert table["10,000,000 values [µs]"]["heap (CPU)"] == "0.131"
 
 
 def queues(order, mean, **options):
@@ -86,24 +79,21 @@ def dots(axes):
     return [float(container.lines[0].get_ydata()[0]) for container in axes.containers]
 
 
-class TestQueues:
-    """The orders of the queues."""
-
-    def test_dots_are_times_and_work_with_intervals(self):
-        table = pd.concat([queues("slf-lll", 4), queues("fifo", 12), queues("slf", 6)])
-        figure = survey.queue_orders(table, "town")
-        left, right = figure.axes
-        assert [label.get_text() for label in left.get_xticklabels()] == ["fifo", "slf", "slf-lll"]
-        medians = [np.median(spread(mean)) for mean in (12, 6, 4)]
-        np.testing.assert_allclose(dots(left), medians, rtol=1e-5)
-        np.testing.assert_allclose(dots(right), [4, 2, 1.2])
-        for container, mean in zip(left.containers, (12, 6, 4), strict=True):
-            (bars,) = container.lines[2]
-            low, high = bars.get_segments()[0][:, 1]
-            assert 0.92 * mean <= low < np.median(spread(mean)) < high <= 1.08 * mean
-        shown = texts(figure)
-        assert "slf is 2.00 times as fast as fifo (cited in the paper: 15 to 20% faster)" in shown
-        assert "slf-lll is 3.00 times as fast as fifo (cited in the paper: 50% faster)" in shown
+def test_dots_are_times_and_work_with_intervals():
+    table = pd.concat([queues("slf-lll", 4), queues("fifo", 12), queues("slf", 6)])
+    figure = survey.queue_orders(table, "town")
+    left, right = figure.axes
+    assert [label.get_text() for label in left.get_xticklabels()] == ["fifo", "slf", "slf-lll"]
+    medians = [np.median(spread(mean)) for mean in (12, 6, 4)]
+    np.testing.assert_allclose(dots(left), medians, rtol=1e-5)
+    np.testing.assert_allclose(dots(right), [4, 2, 1.2])
+    for container, mean in zip(left.containers, (12, 6, 4), strict=True):
+        (bars,) = container.lines[2]
+        low, high = bars.get_segments()[0][:, 1]
+        assert 0.92 * mean <= low < np.median(spread(mean)) < high <= 1.08 * mean
+    shown = texts(figure)
+    assert "slf is 2.00 times as fast as fifo (cited in the paper: 15 to 20% faster)" in shown
+    assert "slf-lll is 3.00 times as fast as fifo (cited in the paper: 50% faster)" in shown
 
 
 def buckets(delta, mean, rule="given", phases=10, relaxed=1500, **options):
@@ -112,78 +102,59 @@ def buckets(delta, mean, rule="given", phases=10, relaxed=1500, **options):
     return table.assign(**parameters, phases=phases, relaxed_arcs=relaxed)
 
 
-class TestWidths:
-    """Delta-stepping against the width of a bucket."""
-
-    def test_points_are_ordered_by_width(self):
-        table = pd.concat(
-            [
-                buckets(400, 9, phases=20, relaxed=3000),
-                buckets(10, 8, phases=400, relaxed=1000),
-                buckets(90, 3, "mean", phases=80),
-                buckets(60, 4, "median", phases=90),
-            ]
-        )
-        figure = survey.widths(table, "town")
-        time_axes, phase_axes, work_axes = figure.axes
-        np.testing.assert_array_equal(time_axes.lines[0].get_xdata(), [10, 60, 90, 400])
-        np.testing.assert_array_equal(phase_axes.lines[0].get_ydata(), [400, 90, 80, 20])
-        np.testing.assert_array_equal(work_axes.lines[0].get_ydata(), [1, 1.5, 1.5, 3])
-        shown = texts(figure)
-        assert "mean" in shown
-        assert "fastest at a width of 90" in shown
-        assert "Best rule of the paper: mean, 3 ms" in shown
+def test_points_are_ordered_by_width():
+    given = [buckets(400, 9, phases=20, relaxed=3000), buckets(10, 8, phases=400, relaxed=1000)]
+    ruled = [buckets(90, 3, "mean", phases=80), buckets(60, 4, "median", phases=90)]
+    figure = survey.widths(pd.concat([*given, *ruled]), "town")
+    time_axes, phase_axes, work_axes = figure.axes
+    np.testing.assert_array_equal(time_axes.lines[0].get_xdata(), [10, 60, 90, 400])
+    np.testing.assert_array_equal(phase_axes.lines[0].get_ydata(), [400, 90, 80, 20])
+    np.testing.assert_array_equal(work_axes.lines[0].get_ydata(), [1, 1.5, 1.5, 3])
+    shown = texts(figure)
+    assert "mean" in shown
+    assert "fastest at a width of 90" in shown
+    assert "Best rule of the paper: mean, 3 ms" in shown
 
 
 RATE = {"device_kind": "cuda", "device": "NVIDIA X", "copy_gb_s": 4000.0}
 
 
-class TestBandwidth:
-    """The least bytes of a search over its time."""
-
-    def test_arcs_are_counted_unless_a_variant_knows_its_bytes(self):
-        table = pd.concat(
-            [
-                searches("queue", [2.0]).assign(relaxed_arcs=10**9),
-                searches("spmv", [2.0]).assign(
-                    relaxed_arcs=10**9, phases=4, parameter_bytes_per_phase=3 * 10**9
-                ),
-                searches("cpu", [2.0], device_kind="cpu").assign(relaxed_arcs=10**9),
-            ]
-        )
-        lines = survey.bandwidth_table(table, RATE).set_index("Variant")
-        assert list(lines.index) == ["queue", "spmv"]
-        assert lines["GB per search"].tolist() == ["8", "12"]
-        assert lines["Billion relaxations/s"].tolist() == ["500", "500"]
-        assert lines["GB/s"].tolist() == ["4,000", "6,000"]
-        assert lines["Share of copy rate"].tolist() == ["100.0%", "150.0%"]
-        doubles = survey.bandwidth_table(table, RATE, {"town": "float64"})
-        assert doubles["GB per search"].tolist() == ["12", "12"]
+def test_arcs_are_counted_unless_a_variant_knows_its_bytes():
+    table = pd.concat(
+        [
+            searches("queue", [2.0]).assign(relaxed_arcs=10**9),
+            searches("spmv", [2.0]).assign(relaxed_arcs=10**9, parameter_bytes_per_phase=3 * 10**9),
+            searches("cpu", [2.0], device_kind="cpu").assign(relaxed_arcs=10**9),
+        ]
+    )
+    lines = survey.bandwidth_table(table, RATE).set_index("Variant")
+    assert list(lines.index) == ["queue", "spmv"]
+    assert lines["GB per search"].tolist() == ["8", "12"]
+    assert lines["Billion relaxations/s"].tolist() == ["500", "500"]
+    assert lines["GB/s"].tolist() == ["4,000", "6,000"]
+    assert lines["Share of copy rate"].tolist() == ["100.0%", "150.0%"]
+    doubles = survey.bandwidth_table(table, RATE, {"town": "float64"})
+    assert doubles["GB per search"].tolist() == ["12", "12"]
 
 
-class TestWork:
-    """The table of all variants."""
-
-    def test_lines_are_ranked_and_count_relaxations(self):
-        table = pd.concat(
-            [
-                searches("slow", spread(5)).assign(relaxed_arcs=3000),
-                searches("fast", spread(1)).assign(relaxed_arcs=1000, phases=np.nan),
-                searches("uncounted", spread(9)).assign(relaxed_arcs=np.nan),
-                searches("wrong", spread(0.1), status="invalid").assign(relaxed_arcs=500),
-                searches("emulated", spread(0.1), device_kind="host").assign(relaxed_arcs=2500),
-                searches("bfs", spread(1)).assign(problem="bfs", relaxed_arcs=1),
-            ]
-        )
-        lines = work.work_table(table).set_index("Variant")
-        assert list(lines.index) == ["fast", "slow", "uncounted", "emulated", "wrong"]
-        assert lines["Rank"].to_dict() == {
-            "fast": "1", "slow": "2", "uncounted": "3", "emulated": "", "wrong": ""
-        }  # fmt: skip
-        assert lines["Relaxations per arc"].tolist() == ["1.00", "3.00", "", "2.50", ""]
-        assert lines["Phases"].tolist() == ["", "4", "4", "4", ""]
-        assert lines.loc["wrong", ["Median [ms]", "Status"]].tolist() == ["", "invalid"]
-        assert lines.loc["emulated", "Class"] == "emulated"
+def test_lines_are_ranked_and_count_relaxations():
+    table = pd.concat(
+        [
+            searches("slow", spread(5)).assign(relaxed_arcs=3000),
+            searches("fast", spread(1)).assign(relaxed_arcs=1000, phases=np.nan),
+            searches("uncounted", spread(9)).assign(relaxed_arcs=np.nan),
+            searches("wrong", spread(0.1), status="invalid").assign(relaxed_arcs=500),
+            searches("emulated", spread(0.1), device_kind="host").assign(relaxed_arcs=2500),
+            searches("bfs", spread(1)).assign(problem="bfs", relaxed_arcs=1),
+        ]
+    )
+    lines = work.work_table(table).set_index("Variant")
+    assert list(lines.index) == ["fast", "slow", "uncounted", "emulated", "wrong"]
+    assert lines["Rank"].tolist() == ["1", "2", "3", "", ""]
+    assert lines["Relaxations per arc"].tolist() == ["1.00", "3.00", "", "2.50", ""]
+    assert lines["Phases"].tolist() == ["", "4", "4", "4", ""]
+    assert lines.loc["wrong", ["Median [ms]", "Status"]].tolist() == ["", "invalid"]
+    assert lines.loc["emulated", "Class"] == "emulated"
 
 
 class TestClaims:
@@ -203,10 +174,8 @@ class TestClaims:
         columns = [trials(times, values=values) for values, times in SMALLER.items()]
         table = pd.concat([trials(SOURCE), *columns])
         lines = {one.id: self.judged(one, table) for one in ours}
-        for one in ours:
-            assert one.claimed is None or lines[one.id]["measured"] == pytest.approx(
-                one.claimed, rel=one.tolerance
-            )
+        for one in (one for one in ours if one.claimed is not None):
+            assert lines[one.id]["measured"] == pytest.approx(one.claimed, rel=one.tolerance)
         undecided = {name for name, line in lines.items() if line["verdict"] != "same"}
         assert {lines[name]["verdict"] for name in undecided} == {"undecided"}
         assert undecided == {f"survey-extract-min-threads-{values}" for values in (100, 1000, 10_000)}
