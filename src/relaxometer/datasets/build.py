@@ -25,21 +25,10 @@ Generator = Callable[[Any, int], Graph]
 
 
 def build_graph(name: str, dataset: Dataset[Any], *, files: list[Path], base: Graph | None = None) -> Graph:
-    """Check the files of a dataset, and read or generate its graph.
+    """Check the files of a dataset, in the order of ``dataset.files``, and read or generate its graph.
 
-    Parameters
-    ----------
-    name : str
-    dataset : Dataset
-    files : list of Path
-        The data files, in the order of ``dataset.files``.
-    base : Graph, optional
-        The graph named by ``dataset.extracted_from``.
-
-    Returns
-    -------
-    Graph
-        Its metadata name origin, checksums, terms, weight unit, generator, seed and directedness.
+    `base` is the graph named by ``dataset.extracted_from``. The metadata name origin, checksums, terms,
+    weight unit, generator, seed and directedness.
 
     Raises
     ------

@@ -18,19 +18,7 @@ BatchReader = Callable[[str, Dataset[Any], list[Path]], Batch]
 
 
 def build_batch(name: str, dataset: Dataset[Any], *, files: list[Path]) -> Batch:
-    """Read or generate the batch of a dataset.
-
-    Parameters
-    ----------
-    name : str
-    dataset : Dataset
-    files : list of Path
-        The data file, for formats that need one.
-
-    Returns
-    -------
-    Batch
-        Its metadata name origin, checksum, terms and generator.
+    """Read or generate the batch of a dataset; its metadata name origin, checksum, terms and generator.
 
     Raises
     ------

@@ -52,22 +52,9 @@ def fetch(
     """Fetch a file and check it; an interrupted download is resumed from ``{destination}.part``.
 
     If another process fetches the same file, its end is awaited. A file that is there with the checksum of
-    `sha256` is not fetched again.
-
-    Parameters
-    ----------
-    urls : sequence of str
-        Tried in order, after the mirrors.
-    destination : Path
-        Appears only once it is complete and checked.
-    sha256 : str, optional
-        Without it, the checksum of the first file that was read counts (:mod:`.pins`), if there is one.
-    expected_bytes : int, optional
-    mirrors : sequence of str
-        Folders and base URLs that may hold a file of the same name.
-    terms : str, optional
-        Licence and attribution, printed before the download.
-    retries : Retries, optional
+    `sha256` is not fetched again. Without `sha256`, the checksum of the first file that was read counts
+    (:mod:`.pins`), if there is one. Mirrors, which are folders and base URLs that may hold a file of the same
+    name, are tried first, then `urls`, in order. `terms` are printed before the download.
 
     Raises
     ------
@@ -183,17 +170,7 @@ def _unreadable() -> Iterator[None]:
 
 @contextmanager
 def shown(name: str) -> Iterator[Report]:
-    """Show the progress of a download on stderr: a bar on a terminal, otherwise a line every few seconds.
-
-    Parameters
-    ----------
-    name : str
-        Name of the file.
-
-    Yields
-    ------
-    Report
-    """
+    """Show the progress of a download on stderr: a bar on a terminal, otherwise a line every few seconds."""
     if not sys.stderr.isatty():
         yield _lines(name)
         return

@@ -349,21 +349,9 @@ class _OwnDatasets(BaseModel):
 
 
 def load_registry(path: Path, extra: Mapping[str, Any], *, origin: str = "config") -> dict[str, Dataset[Any]]:
-    """Read the datasets of the project and add those of a configuration.
+    """Read ``resources/datasets.yaml`` at `path`, and `extra`, the ``datasets`` section of a configuration.
 
-    Parameters
-    ----------
-    path : Path
-        ``resources/datasets.yaml``.
-    extra : mapping
-        The ``datasets`` section of a configuration, in the same shape.
-    origin : str
-        File that `extra` came from, for messages.
-
-    Returns
-    -------
-    dict of str to Dataset
-        The project's datasets first.
+    `origin` is the file that `extra` came from, for messages. The project's datasets come first.
 
     Raises
     ------

@@ -103,16 +103,7 @@ class Retries:
 
 @dataclass(frozen=True)
 class Wanted:
-    """The expected identity of a file.
-
-    Parameters
-    ----------
-    name : str
-    sha256 : str or None
-    n_bytes : int or None
-    pin : Path or None
-        File that `sha256` was read from; None if the caller gave it.
-    """
+    """The expected identity of a file; `pin` is the file that `sha256` was read from, if it was not given."""
 
     name: str
     sha256: str | None
@@ -148,13 +139,7 @@ class Wanted:
 
 
 class Part:
-    """The part of a file that has arrived, and the server's tag of the version that it belongs to.
-
-    Parameters
-    ----------
-    destination : Path
-        The part is in the same folder, as ``{destination}.part``.
-    """
+    """The part ``{destination}.part`` that has arrived, and the server's tag of the version of its file."""
 
     def __init__(self, destination: Path) -> None:
         self.path = destination.with_name(destination.name + ".part")
@@ -165,10 +150,7 @@ class Part:
     def locked(self) -> Iterator[bool]:
         """Keep other processes from fetching the same file; wait if one does.
 
-        Yields
-        ------
-        bool
-            Whether another process completed the file in the meantime.
+        Yields whether another process completed the file in the meantime.
         """
         waited = False
         while True:
@@ -208,13 +190,7 @@ class Part:
             self._tag.write_text(json.dumps([url, validator]), encoding="utf-8")
 
     def append(self, chunks: Iterator[bytes], total: int | None, report: Report) -> None:
-        """Append `chunks` to the part.
-
-        Raises
-        ------
-        LocationError
-            If the rest does not fit on the disk, or is longer than announced.
-        """
+        """Append `chunks` to the part; LocationError if the rest does not fit on the disk or is too long."""
         done = self.size
         rest = (total or done) - done
         free = shutil.disk_usage(self.path.parent).free
@@ -276,10 +252,7 @@ def _too_long(total: int | None) -> str:
 def download(url: str, part: Part, wanted: Wanted, retries: Retries, report: Report) -> str:
     """Download `url` to `part` and return its hash; progress renews the attempts.
 
-    Raises
-    ------
-    LocationError
-        If the server does not deliver the expected file.
+    LocationError if the server does not deliver the expected file.
     """
     failures, furthest = 0, part.size
     with _Session() as session:

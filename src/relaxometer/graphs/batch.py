@@ -119,17 +119,10 @@ class Batch(Csr):
     def from_graphs(
         cls, name: str, graphs: Sequence[Arcs], *, metadata: dict[str, Any] | None = None
     ) -> Batch:
-        """Build a batch from lists of arcs in any order.
+        """Build a batch from lists of arcs in any order; vertices of a graph are counted from 0.
 
         Vertices that the entry does not reach are dropped; the others are numbered in reverse post-order.
         Parallel arcs are merged; self-loops stay.
-
-        Parameters
-        ----------
-        name : str
-        graphs : sequence of (name, n_vertices, tails, heads, entry)
-            Vertices are counted from 0; tails and heads are array_likes of integers of equal length.
-        metadata : dict, optional
 
         Raises
         ------
@@ -154,12 +147,7 @@ class Batch(Csr):
         return cls(name, names, first, new_entries, offsets, targets, dict(metadata or {}))
 
     def select(self, graphs: npt.NDArray[np.bool_]) -> Batch:
-        """Return the batch of the marked graphs, in their order.
-
-        Parameters
-        ----------
-        graphs : ndarray of shape (n_graphs,), bool
-        """
+        """Return the batch of the graphs that are marked in a mask of shape (n_graphs,), in their order."""
         vertices = np.repeat(graphs, self.sizes)
         arcs = np.repeat(graphs, np.diff(self.first_arc))
         return Batch(
@@ -249,10 +237,7 @@ def _graph_columns(batch: Batch) -> dict[str, np.ndarray]:
 def read_batch(folder: Path) -> Batch:
     """Read what :func:`write_batch` wrote.
 
-    Raises
-    ------
-    UserError
-        If a file is missing or damaged, or the columns differ from those written.
+    UserError if a file is missing or damaged, or the columns differ from those written.
     """
     description = folder / "batch.json"
     metadata = read_metadata(description, ("name", "graphs", "vertices", "arcs", "content_sha256"))

@@ -14,20 +14,11 @@ def component_labels(
 ) -> tuple[int, npt.NDArray[np.int32]]:
     """Count the weakly connected components and label every vertex with its own.
 
+    Labels are int32 from 0, in the order of the smallest vertices of the components.
+
     Components are sets of a union-find forest; the root of a set is its smallest vertex. Rem's algorithm with
     splicing reads the arcs once: it climbs from both ends of an arc, always from the one with the larger
     parent, and every step makes a vertex the child of the smaller parent.
-
-    Parameters
-    ----------
-    offsets : ndarray of shape (n_vertices + 1,), int64
-    targets : ndarray of shape (n_arcs,), uint32
-
-    Returns
-    -------
-    count : int
-    labels : ndarray of shape (n_vertices,), int32
-        From 0, in the order of the smallest vertices of the components.
 
     References
     ----------

@@ -28,25 +28,11 @@ def csr_of_arcs(
     keep_self_loops: bool = False,
     keep_parallel: bool = False,
 ) -> tuple[Offsets, Ids, Ids]:
-    """Sort arcs by tail, head and weight.
+    """Sort arcs by tail, head and weight; return offsets, targets and weights.
 
-    The result depends neither on the order of the arcs nor on the number of threads.
-
-    Parameters
-    ----------
-    n_vertices : int
-    tails, heads, weights : ndarray of shape (n_arcs,), uint32
-        Ends are less than `n_vertices`.
-    undirected : bool, default=False
-        Add the reverse of every arc.
-    keep_self_loops : bool, default=False
-    keep_parallel : bool, default=False
-        Keep parallel arcs instead of merging them to the lightest.
-
-    Returns
-    -------
-    offsets : ndarray of shape (n_vertices + 1,), int64
-    targets, weights : ndarray of shape (offsets[-1],), uint32
+    The result depends neither on the order of the arcs nor on the number of threads. Ends are less than
+    `n_vertices`. `undirected` adds the reverse of every arc. Unless kept, self-loops are dropped and parallel
+    arcs merged to the lightest.
     """
     arcs_in = (tails, heads, undirected, keep_self_loops)
     shift = max((n_vertices - 1).bit_length() - BUCKET_BITS, 0)

@@ -19,12 +19,7 @@ Counts = dict[str, list[int]]
 
 
 def counts(values: npt.NDArray[np.integer[Any]]) -> Counts:
-    """Return the occurring values and their frequencies.
-
-    Parameters
-    ----------
-    values : ndarray, integers from 0
-    """
+    """Return the occurring values, integers from 0, and their frequencies."""
     found = np.bincount(values)
     occurring = np.flatnonzero(found)
     return {"value": occurring.tolist(), "count": found[occurring].tolist()}

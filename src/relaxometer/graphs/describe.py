@@ -21,26 +21,16 @@ Vertex = int | np.int64
 
 
 def describe_graph(graph: Graph) -> dict[str, Any]:
-    """Return the metadata of `graph` and statistics that take longer to compute.
+    """Return the metadata of `graph`, as read from its folder, and statistics that take longer to compute.
 
-    Parameters
-    ----------
-    graph : Graph
-        As read from its folder, with the metadata of :func:`relaxometer.graphs.graph.describe`.
-
-    Returns
-    -------
-    dict
-        The metadata, and
-
-        - ``median_weight``;
-        - ``degrees`` and, for a directed graph, ``in_degrees``: the frequency of each;
-        - ``share_above`` and ``arc_share_above``: by degree, the share of vertices with a larger out-degree,
-          and the share of arcs that leave them;
-        - ``largest_component`` and ``isolated``: numbers of vertices in the largest weakly connected
-          component, and of vertices without an arc to another vertex;
-        - ``hop_diameter``: the result of :func:`hop_diameter`;
-        - ``far_apart``: the ids of the ends of that path, if the graph has ids of its own.
+    - ``median_weight``;
+    - ``degrees`` and, for a directed graph, ``in_degrees``: the frequency of each;
+    - ``share_above`` and ``arc_share_above``: by degree, the share of vertices with a larger out-degree, and
+      the share of arcs that leave them;
+    - ``largest_component`` and ``isolated``: numbers of vertices in the largest weakly connected component,
+      and of vertices without an arc to another vertex;
+    - ``hop_diameter``: the result of :func:`hop_diameter`;
+    - ``far_apart``: the ids of the ends of that path, if the graph has ids of its own.
     """
     degrees = graph.degrees
     _, labels = graph.component_labels()
@@ -88,17 +78,8 @@ def hop_diameter(graph: Graph, labels: npt.NDArray[np.int32]) -> dict[str, Any]:
     second search from there finds a long shortest path, whose length is a lower bound. Twice the eccentricity
     of any vertex is an upper bound; a third search, from the middle of that path, makes it tight.
 
-    Parameters
-    ----------
-    graph : Graph
-    labels : ndarray of shape (n_vertices,), int32
-        The component of every vertex.
-
-    Returns
-    -------
-    dict
-        The diameter is at least ``low`` and at most ``high``; both are 0 for a graph without vertices.
-        ``ends`` are two vertices ``low`` arcs apart; empty for a graph without vertices.
+    The diameter is at least ``low`` and at most ``high``, both 0 for a graph without vertices. ``ends`` are
+    two vertices ``low`` arcs apart, empty for such a graph. `labels` have the component of every vertex.
 
     References
     ----------
@@ -121,12 +102,7 @@ def hop_diameter(graph: Graph, labels: npt.NDArray[np.int32]) -> dict[str, Any]:
 
 
 def hops_from(graph: Graph, start: int) -> npt.NDArray[np.int32]:
-    """Return the distance to each vertex in arcs of either direction, -1 if it is not reached.
-
-    Returns
-    -------
-    ndarray of shape (n_vertices,), int32
-    """
+    """Return the distance to each vertex in arcs of either direction, -1 if it is not reached; int32."""
     return hops_in(*either_way(graph), start)
 
 
@@ -215,24 +191,14 @@ def _half_way_back(
 
 
 def describe_batch(batch: Batch) -> dict[str, Any]:
-    """Return the metadata of `batch` and statistics that take longer to compute.
+    """Return the metadata of `batch`, as read from its folder, and statistics that take longer to compute.
 
-    Parameters
-    ----------
-    batch : Batch
-        As read from its folder, with the metadata of :func:`relaxometer.graphs.batch.describe`.
-
-    Returns
-    -------
-    dict
-        The metadata, and
-
-        - ``size_counts``, ``degree_counts`` and ``in_degree_counts``: the frequency of each size of a graph
-          and of each out- and in-degree;
-        - ``arcs_per_vertex``;
-        - ``largest_graph``: the name of the graph with the most vertices;
-        - ``share_with_loops`` and ``share_irreducible``: the share of graphs with a cycle, and of graphs with
-          a cycle that can be entered at more than one vertex.
+    - ``size_counts``, ``degree_counts`` and ``in_degree_counts``: the frequency of each size of a graph and
+      of each out- and in-degree;
+    - ``arcs_per_vertex``;
+    - ``largest_graph``: the name of the graph with the most vertices;
+    - ``share_with_loops`` and ``share_irreducible``: the share of graphs with a cycle, and of graphs with a
+      cycle that can be entered at more than one vertex.
     """
     heads = np.repeat(batch.first_vertex[:-1], np.diff(batch.first_arc)) + batch.targets
     loops, irreducible = loop_kinds(batch)
@@ -253,10 +219,6 @@ def loop_kinds(batch: Batch) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool
 
     Ids are in reverse post-order, so an arc to an id that is not larger closes a cycle. A graph is reducible
     if the head of each such arc dominates its tail; this does not depend on the search that numbered it.
-
-    Returns
-    -------
-    loops, irreducible : ndarray of shape (n_graphs,), bool
 
     References
     ----------

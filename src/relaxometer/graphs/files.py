@@ -28,10 +28,7 @@ _COUNTS = ("graphs", "vertices", "arcs")
 def parquet(path: Path, advice: str = REBUILD) -> Iterator[pq.ParquetFile]:
     """Open a Parquet file.
 
-    Raises
-    ------
-    UserError
-        If the file is missing, or found to be damaged while it is read; ends in `advice`.
+    UserError, which ends in `advice`, if it is missing, or found to be damaged while it is read.
     """
     try:
         with pq.ParquetFile(path) as file:
@@ -43,23 +40,11 @@ def parquet(path: Path, advice: str = REBUILD) -> Iterator[pq.ParquetFile]:
 def read_columns(
     path: Path, needed: Columns, description: Path, promised: int, optional: Columns | None = None
 ) -> dict[str, npt.NDArray[Any]]:
-    """Return columns of a Parquet file by name.
+    """Return columns of a Parquet file by name: those `needed`, and those `optional` that it has.
 
-    Parameters
-    ----------
-    path : Path
-    needed, optional : mapping of str to DataType
-        Columns that must or may be there; others are allowed, and ignored.
-    description : Path
-        The file that states the number of rows, for messages.
-    promised : int
-        That number.
-
-    Raises
-    ------
-    UserError
-        If the file is missing or damaged, lacks a column, has one of another type or with missing values, or
-        has another number of rows.
+    UserError if the file is missing or damaged, lacks a column, has one of another type or with missing
+    values, or other than `promised` rows, the number that the file `description` states. Other columns are
+    ignored.
     """
     with parquet(path) as file:
         names = file.schema_arrow.names
@@ -98,10 +83,7 @@ def values_of(path: Path, table: pa.Table, name: str, advice: str = REBUILD) -> 
 def read_metadata(path: Path, needed: Sequence[str]) -> dict[str, Any]:
     """Return the content of a JSON file that must have the keys `needed`.
 
-    Raises
-    ------
-    UserError
-        If the file is missing or damaged, or lacks a key or has another kind of value there.
+    UserError if it is missing or damaged, or lacks a key or has another kind of value there.
     """
     try:
         metadata = json.loads(path.read_text(encoding="utf-8"))
@@ -141,10 +123,7 @@ def _is_count(value: Any) -> bool:
 def read_sources(path: Path, n_vertices: int) -> npt.NDArray[np.int64]:
     """Read the sources that were drawn on a graph of `n_vertices`; shape (n_sources,).
 
-    Raises
-    ------
-    UserError
-        If the file is missing or damaged, or holds something else than sources of this graph.
+    UserError if the file is missing or damaged, or holds something else than sources of this graph.
     """
     advice = "delete the file, and it is drawn again"
     with parquet(path, advice) as file:

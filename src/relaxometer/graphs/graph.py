@@ -225,14 +225,7 @@ class Graph(Csr):
     def induced(self, vertices: npt.NDArray[np.bool_]) -> Graph:
         """Return the subgraph on the marked vertices, renumbered in their old order.
 
-        Parameters
-        ----------
-        vertices : ndarray of shape (n_vertices,), bool
-
-        Returns
-        -------
-        Graph
-            With the metadata of this graph, except ``search_keys``, which are vertices of this graph.
+        It has the metadata of this graph, except ``search_keys``, which are vertices of this graph.
         """
         new_id = np.cumsum(vertices, dtype=np.int64) - 1
         tails = self.tails
@@ -301,10 +294,7 @@ def write_graph(graph: Graph, folder: Path) -> None:
 def read_graph(folder: Path) -> Graph:
     """Read what :func:`write_graph` wrote.
 
-    Raises
-    ------
-    UserError
-        If a file is missing or damaged, or the columns differ from those written.
+    UserError if a file is missing or damaged, or the columns differ from those written.
     """
     description = folder / "graph.json"
     metadata = read_metadata(description, ("name", "vertices", "arcs", "content_sha256"))
@@ -334,15 +324,10 @@ def read_graph(folder: Path) -> Graph:
 
 
 def lengths_in(metadata: Mapping[str, Any], description: Path) -> Lengths:
-    """Return the type of weights and distances that a ``graph.json`` names.
+    """Return the type of weights and distances that the content of a ``graph.json``, `description`, names.
 
-    Parameters
-    ----------
-    metadata : mapping
-        Its content. Without ``weight_type`` it is of a version that had uint32 only; without
-        ``distance_type``, distances have the type of the weights.
-    description : Path
-        That file, for messages.
+    Without ``weight_type`` it is of a version that had uint32 only; without ``distance_type``, distances have
+    the type of the weights.
     """
     weight_type = metadata.get("weight_type", "uint32")
     known = dict.fromkeys(kind.dtype.name for kind in LENGTHS.values())
@@ -368,10 +353,7 @@ def weight_column(metadata: Mapping[str, Any], description: Path) -> dict[str, p
 def read_ids(folder: Path) -> pa.Array | None:
     """Return what the file calls the vertices of a graph that :func:`write_graph` wrote; None for numbers.
 
-    Raises
-    ------
-    UserError
-        If the file is missing or damaged, or the ids have another type than those written.
+    UserError if the file is missing or damaged, or the ids have another type than those written.
     """
     path = folder / "vertices.parquet"
     with parquet(path) as file:
@@ -396,13 +378,7 @@ def _read_objects(folder: Path) -> pa.Table | None:
 
 
 def read_degrees(folder: Path) -> npt.NDArray[np.int64]:
-    """Read the out-degree of every vertex of a graph, without its arcs.
-
-    Raises
-    ------
-    UserError
-        If a file is missing or damaged.
-    """
+    """Read the out-degree of every vertex of a graph, without its arcs; UserError if a file is damaged."""
     description = folder / "graph.json"
     metadata = read_metadata(description, ("vertices", "arcs"))
     vertices = read_columns(folder / "vertices.parquet", OFFSETS, description, metadata["vertices"])

@@ -139,12 +139,7 @@ class Lengths:
         """Return words of weights, uint32, that compare as the weights do.
 
         Weights of 64 bits are replaced by their ranks, indices of the array that is returned with them: all
-        different weights in ascending order.
-
-        Raises
-        ------
-        UserError
-            If there are more than `MAX_DISTINCT` different ones in the graph of this name.
+        different weights in ascending order. UserError if there are more than `MAX_DISTINCT` of them.
         """
         if self.dtype.itemsize == 8:
             different, ranks = np.unique(weights, return_inverse=True)
@@ -179,17 +174,7 @@ class Lengths:
     def checked(self, values: npt.ArrayLike, name: str = "") -> npt.NDArray[Any]:
         """Return weights as a contiguous array of `dtype`; floating-point numbers are rounded to nearest.
 
-        Parameters
-        ----------
-        values : array_like of shape (n_arcs,)
-            Integers for an integer type.
-        name : str
-            The graph's name, for messages, if it has one.
-
-        Raises
-        ------
-        UserError
-            If one is out of range, or not a finite number.
+        UserError, with the graph's name if it has one, if one is out of range, or not a finite number.
         """
         array = np.asarray(values)
         is_float = self.is_float
@@ -265,18 +250,9 @@ _BY_DISTANCES = {kind.distances.name: kind for kind in LENGTHS.values()}
 
 
 def lengths_for(weight_type: str, distance_type: str | None = None) -> Lengths:
-    """Return the type of these weights and distances.
+    """Return the type of these weights and distances, by default the weights' type.
 
-    Parameters
-    ----------
-    weight_type : str
-    distance_type : str, optional
-        The weights' type if none is given.
-
-    Raises
-    ------
-    UserError
-        If a type is unknown, or weights of this type have no distances of that type.
+    UserError if a type is unknown, or weights of this type have no distances of that type.
     """
     given = weight_type, distance_type or weight_type
     if given not in _BY_DTYPES:

@@ -17,17 +17,7 @@ def reverse_post_order(
 ) -> npt.NDArray[np.int64]:
     """Rank the vertices of every graph in reverse post-order of a depth-first search from its entry.
 
-    Parameters
-    ----------
-    first_vertex : ndarray of shape (n_graphs + 1,), int64
-    entries : ndarray of shape (n_graphs,), integers
-    offsets : ndarray of shape (n_vertices + 1,), int64
-    targets : ndarray of shape (n_arcs,), uint32
-
-    Returns
-    -------
-    ndarray of shape (n_vertices,), int64
-        New id of each vertex within its graph; -1 if the search does not reach it.
+    Returns the new id of each vertex within its graph; -1 if the search does not reach it.
     """
     rank = np.full(len(offsets) - 1, -1, dtype=np.int64)
     next_arc = offsets[:-1].copy()

@@ -41,13 +41,7 @@ class ResidentGraph:
     def upload(
         cls, device: Device, graph: Graph, *, arcs: bool = True, weights: bool = True
     ) -> ResidentGraph:
-        """Copy `graph` to `device`, with or without its arcs or their weights.
-
-        Raises
-        ------
-        DeviceOutOfMemory
-            If the arrays do not fit.
-        """
+        """Copy `graph` to `device`, with or without arcs or weights; DeviceOutOfMemory if it does not fit."""
         words = graph.weights.view(graph.lengths.weight_word)
         wanted = (graph.offsets, graph.targets, words)[: 1 + arcs + (arcs and weights)]
         return cls(device, graph, *[*device.asarrays(*wanted), None, None][:3])

@@ -33,13 +33,7 @@ class ResidentBatch:
 
     @classmethod
     def upload(cls, device: Device, batch: Batch) -> ResidentBatch:
-        """Copy `batch` to `device`.
-
-        Raises
-        ------
-        DeviceOutOfMemory
-            If the arrays do not fit.
-        """
+        """Copy `batch` to `device`; DeviceOutOfMemory if the arrays do not fit."""
         arrays = batch.first_vertex, batch.entries, batch.offsets, batch.targets
         return cls(device, batch, *device.asarrays(*arrays))
 

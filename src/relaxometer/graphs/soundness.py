@@ -28,22 +28,9 @@ def check(
 ) -> Callable[[], bool]:
     """Start a check that offsets ascend from 0 to the number of arcs, heads ascend, and weights are in range.
 
-    Negative zeros are not: searches compare the bits of weights.
-
-    Parameters
-    ----------
-    device : Device
-    offsets : device array of shape (n_vertices + 1,), int64
-    targets : device array of shape (n_arcs,), uint32
-    weights : device array of shape (n_arcs,), of `lengths.weight_word`, or None
-    lengths : Lengths
-    mend : bool
-        Overwrite arrays that are not sound by those of some graph, so that kernels may be launched at once.
-
-    Returns
-    -------
-    callable
-        Waits for the check, though not for later work, and returns whether the arrays are sound.
+    Negative zeros are not: searches compare the bits of weights, which may be None. `mend` overwrites arrays
+    that are not sound by those of some graph, so that kernels may be launched at once. The callable that is
+    returned waits for the check, though not for later work, and returns whether the arrays are sound.
     """
     n, n_arcs, word = len(offsets) - 1, len(targets), lengths.weight_word
     if n == 0:

@@ -19,23 +19,12 @@ def shortest_path_tree(
 ) -> npt.NDArray[np.uint32]:
     """Return a predecessor of each vertex along a shortest path, in O(n + m) work.
 
-    An arc is tight if the distances of its ends differ by its weight. A tight arc of positive weight is a
-    predecessor whatever the others are; along tight arcs of weight 0, which may form cycles, the search goes
-    outwards from the vertices that have one.
+    An arc is tight if the distances of its ends differ by its weight, or by 1 if `hops`. A tight arc of
+    positive weight is a predecessor whatever the others are; along tight arcs of weight 0, which may form
+    cycles, the search goes outwards from the vertices that have one.
 
-    Parameters
-    ----------
-    graph : Graph
-    source : int
-    distance : ndarray of shape (n_vertices,), uint32
-        `UNREACHED` where no path leads. Wrong distances leave vertices without a predecessor.
-    hops : bool, default=False
-        Whether every arc counts 1 instead of its weight.
-
-    Returns
-    -------
-    predecessor : ndarray of shape (n_vertices,), uint32
-        The source is its own; `NO_PREDECESSOR` where there is none.
+    `distance` is `UNREACHED` where no path leads; wrong distances leave vertices without a predecessor. The
+    source is its own predecessor; `NO_PREDECESSOR` where there is none.
     """
     predecessor = np.full(graph.n_vertices, NO_PREDECESSOR, dtype=np.uint32)
     if distance[source] == 0:

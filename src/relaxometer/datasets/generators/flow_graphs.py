@@ -51,13 +51,7 @@ def flow_random(parameters: FlowRandomParameters, seed: int) -> Graph:
 
 
 def _without_order(n: int, tails: Vertices, heads: Vertices, seed: int) -> Ends:
-    """Leave out the arcs from the only smaller predecessor of a vertex that is reached without them.
-
-    Raises
-    ------
-    UserError
-        If no vertex qualifies.
-    """
+    """Leave out the arcs from the only smaller predecessor of a vertex that is reached without them."""
     forward = tails < heads
     # Parallel arcs are one.
     smaller = np.bincount(np.unique(tails[forward] * n + heads[forward]) % n, minlength=n)

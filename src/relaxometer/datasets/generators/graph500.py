@@ -42,14 +42,7 @@ Vertices = npt.NDArray[np.uint32]
 
 @dataclass(frozen=True, eq=False)
 class EdgeTuples:
-    """A range of the edge list, with self-loops and repeated edges.
-
-    Parameters
-    ----------
-    tails, heads : ndarray of shape (n_edges,), uint32
-    weights : ndarray of shape (n_edges,), float32
-        From 0 to 1; rounding can make it 1.
-    """
+    """A range of the edge list, with self-loops and repeated edges; weights are float32 from 0 to 1."""
 
     tails: Vertices
     heads: Vertices
@@ -61,13 +54,7 @@ def kronecker_edges(
 ) -> EdgeTuples:
     """Generate the edges `start` to `stop` - 1 of the edge list; see "Generating the edge list".
 
-    Parameters
-    ----------
-    scale : int
-        The graph has 2**scale vertices; at most 32.
-    start, stop : int
-    user_seeds : tuple of int
-        Two numbers below 2**64.
+    The graph has 2**scale vertices, at most 2**32; the seeds are two numbers below 2**64.
     """
     size = stop - start
     tails, heads = np.empty(size, dtype=np.uint32), np.empty(size, dtype=np.uint32)
@@ -192,10 +179,7 @@ _PER_MODULUS_SQUARED = 0.0000000000000000002168404346990492787
 
 
 def root_stream(user_seeds: tuple[int, int] = USER_SEEDS) -> Iterator[float]:
-    """Yield the random numbers of the search keys, each from 0 to 1.
-
-    A number combines two draws; the second gives the lower digits.
-    """
+    """Yield the search keys' random numbers, each from 0 to 1; the second of two draws gives lower digits."""
     state = mrg.advanced(mrg.seeded(*user_seeds), SEARCH_KEYS_AT)
     while True:
         coarse = mrg.following(state)
@@ -210,21 +194,10 @@ def search_keys(
     count: int = N_SEARCH_KEYS,
     user_seeds: tuple[int, int] = USER_SEEDS,
 ) -> list[int]:
-    """Sample the sources of searches; see "Sampling 64 search keys".
+    """Sample the sources of searches among the 2**scale vertices; see "Sampling 64 search keys".
 
-    Parameters
-    ----------
-    scale : int
-    degrees : ndarray of shape (2**scale,), integers
-        Degrees without self-loops.
-    count : int, default=64
-    user_seeds : tuple of int
-
-    Returns
-    -------
-    list of int
-        Distinct vertices with edges, in the reference's order. Sampling stops after as many draws as there
-        are vertices, so there may be fewer than `count`.
+    `degrees` do not count self-loops. The keys are distinct vertices with edges, in the reference's order.
+    Sampling stops after as many draws as there are vertices, so there may be fewer than `count`.
     """
     n_vertices = 1 << scale
     numbers = root_stream(user_seeds)
@@ -256,13 +229,10 @@ _PIECE = 1 << 20
 
 
 def kronecker_graph(parameters: Graph500Parameters) -> Graph:
-    """Generate a Kronecker graph with integer weights, undirected.
+    """Generate a Kronecker graph with integer weights, undirected and without self-loops.
 
-    Returns
-    -------
-    Graph
-        Without self-loops, but with the `input_degrees` from which the benchmark's rates are computed. Its
-        metadata holds ``input_edges``, ``self_loops``, ``isolated_vertices`` and the ``search_keys``.
+    It has the `input_degrees` from which the benchmark's rates are computed. Its metadata holds
+    ``input_edges``, ``self_loops``, ``isolated_vertices`` and the ``search_keys``.
     """
     p = parameters
     n_edges = p.edge_factor << p.scale
@@ -282,18 +252,9 @@ def kronecker_graph(parameters: Graph500Parameters) -> Graph:
 
 
 def input_degrees(xp: Any, tails: Any, heads: Any, n_vertices: int) -> Any:
-    """Count how often each vertex is an end of an edge tuple; self-loops count twice.
+    """Count how often each vertex is an end of an edge tuple, self-loops twice: uint32, shape (n_vertices,).
 
-    Parameters
-    ----------
-    xp : module
-        NumPy or CuPy, according to the arrays.
-    tails, heads : array of shape (n_edges,), uint32
-    n_vertices : int
-
-    Returns
-    -------
-    array of shape (n_vertices,), uint32
+    `xp` is NumPy or CuPy, according to the arrays of ends, uint32.
     """
     degrees = xp.zeros(n_vertices, dtype=xp.uint32)
     for ends in (tails, heads):

@@ -57,16 +57,7 @@ def arc_bits(parameters: Graph500Parameters) -> int:
 def kronecker_edges(
     device: Device, scale: int, start: int, stop: int, *, user_seeds: tuple[int, int] = USER_SEEDS
 ) -> Edges:
-    """Generate the edges `start` to `stop` - 1; see `kronecker_edges` of `graph500.py`.
-
-    Parameters
-    ----------
-    device : Device
-    scale : int
-    start, stop : int
-        At most 2**36.
-    user_seeds : tuple of int
-    """
+    """Generate the edges `start` to `stop` - 1, at most 2**36; see `kronecker_edges` of `graph500.py`."""
     xp, size = device.xp, stop - start
     tails, heads = xp.empty(size, dtype=xp.uint32), xp.empty(size, dtype=xp.uint32)
     weights = xp.empty(size, dtype=xp.float32)
@@ -78,19 +69,10 @@ def kronecker_edges(
 
 
 def kronecker_graph(device: Device, parameters: Graph500Parameters) -> ResidentGraph:
-    """Generate a Kronecker graph on a device.
+    """Generate on a device the same graph and metadata as `kronecker_graph` of `graph500.py`.
 
-    Returns
-    -------
-    ResidentGraph
-        The same graph and metadata as `kronecker_graph` of `graph500.py`.
-
-    Raises
-    ------
-    UserError
-        If tail, head and weight of an arc do not fit 63 bits.
-    DeviceOutOfMemory
-        If memory is too small; about 40 bytes per arc are needed.
+    UserError if tail, head and weight of an arc do not fit 63 bits. DeviceOutOfMemory if memory is too small;
+    about 40 bytes per arc are needed.
     """
     p = parameters
     n_edges, (low, high) = p.edge_factor << p.scale, p.weight_range

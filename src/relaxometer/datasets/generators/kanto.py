@@ -65,11 +65,8 @@ def kanto_like(parameters: NoParameters, seed: int) -> Graph:
     along them, a phase updates few vertices. Weights are log-uniform and independent of the geometry, because
     the paper finds little correlation between a path's hops and its length.
 
-    Returns
-    -------
-    Graph
-        1,427,876 vertices with coordinates in degrees, 4,581,000 arcs (both directions of each road) within
-        0.1%, weights 10 to 969,999, one component. A seed gives the same map on any machine.
+    The result has 1,427,876 vertices with coordinates in degrees, 4,581,000 arcs (both directions of each
+    road) within 0.1%, weights 10 to 969,999, one component. A seed gives the same map on any machine.
 
     References
     ----------

@@ -40,13 +40,7 @@ def nearest_neighbors(parameters: NearestNeighborsParameters, seed: int) -> Grap
 
 
 def delaunay(parameters: DelaunayParameters, seed: int) -> Graph:
-    """Triangulate points.
-
-    Raises
-    ------
-    UserError
-        If the triangulation is not unique, or rounding misleads Qhull: rare for random points.
-    """
+    """Triangulate points; UserError if the triangulation is not unique, or rounding misleads Qhull: rare."""
     points = random_points(parameters.vertices, seed)
     try:
         found = Delaunay(points)
@@ -63,12 +57,7 @@ def delaunay(parameters: DelaunayParameters, seed: int) -> Graph:
 
 
 def random_points(count: int, seed: int) -> Ints:
-    """Draw points without repetition, uniformly from a square of ``2**WIDTH`` by ``2**WIDTH``.
-
-    Returns
-    -------
-    ndarray of shape (count, 2), int64
-    """
+    """Draw int64 points without repetition from a square of ``2**WIDTH`` by ``2**WIDTH``."""
     drawn = bits(stream(seed, Purpose.POINTS), 0, count + SPARE) >> np.uint64(64 - 2 * WIDTH)
     _, first = np.unique(drawn, return_index=True)
     kept = drawn[np.sort(first)[:count]]

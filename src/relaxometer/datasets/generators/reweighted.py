@@ -40,10 +40,7 @@ def build(name: str, dataset: Dataset[Any], files: list[Path], base: Graph | Non
 def reweighted(name: str, base: Graph, parameters: ReweightedParameters) -> Graph:
     """Return a graph with the arcs of another.
 
-    Raises
-    ------
-    UserError
-        If a weight is out of the range of the new type, or all are 0 because of the scale.
+    UserError if a weight is out of the range of the new type, or all are 0 because of the scale.
     """
     p = parameters
     with np.errstate(over="ignore"):  # infinity is refused below

@@ -30,16 +30,11 @@ Degrees = npt.NDArray[np.float64]
 
 
 def road_like(parameters: RoadParameters, seed: int) -> Graph:
-    """Generate synthetic roads.
+    """Generate roads of one component, with both directions of each road and coordinates in degrees.
 
     The candidates are the edges of a grid of junctions, some of its cells with a diagonal. A random spanning
-    tree is kept, and random further edges up to the mean degree. Weights are independent of the geometry.
-
-    Returns
-    -------
-    Graph
-        One component, both directions of each road, coordinates in degrees. All edges of the tree are kept
-        even if they exceed the mean degree; all edges of the grid, if they do not reach it.
+    tree is kept even if it exceeds the mean degree, and random further edges up to the mean degree, or all.
+    Weights are independent of the geometry.
     """
     p = parameters
     junctions = p.rows * p.columns

@@ -42,18 +42,10 @@ def sew(name: str, base: Graph, parameters: SewnParameters) -> Graph:
     """Sew copies of a map together.
 
     Copy (r, c) holds the vertices from (r columns + c) n on, for a map of n vertices. Roads lead both ways,
-    and join vertices of the largest component.
+    and join vertices of the largest component; the weight of a road is that of an arc of the map, drawn at
+    random. The result has no coordinates, but the terms and the weight unit of the map.
 
-    Returns
-    -------
-    Graph
-        Without coordinates, with the terms and the weight unit of the map. The weight of a road is that of an
-        arc of the map, drawn at random.
-
-    Raises
-    ------
-    UserError
-        If the map has no vertices or negative weights, or its copies more than 32 bits can number.
+    UserError if the map has no vertices or negative weights, or its copies more than 32 bits can number.
     """
     p, n = parameters, base.n_vertices
     copies = p.rows * p.columns

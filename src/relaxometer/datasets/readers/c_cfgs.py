@@ -51,10 +51,7 @@ def clang_version() -> str:
 def compile_to_llvm(file: Path, options: list[str]) -> str:
     """Return LLVM's intermediate representation of a C file as text.
 
-    Raises
-    ------
-    UserError
-        If clang is not installed, or refuses the file or takes too long.
+    UserError if clang is not installed, or refuses the file or takes too long.
     """
     command = [clang(), *options, *OPTIONS, "--", str(file)]
     try:
@@ -73,20 +70,8 @@ def compile_to_llvm(file: Path, options: list[str]) -> str:
 def control_flow(llvm: str, file: Path) -> Iterator[Arcs]:
     """Yield the control-flow graph of every function in LLVM's intermediate representation of a C file.
 
-    Yields
-    ------
-    name : str
-        File and function.
-    n_blocks : int
-    tails, heads : list of int
-        Blocks in LLVM's order. Parallel arcs occur.
-    entry : int
-        Always 0: LLVM's entry is the first block.
-
-    Raises
-    ------
-    UserError
-        If llvmlite cannot read the module.
+    The name is that of file and function; blocks are in LLVM's order, whose entry is the first. Parallel arcs
+    occur. UserError if llvmlite cannot read the module.
     """
     try:
         module = binding.parse_assembly(llvm)

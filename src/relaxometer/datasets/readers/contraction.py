@@ -21,15 +21,7 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
-    """Points on the globe.
-
-    Parameters
-    ----------
-    ids : ndarray of shape (n_nodes,), int64
-        Ascending.
-    lon, lat : ndarray of shape (n_nodes,), float64
-        Degrees east and north.
-    """
+    """Points on the globe: int64 ids in ascending order, and float64 degrees east and north."""
 
     ids: Ints
     lon: Floats
@@ -49,15 +41,7 @@ class Nodes:
 
 @dataclass(frozen=True, eq=False)
 class Ways:
-    """Lists of at least two nodes.
-
-    Parameters
-    ----------
-    offsets : ndarray of shape (n_ways + 1,), int64
-        The nodes of way ``w`` are ``refs[offsets[w]]`` to ``refs[offsets[w + 1] - 1]``.
-    refs : ndarray of shape (n_refs,), int64
-        Node ids.
-    """
+    """Lists of at least two node ids: way ``w`` has ``refs[offsets[w]]`` to ``refs[offsets[w + 1] - 1]``."""
 
     offsets: Ints
     refs: Ints
@@ -71,19 +55,11 @@ class Ways:
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """Junctions and the edges between them.
+    """Junctions and the edges between them, in arrays of shape (n_edges,).
 
-    Parameters
-    ----------
-    junctions : Nodes
-    one, other : ndarray of shape (n_edges,), int64
-        Positions among the junctions, in the direction of the way.
-    metres : ndarray of shape (n_edges,), float64
-        Length along the way.
-    ways : ndarray of shape (n_edges,), int64
-        The way that an edge belongs to; its edges are in order.
-    after, before : ndarray of shape (n_edges,), int64
-        Positions among all nodes of the one after `one`, and the one before `other`.
+    `one` and `other` are positions among the junctions, in the direction of the way, and `metres` the length
+    along it. The edges of one of the `ways` are in order. `after` and `before` are positions among all nodes
+    of the one after `one`, and the one before `other`.
     """
 
     junctions: Nodes
@@ -96,22 +72,11 @@ class Network:
 
 
 def contract(ways: Ways, nodes: Nodes, stops: Ints | None = None) -> Network:
-    """Replace each stretch of a way between two junctions by one edge.
+    """Replace each stretch of a way between two junctions by one edge; junctions are in order of their ids.
 
-    A node is a junction if a way ends at it or it occurs twice. Where a way leaves the given nodes, as at the
-    edge of an extract, the stretch from its last junction is dropped.
-
-    Parameters
-    ----------
-    ways : Ways
-    nodes : Nodes
-    stops : ndarray of int64, optional
-        Ids of further nodes to keep, if they are on a way.
-
-    Returns
-    -------
-    Network
-        Junctions in the order of their ids.
+    A node is a junction if a way ends at it, it occurs twice, or it is on a way and its id is among `stops`.
+    Where a way leaves the given nodes, as at the edge of an extract, the stretch from its last junction is
+    dropped.
     """
     places, known = nodes.find(ways.refs)
     way = np.repeat(np.arange(len(ways.offsets) - 1), np.diff(ways.offsets))
@@ -180,18 +145,7 @@ def unit_of_times(weight_type: WeightType) -> dict[str, str]:
 
 
 def inside_polygon(lon: Floats, lat: Floats, corners: list[tuple[float, float]]) -> Flags:
-    """Return which points lie inside a polygon: a ray to the east crosses an odd number of its sides.
-
-    Parameters
-    ----------
-    lon, lat : ndarray of shape (n_points,), float64
-    corners : list of (longitude, latitude)
-        In order; the last corner is joined to the first.
-
-    Returns
-    -------
-    ndarray of shape (n_points,), bool
-    """
+    """Return which points lie inside a polygon: a ray to the east crosses an odd number of its sides."""
     inside = np.zeros(len(lon), dtype=bool)
     for (x_1, y_1), (x_2, y_2) in zip(corners, [*corners[1:], corners[0]], strict=True):
         if y_1 != y_2:

@@ -99,19 +99,9 @@ def arc_lines(n_vertices: int, weight_type: IntegerType = "uint32") -> LineForma
 def read_gr(
     path: Path, weight_type: IntegerType = "uint32"
 ) -> tuple[int, Ids, Ids, npt.NDArray[np.integer[Any]]]:
-    """Read the arcs of a ``.gr``, ``.gr.gz`` or ``.gr.xz`` file.
+    """Return the number of vertices, and tails, heads (from 0) and weights in the order of a ``.gr`` file.
 
-    Returns
-    -------
-    n_vertices : int
-    tails, heads : ndarray of shape (n_arcs,), uint32
-        In the order of the file, with vertices counted from 0.
-    weights : ndarray of shape (n_arcs,), uint32 or int64
-
-    Raises
-    ------
-    UserError
-        If the file is damaged, or a line is not an arc of the announced graph; names the line.
+    UserError if the file is damaged, or a line is not an arc of the announced graph; names the line.
     """
     header = read_problem_line(path, "p sp <vertices> <arcs>", "arc")
     n_vertices, _ = header.numbers
@@ -123,23 +113,9 @@ def read_gr(
 
 
 def read_co(path: Path, n_vertices: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Read the coordinates of a ``.co``, ``.co.gz`` or ``.co.xz`` file.
+    """Return degrees east and north of every vertex from a ``.co`` file.
 
-    Parameters
-    ----------
-    path : Path
-    n_vertices : int
-        Vertices of the graph.
-
-    Returns
-    -------
-    lon, lat : ndarray of shape (n_vertices,), float64
-        Degrees east and north.
-
-    Raises
-    ------
-    UserError
-        If the file is damaged, belongs to a graph of another size, or does not place every vertex once.
+    UserError if it is damaged, belongs to a graph of another size, or does not place every vertex once.
     """
     header = read_problem_line(path, "p aux sp co <vertices>", "vertex")
     if header.numbers != (n_vertices,):

@@ -30,21 +30,9 @@ def make_weights(
 ) -> npt.NDArray[Any]:
     """Return a weight for each of `count` edges, in the type of the weights.
 
-    Parameters
-    ----------
-    distribution : Unit, LogUniform, LogNormal or Values
-    count : int
-    values : ndarray of shape (count,), float64, optional
-        Values in the file, for `Values`; within the bounds of :func:`value_column`.
-    brought : {"uint32", "float32"}
-        Type of the values in the file, for `Values`.
-    file : Path, optional
-        The file, for messages.
-
-    Raises
-    ------
-    UserError
-        If a weight is out of range, or all are 0 because of their type or `scale`.
+    For `Values`, `values` are those in the file, float64 within the bounds of :func:`value_column`, and of
+    type `brought` there. UserError, which names `file`, if a weight is out of range, or all are 0 because of
+    their type or `scale`.
     """
     if isinstance(distribution, Values):
         assert values is not None, "the readers check this"
@@ -93,10 +81,7 @@ def value_column(distribution: Distribution, brought: WeightType, *, directed: b
 def type_of_values(path: Path, values: Floats | None, distribution: Distribution) -> WeightType:
     """Return the type of values in a file that does not say it: uint32 if all are integers, else float32.
 
-    Raises
-    ------
-    UserError
-        If it would count, and all are integers, but uint32 does not hold one; names it.
+    UserError if it would count, and all are integers, but uint32 does not hold one; names it.
     """
     if values is None or has_fractions(values):
         return "float32"

@@ -66,16 +66,9 @@ def build(
 def read_edges(
     path: Path, n_vertices: int, *, packed: bool = False
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Read edges, little-endian: pairs of 64-bit integers, or packed ones of 12 bytes.
+    """Return both ends of edges, little-endian: pairs of 64-bit integers, or packed ones of 12 bytes.
 
-    Returns
-    -------
-    one, other : ndarray of shape (n_edges,), int64
-
-    Raises
-    ------
-    UserError
-        If the file is empty or ends within an edge, or a vertex is out of range; names the edge.
+    UserError if the file is empty or ends within an edge, or a vertex is out of range; names the edge.
     """
     data = read_bytes(path)
     if not data:
@@ -108,16 +101,9 @@ def _unpacked(data: bytes) -> npt.NDArray[np.int64]:
 
 
 def read_values(path: Path, n_edges: int, column: Column) -> npt.NDArray[np.float64]:
-    """Read one little-endian 32-bit float per edge, within the bounds of a column.
+    """Read one little-endian 32-bit float per edge, within the bounds of a column, as float64.
 
-    Returns
-    -------
-    ndarray of shape (n_edges,), float64
-
-    Raises
-    ------
-    UserError
-        If the number of values is wrong, or one is out of bounds or not whole if it must be; names the edge.
+    UserError if the number of values is wrong, or one does not fit the column; names the edge.
     """
     data = read_bytes(path)
     if len(data) != 4 * n_edges:

@@ -25,20 +25,9 @@ def heap_graph(
 ) -> Graph:
     """Make the graph of the references that keep objects alive.
 
-    Self-loops are dropped and parallel references merged. An object without any reference is a root's.
-
-    Parameters
-    ----------
-    name : str
-    edges : tuple of offsets and heads
-        All references, by the object that they lead from.
-    keeps : ndarray of shape (n_edges,), bool
-        Which of them count; changed.
-    objects : dict of str to array
-        The columns `OBJECTS`.
-    metadata : dict
-    root : int, default=0
-        The entry.
+    `edges` are offsets and heads of all references, by the object that they lead from; `keeps` says which of
+    them count, and is changed. `objects` are the columns `OBJECTS`. Self-loops are dropped and parallel
+    references merged. An object without any reference is a root's.
     """
     offsets, heads = edges
     orphans = _orphans(offsets, heads, keeps, root)
@@ -51,15 +40,7 @@ def heap_graph(
 
 @njit(cache=True)
 def marked(offsets: Offsets, heads: Ids, follows: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """Return which objects are reached from some edges, whose numbers are `first`, along others.
-
-    Parameters
-    ----------
-    offsets, heads : ndarray
-    follows : ndarray of shape (n_edges,), bool
-        The edges that are followed.
-    first : ndarray of int64
-    """
+    """Return which objects are reached from the edges numbered `first` along those that `follows` marks."""
     n = len(offsets) - 1
     found, stack = np.zeros(n, np.bool_), np.empty(n, np.uint32)
     size = 0

@@ -47,17 +47,9 @@ def _data_file() -> Path:
 
 
 def read_highways(name: str, parameters: HighwayParameters) -> Graph:
-    """Return the largest connected part of the highways inside a box.
+    """Return the largest connected part of the highways inside a box; integer weights are at least 1.
 
-    Returns
-    -------
-    Graph
-        With coordinates; integer weights are at least 1.
-
-    Raises
-    ------
-    UserError
-        If the package is missing or has another form, or the box is empty.
+    UserError if the package is missing or has another form, or the box is empty.
     """
     adjacency, positions = _world(_data_file())
     graph = highways_inside(name, adjacency, positions, parameters)
@@ -98,13 +90,8 @@ def highways_inside(
 ) -> Graph:
     """Return the largest component of the vertices inside the box of `parameters`.
 
-    Parameters
-    ----------
-    name : str
-    adjacency : sequence of dict
-        For every vertex, its neighbours and their distances in kilometres.
-    positions : sequence of (latitude, longitude)
-    parameters : HighwayParameters
+    `adjacency` has for every vertex its neighbours and their distances in kilometres, `positions` latitude
+    and longitude.
     """
     box, weight_type = parameters.box, parameters.weights.type
     lat, lon = np.array(positions, dtype=np.float64).T

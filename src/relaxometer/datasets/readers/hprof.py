@@ -77,22 +77,12 @@ class Objects(NamedTuple):
 
 
 class ClassDump(NamedTuple):
-    """A class.
+    """A class: the one above, what it refers to, and the sizes of its own fields and static fields.
 
-    Parameters
-    ----------
-    above : int
-        The superclass.
-    references : list of int
-        Superclass, loader and the values of static fields.
-    size : int
-        Of an instance, as the file says.
-    fields : list of int
-        The places of references among its own fields, without those that are weak.
-    length, pointers : int
-        Bytes of its own fields in the file, and how many of them are references.
-    statics, static_pointers : int
-        The same of static fields.
+    `references` are superclass, loader and the values of static fields; `size` is that of an instance, as the
+    file says. `fields` are the places of references among its own fields, without those that are weak.
+    `length` and `pointers` are the bytes of its own fields in the file and how many of them are references,
+    `statics` and `static_pointers` those of static fields.
     """
 
     above: int

@@ -84,18 +84,8 @@ def build(name: str, dataset: Dataset[RailwayParameters], files: list[Path], bas
 class Railways:
     """The tracks and stations of a file.
 
-    Parameters
-    ----------
-    points : Nodes
-        Points of the tracks; a point on two lines counts twice.
-    tracks : Ways
-        Sections, then platforms.
-    n_sections : int
-        Number of sections among the ways.
-    groups : list of str
-        Codes of the station groups, ascending.
-    stations : ndarray of shape (n_platforms,), int64
-        Position of each platform's group.
+    A point on two lines counts twice. `tracks` are `n_sections` sections, then platforms. `groups` are the
+    codes of the station groups, ascending; `stations` has the position of each platform's group.
     """
 
     points: Nodes
@@ -114,10 +104,7 @@ class Railways:
 def read_railways(path: Path) -> Railways:
     """Read sections and stations.
 
-    Raises
-    ------
-    UserError
-        If the file is not an archive, damaged or incomplete; names the feature at fault.
+    UserError if the file is not an archive, damaged or incomplete; names the feature at fault.
     """
     shapes: list[Floats] = []
     lines: list[tuple[str, ...]] = []
@@ -235,10 +222,7 @@ def station_graph(
 ) -> Graph:
     """Return the station groups, joined where a track leads from one to another without passing a third.
 
-    Returns
-    -------
-    Graph
-        Distances are measured between the middles of platforms. It includes groups that no track leads to.
+    Distances are measured between the middles of platforms. Groups that no track leads to are included.
     """
     network = contract(railways.tracks, railways.points)
     one, other, metres = _links(network, _platforms(railways, network), len(railways.groups))
@@ -265,14 +249,9 @@ def station_graph(
 class _Platforms:
     """The stations that each junction of the tracks belongs to: more than one where platforms meet.
 
-    Parameters
-    ----------
-    first : ndarray of shape (n_junctions + 1,), int64
-        Junction ``j`` has the entries ``first[j]`` to ``first[j + 1] - 1`` of the others, at least one.
-    place : ndarray of shape (n_entries,), int64
-        The station group; junctions away from platforms get numbers of their own above all groups.
-    half_m : ndarray of shape (n_entries,), float64
-        Half the length of the junction's platform, or zero.
+    Junction ``j`` has the entries ``first[j]`` to ``first[j + 1] - 1`` of the others, at least one. `place`
+    is the station group; junctions away from platforms get numbers of their own above all groups. `half_m` is
+    half the length of the junction's platform, or zero.
     """
 
     first: Ints

@@ -67,19 +67,9 @@ def build(name: str, dataset: Dataset[MatrixParameters], files: list[Path], base
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
-    """The entries of a square matrix.
+    """The entries of a square matrix of `size` rows, counted from 0, and their values, if there are any.
 
-    Parameters
-    ----------
-    size : int
-        Number of rows and of columns.
-    rows, columns : ndarray of shape (n_entries,), uint32
-        Counted from 0.
-    values : ndarray of shape (n_entries,), float64, optional
-    brought : {"uint32", "float32"}
-        Type of the values.
-    symmetric : bool
-        True if every entry also implies its mirror image.
+    `brought` is the type of the values. If `symmetric`, every entry also implies its mirror image.
     """
 
     size: int
@@ -93,11 +83,8 @@ class Matrix:
 def read_mtx(path: Path, parameters: MatrixParameters) -> Matrix:
     """Read the entries of a ``.mtx``, ``.mtx.gz`` or ``.mtx.xz`` file.
 
-    Raises
-    ------
-    UserError
-        If the file is damaged, not a graph, or a line is not an entry of the announced matrix or has a value
-        that cannot be a weight; names the line.
+    UserError if it is damaged, not a graph, or a line is not an entry of the announced matrix or has a value
+    that cannot be a weight; names the line.
     """
     layout, field, symmetry = _read_banner(path, parameters.banner)
     header = _read_size(path, layout, symmetry)

@@ -39,10 +39,7 @@ class Mirrored:
     def edges(self, path: Path, all_entries: Callable[[], Entries]) -> Entries:
         """Return the edges.
 
-        Raises
-        ------
-        UserError
-            If an edge is missing at one end, or has another value there; names it among `all_entries`.
+        UserError if an edge is missing at one end, or has another value there; names it among `all_entries`.
         """
         if self._balance % 2**64:
             _refuse(path, *all_entries())

@@ -48,15 +48,7 @@ _OPENING = b"\x0a\x09OSMHeader"
 
 
 class UnreadableError(Exception):
-    """A valid block that DuckDB would refuse or misread.
-
-    Parameters
-    ----------
-    what : str
-        Follows "has".
-    command : str, default="cat"
-        The command of osmium that converts the extract.
-    """
+    """A valid block that DuckDB would refuse or misread; the command of osmium converts the extract."""
 
     def __init__(self, what: str, command: str = "cat") -> None:
         super().__init__(
@@ -70,12 +62,9 @@ def ends_with_relations(path: Path) -> bool:
     All common programs write nodes, then ways, then relations. So if the last block holds relations, no way
     is missing. If it does not, the extract has no relations, or its end is missing.
 
-    Raises
-    ------
-    UserError
-        If the file is not an extract, or ends within a block, or a block is larger than the format allows, or
-        has what DuckDB does not read rightly: nodes that are not dense, coordinates with an offset, another
-        compression than zlib's, old versions of the map, or a second header.
+    UserError if the file is not an extract, or ends within a block, or a block is larger than the format
+    allows, or has what DuckDB does not read rightly: nodes that are not dense, coordinates with an offset,
+    another compression than zlib's, old versions of the map, or a second header.
     """
     last_group = b""
     with _blocks(path) as blocks:
@@ -90,20 +79,10 @@ def ends_with_relations(path: Path) -> bool:
 
 
 def locations_on_ways(path: Path, wanted: Ints) -> Nodes:
-    """Return the nodes `wanted`, with the coordinates that the ways of an extract hold, or NaN.
+    """Return the nodes `wanted`, ascending ids, with the coordinates that ways of an extract hold, or NaN.
 
-    Programs that write coordinates into ways may leave out the nodes themselves.
-
-    Parameters
-    ----------
-    path : Path
-    wanted : ndarray of shape (n_nodes,), int64
-        Ids, ascending.
-
-    Raises
-    ------
-    UserError
-        If the file is damaged.
+    Programs that write coordinates into ways may leave out the nodes themselves. UserError if the file is
+    damaged.
     """
     nodes = Nodes(wanted, np.full(len(wanted), np.nan), np.full(len(wanted), np.nan))
     has_locations = False

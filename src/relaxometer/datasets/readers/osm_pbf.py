@@ -100,11 +100,6 @@ def check_completeness(path: Path, entry: DataFile) -> dict[str, str]:
 
     An extract with relations has all of its ways. In one without, ways may be missing: then their nodes
     belong to no way, which is rare otherwise. The checksum in an entry vouches for any extract.
-
-    Raises
-    ------
-    UserError
-        If the file is not an extract, or its end is missing.
     """
     if ends_with_relations(path) or entry.sha256:
         return {}
@@ -122,21 +117,10 @@ def check_completeness(path: Path, entry: DataFile) -> dict[str, str]:
 class Extract:
     """The ways and nodes of a file that make the graph.
 
-    Parameters
-    ----------
-    nodes : Nodes
-        Nodes of the ways, inside box and polygon.
-    ways : Ways
-    ids : ndarray of shape (n_ways,), int64
-    speeds : ndarray of shape (n_ways, 2), float64
-        In km/h in the order of the nodes and against it; 0 where the way is closed.
-    durations : ndarray of shape (n_ways,), float64
-        Seconds from end to end, or 0; they precede speeds.
-    is_railway : ndarray of shape (n_ways,), bool
-        A way may be a road as well, such as a street with a tram.
-    stops : ndarray of shape (n_stops,), int64
-        Ids of the nodes where trains stop.
-    restrictions : list of Restriction
+    `nodes` are those of the ways, inside box and polygon, and `ids` those of the ways. `speeds`, shape
+    (n_ways, 2), are in km/h in the order of the nodes and against it; 0 where the way is closed. `durations`
+    are seconds from end to end, or 0; they precede speeds. A railway may be a road as well, such as a street
+    with a tram. `stops` are the ids of the nodes where trains stop.
     """
 
     nodes: Nodes
@@ -157,10 +141,8 @@ class Extract:
 def read_extract(path: Path, parameters: OsmParameters, elements: pa.Table | None = None) -> Extract:
     """Read the ways and nodes that `parameters` select, of a PBF extract or of `elements` that were read.
 
-    Raises
-    ------
-    UserError
-        If the file is not an extract or damaged, too many nodes are missing, or DuckDB or its extension is.
+    UserError if the file is not an extract or damaged, too many nodes are missing, or DuckDB or its extension
+    is.
     """
     profile = profile_of(parameters)
     keys = _way_keys(profile, parameters)
@@ -237,10 +219,7 @@ def _by_tags(table: pa.Table, keys: list[str], value: Callable[[Tags], Any]) -> 
 def _placed(path: Path, refs: Ints, nodes: pa.Table, *, has_blocks: bool) -> Nodes:
     """Return the nodes of ways with the coordinates of `nodes`, or else those in the ways themselves.
 
-    Raises
-    ------
-    UserError
-        If more than `MAX_MISSING` of the references lead to no node.
+    UserError if more than `MAX_MISSING` of the references lead to no node.
     """
     ids, uses = np.unique(refs, return_counts=True)
     unplaced = Nodes(ids, *(np.full(len(ids), np.nan) for _ in range(2)))
@@ -356,13 +335,7 @@ def _inside(nodes: Nodes, parameters: OsmParameters) -> Flags:
 
 
 def road_graph(name: str, extract: Extract, parameters: OsmParameters) -> Graph:
-    """Return the largest component of the roads of an extract.
-
-    Raises
-    ------
-    UserError
-        If there are no roads.
-    """
+    """Return the largest component of the roads of an extract; UserError if there are none."""
     network = contract(extract.ways.marked(extract.is_road), extract.nodes)
     if not len(network.one):
         raise UserError(f"graph {name}: the extract has no road of these classes in this area")

@@ -32,25 +32,7 @@ _ISO = re.compile(r"pt(?:(\d{1,3})h)?(?:(\d{1,5})m)?(?:(\d{1,5})s)?")
 
 
 class Profile(Section):
-    """A vehicle on the roads; ``osm_profiles.yaml`` describes the keys.
-
-    Parameters
-    ----------
-    names, closed : list of str
-    speeds, allowed : dict of str to float
-        By class, in km/h; `allowed` holds where access is granted expressly.
-    ferry : float
-        Speed of ferries without a duration, in km/h.
-    limited_by : list of str
-    share_of_limit : float, optional
-        Without it, limits are bounds.
-    is_vehicle : bool
-    one_way, two_way, granting, excluded : dict of str to list of str
-        Values by key.
-    barriers : list of str
-    turn, turn_back : float
-        Seconds.
-    """
+    """A vehicle on the roads; ``osm_profiles.yaml`` describes the keys."""
 
     names: list[str]
     closed: list[str]

@@ -27,16 +27,10 @@ Turn = tuple[int, ...]
 
 @dataclass(frozen=True, eq=False)
 class Restriction:
-    """A relation with one turn, or several.
+    """A relation with one turn, or several, by the ids of ways.
 
-    Parameters
-    ----------
-    is_only : bool
-        No other turn is allowed, instead of this one being forbidden.
-    starts, vias, ends : list of int
-        Ids of ways.
-    node : int or None
-        Id of the node between them, if there is no way.
+    If `is_only`, no other turn is allowed, instead of this one being forbidden. `node` is the id of the node
+    between them, if there is no way.
     """
 
     is_only: bool
@@ -48,20 +42,10 @@ class Restriction:
 
 @dataclass(frozen=True, eq=False)
 class Arcs:
-    """Roads in their directions: first those along their ways, then those against, both in the ways' order.
+    """Roads in their directions: first the `n_along` along their ways, then those against, in ways' order.
 
-    Parameters
-    ----------
-    tails, heads : ndarray of shape (n_arcs,), int64
-        Junctions.
-    edges : ndarray of shape (n_arcs,), int64
-        Of a road with two directions, both arcs have the same edge.
-    seconds : ndarray of shape (n_arcs,), float64
-        Travel times.
-    leaving, arriving : ndarray of shape (n_arcs,), float64
-        Bearings in degrees at both ends.
-    n_along : int
-        Number of arcs along their ways.
+    `tails` and `heads` are junctions. Of a road with two directions, both arcs have the same edge. `seconds`
+    are travel times; `leaving` and `arriving` are bearings in degrees at both ends.
     """
 
     tails: Ints
@@ -77,13 +61,7 @@ class Arcs:
 class Expansion:
     """A graph whose paths are the allowed ones.
 
-    Parameters
-    ----------
-    junctions : ndarray of shape (n_vertices,), int64
-        The junction of each vertex, ascending.
-    tails, heads : ndarray of shape (n_arcs,), int64
-    seconds : ndarray of shape (n_arcs,), float64
-        With the costs of turns.
+    `junctions` has the junction of each vertex, ascending; `seconds` include the costs of turns.
     """
 
     junctions: Ints
@@ -93,14 +71,7 @@ class Expansion:
 
 
 def restriction_of(relation: dict[str, Any], profile: Profile) -> Restriction | None:
-    """Return the restriction that a relation of OpenStreetMap is for a vehicle, or None if there is none.
-
-    Parameters
-    ----------
-    relation : dict
-        With ``tags``, ``refs``, ``ref_types`` and ``ref_roles``.
-    profile : Profile
-    """
+    """Return the restriction that a relation of OpenStreetMap is for a vehicle, or None if there is none."""
     tags = dict(relation["tags"])
     kind = next((tags[key] for key in profile.keys("restriction") if key in tags), "")
     excepted = {name.strip() for name in tags.get("except", "").split(";")}
@@ -119,14 +90,7 @@ def forbidden_turns(
 ) -> tuple[set[Turn], int]:
     """Return the sequences of arcs that no path may have, and the number of restrictions that name any turn.
 
-    Parameters
-    ----------
-    arcs : Arcs
-    ways : ndarray of shape (n_arcs,), int64
-        Id of the way of each arc.
-    nodes : ndarray of shape (n_junctions,), int64
-        Ids of the junctions.
-    restrictions : list of Restriction
+    `ways` has the id of the way of each arc, `nodes` the ids of the junctions.
     """
     named = [way for one in restrictions for way in (*one.starts, *one.vias, *one.ends)]
     of_way: dict[int, list[int]] = defaultdict(list)
@@ -205,14 +169,8 @@ def expand(arcs: Arcs, forbidden: set[Turn], costs: Profile | None) -> Expansion
     """Return the graph whose paths are those without forbidden sequences of arcs.
 
     A state is what matters of a path so far: the longest end of it that begins a forbidden sequence. It is a
-    vertex at the junction where it ends. (This is the automaton of Aho and Corasick, 1975.)
-
-    Parameters
-    ----------
-    arcs : Arcs
-    forbidden : set of tuple of int
-    costs : Profile, optional
-        If given, every arc's end is a state, turns cost time, and turning back is allowed at dead ends only.
+    vertex at the junction where it ends. (This is the automaton of Aho and Corasick, 1975.) With `costs`,
+    every arc's end is a state, turns cost time, and turning back is allowed at dead ends only.
     """
     n_arcs = len(arcs.tails)
     n_junctions = int(max(arcs.tails.max(), arcs.heads.max())) + 1

@@ -53,12 +53,8 @@ def read_elements(path: Path) -> pa.Table:
     """Return the nodes, ways and relations of a file, with the columns of `SCHEMA`.
 
     Coordinates that ways hold themselves, as Overpass writes them on demand, count as nodes. Elements that
-    are marked as deleted or not visible are left out.
-
-    Raises
-    ------
-    UserError
-        If the file is not OpenStreetMap's XML, or damaged; names the line.
+    are marked as deleted or not visible are left out. UserError if the file is not OpenStreetMap's XML, or
+    damaged; names the line.
     """
     elements = _Elements()
     parser = expat.ParserCreate(namespace_separator=" ")

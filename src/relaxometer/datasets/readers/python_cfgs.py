@@ -134,18 +134,10 @@ def nested_code(code: CodeType) -> Iterator[CodeType]:
 
 
 def control_flow(code: CodeType) -> tuple[int, list[int], list[int], int]:
-    """Return the basic blocks of a code object as a graph.
+    """Return the basic blocks of a code object as a graph: their number, tails, heads and the entry, 0.
 
     Arcs lead from a block to the next one, to the target of its jump, and to its exception handler, because
-    any of its instructions may raise.
-
-    Returns
-    -------
-    n_blocks : int
-    tails, heads : list of int
-        Blocks in the order of the code. Parallel arcs occur.
-    entry : int
-        Always 0.
+    any of its instructions may raise. Parallel arcs occur.
     """
     # Most code has a single block, which shows without decoding.
     if not code.co_exceptiontable and JUMPS.isdisjoint(code.co_code[::2]):

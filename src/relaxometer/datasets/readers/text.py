@@ -227,25 +227,9 @@ class LineFormat:
         return " ".join([self.keyword, *fields] if self.keyword else fields)
 
     def read(self, path: Path, start: int, lines_before: int) -> list[npt.NDArray[Any]]:
-        """Read all lines from an offset to the end.
+        """Read all lines from an offset in the decompressed text to the end: an array for each column.
 
-        Parameters
-        ----------
-        path : Path
-        start : int
-            Offset of the table's first line, in the decompressed text.
-        lines_before : int
-            Number of lines before it.
-
-        Returns
-        -------
-        list of ndarray of shape (n_lines,)
-            One per column, of the column's dtype.
-
-        Raises
-        ------
-        UserError
-            If a line has another format or a value is out of bounds; names the line.
+        UserError if a line has another format or a value is out of bounds; names the line.
         """
         columns = [Growing(column.dtype) for column in self.columns]
         for values in self.blocks(path, start, lines_before):
@@ -362,12 +346,8 @@ def within(values: npt.NDArray[Any], column: Column) -> bool:
 def opened(path: Path, start: int = 0) -> Iterator[IO[bytes]]:
     """Open a file at an offset in its content, decompressed if its name ends in a key of `_OPEN`.
 
-    Of a ``.tar.gz``, the matrix inside is opened.
-
-    Raises
-    ------
-    UserError
-        If the file is missing, or found to be damaged while it is read.
+    Of a ``.tar.gz``, the matrix inside is opened. UserError if the file is missing, or found to be damaged
+    while it is read.
     """
     try:
         is_archive = path.name.endswith(".tar.gz")
@@ -423,10 +403,7 @@ def whole_lines(
 ) -> Iterator[tuple[int, bytes]]:
     """Yield the rest of a stream in blocks of whole lines, each with the number of its first line.
 
-    Raises
-    ------
-    UserError
-        If a line is longer than `longest` bytes, so that memory stays bounded.
+    UserError if a line is longer than `longest` bytes, so that memory stays bounded.
     """
     rest = b""
     while chunk := stream.read(BLOCK):
@@ -457,10 +434,7 @@ class Line(NamedTuple):
 def lines(path: Path, comments: tuple[str, ...]) -> Iterator[Line]:
     """Yield the lines of a file, without blank lines and those that begin with one of `comments`.
 
-    Raises
-    ------
-    UserError
-        If the file is missing or damaged, an archive, or text in UTF-16 or with carriage returns only.
+    UserError if the file is missing or damaged, an archive, or text in UTF-16 or with carriage returns only.
     """
     start = 0
     with opened(path) as stream:
@@ -521,19 +495,7 @@ def separator_advice(text: str) -> str:
 
 @dataclass(frozen=True)
 class Header:
-    """The line that announces a table, and the start of the table.
-
-    Parameters
-    ----------
-    text : str
-    line : int
-    numbers : tuple of int
-        The announced counts.
-    start : int
-        Offset of the first line of the table.
-    lines_before : int
-        Number of lines before it.
-    """
+    """The line that announces a table by counts; the table's offset, and the number of lines before it."""
 
     text: str
     line: int
@@ -580,18 +542,8 @@ def refuse_negative_loops(
 def read_problem_line(path: Path, expected: str, item: str) -> Header:
     """Read the problem line of a DIMACS format, and the comments around it.
 
-    Parameters
-    ----------
-    path : Path
-    expected : str
-        Format of the line: ``p sp <vertices> <arcs>``; words in angle brackets are integers.
-    item : str
-        The item that a line of the table describes, for messages.
-
-    Raises
-    ------
-    UserError
-        If the line is missing before the table, or occurs twice.
+    Words of `expected` in angle brackets are integers: ``p sp <vertices> <arcs>``. UserError, which names the
+    `item` of a line of the table, if the line is missing before the table, or occurs twice.
     """
     problem: Header | None = None
     for line in lines(path, ("c",)):

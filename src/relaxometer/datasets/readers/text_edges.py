@@ -84,10 +84,7 @@ def build(name: str, dataset: Dataset[EdgeListParameters], files: list[Path], ba
 def is_directed(path: Path, given: bool | None) -> bool:
     """Return whether lines are arcs: as given, else as the file says of itself, else not.
 
-    Raises
-    ------
-    UserError
-        If the file says that it is bipartite, so that one number names two vertices, or a matrix.
+    UserError if it says that it is bipartite, so that one number names two vertices, or a matrix.
     """
     with opened(path) as stream:
         said = _HEADER.search(stream.read(BEGINNING).removeprefix(codecs.BOM_UTF8))
@@ -111,27 +108,9 @@ def read_edge_list(
 ) -> tuple[pa.Array, Ids, Ids, npt.NDArray[np.float64] | None]:
     """Read lines of two vertices and an optional value, separated by spaces or tabs.
 
-    Parameters
-    ----------
-    path : Path
-        A text file, possibly compressed; lines that begin with ``#`` or ``%`` are comments.
-    weights : distribution
-    directed : bool
-
-    Returns
-    -------
-    ids : pyarrow.Array of length n_vertices, int64
-        The numbers that occur, ascending.
-    tails, heads : ndarray of shape (n_lines,), uint32
-        Places among these.
-    values : ndarray of shape (n_lines,), float64, optional
-        The third column, if there is one.
-
-    Raises
-    ------
-    UserError
-        If the file is damaged or empty, or a line has another format than the first one or a value that
-        cannot be a weight; names the line. Or if the file is one of METIS.
+    Returns the numbers that occur, ascending, the places of tails and heads among these, and the values of
+    the third column, if there is one. UserError if the file is damaged or empty, or a line has another format
+    than the first one or a value that cannot be a weight; names the line. Or if the file is one of METIS.
     """
     first = next(lines(path, COMMENTS), None)
     if first is None:
