@@ -56,25 +56,37 @@ class Lengths:
         Of lengths: that of the weights, or a wider one.
     options : tuple of str
         Compiler options of kernels that add lengths.
-    zero : uint32 or uint64
-        The word of length 0.
-    unreached : uint32 or uint64
-        The word of a vertex that no path leads to, larger than that of any length.
-    is_offset : bool
-        Whether the words of lengths are the numbers with the sign bit flipped. Otherwise they are the
-        numbers' own bits. Words of weights always are.
-    smallest, largest : number
-        Range of the weights.
     """
 
     dtype: np.dtype[Any]
     distances: np.dtype[Any]
-    options: tuple[str, ...]
-    zero: np.unsignedinteger[Any]
-    unreached: np.unsignedinteger[Any]
-    is_offset: bool
-    smallest: float
-    largest: float
+    options: tuple[str, ...] = ()
+
+    @cached_property
+    def zero(self) -> np.unsignedinteger[Any]:
+        """The word of length 0."""
+        return _SIGN if self.is_signed else self.word.type(0)
+
+    @cached_property
+    def unreached(self) -> np.unsignedinteger[Any]:
+        """The word of a vertex that no path leads to, larger than that of any length."""
+        largest = np.inf if self.is_float else np.iinfo(self.word).max
+        word: np.unsignedinteger[Any] = np.array(
+            largest, self.distances if self.is_float else self.word
+        ).view(self.word)[()]
+        return word
+
+    @cached_property
+    def largest(self) -> float:
+        """Largest weight."""
+        if self.is_float:
+            return float(np.finfo(self.dtype).max)
+        return int(np.iinfo(self.dtype).max) - (not self.is_signed)
+
+    @property
+    def smallest(self) -> float:
+        """Smallest weight."""
+        return -self.largest if self.is_signed else 0
 
     @cached_property
     def name(self) -> str:
@@ -90,7 +102,7 @@ class Lengths:
     @property
     def word(self) -> np.dtype[Any]:
         """The type of words of lengths."""
-        return self.unreached.dtype
+        return np.dtype(f"u{self.distances.itemsize}")
 
     @property
     def weight_word(self) -> np.dtype[Any]:
@@ -130,8 +142,12 @@ class Lengths:
 
     @property
     def is_signed(self) -> bool:
-        """Whether weights may be negative."""
-        return self.smallest < 0
+        """Whether weights may be negative.
+
+        Then words of lengths are the numbers with the sign bit flipped; otherwise they are the numbers' own
+        bits, as words of weights always are.
+        """
+        return self.dtype.kind == "i"
 
     def sorted_words(
         self, weights: npt.NDArray[Any], name: str
@@ -149,7 +165,7 @@ class Lengths:
                 )
             return ranks.astype(np.uint32), different
         words: npt.NDArray[np.uint32] = weights.view(np.uint32)
-        return words ^ _SIGN if self.is_offset else words, None
+        return words ^ _SIGN if self.is_signed else words, None
 
     def from_sorted_words(
         self, words: npt.NDArray[np.uint32], different: npt.NDArray[Any] | None
@@ -157,19 +173,19 @@ class Lengths:
         """Return the weights of words from :meth:`sorted_words`."""
         if different is not None:
             return different[words]
-        return (words ^ _SIGN if self.is_offset else words).view(self.dtype)
+        return (words ^ _SIGN if self.is_signed else words).view(self.dtype)
 
     def words(self, distance: DeviceArray) -> Any:
         """Return the words of lengths, NumPy or device array of `word` with the shape of `distance`."""
         words = distance.view(self.word)
-        return words ^ _SIGN if self.is_offset else words
+        return words ^ _SIGN if self.is_signed else words
 
     def distance(self, words: Any) -> Any:
         """Return the lengths of words, NumPy or device array of `distances` with the shape of `words`.
 
         Where `words` are `unreached`, the result is :func:`unreached` of the type.
         """
-        return (words ^ _SIGN if self.is_offset else words).view(self.distances)
+        return (words ^ _SIGN if self.is_signed else words).view(self.distances)
 
     def checked(self, values: npt.ArrayLike, name: str = "") -> npt.NDArray[Any]:
         """Return weights as a contiguous array of `dtype`; floating-point numbers are rounded to nearest.
@@ -197,51 +213,14 @@ class Lengths:
 
 _UINT32, _UINT64 = np.dtype(np.uint32), np.dtype(np.uint64)
 _FLOAT32, _FLOAT64, _INT32 = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int32)
+_DOUBLES = ("-DFLOAT64_LENGTHS", "-DLENGTH_TYPE=u64", "-DWEIGHT_TYPE=u64")
 
 LENGTHS = {
-    "uint32": Lengths(
-        _UINT32, _UINT32, (), np.uint32(0), np.uint32(2**32 - 1), False, smallest=0, largest=2**32 - 2
-    ),
-    "uint32/uint64": Lengths(
-        _UINT32,
-        _UINT64,
-        ("-DLENGTH_TYPE=u64",),
-        np.uint64(0),
-        np.uint64(2**64 - 1),
-        False,
-        smallest=0,
-        largest=2**32 - 2,
-    ),
-    "float32": Lengths(
-        _FLOAT32,
-        _FLOAT32,
-        ("-DFLOAT32_LENGTHS",),
-        np.uint32(0),
-        np.float32(np.inf).view(np.uint32),
-        False,
-        smallest=0,
-        largest=float(np.finfo(np.float32).max),
-    ),
-    "float64": Lengths(
-        _FLOAT64,
-        _FLOAT64,
-        ("-DFLOAT64_LENGTHS", "-DLENGTH_TYPE=u64", "-DWEIGHT_TYPE=u64"),
-        np.uint64(0),
-        np.float64(np.inf).view(np.uint64),
-        False,
-        smallest=0,
-        largest=float(np.finfo(np.float64).max),
-    ),
-    "int32": Lengths(
-        _INT32,
-        _INT32,
-        ("-DINT32_LENGTHS",),
-        _SIGN,
-        np.uint32(2**32 - 1),
-        True,
-        smallest=-(2**31 - 1),
-        largest=2**31 - 1,
-    ),
+    "uint32": Lengths(_UINT32, _UINT32),
+    "uint32/uint64": Lengths(_UINT32, _UINT64, ("-DLENGTH_TYPE=u64",)),
+    "float32": Lengths(_FLOAT32, _FLOAT32, ("-DFLOAT32_LENGTHS",)),
+    "float64": Lengths(_FLOAT64, _FLOAT64, _DOUBLES),
+    "int32": Lengths(_INT32, _INT32, ("-DINT32_LENGTHS",)),
 }
 """The types by name."""
 

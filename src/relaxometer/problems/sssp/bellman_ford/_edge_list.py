@@ -177,7 +177,7 @@ class EdgeSolver(SolverBase):
         `EdgeList.tree` detects them.
         """
         xp, distance = self._xp, self._distance
-        if distance.dtype == np.float64 and self._lengths.is_offset:
+        if distance.dtype == np.float64 and self._lengths.is_signed:
             distance = xp.maximum(distance + int(self._lengths.zero), 0)
         return xp.minimum(distance, self._lengths.unreached).astype(self._lengths.word, copy=False)
 
