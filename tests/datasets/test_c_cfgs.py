@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from built import refusal
 from flow_facts import arcs_of, branches, exits, joins, loop_heads
-from relaxometer.datasets.build_batch import build_batch
+from relaxometer.datasets.build import build_batch
 from relaxometer.datasets.readers.c_cfgs import compile_to_llvm, control_flow
 from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.batch import Batch

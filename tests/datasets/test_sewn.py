@@ -116,7 +116,7 @@ MEMORY = """
 import re
 from pathlib import Path
 from relaxometer.datasets.formats.generated import RoadParameters
-from relaxometer.datasets.formats.sewn import SewnParameters
+from relaxometer.datasets.formats.derived import SewnParameters
 from relaxometer.datasets.generators.roads import road_like
 from relaxometer.datasets.generators.sewn import sew
 from relaxometer.graphs.graph import Graph

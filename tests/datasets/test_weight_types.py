@@ -9,9 +9,8 @@ import pytest
 from built import built, built_from, refusal, weights_by_ends
 from relaxometer.core.errors import UserError
 from relaxometer.datasets import weights
+from relaxometer.datasets.formats.derived import ReweightedParameters, SewnParameters
 from relaxometer.datasets.formats.maps import HighwayParameters
-from relaxometer.datasets.formats.reweighted import ReweightedParameters
-from relaxometer.datasets.formats.sewn import SewnParameters
 from relaxometer.datasets.generators.reweighted import reweighted
 from relaxometer.datasets.generators.sewn import sew
 from relaxometer.datasets.parameters import BOUNDS, Box, LogUniform, Weights

@@ -255,7 +255,7 @@ def dataset_code(name):
     """Hash the code that makes a graph or a batch, and its own files; its entry is a parameter of the rule."""
     entry = dataset_of(name)
     code = code_hash(
-        "datasets.build_batch" if entry.is_batch else "datasets.build",
+        "datasets.build",
         entry.kind.module.removeprefix("relaxometer."),
         without=(
             "datasets.registry",

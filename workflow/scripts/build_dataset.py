@@ -4,8 +4,7 @@ import os
 from pathlib import Path
 
 from relaxometer.core.scripting import job
-from relaxometer.datasets.build import build_graph
-from relaxometer.datasets.build_batch import build_batch
+from relaxometer.datasets.build import build_batch, build_graph
 from relaxometer.datasets.pins import pin_downloads
 from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.batch import write_batch

@@ -36,8 +36,7 @@ from relaxometer.core.failures import forget, is_made
 from relaxometer.core.files import write_table
 from relaxometer.core.supervision import Child, ChildDied, Link
 from relaxometer.core.words import counted
-from relaxometer.datasets.build import build_graph
-from relaxometer.datasets.build_batch import build_batch
+from relaxometer.datasets.build import build_batch, build_graph
 from relaxometer.device import cuda
 from relaxometer.distributed.launch import launch
 from relaxometer.graphs.batch import Batch, read_batch

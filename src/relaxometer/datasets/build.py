@@ -1,4 +1,4 @@
-"""Makes the graph of a dataset and checks it against its entry."""
+"""Makes the graph or the batch of a dataset and checks it against its entry."""
 
 from __future__ import annotations
 
@@ -14,11 +14,15 @@ from relaxometer.core.compiled import njit
 from relaxometer.core.errors import UserError, quoted
 from relaxometer.datasets.pins import advice_for_unpinned, pin_of, pinned
 from relaxometer.datasets.registry import DataFile, Dataset
+from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.lengths import lengths_for
 
-Reader = Callable[[str, Dataset[Any], list[Path], Graph | None], Graph]
-"""Makes a graph from its name, its entry, its data files, and the graph that it is extracted from."""
+Reader = Callable[..., Graph | Batch]
+"""Makes a graph from its name, its entry, and its data files or the graph that it is extracted from.
+
+Of formats of batches, it makes a batch.
+"""
 
 Generator = Callable[[Any, int], Graph]
 """Makes a graph from the parameters of its format and a seed, for formats that need one."""
@@ -51,7 +55,7 @@ def made_graph(name: str, dataset: Dataset[Any], files: list[Path], base: Graph 
         if dataset.kind.needs == "seed":
             graph = make(dataset.parameters, dataset.seed)
         else:
-            graph = make(name, dataset, files, base)
+            graph = make(name, dataset, *([base] if dataset.kind.needs == "extracted_from" else files))
         check_counts(f"graph {name}", graph.n_vertices, graph.n_arcs, dataset)
     _check_unit(name, graph, dataset)
     metadata = {**graph.metadata, **origin_of(dataset)}
@@ -74,6 +78,21 @@ def _check_unit(name: str, graph: Graph, dataset: Dataset[Any]) -> None:
             f"graph {name}: `weight_unit` of its dataset is {quoted(given)}, but its weights are in "
             f"{known!r}; give that, or leave it out"
         )
+
+
+def build_batch(name: str, dataset: Dataset[Any], *, files: list[Path]) -> Batch:
+    """Read or generate the batch of a dataset; its metadata name origin, checksum, terms and generator.
+
+    UserError as of :func:`build_graph`, or if a tool that the format needs is not installed.
+    """
+    if not dataset.is_batch:
+        raise UserError(f"{name} is a graph, not a batch of graphs: it is built at results/graphs/{name}/")
+    identities = identities_of(files, dataset)
+    read = dataset.kind.load()
+    with advice_for_unpinned(dataset, files):
+        batch: Batch = read(name, dataset, *files)
+        check_counts(f"batch {name}", batch.n_vertices, batch.n_arcs, dataset)
+    return replace(batch, name=name, metadata={**identities, **batch.metadata, **origin_of(dataset)})
 
 
 def identities_of(files: list[Path], dataset: Dataset[Any]) -> dict[str, str]:

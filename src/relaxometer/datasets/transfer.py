@@ -72,19 +72,9 @@ class TransientError(Exception):
 class Retries:
     """The patience with a server.
 
-    Parameters
-    ----------
-    attempts : int
-        Consecutive failures without progress after which a location is given up.
-    progress : int
-        Bytes that an attempt must add to count as progress.
-    pause_s : float
-        Pause before the second attempt; doubles with each further one.
-    longest_pause_s : float
-    connect_timeout_s, read_timeout_s : float
-        Silence after which an attempt has failed.
-    slowest : float
-        Minimum bytes per second, averaged over `read_timeout_s`; a slower attempt has failed.
+    A location is given up after `attempts` consecutive failures without progress, which is `progress` more
+    bytes. The pause doubles with each attempt up to the longest. An attempt fails after silence of a timeout,
+    or if it is slower than `slowest` bytes per second, averaged over `read_timeout_s`.
     """
 
     attempts: int = 5

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from relaxometer.core.errors import UserError
 from relaxometer.datasets.parameters import BOUNDS, FLOATS, Weights, WeightType
 from relaxometer.datasets.random_bits import Bits, Purpose, below, bits, stream
+from relaxometer.graphs.graph import Graph
 
 STEPS, SCALE = 4096, 1 << 16
 """Exact quantiles of a log-uniform distribution, and the resolution between two of them."""
@@ -35,6 +36,11 @@ def draw(weights: Weights, seed: int, n_edges: int) -> npt.NDArray[Any]:
         else:
             result[start:stop] = _spread(weights.distribution, random, *map(int, weights.range))
     return result
+
+
+def typed_graph(name: str, n_vertices: int, *arcs: npt.NDArray[Any], **options: Any) -> Graph:
+    """Build a graph of tails, heads and weights, in the type of the weights, as :meth:`Graph.from_arcs`."""
+    return Graph.from_arcs(name, n_vertices, *arcs, weight_type=arcs[-1].dtype.name, **options)
 
 
 def _spread(distribution: str, random: Bits, low: int, high: int) -> npt.NDArray[np.int64]:

@@ -15,7 +15,7 @@ import pyarrow as pa
 from relaxometer.core.errors import UserError
 from relaxometer.core.files import write_json, write_table
 from relaxometer.graphs.files import REBUILD, read_columns, read_metadata
-from relaxometer.graphs.graph import OFFSETS, Csr, offsets_of
+from relaxometer.graphs.graph import OFFSETS, Csr, Ids, Ints, offsets_of
 
 Arcs = tuple[str, int, npt.ArrayLike, npt.ArrayLike, int]
 """A graph as it comes from a reader: name, number of vertices, tails, heads, entry."""
@@ -36,22 +36,12 @@ GRAPHS = {
 
 @dataclass(frozen=True, eq=False)
 class FlowGraph(Csr):
-    """One directed graph with an entry vertex.
-
-    Parameters
-    ----------
-    name : str
-    entry : int
-    offsets : ndarray of shape (n_vertices + 1,), int64
-        The arcs of vertex ``v`` are ``offsets[v]`` to ``offsets[v + 1] - 1``; the first offset is 0.
-    targets : ndarray of shape (n_arcs,), uint32
-        Heads of the arcs, ascending within a vertex.
-    """
+    """One directed graph with an entry vertex; as in :class:`Csr`, with heads ascending within a vertex."""
 
     name: str
     entry: int
-    offsets: npt.NDArray[np.int64]
-    targets: npt.NDArray[np.uint32]
+    offsets: Ints
+    targets: Ids
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,10 +71,10 @@ class Batch(Csr):
 
     name: str
     names: npt.NDArray[np.object_]
-    first_vertex: npt.NDArray[np.int64]
-    entries: npt.NDArray[np.uint32]
-    offsets: npt.NDArray[np.int64]
-    targets: npt.NDArray[np.uint32]
+    first_vertex: Ints
+    entries: Ids
+    offsets: Ints
+    targets: Ids
     metadata: dict[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -106,12 +96,12 @@ class Batch(Csr):
         return (self[index] for index in range(len(self)))
 
     @property
-    def sizes(self) -> npt.NDArray[np.int64]:
+    def sizes(self) -> Ints:
         """Number of vertices of every graph, shape (n_graphs,), int64."""
         return np.diff(self.first_vertex)
 
     @property
-    def first_arc(self) -> npt.NDArray[np.int64]:
+    def first_arc(self) -> Ints:
         """First arc of every graph, and the end, shape (n_graphs + 1,), int64."""
         return self.offsets[self.first_vertex]
 
@@ -161,12 +151,7 @@ class Batch(Csr):
         )
 
 
-def _renumbered(
-    first: npt.NDArray[np.int64],
-    offsets: npt.NDArray[np.int64],
-    targets: npt.NDArray[np.uint32],
-    rank: npt.NDArray[np.int64],
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
+def _renumbered(first: Ints, offsets: Ints, targets: Ids, rank: Ints) -> tuple[Ints, Ints, Ids]:
     """Return first vertices, offsets and targets with each vertex at its rank; -1 drops a vertex."""
     n_graphs = len(first) - 1
     graph_of_vertex = np.repeat(np.arange(n_graphs), np.diff(first))
@@ -180,7 +165,7 @@ def _renumbered(
     return new_first, *_csr(int(new_first[-1]), new_first[graph_of_arc] + rank[tails], heads)
 
 
-def _joined(lists: Sequence[npt.ArrayLike]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _joined(lists: Sequence[npt.ArrayLike]) -> tuple[Ints, Ints]:
     """Concatenate the lists; return the result and, for each element, the number of its list."""
     arrays = [np.asarray(values, dtype=np.int64) for values in lists]
     lengths = [len(array) for array in arrays]
@@ -188,13 +173,7 @@ def _joined(lists: Sequence[npt.ArrayLike]) -> tuple[npt.NDArray[np.int64], npt.
     return joined, np.repeat(np.arange(len(lists)), lengths)
 
 
-def _check_ids(
-    names: npt.NDArray[np.object_],
-    sizes: npt.NDArray[np.int64],
-    graphs: npt.NDArray[np.int64],
-    ids: npt.NDArray[np.int64],
-    what: str,
-) -> None:
+def _check_ids(names: npt.NDArray[np.object_], sizes: Ints, graphs: Ints, ids: Ints, what: str) -> None:
     """Refuse an id that is not a vertex of its graph."""
     wrong = np.flatnonzero((ids < 0) | (ids >= sizes[graphs]))
     if len(wrong):
@@ -202,9 +181,7 @@ def _check_ids(
         raise UserError(f"graph {names[graph]}: {what} is {vertex}, not one of its {sizes[graph]} vertices")
 
 
-def _csr(
-    n_vertices: int, tails: npt.NDArray[np.int64], heads: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
+def _csr(n_vertices: int, tails: Ints, heads: Ints) -> tuple[Ints, Ids]:
     """Return offsets and targets without parallel arcs; tails count in the batch, heads within a graph."""
     ends = tails.astype(np.uint32), heads.astype(np.uint32)
     from relaxometer.graphs.csr import csr_of_arcs  # loads Numba
@@ -287,7 +264,7 @@ def describe(batch: Batch) -> dict[str, Any]:
     }
 
 
-def _distribution(values: npt.NDArray[np.int64]) -> dict[str, Any]:
+def _distribution(values: Ints) -> dict[str, Any]:
     """Return minimum, mean, quantiles and maximum."""
     if not len(values):
         return {"min": 0, "mean": 0.0, "quantiles": {}, "max": 0}

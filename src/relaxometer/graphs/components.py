@@ -6,12 +6,11 @@ import numpy as np
 import numpy.typing as npt
 
 from relaxometer.core.compiled import njit
+from relaxometer.graphs.graph import Ids, Ints
 
 
 @njit(cache=True)
-def component_labels(
-    offsets: npt.NDArray[np.int64], targets: npt.NDArray[np.uint32]
-) -> tuple[int, npt.NDArray[np.int32]]:
+def component_labels(offsets: Ints, targets: Ids) -> tuple[int, npt.NDArray[np.int32]]:
     """Count the weakly connected components and label every vertex with its own.
 
     Labels are int32 from 0, in the order of the smallest vertices of the components.
@@ -42,7 +41,7 @@ def component_labels(
 
 
 @njit(cache=True)
-def _join(parents: npt.NDArray[np.uint32], one: np.uint32, other: np.uint32) -> None:
+def _join(parents: Ids, one: np.uint32, other: np.uint32) -> None:
     """Put two vertices into one set."""
     while parents[one] != parents[other]:
         if parents[one] < parents[other]:

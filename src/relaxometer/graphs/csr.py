@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from relaxometer.core.compiled import get_num_threads, njit, prange
-from relaxometer.graphs.graph import offsets_of
-
-Ids = npt.NDArray[np.uint32]
-Offsets = npt.NDArray[np.int64]
+from relaxometer.graphs.graph import Ids, Ints, offsets_of
 
 SLICES = 64
 """Slices of the arc list that are distributed at the same time."""
@@ -27,7 +23,7 @@ def csr_of_arcs(
     undirected: bool = False,
     keep_self_loops: bool = False,
     keep_parallel: bool = False,
-) -> tuple[Offsets, Ids, Ids]:
+) -> tuple[Ints, Ids, Ids]:
     """Sort arcs by tail, head and weight; return offsets, targets and weights.
 
     The result depends neither on the order of the arcs nor on the number of threads. Ends are less than

@@ -11,13 +11,15 @@ import pyarrow as pa
 from relaxometer.core.compiled import njit
 from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.degrees import BLOCK_OF_128, WARP, counts
-from relaxometer.graphs.graph import Graph, offsets_of
+from relaxometer.graphs.graph import Graph, Ids, Ints, offsets_of
 
 REVERSING_PASSES = 16
 """Passes over the arcs to put each into the row of its head. A single pass writes to random memory and takes
 five times as long on a large graph."""
 
 Vertex = int | np.int64
+Hops = npt.NDArray[np.int32]
+Marks = npt.NDArray[np.bool_]
 
 
 def describe_graph(graph: Graph) -> dict[str, Any]:
@@ -63,15 +65,15 @@ def _median(weights: npt.NDArray[Any]) -> float:
     return low + (high - low) / 2
 
 
-def _in_degrees(graph: Graph) -> npt.NDArray[np.int64]:
+def _in_degrees(graph: Graph) -> Ints:
     return np.bincount(graph.targets, minlength=graph.n_vertices)
 
 
-def _share(marked: npt.NDArray[np.bool_]) -> float:
+def _share(marked: Marks) -> float:
     return float(marked.mean()) if len(marked) else 0.0
 
 
-def hop_diameter(graph: Graph, labels: npt.NDArray[np.int32]) -> dict[str, Any]:
+def hop_diameter(graph: Graph, labels: Hops) -> dict[str, Any]:
     """Bound the diameter of the largest weakly connected component, in arcs of either direction.
 
     The double sweep: a breadth-first search from the vertex of largest degree finds a farthest vertex; a
@@ -101,21 +103,19 @@ def hop_diameter(graph: Graph, labels: npt.NDArray[np.int32]) -> dict[str, Any]:
     return {"low": low, "high": 2 * min(from_hub, from_middle), "ends": [end, other_end]}
 
 
-def hops_from(graph: Graph, start: int) -> npt.NDArray[np.int32]:
+def hops_from(graph: Graph, start: int) -> Hops:
     """Return the distance to each vertex in arcs of either direction, -1 if it is not reached; int32."""
     return hops_in(*either_way(graph), start)
 
 
-def hops_in(
-    offsets: npt.NDArray[np.int64], targets: npt.NDArray[np.uint32], start: int
-) -> npt.NDArray[np.int32]:
+def hops_in(offsets: Ints, targets: Ids, start: int) -> Hops:
     """Return the distance to each vertex in arcs, -1 if it is not reached; shape (n_vertices,), int32."""
     hops = np.empty(len(offsets) - 1, dtype=np.int32)
     _search(offsets, targets, start, hops)
     return hops
 
 
-def either_way(graph: Graph) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
+def either_way(graph: Graph) -> tuple[Ints, Ids]:
     """Return offsets and targets with every arc in both directions."""
     if not graph.metadata.get("directed", True):
         return graph.offsets, graph.targets
@@ -125,12 +125,7 @@ def either_way(graph: Graph) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint
 
 
 @njit(cache=True)
-def _both_targets(
-    offsets: npt.NDArray[np.int64],
-    targets: npt.NDArray[np.uint32],
-    both_offsets: npt.NDArray[np.int64],
-    block: int,
-) -> npt.NDArray[np.uint32]:
+def _both_targets(offsets: Ints, targets: Ids, both_offsets: Ints, block: int) -> Ids:
     """Put each arc into the rows of both ends; the rows of heads in passes over `block` rows."""
     both = np.empty(2 * len(targets), dtype=np.uint32)
     cursors = both_offsets[:-1].copy()
@@ -149,12 +144,7 @@ def _both_targets(
 
 
 @njit(cache=True)
-def _search(
-    offsets: npt.NDArray[np.int64],
-    targets: npt.NDArray[np.uint32],
-    start: Vertex,
-    hops: npt.NDArray[np.int32],
-) -> Vertex:
+def _search(offsets: Ints, targets: Ids, start: Vertex, hops: Hops) -> Vertex:
     """Search breadth-first and fill `hops`, -1 if unreached; return a vertex reached last."""
     hops[:] = -1
     hops[start] = 0
@@ -174,12 +164,7 @@ def _search(
 
 
 @njit(cache=True)
-def _half_way_back(
-    offsets: npt.NDArray[np.int64],
-    targets: npt.NDArray[np.uint32],
-    end: Vertex,
-    hops: npt.NDArray[np.int32],
-) -> Vertex:
+def _half_way_back(offsets: Ints, targets: Ids, end: Vertex, hops: Hops) -> Vertex:
     """Return the middle vertex of a shortest path to `end`."""
     vertex = end
     for hop in range(hops[end] - 1, hops[end] // 2 - 1, -1):
@@ -214,7 +199,7 @@ def describe_batch(batch: Batch) -> dict[str, Any]:
     }
 
 
-def loop_kinds(batch: Batch) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+def loop_kinds(batch: Batch) -> tuple[Marks, Marks]:
     """Mark the graphs with a cycle, and those with a cycle that none of its vertices dominates.
 
     Ids are in reverse post-order, so an arc to an id that is not larger closes a cycle. A graph is reducible
@@ -231,13 +216,7 @@ def loop_kinds(batch: Batch) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool
 
 
 @njit(cache=True)
-def _find_loops(
-    first_vertex: npt.NDArray[np.int64],
-    offsets: npt.NDArray[np.int64],
-    targets: npt.NDArray[np.uint32],
-    loops: npt.NDArray[np.bool_],
-    irreducible: npt.NDArray[np.bool_],
-) -> None:
+def _find_loops(first_vertex: Ints, offsets: Ints, targets: Ids, loops: Marks, irreducible: Marks) -> None:
     for graph in range(len(loops)):
         rows = offsets[first_vertex[graph] : first_vertex[graph + 1] + 1]
         above = _immediate_dominators(rows, targets)
@@ -250,9 +229,7 @@ def _find_loops(
 
 
 @njit(cache=True)
-def _immediate_dominators(
-    rows: npt.NDArray[np.int64], targets: npt.NDArray[np.uint32]
-) -> npt.NDArray[np.int64]:
+def _immediate_dominators(rows: Ints, targets: Ids) -> Ints:
     """Return the immediate dominator of each vertex of one graph; the entry, 0, is its own."""
     above = np.full(len(rows) - 1, -1, dtype=np.int64)
     above[0] = 0
@@ -270,7 +247,7 @@ def _immediate_dominators(
 
 
 @njit(cache=True)
-def _meet(above: npt.NDArray[np.int64], one: Vertex, other: Vertex) -> Vertex:
+def _meet(above: Ints, one: Vertex, other: Vertex) -> Vertex:
     """Return the nearest vertex that dominates both."""
     while one != other:
         if one > other:

@@ -22,6 +22,9 @@ from relaxometer.graphs.lengths import LENGTHS, Lengths, deviation_of, lengths_f
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
+Ints = npt.NDArray[np.int64]
+Ids = npt.NDArray[np.uint32]
+
 UNREACHED = np.uint32(2**32 - 1)
 """Distance or level of a vertex that is not reached."""
 

@@ -71,9 +71,8 @@ class Lengths:
     def unreached(self) -> np.unsignedinteger[Any]:
         """The word of a vertex that no path leads to, larger than that of any length."""
         largest = np.inf if self.is_float else np.iinfo(self.word).max
-        word: np.unsignedinteger[Any] = np.array(
-            largest, self.distances if self.is_float else self.word
-        ).view(self.word)[()]
+        kind = self.distances if self.is_float else self.word
+        word: np.unsignedinteger[Any] = np.array([largest], kind).view(self.word)[0]
         return word
 
     @cached_property

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from relaxometer.core.compiled import njit
+from relaxometer.graphs.graph import Ids, Ints
 
 
 @njit(cache=True)
-def reverse_post_order(
-    first_vertex: npt.NDArray[np.int64],
-    entries: npt.NDArray[np.int64],
-    offsets: npt.NDArray[np.int64],
-    targets: npt.NDArray[np.uint32],
-) -> npt.NDArray[np.int64]:
+def reverse_post_order(first_vertex: Ints, entries: Ints, offsets: Ints, targets: Ids) -> Ints:
     """Rank the vertices of every graph in reverse post-order of a depth-first search from its entry.
 
     Returns the new id of each vertex within its graph; -1 if the search does not reach it.

@@ -54,12 +54,12 @@ class ResidentGraph:
     @property
     def n_vertices(self) -> int:
         """Number of vertices."""
-        return self.host.n_vertices
+        return len(self.offsets) - 1
 
     @property
     def n_arcs(self) -> int:
         """Number of directed arcs."""
-        return self.host.n_arcs
+        return self.host.n_arcs if self.targets is None else len(self.targets)
 
     @property
     def lengths(self) -> Lengths:
@@ -118,16 +118,6 @@ class ResidentArrays(ResidentGraph):
         _ = self.is_sound  # spares the host a second check
         made: Graph = vars(self)["_make_host"]()
         return made
-
-    @property
-    def n_vertices(self) -> int:
-        """Number of vertices."""
-        return len(self.offsets) - 1
-
-    @property
-    def n_arcs(self) -> int:
-        """Number of directed arcs."""
-        return len(self.targets)
 
     @property
     def lengths(self) -> Lengths:

@@ -18,13 +18,7 @@ BLOCK = 256
 
 
 def check(
-    device: Device,
-    offsets: DeviceArray,
-    targets: DeviceArray,
-    weights: Any,
-    lengths: Lengths,
-    *,
-    mend: bool,
+    device: Device, offsets: DeviceArray, targets: DeviceArray, weights: Any, lengths: Lengths, *, mend: bool
 ) -> Callable[[], bool]:
     """Start a check that offsets ascend from 0 to the number of arcs, heads ascend, and weights are in range.
 

@@ -11,8 +11,7 @@ from typing import Any
 from relaxometer.core.errors import UserError
 from relaxometer.core.failures import is_made
 from relaxometer.core.files import write_csv, write_json, write_table
-from relaxometer.datasets.build import build_graph
-from relaxometer.datasets.build_batch import build_batch
+from relaxometer.datasets.build import build_batch, build_graph
 from relaxometer.graphs import batch as batches
 from relaxometer.graphs import graph as graphs
 from relaxometer.graphs.batch import Batch

@@ -18,8 +18,7 @@ from pydantic import ValidationError
 
 from relaxometer.core.errors import UserError, escaped, quoted
 from relaxometer.core.files import read_csv, read_table, reading
-from relaxometer.datasets.build import build_graph
-from relaxometer.datasets.build_batch import build_batch
+from relaxometer.datasets.build import build_batch, build_graph
 from relaxometer.datasets.download import all_mirrors, fetch
 from relaxometer.datasets.registry import DataFile, Dataset
 from relaxometer.device import DeviceOutOfMemory, get_device

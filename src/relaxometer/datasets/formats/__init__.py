@@ -26,8 +26,7 @@ class Format:
     Parameters
     ----------
     module, function : str
-        The function is a `build.Generator` if the format needs a seed, otherwise a `build.Reader`, or for
-        batches a `build_batch.BatchReader`.
+        The function is a `build.Generator` if the format needs a seed, otherwise a `build.Reader`.
     needs : {"file", "seed", "extracted_from"}, optional
         What an entry must give; a file by `path` or `urls`. None if the format needs nothing.
     parameters : subclass of pydantic.BaseModel

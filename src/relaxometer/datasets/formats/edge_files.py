@@ -1,12 +1,14 @@
-"""Files of arcs or edges."""
+"""Files of arcs or edges, with named columns or as other programs store them."""
 
 from __future__ import annotations
 
-from pydantic import Field
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
 
 from relaxometer.core.validation import Section
 from relaxometer.datasets.formats import Format
-from relaxometer.datasets.parameters import DrawnWeights, FileWeights, IntegerType, Unit
+from relaxometer.datasets.parameters import DrawnWeights, FileWeights, IntegerType, OwnWeights, Unit, Values
 
 
 class IntegerWeights(Section):
@@ -94,15 +96,64 @@ class Graph500EdgesParameters(Section):
     weights: FileWeights = Unit()
 
 
+ColumnName = str | Annotated[int, Field(ge=1)]
+
+
+class TableParameters(OwnWeights):
+    """Parameters of the format ``table``.
+
+    Parameters
+    ----------
+    source, target : str or int, optional
+        Name of the column, or its number from 1. By default the one with a usual name, such as `source`,
+        `from` or `tail`, and `target`, `to` or `head`; without a header the first and the second.
+    weight : str or int, optional
+        Column of the weights. By default the one named `weight`, `cost`, `length` or `distance`, if there is
+        one.
+    weights : distribution, optional
+        By default the values of the column of weights, or 1 without one.
+    directed : bool, optional
+        Each row is an arc instead of an edge. By default as the header of SNAP or KONECT says, otherwise
+        false.
+    separator : str, optional
+        Of a text file, one character. By default a tab if the name ends in `.tsv`, otherwise a comma.
+    header : bool
+        The first row of a text file names the columns.
+    """
+
+    source: ColumnName | None = None
+    target: ColumnName | None = None
+    weight: ColumnName | None = None
+    directed: bool | None = None
+    separator: str | None = Field(None, pattern="^[\t !#-,/:-@\\[-`{-~]$")
+    header: bool = True
+
+    @model_validator(mode="after")
+    def _uses_its_weights(self) -> Self:
+        if self.weight is not None and self.weights and not isinstance(self.weights, Values):
+            raise ValueError("`weight` names a column that `weights` does not use; leave one of them out")
+        return self
+
+
+class NetworkxParameters(OwnWeights):
+    """Parameters of the formats ``graphml`` and ``node-link``.
+
+    Parameters
+    ----------
+    weight : str
+        Attribute of the edges that holds their weights.
+    weights : distribution, optional
+        By default the values of that attribute, or 1 if no edge has it.
+    """
+
+    weight: str = "weight"
+
+
 _DIMACS = "relaxometer.datasets.readers.dimacs"
+_NETWORKX = "relaxometer.datasets.readers.networkx_files"
 
 FORMATS = {
-    "dimacs": Format(
-        _DIMACS,
-        needs="file",
-        parameters=DimacsParameters,
-        companion="coordinates",
-    ),
+    "dimacs": Format(_DIMACS, needs="file", parameters=DimacsParameters, companion="coordinates"),
     "topology": Format(_DIMACS, "build_topology", needs="file", parameters=TopologyParameters),
     "matrix-market": Format(
         "relaxometer.datasets.readers.matrix_market", needs="file", parameters=MatrixParameters
@@ -116,4 +167,10 @@ FORMATS = {
         parameters=Graph500EdgesParameters,
         companion="edge_weights",
     ),
+    "table": Format("relaxometer.datasets.readers.tables", needs="file", parameters=TableParameters),
+    "npz": Format("relaxometer.datasets.readers.npz", needs="file", parameters=OwnWeights),
+    "metis": Format("relaxometer.datasets.readers.metis", needs="file", parameters=OwnWeights),
+    "gap": Format("relaxometer.datasets.readers.gap", needs="file", parameters=OwnWeights),
+    "graphml": Format(_NETWORKX, "build_graphml", needs="file", parameters=NetworkxParameters),
+    "node-link": Format(_NETWORKX, "build_node_link", needs="file", parameters=NetworkxParameters),
 }

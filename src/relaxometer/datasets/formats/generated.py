@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 from pydantic import (
@@ -20,6 +21,18 @@ from relaxometer.datasets.parameters import EdgeWeights, VertexCount, WeightRang
 
 Mean = Annotated[float, Field(ge=0, le=2**32)]
 EdgeFactor = Annotated[int, Field(ge=1, le=2**20)]
+
+
+class _Generated(Section):
+    """Descriptions of what several models have.
+
+    Parameters
+    ----------
+    vertices : int
+        Number of vertices.
+    weights : Weights
+        Distribution of the weights.
+    """
 
 
 class Graph500Parameters(Section):
@@ -46,8 +59,14 @@ class Graph500Parameters(Section):
     keep_parallel: bool = False
 
 
-class _DirectedOrNot(Section):
-    """Arcs, or undirected edges, which have no negative weights."""
+class _DirectedOrNot(_Generated):
+    """Arcs, or undirected edges, which have no negative weights.
+
+    Parameters
+    ----------
+    undirected : bool
+        Each edge gives arcs in both directions.
+    """
 
     @field_validator("weights", check_fields=False)
     @classmethod
@@ -72,10 +91,6 @@ class RmatParameters(_DirectedOrNot):
         mean degree of 32.
     a, b, c, d : float
         Probabilities of the quadrants; they add up to 1.
-    undirected : bool
-        Each edge gives arcs in both directions.
-    weights : Weights
-        Distribution of the weights.
     """
 
     scale: int = Field(ge=1, le=31)
@@ -100,14 +115,8 @@ class UniformRandomParameters(_DirectedOrNot):
 
     Parameters
     ----------
-    vertices : int
-        Number of vertices.
     mean_degree : float
         Arcs per vertex before self-loops are dropped and parallel arcs merged.
-    undirected : bool
-        Each edge gives arcs in both directions.
-    weights : Weights
-        Distribution of the weights.
     """
 
     vertices: VertexCount
@@ -144,15 +153,13 @@ class RoadParameters(Section):
         return self
 
 
-class GridParameters(Section):
+class GridParameters(_Generated):
     """Parameters of the format ``grid``.
 
     Parameters
     ----------
     rows, columns, layers : int
         Size of the grid; without `layers`, it is flat.
-    weights : Weights
-        Distribution of the weights.
     """
 
     rows: PositiveInt
@@ -166,16 +173,8 @@ class GridParameters(Section):
         return self
 
 
-class ShapeParameters(Section):
-    """Parameters of the formats ``chain``, ``star``, ``complete`` and ``binary-tree``.
-
-    Parameters
-    ----------
-    vertices : int
-        Number of vertices.
-    weights : Weights
-        Distribution of the weights.
-    """
+class ShapeParameters(_Generated):
+    """Parameters of the formats ``chain``, ``star``, ``complete`` and ``binary-tree``."""
 
     vertices: VertexCount
     weights: EdgeWeights = Weights()
@@ -224,17 +223,13 @@ class NearestNeighborsParameters(Section):
     weights: EdgeWeights = Weights()
 
 
-class BarabasiAlbertParameters(Section):
+class BarabasiAlbertParameters(_Generated):
     """Parameters of the format ``barabasi-albert``.
 
     Parameters
     ----------
-    vertices : int
-        Number of vertices.
     edges : int
         Edges that each vertex brings, before parallel ones are merged.
-    weights : Weights
-        Distribution of the weights.
     """
 
     vertices: VertexCount
@@ -242,7 +237,7 @@ class BarabasiAlbertParameters(Section):
     weights: EdgeWeights = Weights()
 
 
-class WattsStrogatzParameters(Section):
+class WattsStrogatzParameters(_Generated):
     """Parameters of the format ``watts-strogatz``.
 
     Parameters
@@ -253,8 +248,6 @@ class WattsStrogatzParameters(Section):
         Nearest vertices that each is joined to, half of them on each side; even.
     rewired : float
         Probability that one end of an edge is replaced by another vertex, before parallel edges are merged.
-    weights : Weights
-        Distribution of the weights.
     """
 
     vertices: VertexCount
@@ -263,13 +256,11 @@ class WattsStrogatzParameters(Section):
     weights: EdgeWeights = Weights()
 
 
-class FlowRandomParameters(Section):
+class FlowRandomParameters(_Generated):
     """Parameters of the format ``flow-random``.
 
     Parameters
     ----------
-    vertices : int
-        Number of vertices.
     branches, loops, gotos : float
         Arcs per vertex that lead forward, back, and anywhere; gotos enter loops past their heads.
     reach : int
@@ -308,13 +299,11 @@ class LadderParameters(Section):
         return self
 
 
-class ListedArcsParameters(Section):
+class ListedArcsParameters(_Generated):
     """Parameters of the format ``listed-arcs``.
 
     Parameters
     ----------
-    vertices : int
-        Number of vertices.
     arcs : list of (tail, head)
         All arcs, each of weight 1.
     """
@@ -329,46 +318,30 @@ _POINTS = "relaxometer.datasets.generators.points"
 _NETWORKS = "relaxometer.datasets.generators.networks"
 _FLOW_GRAPHS = "relaxometer.datasets.generators.flow_graphs"
 
+_seeded = partial(Format, needs="seed")
+_on_a_map = partial(_seeded, has_coordinates=True)
+
 FORMATS = {
     "graph500": Format("relaxometer.datasets.generators.graph500_device", parameters=Graph500Parameters),
-    "rmat": Format("relaxometer.datasets.generators.rmat", "rmat", needs="seed", parameters=RmatParameters),
-    "uniform-random": Format(
-        "relaxometer.datasets.generators.uniform_random",
-        "uniform_random",
-        needs="seed",
-        parameters=UniformRandomParameters,
+    "rmat": _seeded("relaxometer.datasets.generators.rmat", "rmat", parameters=RmatParameters),
+    "uniform-random": _seeded(
+        "relaxometer.datasets.generators.uniform_random", "uniform_random", parameters=UniformRandomParameters
     ),
-    "road-like": Format(
-        "relaxometer.datasets.generators.roads",
-        "road_like",
-        needs="seed",
-        parameters=RoadParameters,
-        has_coordinates=True,
-    ),
-    "kanto-like": Format(_KANTO, "kanto_like", needs="seed", has_coordinates=True),
+    "road-like": _on_a_map("relaxometer.datasets.generators.roads", "road_like", parameters=RoadParameters),
+    "kanto-like": _on_a_map(_KANTO, "kanto_like"),
     "kanto-like-main": Format(
         _KANTO, "build_main_roads", needs="extracted_from", has_coordinates=True, base="kanto-like"
     ),
-    "grid": Format(_SHAPES, "grid", needs="seed", parameters=GridParameters),
-    "chain": Format(_SHAPES, "chain", needs="seed", parameters=ShapeParameters),
-    "star": Format(_SHAPES, "star", needs="seed", parameters=ShapeParameters),
-    "complete": Format(_SHAPES, "complete", needs="seed", parameters=ShapeParameters),
-    "binary-tree": Format(_SHAPES, "binary_tree", needs="seed", parameters=ShapeParameters),
-    "nearest-neighbors": Format(
-        _POINTS,
-        "nearest_neighbors",
-        needs="seed",
-        parameters=NearestNeighborsParameters,
-        has_coordinates=True,
-    ),
-    "delaunay": Format(
-        _POINTS, "delaunay", needs="seed", parameters=DelaunayParameters, has_coordinates=True
-    ),
-    "barabasi-albert": Format(
-        _NETWORKS, "barabasi_albert", needs="seed", parameters=BarabasiAlbertParameters
-    ),
-    "watts-strogatz": Format(_NETWORKS, "watts_strogatz", needs="seed", parameters=WattsStrogatzParameters),
-    "flow-random": Format(_FLOW_GRAPHS, "flow_random", needs="seed", parameters=FlowRandomParameters),
+    "grid": _seeded(_SHAPES, "grid", parameters=GridParameters),
+    "chain": _seeded(_SHAPES, "chain", parameters=ShapeParameters),
+    "star": _seeded(_SHAPES, "star", parameters=ShapeParameters),
+    "complete": _seeded(_SHAPES, "complete", parameters=ShapeParameters),
+    "binary-tree": _seeded(_SHAPES, "binary_tree", parameters=ShapeParameters),
+    "nearest-neighbors": _on_a_map(_POINTS, "nearest_neighbors", parameters=NearestNeighborsParameters),
+    "delaunay": _on_a_map(_POINTS, "delaunay", parameters=DelaunayParameters),
+    "barabasi-albert": _seeded(_NETWORKS, "barabasi_albert", parameters=BarabasiAlbertParameters),
+    "watts-strogatz": _seeded(_NETWORKS, "watts_strogatz", parameters=WattsStrogatzParameters),
+    "flow-random": _seeded(_FLOW_GRAPHS, "flow_random", parameters=FlowRandomParameters),
     "ladder": Format(_FLOW_GRAPHS, "build_ladder", parameters=LadderParameters),
     "listed-arcs": Format(_FLOW_GRAPHS, "build_listed", parameters=ListedArcsParameters),
 }

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse.csgraph
@@ -72,17 +70,13 @@ def _all_reached(n: int, tails: Vertices, heads: Vertices) -> bool:
     return len(found) == n
 
 
-def build_ladder(
-    name: str, dataset: Dataset[LadderParameters], files: list[Path], base: Graph | None
-) -> Graph:
+def build_ladder(name: str, dataset: Dataset[LadderParameters]) -> Graph:
     """Make a ladder or a ring; see :data:`relaxometer.datasets.build.Reader`."""
     p = dataset.parameters
     return _graph(name, 1 + 2 * p.rungs, *ladder_arcs(p.rungs, closed=p.closed))
 
 
-def build_listed(
-    name: str, dataset: Dataset[ListedArcsParameters], files: list[Path], base: Graph | None
-) -> Graph:
+def build_listed(name: str, dataset: Dataset[ListedArcsParameters]) -> Graph:
     """Make the graph of the listed arcs; see :data:`relaxometer.datasets.build.Reader`."""
     p = dataset.parameters
     return _graph(name, p.vertices, *np.array(p.arcs, dtype=np.int64).reshape(-1, 2).T)

@@ -188,16 +188,12 @@ def root_stream(user_seeds: tuple[int, int] = USER_SEEDS) -> Iterator[float]:
 
 
 def search_keys(
-    scale: int,
-    degrees: npt.NDArray[np.int64],
-    *,
-    count: int = N_SEARCH_KEYS,
-    user_seeds: tuple[int, int] = USER_SEEDS,
+    scale: int, degrees: npt.NDArray[np.int64], user_seeds: tuple[int, int] = USER_SEEDS
 ) -> list[int]:
     """Sample the sources of searches among the 2**scale vertices; see "Sampling 64 search keys".
 
     `degrees` do not count self-loops. The keys are distinct vertices with edges, in the reference's order.
-    Sampling stops after as many draws as there are vertices, so there may be fewer than `count`.
+    Sampling stops after as many draws as there are vertices, so there may be fewer than 64.
     """
     n_vertices = 1 << scale
     numbers = root_stream(user_seeds)
@@ -206,7 +202,7 @@ def search_keys(
         key = int((next(numbers) + next(numbers)) * n_vertices) % n_vertices
         if degrees[key]:
             keys[key] = None
-        if len(keys) == count:
+        if len(keys) == N_SEARCH_KEYS:
             break
     return list(keys)
 
@@ -237,15 +233,9 @@ def kronecker_graph(parameters: Graph500Parameters) -> Graph:
     p = parameters
     n_edges = p.edge_factor << p.scale
     edges = kronecker_edges(p.scale, 0, n_edges, user_seeds=p.user_seeds)
-    graph = Graph.from_arcs(
-        f"kron-g500-s{p.scale}",
-        1 << p.scale,
-        edges.tails,
-        edges.heads,
-        integer_weights(edges.weights, *p.weight_range),
-        undirected=True,
-        keep_parallel=p.keep_parallel,
-    )
+    arcs = edges.tails, edges.heads, integer_weights(edges.weights, *p.weight_range)
+    options = {"undirected": True, "keep_parallel": p.keep_parallel}
+    graph = Graph.from_arcs(f"kron-g500-s{p.scale}", 1 << p.scale, *arcs, **options)
     loops = int(np.count_nonzero(edges.tails == edges.heads))
     ends = input_degrees(np, edges.tails, edges.heads, 1 << p.scale)
     return replace(graph, metadata=facts(p, graph.degrees, loops), input_degrees=ends)
@@ -276,5 +266,5 @@ def facts(parameters: Graph500Parameters, degrees: npt.NDArray[np.int64], self_l
         "input_edges": parameters.edge_factor << parameters.scale,
         "self_loops": self_loops,
         "isolated_vertices": int(np.count_nonzero(degrees == 0)),
-        "search_keys": search_keys(parameters.scale, degrees, user_seeds=parameters.user_seeds),
+        "search_keys": search_keys(parameters.scale, degrees, parameters.user_seeds),
     }

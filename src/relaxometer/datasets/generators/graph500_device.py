@@ -33,7 +33,7 @@ Edges = tuple[Any, Any, Any]
 """Tails and heads, uint32, and weights from 0 to 1, float32: device arrays of shape (n_edges,)."""
 
 
-def build(name: str, dataset: Dataset[Graph500Parameters], files: list[Path], base: Graph | None) -> Graph:
+def build(name: str, dataset: Dataset[Graph500Parameters]) -> Graph:
     """Make the graph that the entry's parameters describe; see :data:`relaxometer.datasets.build.Reader`.
 
     On a GPU with enough memory, else on the CPU; the result is the same.

@@ -7,7 +7,6 @@ length of the thin ends. The generator imitates these; docs/kanto-like.md lists 
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -46,13 +45,12 @@ CELL_EAST, CELL_NORTH = 0.0014, 0.00115
 Ids = npt.NDArray[np.int64]
 
 
-def build_main_roads(name: str, dataset: Dataset[Any], files: list[Path], base: Graph | None) -> Graph:
+def build_main_roads(name: str, dataset: Dataset[Any], base: Graph) -> Graph:
     """Keep the main roads of `base`; see :data:`relaxometer.datasets.build.Reader`.
 
     Like the paper's small map, this is the subgraph induced by the junctions on main roads, links included,
     renumbered in their old order.
     """
-    assert base is not None, "the registry checks this"
     return base.induced(on_main_road(np.arange(base.n_vertices)))
 
 
@@ -81,17 +79,8 @@ def kanto_like(parameters: NoParameters, seed: int) -> Graph:
     edges = np.concatenate([plain, links, tails])
     weights = log_uniform(rng, len(edges), *WEIGHT_RANGE)
     lon, lat = _coordinates(rim, rng)
-    return Graph.from_arcs(
-        "kanto-like",
-        N_VERTICES,
-        edges[:, 0],
-        edges[:, 1],
-        weights,
-        undirected=True,
-        lon=lon,
-        lat=lat,
-        metadata={"generator": "relaxometer.datasets.generators.kanto"},
-    )
+    arcs, facts = (edges[:, 0], edges[:, 1], weights), {"generator": __name__}
+    return Graph.from_arcs("kanto-like", N_VERTICES, *arcs, undirected=True, lon=lon, lat=lat, metadata=facts)
 
 
 def on_main_road(ids: Ids) -> npt.NDArray[np.bool_]:

@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from relaxometer.core.compiled import njit, prange
-from relaxometer.datasets import weights
 from relaxometer.datasets.formats.generated import BarabasiAlbertParameters, WattsStrogatzParameters
 from relaxometer.datasets.parameters import Weights
 from relaxometer.datasets.random_bits import Purpose, below, bits, number, stream
+from relaxometer.datasets.weights import draw, typed_graph
 from relaxometer.graphs.graph import Graph
 
 Ids = npt.NDArray[np.uint32] | npt.NDArray[np.int64]
@@ -62,13 +62,6 @@ def watts_strogatz(parameters: WattsStrogatzParameters, seed: int) -> Graph:
 
 
 def _graph(n_vertices: int, tails: Ids, heads: Ids, distribution: Weights, seed: int) -> Graph:
-    return Graph.from_arcs(
-        "network",
-        n_vertices,
-        tails,
-        heads,
-        weights.draw(distribution, seed, len(tails)),
-        undirected=True,
-        weight_type=distribution.type,
-        metadata={"generator": __name__, "input_edges": len(tails)},
-    )
+    arcs = tails, heads, draw(distribution, seed, len(tails))
+    facts = {"generator": __name__, "input_edges": len(tails)}
+    return typed_graph("network", n_vertices, *arcs, undirected=True, metadata=facts)

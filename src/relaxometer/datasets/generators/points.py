@@ -13,10 +13,10 @@ import numpy.typing as npt
 from scipy.spatial import Delaunay, QhullError, cKDTree
 
 from relaxometer.core.errors import UserError
-from relaxometer.datasets import weights
 from relaxometer.datasets.formats.generated import DelaunayParameters, NearestNeighborsParameters
 from relaxometer.datasets.parameters import Weights
 from relaxometer.datasets.random_bits import Purpose, bits, stream
+from relaxometer.datasets.weights import draw, typed_graph
 from relaxometer.graphs.graph import Graph
 
 Ints = npt.NDArray[np.int64]
@@ -133,16 +133,7 @@ def _graph(points: Ints, tails: Ints, heads: Ints, distribution: Weights, seed: 
     """Make the graph of edges that may repeat, with coordinates in a square of one degree."""
     ends = np.minimum(tails, heads), np.maximum(tails, heads)
     tails, heads = np.divmod(np.unique(ends[0] * len(points) + ends[1]), len(points))
-    degrees = points / 2.0**WIDTH
-    return Graph.from_arcs(
-        "points",
-        len(points),
-        tails,
-        heads,
-        weights.draw(distribution, seed, len(tails)),
-        undirected=True,
-        weight_type=distribution.type,
-        lon=degrees[:, 0].copy(),
-        lat=degrees[:, 1].copy(),
-        metadata={"generator": __name__},
-    )
+    arcs = tails, heads, draw(distribution, seed, len(tails))
+    lon, lat = np.ascontiguousarray(points.T / 2.0**WIDTH)
+    facts = {"generator": __name__}
+    return typed_graph("points", len(points), *arcs, undirected=True, lon=lon, lat=lat, metadata=facts)

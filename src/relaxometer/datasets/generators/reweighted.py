@@ -9,13 +9,12 @@ Programming 73, 1996, make arcs negative by potentials, too.
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from relaxometer.datasets.formats.reweighted import ReweightedParameters
+from relaxometer.datasets.formats.derived import ReweightedParameters
 from relaxometer.datasets.parameters import FLOATS
 from relaxometer.datasets.random_bits import Purpose, below, bits, stream
 from relaxometer.datasets.registry import Dataset
@@ -30,10 +29,8 @@ _FAR = 2.0**40
 """Beyond all integer types, and exact in an int64."""
 
 
-def build(name: str, dataset: Dataset[Any], files: list[Path], base: Graph | None) -> Graph:
+def build(name: str, dataset: Dataset[ReweightedParameters], base: Graph) -> Graph:
     """Put other weights on `base`; see :data:`relaxometer.datasets.build.Reader`."""
-    assert base is not None, "the registry checks this"
-    assert isinstance(dataset.parameters, ReweightedParameters)
     return reweighted(name, base, dataset.parameters)
 
 

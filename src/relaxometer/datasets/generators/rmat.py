@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from relaxometer.core.compiled import njit, prange
-from relaxometer.datasets import weights
 from relaxometer.datasets.formats.generated import RmatParameters
 from relaxometer.datasets.random_bits import Purpose, number, stream
+from relaxometer.datasets.weights import draw, typed_graph
 from relaxometer.graphs.graph import Graph
 
 Vertices = npt.NDArray[np.uint32]
@@ -21,16 +21,10 @@ Vertices = npt.NDArray[np.uint32]
 
 def rmat(parameters: RmatParameters, seed: int) -> Graph:
     """Generate a graph of ``2**scale`` vertices; those with small ids have the most arcs."""
-    n_edges = parameters.edge_factor << parameters.scale
-    return Graph.from_arcs(
-        "rmat",
-        1 << parameters.scale,
-        *rmat_edges(parameters, seed, n_edges),
-        weights.draw(parameters.weights, seed, n_edges),
-        undirected=parameters.undirected,
-        weight_type=parameters.weights.type,
-        metadata={"generator": "relaxometer.datasets.generators.rmat", "input_edges": n_edges},
-    )
+    p, n_edges = parameters, parameters.edge_factor << parameters.scale
+    arcs = *rmat_edges(p, seed, n_edges), draw(p.weights, seed, n_edges)
+    facts = {"generator": __name__, "input_edges": n_edges}
+    return typed_graph("rmat", 1 << p.scale, *arcs, undirected=p.undirected, metadata=facts)
 
 
 def rmat_edges(parameters: RmatParameters, seed: int, n_edges: int) -> tuple[Vertices, Vertices]:

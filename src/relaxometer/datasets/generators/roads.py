@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from relaxometer.core.compiled import njit
-from relaxometer.datasets import weights
 from relaxometer.datasets.formats.generated import RoadParameters
 from relaxometer.datasets.generators.shapes import Ends, grid_edges
 from relaxometer.datasets.random_bits import Purpose, bits, stream
+from relaxometer.datasets.weights import draw, typed_graph
 from relaxometer.graphs.graph import Graph
 
 CELL = 1 / 1024
@@ -43,18 +43,8 @@ def road_like(parameters: RoadParameters, seed: int) -> Graph:
     kept = _kept(order, tails, heads, junctions, int(p.mean_degree * junctions / 2))
     lon, lat = _coordinates(p, seed)
     (tails, heads), lon, lat = _subdivided((tails[kept], heads[kept]), lon, lat, p.pieces)
-    return Graph.from_arcs(
-        "road-like",
-        len(lon),
-        tails,
-        heads,
-        weights.draw(p.weights, seed, len(tails)),
-        undirected=True,
-        weight_type=p.weights.type,
-        lon=lon,
-        lat=lat,
-        metadata={"generator": "relaxometer.datasets.generators.roads"},
-    )
+    arcs, facts = (tails, heads, draw(p.weights, seed, len(tails))), {"generator": __name__}
+    return typed_graph("road-like", len(lon), *arcs, undirected=True, lon=lon, lat=lat, metadata=facts)
 
 
 def _offered(p: RoadParameters, seed: int) -> Ends:
@@ -67,10 +57,8 @@ def _offered(p: RoadParameters, seed: int) -> Ends:
     falling = (random[chosen] & np.uint64(1)).astype(np.uint32)
     corner = cells[chosen]
     across = np.uint32(p.columns)
-    return (
-        np.concatenate([tails, corner + (1 - falling)]),
-        np.concatenate([heads, corner + across + falling]),
-    )
+    ends = corner + (1 - falling), corner + across + falling
+    return np.concatenate([tails, ends[0]]), np.concatenate([heads, ends[1]])
 
 
 @njit(cache=True)

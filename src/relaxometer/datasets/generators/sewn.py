@@ -10,7 +10,6 @@ place on an axis is the difference of its distances from the two ends.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ import numpy.typing as npt
 
 from relaxometer.core.compiled import njit
 from relaxometer.core.errors import UserError
-from relaxometer.datasets.formats.sewn import FORMATS, SewnParameters
+from relaxometer.datasets.formats.derived import FORMATS, SewnParameters
 from relaxometer.datasets.random_bits import Purpose, below, bits, stream
 from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.describe import either_way, hops_in
@@ -31,10 +30,8 @@ Ints = npt.NDArray[np.int64]
 Places = npt.NDArray[Any]
 
 
-def build(name: str, dataset: Dataset[Any], files: list[Path], base: Graph | None) -> Graph:
+def build(name: str, dataset: Dataset[SewnParameters], base: Graph) -> Graph:
     """Sew copies of `base` together; see :data:`relaxometer.datasets.build.Reader`."""
-    assert base is not None, "the registry checks this"
-    assert isinstance(dataset.parameters, SewnParameters)
     return sew(name, base, dataset.parameters)
 
 

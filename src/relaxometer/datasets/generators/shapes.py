@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from relaxometer.datasets import weights
 from relaxometer.datasets.formats.generated import GridParameters, ShapeParameters
 from relaxometer.datasets.parameters import Weights
+from relaxometer.datasets.weights import draw, typed_graph
 from relaxometer.graphs.graph import Graph
 
 Ids = npt.NDArray[np.uint32] | npt.NDArray[np.int64]
@@ -53,12 +53,5 @@ def grid_edges(rows: int, columns: int, layers: int = 1) -> Ends:
 
 
 def _graph(n_vertices: int, ends: Ends, distribution: Weights, seed: int) -> Graph:
-    return Graph.from_arcs(
-        "shape",
-        n_vertices,
-        *ends,
-        weights.draw(distribution, seed, len(ends[0])),
-        undirected=True,
-        weight_type=distribution.type,
-        metadata={"generator": "relaxometer.datasets.generators.shapes"},
-    )
+    arcs = *ends, draw(distribution, seed, len(ends[0]))
+    return typed_graph("shape", n_vertices, *arcs, undirected=True, metadata={"generator": __name__})

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from relaxometer.core.compiled import njit, prange
-from relaxometer.datasets import weights
 from relaxometer.datasets.formats.generated import UniformRandomParameters
 from relaxometer.datasets.random_bits import Purpose, below, number, stream
+from relaxometer.datasets.weights import draw, typed_graph
 from relaxometer.graphs.graph import Graph
 
 Vertices = npt.NDArray[np.uint32]
@@ -23,15 +23,9 @@ def uniform_random(parameters: UniformRandomParameters, seed: int) -> Graph:
     """Generate a uniform random graph."""
     p = parameters
     n_edges = int(p.vertices * p.mean_degree / (2 if p.undirected else 1))
-    return Graph.from_arcs(
-        "uniform-random",
-        p.vertices,
-        *uniform_edges(p.vertices, seed, n_edges),
-        weights.draw(p.weights, seed, n_edges),
-        undirected=p.undirected,
-        weight_type=p.weights.type,
-        metadata={"generator": "relaxometer.datasets.generators.uniform_random", "input_edges": n_edges},
-    )
+    arcs = *uniform_edges(p.vertices, seed, n_edges), draw(p.weights, seed, n_edges)
+    facts = {"generator": __name__, "input_edges": n_edges}
+    return typed_graph("uniform-random", p.vertices, *arcs, undirected=p.undirected, metadata=facts)
 
 
 def uniform_edges(n_vertices: int, seed: int, n_edges: int) -> tuple[Vertices, Vertices]:

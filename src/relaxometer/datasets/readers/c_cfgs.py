@@ -22,9 +22,8 @@ TIMEOUT_S = 600
 """Time for one file in seconds."""
 
 
-def build(name: str, dataset: Dataset[CCfgParameters], files: list[Path]) -> Batch:
-    """Make the batch of a C file; see :data:`relaxometer.datasets.build_batch.BatchReader`."""
-    (file,) = files
+def build(name: str, dataset: Dataset[CCfgParameters], file: Path) -> Batch:
+    """Make the batch of a C file; see :data:`relaxometer.datasets.build.Reader`."""
     parameters = dataset.parameters
     graphs = list(control_flow(compile_to_llvm(file, parameters.options), file))
     metadata = {"compiler": clang_version(), "functions": len(graphs)}

@@ -21,13 +21,9 @@ from relaxometer.core.errors import UserError, quoted
 from relaxometer.datasets.formats.edge_files import DimacsParameters, TopologyParameters
 from relaxometer.datasets.parameters import BOUNDS, IntegerType
 from relaxometer.datasets.readers.edge_weights import make_weights
-from relaxometer.datasets.readers.text import (
-    Column,
-    LineFormat,
-    read_problem_line,
-    refuse_negative_loops,
-)
+from relaxometer.datasets.readers.text import Column, LineFormat, read_problem_line, refuse_negative_loops
 from relaxometer.datasets.registry import Dataset
+from relaxometer.datasets.weights import typed_graph
 from relaxometer.graphs.graph import Graph
 
 Ids = npt.NDArray[np.uint32]
@@ -36,62 +32,38 @@ UNITS_PER_DEGREE = 1_000_000
 """Units per degree in coordinate files."""
 
 
-def build(name: str, dataset: Dataset[DimacsParameters], files: list[Path], base: Graph | None) -> Graph:
+def build(name: str, dataset: Dataset[DimacsParameters], file: Path, places: Path | None = None) -> Graph:
     """Make the graph of a ``.gr`` file and, if the entry has one, of a ``.co`` file.
 
     See :data:`relaxometer.datasets.build.Reader`.
     """
     weight_type = dataset.parameters.weights.type
-    n_vertices, tails, heads, weights = read_gr(files[0], weight_type)
-    refuse_negative_loops(files[0], tails, heads, weights)
-    lon = lat = None
-    if dataset.coordinates:
-        lon, lat = read_co(files[1], n_vertices)
-    return Graph.from_arcs(
-        name,
-        n_vertices,
-        tails,
-        heads,
-        weights,
-        lon=lon,
-        lat=lat,
-        weight_type=weight_type,
-        metadata={"arcs_in_file": len(tails)},
-    )
+    n_vertices, tails, heads, weights = read_gr(file, weight_type)
+    refuse_negative_loops(file, tails, heads, weights)
+    lon, lat = read_co(places, n_vertices) if places else (None, None)
+    arcs, facts = (tails, heads, weights), {"arcs_in_file": len(tails)}
+    return Graph.from_arcs(name, n_vertices, *arcs, lon=lon, lat=lat, weight_type=weight_type, metadata=facts)
 
 
-def build_topology(
-    name: str, dataset: Dataset[TopologyParameters], files: list[Path], base: Graph | None
-) -> Graph:
+def build_topology(name: str, dataset: Dataset[TopologyParameters], file: Path) -> Graph:
     """Make the graph of a file of undirected edges; see :data:`relaxometer.datasets.build.Reader`."""
-    (file,) = files
     header = read_problem_line(file, "p tw <vertices> <edges>", "edge")
     n_vertices, _ = header.numbers
     ends = (Column("vertex", 1, n_vertices), Column("neighbour", 1, n_vertices))
     one, other = LineFormat("an edge", ends, comments=("c",)).read(file, header.start, header.lines_before)
     header.check_count(file, len(one), "edges")
     weights = make_weights(dataset.parameters.weights, len(one))
-    return Graph.from_arcs(
-        name,
-        n_vertices,
-        one - 1,
-        other - 1,
-        weights,
-        undirected=True,
-        weight_type=weights.dtype.name,
-        metadata={"edges_in_file": len(one)},
-    )
+    arcs, facts = (one - 1, other - 1, weights), {"edges_in_file": len(one)}
+    return typed_graph(name, n_vertices, *arcs, undirected=True, metadata=facts)
 
 
 def arc_lines(n_vertices: int, weight_type: IntegerType = "uint32") -> LineFormat:
     """Return the format of the arc lines in a ``.gr`` file of `n_vertices` vertices."""
-    below = (
-        "negative weights need `parameters: { weights: { type: int32 } }`" if weight_type == "uint32" else ""
-    )
+    needed = "negative weights need `parameters: { weights: { type: int32 } }`"
     columns = (
         Column("tail", 1, n_vertices),
         Column("head", 1, n_vertices),
-        Column("weight", *BOUNDS[weight_type], below=below),
+        Column("weight", *BOUNDS[weight_type], below=needed if weight_type == "uint32" else ""),
     )
     return LineFormat("an arc", columns, keyword="a", comments=("c",))
 

@@ -12,17 +12,25 @@ from scipy.special import ndtri
 
 from relaxometer.core.errors import UserError
 from relaxometer.core.validation import Section
-from relaxometer.datasets.parameters import BOUNDS, FLOATS, LogNormal, LogUniform, Unit, Values, WeightType
-from relaxometer.datasets.readers.text import Column, has_fractions, pieces
+from relaxometer.datasets.parameters import (
+    BOUNDS,
+    FLOATS,
+    FileWeights,
+    LogNormal,
+    OwnWeights,
+    Unit,
+    Values,
+    WeightType,
+)
+from relaxometer.datasets.readers.text import Column, has_fractions, pieces, refuse_negative_loops, within
 from relaxometer.datasets.weights import check_scale, log_uniform, log_uniform_floats, scaled
 from relaxometer.graphs.graph import MAX_WEIGHT
 
 Floats = npt.NDArray[np.float64]
-Distribution = Unit | LogUniform | LogNormal | Values
 
 
 def make_weights(
-    distribution: Distribution,
+    distribution: FileWeights,
     count: int,
     values: Floats | None = None,
     brought: WeightType = "uint32",
@@ -53,7 +61,7 @@ def make_weights(
     return log_uniform(rng, count, int(low), int(high)).astype(distribution.type)
 
 
-def value_column(distribution: Distribution, brought: WeightType, *, directed: bool) -> Column:
+def value_column(distribution: FileWeights, brought: WeightType, *, directed: bool) -> Column:
     """Return the column of the values in a text file, with the bounds of what can become a weight.
 
     A negative value of an undirected edge would be a negative cycle.
@@ -78,7 +86,7 @@ def value_column(distribution: Distribution, brought: WeightType, *, directed: b
     return Column("value", low, high, real=True, below="" if directed and low else below, whole=whole)
 
 
-def type_of_values(path: Path, values: Floats | None, distribution: Distribution) -> WeightType:
+def type_of_values(path: Path, values: Floats | None, distribution: FileWeights) -> WeightType:
     """Return the type of values in a file that does not say it: uint32 if all are integers, else float32.
 
     UserError if it would count, and all are integers, but uint32 does not hold one; names it.
@@ -105,6 +113,38 @@ def note_on_values(path: Path, parameters: Section) -> dict[str, str]:
         file=sys.stderr,
     )
     return {"values_in_file": "not used: weights are 1"}
+
+
+def weights_of(
+    path: Path,
+    parameters: OwnWeights,
+    tails: npt.NDArray[Any],
+    heads: npt.NDArray[Any],
+    values: Floats | None,
+    *,
+    directed: bool,
+) -> npt.NDArray[Any]:
+    """Return the weights of a file's edges: the values that it brings, unless the entry draws others.
+
+    UserError if there are no values to take, or one cannot be a weight.
+    """
+    distribution = parameters.distribution(has_values=values is not None)
+    if isinstance(distribution, Values):
+        if values is None:
+            raise UserError(f"{path}: has no weights, so `weights` cannot be its values")
+        check_values(path, value_column(distribution, "float32", directed=directed), values)
+    weights = make_weights(distribution, len(tails), values, type_of_values(path, values, distribution))
+    refuse_negative_loops(path, tails, heads, weights)
+    return weights
+
+
+def check_values(path: Path, column: Column, values: Floats) -> None:
+    """Refuse values that do not fit a column; names the first one's number in the file."""
+    if not within(values, column):
+        is_wrong = ~((values >= column.low) & (values <= column.high))
+        is_wrong |= bool(column.whole) & (values != np.rint(values))
+        first = int(np.argmax(is_wrong))
+        column.parse(path, first + 1, f"row {first + 1}", f"{values[first]:.17g}")
 
 
 def _lognormal(rng: np.random.Generator, size: int, mu: float, sigma: float) -> npt.NDArray[np.uint32]:

@@ -14,19 +14,19 @@ import numpy as np
 
 from relaxometer.core.errors import UserError
 from relaxometer.datasets.parameters import OwnWeights
+from relaxometer.datasets.readers.edge_weights import weights_of
 from relaxometer.datasets.readers.mirrored import Mirrored
-from relaxometer.datasets.readers.own_weights import weights_of
 from relaxometer.datasets.readers.text import check_vertices, read_bytes
 from relaxometer.datasets.registry import Dataset
+from relaxometer.datasets.weights import typed_graph
 from relaxometer.graphs.graph import Graph
 
 HEADER = 17
 """Bytes before the offsets: whether the graph is directed, and 64-bit counts of arcs and vertices."""
 
 
-def build(name: str, dataset: Dataset[OwnWeights], files: list[Path], base: Graph | None) -> Graph:
+def build(name: str, dataset: Dataset[OwnWeights], file: Path) -> Graph:
     """Make the graph of a file; see :data:`relaxometer.datasets.build.Reader`."""
-    (file,) = files
     content = read_bytes(file)
     if len(content) < HEADER or content[0] > 1:
         raise UserError(f"{file}: not a graph of the GAP Benchmark Suite; expected .sg or .wsg")
@@ -59,13 +59,5 @@ def build(name: str, dataset: Dataset[OwnWeights], files: list[Path], base: Grap
         tails, heads, loads = mirrored.edges(file, lambda: entries)
     values = loads.astype(np.float64) if per_arc == 8 else None
     weights = weights_of(file, dataset.parameters, tails, heads, values, directed=is_directed)
-    return Graph.from_arcs(
-        name,
-        n_vertices,
-        tails,
-        heads,
-        weights,
-        undirected=not is_directed,
-        weight_type=weights.dtype.name,
-        metadata={"arcs_in_file": n_arcs},
-    )
+    arcs, facts = (tails, heads, weights), {"arcs_in_file": n_arcs}
+    return typed_graph(name, n_vertices, *arcs, undirected=not is_directed, metadata=facts)

@@ -16,13 +16,10 @@ import numpy.typing as npt
 from relaxometer.core.errors import UserError
 from relaxometer.datasets.formats.edge_files import Graph500EdgesParameters
 from relaxometer.datasets.parameters import Values
-from relaxometer.datasets.readers.edge_weights import (
-    make_weights,
-    note_on_values,
-    value_column,
-)
+from relaxometer.datasets.readers.edge_weights import make_weights, note_on_values, value_column
 from relaxometer.datasets.readers.text import Column, check_vertices, note_on_completeness, read_bytes
 from relaxometer.datasets.registry import Dataset
+from relaxometer.datasets.weights import typed_graph
 from relaxometer.graphs.graph import Graph
 
 _PACKED = np.dtype([("low", "<u4", 2), ("high", "<i2", 2)])
@@ -30,7 +27,7 @@ _PACKED = np.dtype([("low", "<u4", 2), ("high", "<i2", 2)])
 
 
 def build(
-    name: str, dataset: Dataset[Graph500EdgesParameters], files: list[Path], base: Graph | None
+    name: str, dataset: Dataset[Graph500EdgesParameters], file: Path, values_file: Path | None = None
 ) -> Graph:
     """Make the graph of a file of edges and, if the entry has one, a file of weights.
 
@@ -38,29 +35,22 @@ def build(
     """
     parameters = dataset.parameters
     n_vertices = 1 << parameters.scale
-    one, other = read_edges(files[0], n_vertices, packed=parameters.packed)
-    check_vertices(f"{files[0]}: scale {parameters.scale}", n_vertices, len(one), "edges")
+    one, other = read_edges(file, n_vertices, packed=parameters.packed)
+    check_vertices(f"{file}: scale {parameters.scale}", n_vertices, len(one), "edges")
     values = None
-    if dataset.edge_weights:
-        values = read_values(files[1], len(one), value_column(parameters.weights, "float32", directed=False))
+    if values_file:
+        values = read_values(
+            values_file, len(one), value_column(parameters.weights, "float32", directed=False)
+        )
     elif isinstance(parameters.weights, Values):
         raise UserError(f"graph {name}: weights are taken from values, but the entry has no `edge_weights`")
-    weights = make_weights(parameters.weights, len(one), values, "float32", files[-1])
+    weights = make_weights(parameters.weights, len(one), values, "float32", values_file or file)
     metadata: dict[str, Any] = {"edges_in_file": len(one)}
-    if values is None:  # a second file of another length would show that edges are missing
-        metadata |= note_on_completeness(files[0], dataset)
+    if values_file is None:  # a second file of another length would show that edges are missing
+        metadata |= note_on_completeness(file, dataset)
     else:
-        metadata |= note_on_values(files[1], parameters)
-    return Graph.from_arcs(
-        name,
-        n_vertices,
-        one,
-        other,
-        weights,
-        undirected=True,
-        weight_type=weights.dtype.name,
-        metadata=metadata,
-    )
+        metadata |= note_on_values(values_file, parameters)
+    return typed_graph(name, n_vertices, one, other, weights, undirected=True, metadata=metadata)
 
 
 def read_edges(

@@ -9,15 +9,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from relaxometer.core.compiled import njit
-from relaxometer.graphs.graph import OBJECTS, Graph, offsets_of
-
-Ids = npt.NDArray[np.uint32]
-Offsets = npt.NDArray[np.int64]
+from relaxometer.graphs.graph import OBJECTS, Graph, Ids, Ints, offsets_of
 
 
 def heap_graph(
     name: str,
-    edges: tuple[Offsets, Ids],
+    edges: tuple[Ints, Ids],
     keeps: npt.NDArray[np.bool_],
     objects: dict[str, Any],
     metadata: dict[str, Any],
@@ -39,7 +36,7 @@ def heap_graph(
 
 
 @njit(cache=True)
-def marked(offsets: Offsets, heads: Ids, follows: np.ndarray, first: np.ndarray) -> np.ndarray:
+def marked(offsets: Ints, heads: Ids, follows: np.ndarray, first: np.ndarray) -> np.ndarray:
     """Return which objects are reached from the edges numbered `first` along those that `follows` marks."""
     n = len(offsets) - 1
     found, stack = np.zeros(n, np.bool_), np.empty(n, np.uint32)
@@ -61,7 +58,7 @@ def marked(offsets: Offsets, heads: Ids, follows: np.ndarray, first: np.ndarray)
 
 
 @njit(cache=True)
-def _orphans(offsets: Offsets, heads: Ids, keeps: np.ndarray, root: int) -> np.ndarray:
+def _orphans(offsets: Ints, heads: Ids, keeps: np.ndarray, root: int) -> np.ndarray:
     """Return the objects that no reference keeps alive, without the root; self-loops no longer count."""
     n = len(offsets) - 1
     is_held = np.zeros(n, np.bool_)
@@ -75,7 +72,7 @@ def _orphans(offsets: Offsets, heads: Ids, keeps: np.ndarray, root: int) -> np.n
 
 
 @njit(cache=True)
-def _packed(offsets: Offsets, heads: Ids, keeps: np.ndarray, orphans: Ids, root: int) -> tuple[Offsets, Ids]:
+def _packed(offsets: Ints, heads: Ids, keeps: np.ndarray, orphans: Ids, root: int) -> tuple[Ints, Ids]:
     """Return the references that count, each once and ascending within an object; orphans are the root's."""
     n = len(offsets) - 1
     degrees = np.zeros(n, np.int64)

@@ -77,14 +77,11 @@ class Snapshot(NamedTuple):
     tables: npt.NDArray[np.int64]
 
 
-def build(
-    name: str, dataset: Dataset[HeapSnapshotParameters], files: list[Path], base: Graph | None
-) -> Graph:
+def build(name: str, dataset: Dataset[HeapSnapshotParameters], file: Path) -> Graph:
     """Make the graph of a snapshot; see :data:`relaxometer.datasets.build.Reader`.
 
     Vertices are in the order of the file.
     """
-    (file,) = files
     with opened(file) as stream:
         found = _Reader(file, stream).snapshot()
     offsets = offsets_of(found.nodes["edge_count"].astype(np.int64))

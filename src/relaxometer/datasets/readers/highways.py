@@ -11,14 +11,13 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from relaxometer.core.environment import how_to_install
 from relaxometer.core.errors import UserError
 from relaxometer.datasets.build import identify
 from relaxometer.datasets.formats.maps import HighwayParameters
 from relaxometer.datasets.parameters import FLOATS
-from relaxometer.datasets.readers.contraction import Floats, Ints, travel_times, unit_of_times
+from relaxometer.datasets.readers.contraction import travel_times, unit_of_times
 from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.graph import Graph
 
@@ -28,7 +27,7 @@ _PACKAGE = "scgraph-data"
 METRES_PER_KM = 1000
 
 
-def build(name: str, dataset: Dataset[HighwayParameters], files: list[Path], base: Graph | None) -> Graph:
+def build(name: str, dataset: Dataset[HighwayParameters]) -> Graph:
     """Make the graph inside the entry's box; see :data:`relaxometer.datasets.build.Reader`."""
     identity = identify(_data_file(), dataset)
     graph = read_highways(name, dataset.parameters)
@@ -104,7 +103,10 @@ def highways_inside(
     heads = np.fromiter(itertools.chain.from_iterable(rows), dtype=np.int64, count=sum(degrees))
     lengths = itertools.chain.from_iterable(row.values() for row in rows)
     km = np.fromiter(lengths, dtype=np.float64, count=sum(degrees))
-    weights = _weights(km * METRES_PER_KM, parameters)
+    # At this speed a time is a length. The data is rounded to metres as well: some lengths would be zero.
+    length_speed = 1 if weight_type in FLOATS else 1000
+    speed = parameters.km_per_hour / 3.6 if parameters.km_per_hour else length_speed
+    weights = travel_times(km * METRES_PER_KM, speed, weight_type)
     tails = np.repeat(np.arange(len(kept)), degrees)
     new_id = np.cumsum(inside) - 1
     stay = inside[heads]
@@ -119,14 +121,3 @@ def highways_inside(
         weight_type=weight_type,
         metadata=unit_of_times(weight_type) if parameters.km_per_hour else {"weight_unit": "m"},
     ).largest_component()
-
-
-def _weights(metres: Floats, parameters: HighwayParameters) -> Floats | npt.NDArray[np.float32] | Ints:
-    """Return lengths, or travel times if the parameters give a speed."""
-    weight_type = parameters.weights.type
-    if parameters.km_per_hour:
-        return travel_times(metres, parameters.km_per_hour / 3.6, weight_type)
-    if weight_type in FLOATS:
-        return metres.astype(weight_type)
-    # The data is rounded to metres as well: a few thousand short lengths are zero.
-    return np.maximum(np.rint(metres).astype(np.int64), 1)

@@ -95,9 +95,8 @@ class ClassDump(NamedTuple):
     static_pointers: int
 
 
-def build(name: str, dataset: Dataset[NoParameters], files: list[Path], base: Graph | None) -> Graph:
+def build(name: str, dataset: Dataset[NoParameters], file: Path) -> Graph:
     """Make the graph of a dump; see :data:`relaxometer.datasets.build.Reader`."""
-    (file,) = files
     try:
         data = np.memmap(file, np.uint8, "r")
     except (OSError, ValueError) as error:

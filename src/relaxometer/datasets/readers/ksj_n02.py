@@ -66,13 +66,12 @@ _DAMAGE = (
 """What a damaged archive raises; a name that is not UTF-8 is a ValueError."""
 
 
-def build(name: str, dataset: Dataset[RailwayParameters], files: list[Path], base: Graph | None) -> Graph:
+def build(name: str, dataset: Dataset[RailwayParameters], file: Path) -> Graph:
     """Make the graph of stations; see :data:`relaxometer.datasets.build.Reader`.
 
     Vertices are groups of stations, in the order of their codes. Edges lead to the next groups along a line;
     weights are travel times in milliseconds, or in seconds as floats. The largest component is the graph.
     """
-    (file,) = files
     p = dataset.parameters
     graph = station_graph(name, read_railways(file), p.km_per_hour / 3.6, p.weights.type)
     if not graph.n_arcs:

@@ -19,8 +19,7 @@ import numpy.typing as npt
 from relaxometer.core.errors import UserError
 from relaxometer.datasets.formats.edge_files import MatrixParameters
 from relaxometer.datasets.parameters import Values, WeightType
-from relaxometer.datasets.readers.edge_weights import make_weights, note_on_values, value_column
-from relaxometer.datasets.readers.own_weights import check_values
+from relaxometer.datasets.readers.edge_weights import check_values, make_weights, note_on_values, value_column
 from relaxometer.datasets.readers.text import (
     Column,
     Header,
@@ -31,6 +30,7 @@ from relaxometer.datasets.readers.text import (
     refuse_negative_loops,
 )
 from relaxometer.datasets.registry import Dataset
+from relaxometer.datasets.weights import typed_graph
 from relaxometer.graphs.graph import Graph
 
 _BANNER = "%%MatrixMarket"
@@ -39,30 +39,20 @@ _SIZES = {"coordinate": "'<rows> <columns> <entries>'", "array": "'<rows> <colum
 _COMMENTS = ("%",)
 
 
-def build(name: str, dataset: Dataset[MatrixParameters], files: list[Path], base: Graph | None) -> Graph:
+def build(name: str, dataset: Dataset[MatrixParameters], file: Path) -> Graph:
     """Make the graph of a matrix; see :data:`relaxometer.datasets.build.Reader`.
 
     An entry in row `i` and column `j` is an arc from `i` to `j`, or an edge if the matrix is symmetric. Of an
     array, zeros are not arcs.
     """
-    (file,) = files
     parameters = dataset.parameters
     matrix = read_mtx(file, parameters)
     weights = make_weights(parameters.weights, len(matrix.rows), matrix.values, matrix.brought, file)
     refuse_negative_loops(file, matrix.rows, matrix.columns, weights)
-    return Graph.from_arcs(
-        name,
-        matrix.size,
-        matrix.rows,
-        matrix.columns,
-        weights,
-        undirected=matrix.symmetric,
-        weight_type=weights.dtype.name,
-        metadata={
-            "entries_in_file": len(matrix.rows),
-            **({} if matrix.values is None else note_on_values(file, parameters)),
-        },
-    )
+    arcs = matrix.rows, matrix.columns, weights
+    facts = {"entries_in_file": len(matrix.rows)}
+    facts |= {} if matrix.values is None else note_on_values(file, parameters)
+    return typed_graph(name, matrix.size, *arcs, undirected=matrix.symmetric, metadata=facts)
 
 
 @dataclass(frozen=True, eq=False)

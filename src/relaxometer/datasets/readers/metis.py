@@ -18,10 +18,11 @@ import numpy.typing as npt
 from relaxometer.core.compiled import njit
 from relaxometer.core.errors import UserError
 from relaxometer.datasets.parameters import OwnWeights
+from relaxometer.datasets.readers.edge_weights import weights_of
 from relaxometer.datasets.readers.mirrored import Entries, Mirrored
-from relaxometer.datasets.readers.own_weights import weights_of
 from relaxometer.datasets.readers.text import Line, check_vertices, lines, opened, refuse, whole_lines
 from relaxometer.datasets.registry import Dataset
+from relaxometer.datasets.weights import typed_graph
 from relaxometer.graphs.graph import Graph
 
 Ids = npt.NDArray[np.uint32]
@@ -51,24 +52,15 @@ class Header(NamedTuple):
     has_weights: bool
 
 
-def build(name: str, dataset: Dataset[OwnWeights], files: list[Path], base: Graph | None) -> Graph:
+def build(name: str, dataset: Dataset[OwnWeights], file: Path) -> Graph:
     """Make the graph of a file; see :data:`relaxometer.datasets.build.Reader`.
 
     Sizes and weights of vertices are skipped.
     """
-    (file,) = files
     header = _read_header(file)
     tails, heads, weights = _edges(file, header, dataset.parameters)
-    return Graph.from_arcs(
-        name,
-        header.n_vertices,
-        tails,
-        heads,
-        weights,
-        undirected=True,
-        weight_type=weights.dtype.name,
-        metadata={"edges_in_file": header.n_edges, "weights_of_a_vertex_skipped": header.before},
-    )
+    facts = {"edges_in_file": header.n_edges, "weights_of_a_vertex_skipped": header.before}
+    return typed_graph(name, header.n_vertices, tails, heads, weights, undirected=True, metadata=facts)
 
 
 def _read_header(path: Path) -> Header:

@@ -11,23 +11,24 @@ import numpy as np
 import pyarrow as pa
 
 from relaxometer.core.errors import UserError, quoted
-from relaxometer.datasets.formats.stored import NetworkxParameters
-from relaxometer.datasets.readers.own_weights import weights_of
+from relaxometer.datasets.formats.edge_files import NetworkxParameters
+from relaxometer.datasets.readers.edge_weights import weights_of
 from relaxometer.datasets.readers.text import read_bytes
 from relaxometer.datasets.registry import Dataset
+from relaxometer.datasets.weights import typed_graph
 from relaxometer.graphs.graph import Graph
 
 Entry = Dataset[NetworkxParameters]
 
 
-def build_graphml(name: str, dataset: Entry, files: list[Path], base: Graph | None) -> Graph:
+def build_graphml(name: str, dataset: Entry, file: Path) -> Graph:
     """Make the graph of a GraphML file; see :data:`relaxometer.datasets.build.Reader`."""
-    return _build(name, dataset, files[0], lambda nx, content: nx.read_graphml(io.BytesIO(content)))
+    return _build(name, dataset, file, lambda nx, content: nx.read_graphml(io.BytesIO(content)))
 
 
-def build_node_link(name: str, dataset: Entry, files: list[Path], base: Graph | None) -> Graph:
+def build_node_link(name: str, dataset: Entry, file: Path) -> Graph:
     """Make the graph of a node-link JSON file; see :data:`relaxometer.datasets.build.Reader`."""
-    return _build(name, dataset, files[0], _of_json)
+    return _build(name, dataset, file, _of_json)
 
 
 def _of_json(nx: Any, content: bytes) -> Any:
@@ -54,17 +55,12 @@ def _build(name: str, dataset: Entry, path: Path, read: Any) -> Graph:
     values = _values(path, edges, dataset.parameters.weight)
     directed = graph.is_directed()
     weights = weights_of(path, dataset.parameters, tails, heads, values, directed=directed)
-    return Graph.from_arcs(
-        name,
-        len(nodes),
-        tails,
-        heads,
-        weights,
-        undirected=not directed,
-        weight_type=weights.dtype.name,
-        ids=_ids(path, nodes),
-        metadata={"edges_in_file": len(edges)},
-    )
+    options = {
+        "undirected": not directed,
+        "ids": _ids(path, nodes),
+        "metadata": {"edges_in_file": len(edges)},
+    }
+    return typed_graph(name, len(nodes), tails, heads, weights, **options)
 
 
 def _values(path: Path, edges: list[Any], weight: str) -> Any:

@@ -11,9 +11,10 @@ import numpy as np
 
 from relaxometer.core.errors import UserError, quoted
 from relaxometer.datasets.parameters import OwnWeights
-from relaxometer.datasets.readers.own_weights import weights_of
+from relaxometer.datasets.readers.edge_weights import weights_of
 from relaxometer.datasets.readers.text import check_vertices
 from relaxometer.datasets.registry import Dataset
+from relaxometer.datasets.weights import typed_graph
 from relaxometer.graphs.graph import Graph
 
 _DAMAGES = (
@@ -24,14 +25,13 @@ _DAMAGES = (
 """What SciPy, NumPy and zipfile raise for damaged files."""
 
 
-def build(name: str, dataset: Dataset[OwnWeights], files: list[Path], base: Graph | None) -> Graph:
+def build(name: str, dataset: Dataset[OwnWeights], file: Path) -> Graph:
     """Make the graph of a matrix; see :data:`relaxometer.datasets.build.Reader`.
 
     An entry in row `i` and column `j`, zeros included, is an arc from `i` to `j`.
     """
     import scipy.sparse as sp
 
-    (file,) = files
     try:
         matrix = sp.load_npz(file)
         if matrix.format not in ("csr", "csc", "coo"):
@@ -52,7 +52,4 @@ def build(name: str, dataset: Dataset[OwnWeights], files: list[Path], base: Grap
     given = None if values.dtype.kind == "b" else values.astype(np.float64)
     weights = weights_of(file, dataset.parameters, entries.row, entries.col, given, directed=True)
     metadata = {"entries_in_file": len(values)}
-    ends = entries.row, entries.col
-    return Graph.from_arcs(
-        name, n_vertices, *ends, weights, weight_type=weights.dtype.name, metadata=metadata
-    )
+    return typed_graph(name, n_vertices, entries.row, entries.col, weights, metadata=metadata)

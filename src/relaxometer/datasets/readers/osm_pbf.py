@@ -72,14 +72,13 @@ SEPARATOR = "\x1f"
 _INSTALL = "install it with: pip install duckdb duckdb-extensions duckdb-extension-spatial"
 
 
-def build(name: str, dataset: Dataset[OsmParameters], files: list[Path], base: Graph | None) -> Graph:
+def build(name: str, dataset: Dataset[OsmParameters], file: Path) -> Graph:
     """Make the graph of an extract; see :data:`relaxometer.datasets.build.Reader`.
 
     Vertices are the junctions of the largest component, in the order of their OpenStreetMap ids. Weights are
     travel times in milliseconds, or in seconds as floats. With turn restrictions, a junction may have several
     vertices, of one id.
     """
-    (file,) = files
     completeness = check_completeness(file, dataset)
     graph = graph_of(name, file, dataset.parameters)
     graph.metadata.update(completeness)

@@ -40,12 +40,11 @@ _AT_A_TIME = 1 << 16
 _KINDS = ("node", "way", "relation")
 
 
-def build(name: str, dataset: Dataset[OsmParameters], files: list[Path], base: Graph | None) -> Graph:
+def build(name: str, dataset: Dataset[OsmParameters], file: Path) -> Graph:
     """Make the graph of an extract; as :func:`relaxometer.datasets.readers.osm_pbf.build`.
 
     The end of the root element shows that the file is complete.
     """
-    (file,) = files
     return graph_of(name, file, dataset.parameters, read_elements(file))
 
 

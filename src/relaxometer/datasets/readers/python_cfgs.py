@@ -33,8 +33,8 @@ JUMPS = frozenset([*dis.hasjrel, *dis.hasjabs])
 TEST_FOLDERS = frozenset({"test", "tests", "idle_test"})
 
 
-def build(name: str, dataset: Dataset[PythonCfgParameters], files: list[Path]) -> Batch:
-    """Make the batch of the standard library; see :data:`relaxometer.datasets.build_batch.BatchReader`."""
+def build(name: str, dataset: Dataset[PythonCfgParameters]) -> Batch:
+    """Make the batch of the standard library; see :data:`relaxometer.datasets.build.Reader`."""
     parameters = dataset.parameters
     library = Path(sysconfig.get_path("stdlib"))
     _check_modules(name, library, parameters.modules or [])

@@ -18,11 +18,10 @@ import pyarrow.compute as pc
 from pyarrow import csv, ipc
 
 from relaxometer.core.errors import UserError, quoted
-from relaxometer.datasets.formats.tables import TableParameters
+from relaxometer.datasets.formats.edge_files import TableParameters
 from relaxometer.datasets.parameters import Values
-from relaxometer.datasets.readers.edge_weights import value_column
+from relaxometer.datasets.readers.edge_weights import value_column, weights_of
 from relaxometer.datasets.readers.numbering import Numbering
-from relaxometer.datasets.readers.own_weights import weights_of
 from relaxometer.datasets.readers.text import (
     MAX_LINE,
     NO_VALUES,
@@ -37,6 +36,7 @@ from relaxometer.datasets.readers.text import (
 )
 from relaxometer.datasets.readers.text_edges import is_directed
 from relaxometer.datasets.registry import Dataset
+from relaxometer.datasets.weights import typed_graph
 from relaxometer.graphs.files import parquet
 from relaxometer.graphs.graph import Graph
 
@@ -62,12 +62,11 @@ Rows = tuple[list[str], pa.Array, pa.Array, npt.NDArray[np.float64]]
 """Names of the columns, ids of both ends, and values, if there are any, of some rows of a file."""
 
 
-def build(name: str, dataset: Dataset[TableParameters], files: list[Path], base: Graph | None) -> Graph:
+def build(name: str, dataset: Dataset[TableParameters], file: Path) -> Graph:
     """Make the graph of a table; see :data:`relaxometer.datasets.build.Reader`.
 
     The vertices are those that occur, in ascending order of their ids: numbers by value, texts by bytes.
     """
-    (file,) = files
     is_text = file.suffix not in (*PARQUET, *ARROW)
     given = dataset.parameters.directed
     directed = is_directed(file, given) if is_text else bool(given)
@@ -85,21 +84,10 @@ def build(name: str, dataset: Dataset[TableParameters], files: list[Path], base:
     loads = values.values if len(columns) == 3 else None
     weights = weights_of(file, parameters, tails, heads, loads, directed=directed)
     del values, loads  # memory for the graph
-    return Graph.from_arcs(
-        name,
-        len(ids),
-        tails,
-        heads,
-        weights,
-        undirected=not directed,
-        weight_type=weights.dtype.name,
-        ids=ids,
-        metadata={
-            "rows_in_file": len(tails),
-            "columns_read": ", ".join(columns),
-            **(note_on_completeness(file, dataset) if is_text else {}),
-        },
-    )
+    facts = {"rows_in_file": len(tails), "columns_read": ", ".join(columns)}
+    facts |= note_on_completeness(file, dataset) if is_text else {}
+    options = {"undirected": not directed, "ids": ids, "metadata": facts}
+    return typed_graph(name, len(ids), tails, heads, weights, **options)
 
 
 def _chosen(path: Path, names: Sequence[str], parameters: TableParameters) -> list[int]:

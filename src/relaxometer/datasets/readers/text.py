@@ -28,34 +28,18 @@ from relaxometer.datasets.registry import DataFile
 
 
 class _Zstandard(io.RawIOBase):
-    """The content of a file that Zstandard compressed, by Arrow's codec; seeking back reads it anew."""
+    """The content of a file that Zstandard compressed, by Arrow's codec."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._rewind()
-
-    def _rewind(self) -> None:
-        self._stream, self._at = pa.CompressedInputStream(str(self._path), "zstd"), 0
+        self._stream = pa.CompressedInputStream(str(path), "zstd")
 
     def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
         content = self._stream.read(len(buffer))
         buffer[: len(content)] = content
-        self._at += len(content)
         return len(content)
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        target = offset + (self._at if whence == io.SEEK_CUR else 0)
-        if target < self._at:
-            self._rewind()
-        while self._at < target and (content := self._stream.read(min(target - self._at, BLOCK))):
-            self._at += len(content)
-        return self._at
 
 
 @contextmanager
@@ -96,21 +80,17 @@ _PLAIN = re.compile(r"[\w.+-]{1,30}", re.ASCII)
 _SEPARATORS = {",": "commas", ";": "semicolons", "|": "vertical bars"}
 """Characters that separate the fields of other formats, with their names."""
 
-_PACKED = {
-    (0, b"PK\x03\x04"): "a zip archive",
-    (0, b"BZh"): "compressed by bzip2, which its name does not say by .bz2 at the end",
-    (0, b"\x28\xb5\x2f\xfd"): "compressed by Zstandard, which its name does not say by .zst at the end",
-    (0, b"\x1f\x8b"): "compressed by gzip, which its name does not say by .gz at the end",
-    (0, b"\xfd7zXZ\x00"): "compressed by xz, which its name does not say by .xz at the end",
-    (257, b"ustar"): "a tar archive",
-}
-"""Offset and magic bytes of formats that are not text."""
-
 _COMPRESSED = {
     **{".gz": (b"\x1f\x8b", "gzip"), ".xz": (b"\xfd7zXZ\x00", "xz"), ".bz2": (b"BZh", "bzip2")},
     ".zst": (b"\x28\xb5\x2f\xfd", "Zstandard"),
 }
 """Magic bytes and program by the end of a name."""
+
+_PACKED = {(0, b"PK\x03\x04"): "a zip archive", (257, b"ustar"): "a tar archive"} | {
+    (0, magic): f"compressed by {program}, which its name does not say by {end} at the end"
+    for end, (magic, program) in _COMPRESSED.items()
+}
+"""Offset and magic bytes of formats that are not text."""
 
 _MARK = b"\xef\xbb\xbf"
 """The byte order mark of UTF-8, which programs on Windows write."""
@@ -140,22 +120,10 @@ UNKNOWN = "unknown: the file's format does not show its end, and its entry has n
 
 @dataclass(frozen=True)
 class Column:
-    """The allowed values of one field of a line.
+    """The allowed values of one field of a line: integers, or also decimals if `real`, between two bounds.
 
-    Parameters
-    ----------
-    name : str
-        Used in messages.
-    low, high : int or float
-        Bounds, inclusive.
-    real : bool, default=False
-        True if decimals are allowed.
-    below : str, default=""
-        Advice for a value below `low`.
-    whole : str, default=""
-        Advice for decimals with a fraction, which are then refused.
-    word : str, default=""
-        Advice for a field that is not a number.
+    `below` is advice for a value below `low`, `whole` for decimals with a fraction, which are then refused,
+    and `word` for a field that is not a number.
     """
 
     name: str
@@ -202,17 +170,9 @@ class Column:
 
 @dataclass(frozen=True)
 class LineFormat:
-    """The format of all lines of a table.
+    """The format of all lines of a table, each of which describes an `item`, for messages: "an arc".
 
-    Parameters
-    ----------
-    item : str
-        The item that a line describes, for messages: "an arc".
-    columns : tuple of Column
-    keyword : str, optional
-        First field of every line, before the columns.
-    comments : tuple of str
-        Beginnings of lines to skip.
+    `keyword` is the first field of every line, before the columns; `comments` begin lines to skip.
     """
 
     item: str
@@ -352,7 +312,8 @@ def opened(path: Path, start: int = 0) -> Iterator[IO[bytes]]:
     try:
         is_archive = path.name.endswith(".tar.gz")
         with _matrix_within(path) if is_archive else _OPEN.get(path.suffix, open)(path, "rb") as stream:
-            stream.seek(start)
+            while start and (content := stream.read(min(start, BLOCK))):
+                start -= len(content)
             yield stream
     except FileNotFoundError:
         raise UserError(f"{path}: no such file") from None
@@ -437,17 +398,18 @@ def lines(path: Path, comments: tuple[str, ...]) -> Iterator[Line]:
     UserError if the file is missing or damaged, an archive, or text in UTF-16 or with carriage returns only.
     """
     start = 0
+    _refuse_other_kinds(path)
     with opened(path) as stream:
-        _refuse_other_kinds(path, stream)
         for number, block in whole_lines(path, stream):
             for line in _lines(block, number, comments):
                 yield line._replace(start=line.start + start, end=line.end + start)
             start += len(block)
 
 
-def _refuse_other_kinds(path: Path, stream: IO[bytes]) -> None:
-    """Refuse a stream that is an archive, compressed, or text of another kind; else leave it at its start."""
-    beginning = stream.read(BEGINNING)
+def _refuse_other_kinds(path: Path) -> None:
+    """Refuse a file that is an archive, compressed, or text of another kind."""
+    with opened(path) as stream:
+        beginning = stream.read(BEGINNING)
     if kind := packed(beginning):
         raise UserError(f"{path}: it is {kind}; unpack it and name the file inside")
     if beginning.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -456,7 +418,6 @@ def _refuse_other_kinds(path: Path, stream: IO[bytes]) -> None:
         raise UserError(
             f"{path}: its lines end in carriage returns (CR), as on old Macs; convert them to line feeds"
         )
-    stream.seek(0)
 
 
 def packed(beginning: bytes) -> str | None:

@@ -38,6 +38,7 @@ from relaxometer.datasets.readers.text import (
     separator_advice,
 )
 from relaxometer.datasets.registry import Dataset
+from relaxometer.datasets.weights import typed_graph
 from relaxometer.graphs.graph import Graph
 
 COMMENTS = ("#", "%")
@@ -51,34 +52,23 @@ _HEADER = re.compile(
 """The first line of a file of KONECT or of Matrix Market, or a comment of SNAP."""
 
 
-def build(name: str, dataset: Dataset[EdgeListParameters], files: list[Path], base: Graph | None) -> Graph:
+def build(name: str, dataset: Dataset[EdgeListParameters], file: Path) -> Graph:
     """Make the graph of a list of edges; see :data:`relaxometer.datasets.build.Reader`.
 
     The vertices are those that occur in the list, in the order of their numbers, which stay with the graph
     unless they are those from 0.
     """
-    (file,) = files
     parameters = dataset.parameters
     directed = is_directed(file, parameters.directed)
     ids, tails, heads, values = read_edge_list(file, parameters.weights, directed=directed)
     brought = type_of_values(file, values, parameters.weights)
     weights = make_weights(parameters.weights, len(tails), values, brought, file)
     refuse_negative_loops(file, tails, heads, weights)
-    return Graph.from_arcs(
-        name,
-        len(ids),
-        tails,
-        heads,
-        weights,
-        undirected=not directed,
-        weight_type=weights.dtype.name,
-        ids=None if ids[-1].as_py() == len(ids) - 1 else ids,
-        metadata={
-            "lines_in_file": len(tails),
-            **note_on_completeness(file, dataset),
-            **({} if values is None else note_on_values(file, parameters)),
-        },
-    )
+    facts = {"lines_in_file": len(tails), **note_on_completeness(file, dataset)}
+    facts |= {} if values is None else note_on_values(file, parameters)
+    known = None if ids[-1].as_py() == len(ids) - 1 else ids
+    options = {"undirected": not directed, "ids": known, "metadata": facts}
+    return typed_graph(name, len(ids), tails, heads, weights, **options)
 
 
 def is_directed(path: Path, given: bool | None) -> bool:

@@ -1,14 +1,14 @@
-"""Other weights on a graph that is there already."""
+"""Graphs made from another one: with other weights, or from copies of a map."""
 
 from __future__ import annotations
 
-from pydantic import Field, NonNegativeInt, PositiveFloat, model_validator
+from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
 from relaxometer.core.validation import Section, Seed
 from relaxometer.datasets.formats import Format
 from relaxometer.datasets.parameters import WeightType
 
-MAX_POTENTIAL = 2**31 - 1
+_TERMS = ("license", "attribution", "citation")
 
 
 class ReweightedParameters(Section):
@@ -30,7 +30,7 @@ class ReweightedParameters(Section):
 
     type: WeightType
     scale: PositiveFloat = Field(1, allow_inf_nan=False)
-    potentials: NonNegativeInt = Field(0, le=MAX_POTENTIAL)
+    potentials: NonNegativeInt = Field(0, le=2**31 - 1)
     seed: Seed = 1
 
     @model_validator(mode="after")
@@ -40,12 +40,37 @@ class ReweightedParameters(Section):
         return self
 
 
+class SewnParameters(Section):
+    """Parameters of the format ``sewn``.
+
+    Parameters
+    ----------
+    rows, columns : int
+        Copies from north to south and from west to east.
+    roads : int
+        Roads between two neighbouring copies, fewer if the map has fewer vertices.
+    seed : int
+        Seed of the roads' weights, which are drawn from the map's own.
+    """
+
+    rows: PositiveInt = Field(le=1024)
+    columns: PositiveInt = Field(le=1024)
+    roads: PositiveInt = 32
+    seed: Seed = 1
+
+
 FORMATS = {
     "reweighted": Format(
         "relaxometer.datasets.generators.reweighted",
         needs="extracted_from",
         parameters=ReweightedParameters,
         keeps_coordinates=True,
-        keeps_texts=("description", "origin", "license", "attribution", "citation"),
+        keeps_texts=("description", "origin", *_TERMS),
+    ),
+    "sewn": Format(
+        "relaxometer.datasets.generators.sewn",
+        needs="extracted_from",
+        parameters=SewnParameters,
+        keeps_texts=_TERMS,
     ),
 }
