@@ -15,16 +15,8 @@ from relaxometer.graphs.batch import Batch, read_batch, write_batch
 from relaxometer.graphs.graph import Graph, read_degrees, read_graph, write_graph
 
 PLACES = np.array([1.0, 2.0, 3.0, 4.0])
-GRAPH = Graph.from_arcs(
-    "small",
-    4,
-    [0, 1, 1, 2],
-    [1, 0, 2, 1],
-    [5, 5, 7, 7],
-    lon=PLACES,
-    lat=PLACES,
-    metadata={"search_keys": [0, 2]},
-)
+ARCS, FACTS = ([0, 1, 1, 2], [1, 0, 2, 1], [5, 5, 7, 7]), {"search_keys": [0, 2]}
+GRAPH = Graph.from_arcs("small", 4, *ARCS, lon=PLACES, lat=PLACES, metadata=FACTS)
 BATCH = Batch.from_graphs("two", [("one", 3, [0, 1], [1, 2], 0), ("other", 2, [0], [1], 0)])
 
 

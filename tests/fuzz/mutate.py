@@ -3,6 +3,7 @@
 import copy
 import random
 import re
+from collections.abc import Callable
 from typing import Any
 
 NUMBERS = [
@@ -30,58 +31,16 @@ VALUES: list[Any] = [
 ]
 
 
-def damaged(rng: random.Random, content: bytes, most: int = 4) -> bytes:
-    """Return `content` with up to `most` changes; sometimes unchanged."""
-    for _ in range(rng.choice([0, 1, 1, 1, 2, 2, 3, most])):
-        content = rng.choice(_CHANGES)(rng, content)
+def damaged(rng: random.Random, content: bytes) -> bytes:
+    """Return `content` with up to four changes; sometimes unchanged."""
+    for _ in range(rng.choice([0, 1, 1, 1, 2, 2, 3, 4])):
+        start = rng.randrange(len(content) + 1)
+        stop = min(start + int(rng.expovariate(0.2)), len(content))
+        content = rng.choice(_CHANGES)(rng, content, start, stop)
     return content
 
 
-def _span(rng: random.Random, content: bytes) -> tuple[int, int]:
-    start = rng.randrange(len(content) + 1)
-    return start, min(start + int(rng.expovariate(0.2)), len(content))
-
-
-def _replaced(rng: random.Random, content: bytes) -> bytes:
-    start, stop = _span(rng, content)
-    return content[:start] + rng.choice(PIECES) + content[stop:]
-
-
-def _inserted(rng: random.Random, content: bytes) -> bytes:
-    start, _ = _span(rng, content)
-    return content[:start] + rng.choice(PIECES) + content[start:]
-
-
-def _deleted(rng: random.Random, content: bytes) -> bytes:
-    start, stop = _span(rng, content)
-    return content[:start] + content[stop:]
-
-
-def _doubled(rng: random.Random, content: bytes) -> bytes:
-    start, stop = _span(rng, content)
-    times = rng.choice([2, 2, 3, 20, 1000])
-    return content[:start] + content[start:stop] * times + content[stop:]
-
-
-def _cut(rng: random.Random, content: bytes) -> bytes:
-    return content[: rng.randrange(len(content) + 1)]
-
-
-def _flipped(rng: random.Random, content: bytes) -> bytes:
-    if not content:
-        return content
-    at = rng.randrange(len(content))
-    return content[:at] + bytes([content[at] ^ 1 << rng.randrange(8)]) + content[at + 1 :]
-
-
-def _byte(rng: random.Random, content: bytes) -> bytes:
-    if not content:
-        return content
-    at = rng.randrange(len(content))
-    return content[:at] + bytes([rng.choice([0, 1, 127, 128, 255, rng.randrange(256)])]) + content[at + 1 :]
-
-
-def _number(rng: random.Random, content: bytes) -> bytes:
+def _number(rng: random.Random, content: bytes, *_: int) -> bytes:
     """Replace a number by another."""
     numbers = list(re.finditer(rb"[0-9]+", content))
     if not numbers:
@@ -91,22 +50,36 @@ def _number(rng: random.Random, content: bytes) -> bytes:
     return content[: found.start()] + value + content[found.end() :]
 
 
-def _header(rng: random.Random, content: bytes) -> bytes:
-    """Replace the first numbers, which announce a size in many formats."""
-    return re.sub(rb"\b[0-9]+\b", rng.choice(NUMBERS), content, count=rng.choice([1, 2]))
-
-
-def _lines(rng: random.Random, content: bytes) -> bytes:
+def _lines(rng: random.Random, content: bytes, *_: int) -> bytes:
     """Exchange, drop or repeat lines."""
     lines = content.splitlines(keepends=True)
-    if not lines:
-        return content
-    one, other = rng.randrange(len(lines)), rng.randrange(len(lines))
-    lines[one] = rng.choice([b"", lines[other], lines[one] * 2])
+    if lines:
+        one = rng.randrange(len(lines))
+        lines[one] = rng.choice([b"", rng.choice(lines), lines[one] * 2])
     return b"".join(lines)
 
 
-_CHANGES = (_replaced, _inserted, _deleted, _doubled, _cut, _flipped, _byte, _header, _lines, *2 * (_number,))
+def _byte(rng: random.Random, content: bytes, at: int, _: int) -> bytes:
+    """Flip a bit of a byte, or replace it."""
+    known = content[at : at + 1]
+    values = [0, 1, 127, 128, 255, rng.randrange(256), *3 * [known and known[0] ^ 1 << rng.randrange(8)]]
+    return content[:at] + (known and bytes([rng.choice(values)])) + content[at + 1 :]
+
+
+_CHANGES: list[Callable[[random.Random, bytes, int, int], bytes]] = [
+    lambda rng, content, start, stop: content[:start] + rng.choice(PIECES) + content[stop:],
+    lambda rng, content, start, stop: content[:start] + rng.choice(PIECES) + content[start:],
+    lambda rng, content, start, stop: content[:start] + content[stop:],
+    lambda rng, content, start, stop: (
+        content[:start] + content[start:stop] * rng.choice([2, 2, 3, 20, 1000]) + content[stop:]
+    ),
+    lambda rng, content, start, stop: content[:start],
+    # The first numbers, which announce a size in many formats.
+    lambda rng, content, start, stop: re.sub(
+        rb"\b[0-9]+\b", rng.choice(NUMBERS), content, count=rng.choice([1, 2])
+    ),
+    *(_lines, _byte, _byte, _number, _number),
+]
 
 
 def tree_damaged(rng: random.Random, tree: Any) -> Any:

@@ -66,16 +66,20 @@ def announced(n_vertices: int, n_items: int, found: int) -> None:
     expect(n_vertices <= FREE_VERTICES + VERTICES_PER_ITEM * found)
 
 
-def dimacs(content: bytes) -> tuple[int, Arcs]:
+def dimacs(content: bytes, problem: bytes = b"sp") -> tuple[int, Arcs]:
+    """Return the arcs of a problem `sp`, or both directions of the edges of `tw`."""
+    is_sp = problem == b"sp"
     table = list(rows(content, (b"c",)))
     expect(bool(table))
-    n, m = counts(table[0], [b"p", b"sp"])
+    n, m = counts(table[0], [b"p", problem])
     arcs = []
     for fields in table[1:]:
-        expect(len(fields) == 4 and fields[0] == b"a")
-        arcs.append((whole(fields[1], 1, n) - 1, whole(fields[2], 1, n) - 1, whole(fields[3], 0, MAX_WEIGHT)))
+        expect(len(fields) == 4 and fields[0] == b"a" if is_sp else len(fields) == 2)
+        tail, head, *weights = fields[is_sp:]
+        ends = whole(tail, 1, n) - 1, whole(head, 1, n) - 1
+        arcs.append((*ends, whole(weights[0], 0, MAX_WEIGHT) if is_sp else 1))
     announced(n, m, len(arcs))
-    return n, arcs
+    return n, arcs if is_sp else both_ways(arcs)
 
 
 def places(content: bytes, n_vertices: int) -> list[tuple[float, float]]:
@@ -91,18 +95,6 @@ def places(content: bytes, n_vertices: int) -> list[tuple[float, float]]:
         found[vertex] = lon / 1_000_000, lat / 1_000_000
     expect(len(found) == n_vertices)
     return [found[vertex] for vertex in range(1, n_vertices + 1)]
-
-
-def topology(content: bytes) -> tuple[int, Arcs]:
-    table = list(rows(content, (b"c",)))
-    expect(bool(table))
-    n, m = counts(table[0], [b"p", b"tw"])
-    edges = []
-    for fields in table[1:]:
-        expect(len(fields) == 2)
-        edges.append((whole(fields[0], 1, n) - 1, whole(fields[1], 1, n) - 1, 1))
-    announced(n, m, len(edges))
-    return n, both_ways(edges)
 
 
 def matrix_market(content: bytes, scale: float) -> tuple[int, Arcs]:

@@ -23,11 +23,7 @@ town: &town
   license: &licence ODbL 1.0
   parameters: { classes: drive, oneway: respect, box: { south: 1, west: 2, north: 3.5, east: 4 } }
 roads:
-  format: dimacs
-  url: https://example.org/a.gr.gz
-  coordinates: { path: a.co }
-  vertices: 10
-  arcs: 20
+  { format: dimacs, url: https://example.org/a.gr.gz, coordinates: { path: a.co }, vertices: 10, arcs: 20 }
 matrix:
   format: matrix-market
   path: data/file.mtx
@@ -37,25 +33,12 @@ list:
   path: list.txt
   license: *licence
   parameters: { directed: true, weights: { distribution: log-uniform, range: [1, 255], seed: 3 } }
-grid:
-  format: grid
-  seed: 1
-  parameters: { rows: 10, columns: 10 }
-kron:
-  format: graph500
-  parameters: { scale: 5, edge_factor: 4 }
-ladder:
-  format: ladder
-  parameters: { rungs: 5 }
-part:
-  format: kanto-like-main
-  extracted_from: whole
-whole:
-  format: kanto-like
-  seed: 2
-cfgs:
-  format: python-cfgs
-  parameters: { modules: [json] }
+grid: { format: grid, seed: 1, parameters: { rows: 10, columns: 10 } }
+kron: { format: graph500, parameters: { scale: 5, edge_factor: 4 } }
+ladder: { format: ladder, parameters: { rungs: 5 } }
+part: { format: kanto-like-main, extracted_from: whole }
+whole: { format: kanto-like, seed: 2 }
+cfgs: { format: python-cfgs, parameters: { modules: [json] } }
 """
 CONFIG = """
 device: host
@@ -63,12 +46,7 @@ seed: 20140301
 data_mirrors: [~/mirror, "http://example.org"]
 datasets:
   mine: { format: chain, seed: 1, parameters: { vertices: 7, weights: { range: [1, 9] } } }
-timing:
-  sources: 8
-  repetitions: 2
-  rounds: 2
-  warmup: 1
-  timeout_s: 600
+timing: { sources: 8, repetitions: 2, rounds: 2, warmup: 1, timeout_s: 600 }
 sssp:
   graphs: [grid, mine]
   variants:
@@ -76,21 +54,15 @@ sssp:
     adaptive: { to_all_us: [20, 40.5] }
     near-far-8: { solver: near-far, graphs: [grid], timing: { sources: 2 } }
     dijkstra-cpu:
-bfs:
-  graphs: [kron]
-  variants: { top-down: {}, hybrid: { alpha: 15 }, hybrid-cpu: false }
-dominators:
-  graphs: [ladder, cfgs]
-  variants: { semi-nca: {} }
+bfs: { graphs: [kron], variants: { top-down: {}, hybrid: { alpha: 15 }, hybrid-cpu: false } }
+dominators: { graphs: [ladder, cfgs], variants: { semi-nca: {} } }
 distributed:
   weak: { problem: bfs, scale_per_rank: 4, ranks: [1, 2], scheme: auto, roots: 2 }
 throughput: { graphs: [grid], searches: [1, 16] }
 bfs_throughput: { graphs: [kron], variants: [multi-source], searches: [1, 64] }
 all_pairs: { graphs: [grid], sources: 8, table: [1, 2] }
 updates: { graphs: [ladder] }
-report:
-  papers: [adaptive]
-  maps: []
+report: { papers: [adaptive], maps: [] }
 """
 
 

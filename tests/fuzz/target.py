@@ -2,9 +2,8 @@
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from relaxometer.core.errors import UserError
 
@@ -14,22 +13,15 @@ MAX_MESSAGE = 1000
 """Longest message of a user error; it quotes at most 80 characters at a time, but paths are whole."""
 
 
-@dataclass(frozen=True)
-class Target:
-    """One kind of mutants.
+class Target(NamedTuple):
+    """One kind of mutants; `try_one` tries one in an empty folder, and any exception is a fault.
 
-    Parameters
-    ----------
-    name : str
-    try_one : callable
-        Takes a random generator and an empty folder, and tries one mutant. Any exception is a fault.
-    share : int
-        Mutants of this target per round of all targets.
+    `share` is the number of mutants of this target per round of all targets.
     """
 
     name: str
     try_one: Callable[[random.Random, Path], None]
-    share: int = 1
+    share: int
 
 
 def outcome(function: Callable[..., T], *arguments: Any, **options: Any) -> T | None:

@@ -1,9 +1,6 @@
 """Batches of flow graphs: numbering, selection, and Parquet that is read back or refused."""
 
-import json
-
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -52,7 +49,7 @@ def same(found, expected):
 
 
 @given(batches)
-@settings(suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=40)
 def test_graphs_are_numbered_in_reverse_post_order(drawn):
     batch = Batch.from_graphs("drawn", drawn)
     types = (batch.first_vertex.dtype, batch.entries.dtype, batch.offsets.dtype, batch.targets.dtype)
@@ -70,6 +67,7 @@ def test_graphs_are_numbered_in_reverse_post_order(drawn):
 
 
 @given(batches, st.data())
+@settings(max_examples=40)
 def test_a_selection_is_the_batch_of_the_selected(drawn, data):
     marks = data.draw(st.lists(st.booleans(), min_size=len(drawn), max_size=len(drawn)))
     selected = Batch.from_graphs("drawn", drawn).select(np.array(marks, dtype=bool))
@@ -127,18 +125,3 @@ def test_the_description_counts():
     }
     assert (description["degrees"]["min"], description["degrees"]["max"]) == (0, 2)
     assert description["license"] == "MIT"
-
-
-def test_a_missing_column_row_or_key_is_refused(tmp_path):
-    write_batch(small_batch(), tmp_path)
-    path = tmp_path / "vertices.parquet"
-    table = pq.read_table(path)
-    pq.write_table(table.slice(1), path)
-    assert "vertices.parquet: 7 rows, but batch.json says 8; " in refusal(read_batch, tmp_path)
-    pq.write_table(table.rename_columns(["other"]), path)
-    assert "vertices.parquet: no column 'offset'; " in refusal(read_batch, tmp_path)
-    path = tmp_path / "batch.json"
-    content = json.loads(path.read_text(encoding="utf-8"))
-    del content["graphs"]
-    path.write_text(json.dumps(content), encoding="utf-8")
-    assert "batch.json: no key 'graphs'; " in refusal(read_batch, tmp_path)

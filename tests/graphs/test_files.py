@@ -19,7 +19,8 @@ CHANGED = "the graph is not the one that was written (content_sha256 differs); d
 
 @pytest.fixture
 def folder(tmp_path):
-    write_graph(Graph.from_arcs("small", 4, [0, 1, 1, 2], [1, 0, 2, 1], [5, 5, 7, 7]), tmp_path)
+    arcs, places = ([0, 1, 1, 2], [1, 0, 2, 1], [5, 5, 7, 7]), np.arange(4.0)
+    write_graph(Graph.from_arcs("small", 4, *arcs, lon=places, lat=places), tmp_path)
     return tmp_path
 
 
@@ -47,6 +48,7 @@ def change(path, **columns):
         ({"vertices": "4"}, "vertices is '4', expected a count"),
         ({"vertices": True}, "vertices is 'True', expected a count"),
         ({"arcs": -1}, "arcs is '-1', expected a count"),
+        ({"arcs": ...}, "no key 'arcs'"),
         ({"name": ["n" * 500]}, "name is \"['nnn"),
         ({"content_sha256": None}, "content_sha256 is 'None', expected text"),
         ({"parameters": [4]}, "parameters is '[4]', expected keys and values"),
@@ -57,7 +59,8 @@ def change(path, **columns):
 def test_a_wrong_description_is_one_line(folder, text, message):
     path = folder / "graph.json"
     if isinstance(text, dict):
-        text = json.dumps(json.loads(path.read_text(encoding="utf-8")) | text)
+        changed = json.loads(path.read_text(encoding="utf-8")) | text
+        text = json.dumps({key: value for key, value in changed.items() if value is not ...})
     path.write_bytes(text.encode("latin-1"))
     refused = short_refusal(read_graph, folder)
     assert refused.startswith(f"{path}: ")
@@ -75,6 +78,7 @@ def test_a_wrong_description_is_one_line(folder, text, message):
         ("arcs", "weight", pa.array([5, 5, 6, 7], pa.uint32()), CHANGED),
         ("arcs", "target", pa.array([1, 0, 3, 1], pa.uint32()), CHANGED),
         ("vertices", "offset", pa.array([0, 2, 3, 4]), CHANGED),
+        ("vertices", "lat", pa.array([0, 1, 2.5, 3]), CHANGED),
     ],
 )
 def test_another_type_or_value_is_one_line(folder, file, column, values, message):
@@ -146,7 +150,8 @@ def test_a_graph_that_is_none_is_refused_even_with_its_own_hash(folder, file, co
     change(folder / f"{file}.parquet", **{name: pa.array(values, kind)})
     vertices, arcs = (pq.read_table(folder / f"{file}.parquet") for file in ("vertices", "arcs"))
     offsets = np.append(vertices["offset"].to_numpy(), 4)
-    forged = Graph("small", offsets, arcs["target"].to_numpy(), arcs["weight"].to_numpy())
+    columns = (arcs["target"], arcs["weight"], vertices["lon"], vertices["lat"])
+    forged = Graph("small", offsets, *(column.to_numpy() for column in columns))
     description = folder / "graph.json"
     content = json.loads(description.read_text(encoding="utf-8")) | {"content_sha256": content_hash(forged)}
     description.write_text(json.dumps(content), encoding="utf-8")
