@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from relaxometer.core.compiled import get_num_threads, njit, prange
@@ -33,11 +35,11 @@ def csr_of_arcs(
     arcs_in = (tails, heads, undirected, keep_self_loops)
     shift = max((n_vertices - 1).bit_length() - BUCKET_BITS, 0)
     counts = np.zeros((SLICES, ((n_vertices - 1) >> shift) + 1), dtype=np.int64)
-    _count(*arcs_in, shift, counts)
+    _count(arcs_in, shift, counts)
     starts = offsets_of(counts.sum(axis=0))
     before = offsets_of(counts.T.ravel())[:-1].reshape(counts.shape[::-1])
     rows, arcs = np.empty(starts[-1], dtype=np.uint32), np.empty(starts[-1], dtype=np.uint64)
-    _deal(*arcs_in, weights, shift, np.ascontiguousarray(before.T), rows, arcs)
+    _deal(arcs_in, weights, shift, np.ascontiguousarray(before.T), rows, arcs)
     offsets = np.zeros(n_vertices + 1, dtype=np.int64)
     _sort_buckets(rows, arcs, starts, shift, keep_parallel, get_num_threads(), offsets[1:])
     np.cumsum(offsets, out=offsets)
@@ -55,15 +57,9 @@ def _slice(index: int, size: int) -> tuple[int, int]:
 
 
 @njit(parallel=True, cache=True)
-def _count(
-    tails: np.ndarray,
-    heads: np.ndarray,
-    undirected: bool,
-    keep_self_loops: bool,
-    shift: int,
-    counts: np.ndarray,
-) -> None:
+def _count(arcs_in: Any, shift: int, counts: np.ndarray) -> None:
     """Count the arcs per slice and bucket."""
+    tails, heads, undirected, keep_self_loops = arcs_in
     for s in prange(SLICES):
         start, stop = _slice(s, len(tails))
         for e in range(start, stop):
@@ -84,17 +80,10 @@ def _packed(head: np.uint32, weight: np.uint32) -> np.uint64:
 
 @njit(parallel=True, cache=True)
 def _deal(
-    tails: np.ndarray,
-    heads: np.ndarray,
-    undirected: bool,
-    keep_self_loops: bool,
-    weights: np.ndarray,
-    shift: int,
-    cursors: np.ndarray,
-    rows: np.ndarray,
-    arcs: np.ndarray,
+    arcs_in: Any, weights: np.ndarray, shift: int, cursors: np.ndarray, rows: np.ndarray, arcs: np.ndarray
 ) -> None:
     """Write every arc and its row into its bucket; `cursors` hold the next place per slice and bucket."""
+    tails, heads, undirected, keep_self_loops = arcs_in
     for s in prange(SLICES):
         start, stop = _slice(s, len(tails))
         for e in range(start, stop):

@@ -62,7 +62,7 @@ def kronecker_edges(
     seed = mrg.seeded(*user_seeds)
     starts = _chunk_starts(mrg.advanced(seed, start * STRIDE), CHUNK, -(-size // CHUNK))
     stride = np.array(mrg.transition(STRIDE), dtype=np.uint64)
-    _fill(scale, scrambling(seed), starts, stride, CHUNK, tails, heads, weights)
+    _fill(scale, scrambling(seed), starts, stride, CHUNK, (tails, heads, weights))
     return EdgeTuples(tails, heads, weights)
 
 
@@ -94,15 +94,9 @@ def _chain(matrix: np.ndarray, states: np.ndarray) -> None:
 
 @njit(parallel=True, cache=True)
 def _fill(
-    scale: int,
-    scramble: np.ndarray,
-    starts: np.ndarray,
-    stride: np.ndarray,
-    chunk: int,
-    tails: np.ndarray,
-    heads: np.ndarray,
-    weights: np.ndarray,
+    scale: int, scramble: np.ndarray, starts: np.ndarray, stride: np.ndarray, chunk: int, edges: Any
 ) -> None:
+    tails, heads, weights = edges
     for c in prange(len(starts)):
         state, after = starts[c].copy(), np.empty(5, dtype=np.uint64)
         for i in range(c * chunk, min((c + 1) * chunk, len(tails))):
@@ -234,8 +228,9 @@ def kronecker_graph(parameters: Graph500Parameters) -> Graph:
     n_edges = p.edge_factor << p.scale
     edges = kronecker_edges(p.scale, 0, n_edges, user_seeds=p.user_seeds)
     arcs = edges.tails, edges.heads, integer_weights(edges.weights, *p.weight_range)
-    options = {"undirected": True, "keep_parallel": p.keep_parallel}
-    graph = Graph.from_arcs(f"kron-g500-s{p.scale}", 1 << p.scale, *arcs, **options)
+    graph = Graph.from_arcs(
+        f"kron-g500-s{p.scale}", 1 << p.scale, *arcs, undirected=True, keep_parallel=p.keep_parallel
+    )
     loops = int(np.count_nonzero(edges.tails == edges.heads))
     ends = input_degrees(np, edges.tails, edges.heads, 1 << p.scale)
     return replace(graph, metadata=facts(p, graph.degrees, loops), input_degrees=ends)

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from relaxometer.core.compiled import njit, prange
-from relaxometer.datasets.formats.heaps import HeapLikeParameters
+from relaxometer.datasets.formats.programs import HeapLikeParameters
 from relaxometer.datasets.random_bits import Purpose, bits, number, stream
 from relaxometer.graphs.graph import OBJECTS, Graph
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from llvmlite import binding
 
 from relaxometer.core.errors import UserError, quoted
-from relaxometer.datasets.formats.control_flow import CCfgParameters
+from relaxometer.datasets.formats.programs import CCfgParameters
 from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.batch import Arcs, Batch
 

@@ -19,7 +19,6 @@ references count.
 
 from __future__ import annotations
 
-import codecs
 import json
 import re
 from pathlib import Path
@@ -31,7 +30,7 @@ import pyarrow as pa
 
 from relaxometer.core.compiled import njit
 from relaxometer.core.errors import UserError, quoted
-from relaxometer.datasets.formats.heaps import HeapSnapshotParameters
+from relaxometer.datasets.formats.programs import HeapSnapshotParameters
 from relaxometer.datasets.readers.heaps import heap_graph, marked
 from relaxometer.datasets.readers.text import opened
 from relaxometer.datasets.registry import Dataset
@@ -47,15 +46,13 @@ NODE = {"type": np.int8, "name": np.uint32, "id": np.uint64, "self_size": np.uin
 EDGE = {"type": np.int8, "name_or_index": np.uint32, "to_node": np.int64}
 """The fields that are read, with their types."""
 
-_TABLE = re.compile(r" pair in WeakMap \(table @([0-9]{1,18})\)$")
-"""The end of the name of a reference from an entry of a WeakMap, with the number of the table."""
+WEAK_MAP = np.frombuffer(b" pair in WeakMap (table @", np.uint8)
+"""What stands before the number of the table, and a bracket, in the name of a reference from an entry."""
 
-_BLANK, _TEXT = r"[ \t\r\n]*+", r'"([^"\\\x00-\x1f]*+(?:\\.[^"\\\x00-\x1f]*+)*+)'
-_STRING = re.compile(rf'{_BLANK}{_TEXT}"{_BLANK}([,\]])')
-_BEGUN = re.compile(rf'{_BLANK}(?:{_TEXT}(?:\\|"{_BLANK})?)?')
-"""A string of a list with the sign after it, and what may become one."""
-
-_HALF = re.compile("[\ud800-\udfff]")
+UNESCAPED, DIGITS = np.full(256, -1), np.full(256, -1)
+UNESCAPED[[*b'"/\\bfnrt']] = [*b'"/\\\b\f\n\r\t']
+DIGITS[[*b"0123456789abcdefABCDEF"]] = [*range(16), *range(10, 16)]
+"""Characters by the letter after a backslash, and values of hexadecimal digits; -1 for others."""
 
 MORE, CLOSED, DAMAGED = range(3)
 """Whether an array goes on after a block."""
@@ -254,39 +251,39 @@ class _Reader:
         """Return the names of the nodes, and what `Snapshot.tables` holds, up to the end of the file."""
         is_used = np.zeros(int(named.max(initial=0)) + 1, np.bool_)
         is_used[named] = True
-        used = is_used.tolist()
-        names: list[str] = []
-        tables: list[int] = []
-        decoder = codecs.getincrementaldecoder("utf-8")()
-        try:
-            text, at, sign = decoder.decode(self._block), 0, ","
-            while sign == ",":
-                if found := _STRING.match(text, at):
-                    raw, sign, at = found[1], found[2], found.end()
-                    if len(tables) < len(used) and used[len(tables)]:
-                        names.append(_HALF.sub("\ufffd", json.loads(f'"{raw}"')) if "\\" in raw else raw)
-                    table = _TABLE.search(raw) if raw.endswith(")") else None
-                    tables.append(int(table[1]) if table else -1)
-                elif _BEGUN.fullmatch(text, at):
-                    self._block = b""
-                    self._more()
-                    text, at = text[at:] + decoder.decode(self._block), 0
-                else:
-                    raise ValueError
-            end = text[at:] + decoder.decode(self._stream.read(1 << 16), True)
-        except UnicodeDecodeError:
-            raise self._damage("a string is not UTF-8") from None
-        except ValueError:
-            raise self._damage(f"expected strings separated by commas, after {len(tables)} of them") from None
-        if end.strip(" \t\r\n") != "}":
+        sizes, texts, tables = [], [], []
+        code, count = MORE, 0
+        while code == MORE:
+            text = np.frombuffer(self._block, np.uint8)
+            spans = np.empty((2, len(text) // 2 + 1), np.int64)
+            found, at, code = _find_strings(text, spans[0], spans[1], count == 0)
+            starts, ends = spans[:, :found]
+            used = is_used[count : count + found]
+            content, lengths = np.empty(at, np.uint8), np.zeros(len(used), np.int64)
+            size = _decode(text, starts[: len(used)], used, content, lengths)
+            if code == DAMAGED or size < 0:
+                raise self._damage(f"expected strings separated by commas, after {count} of them")
+            sizes.append(lengths[used])
+            texts.append(content[:size])
+            tables.append(_tables(text, ends, WEAK_MAP))
+            self._block, count = self._block[at:], count + found
+            if code == MORE:
+                self._more()
+        if self._block.strip() + self._stream.read(1 << 16).strip() != b"}":
             raise self._damage("something follows the strings")
-        if len(tables) < len(used):
+        if count < len(is_used):
             raise self._damage("the name of a node is not among the strings")
-        strings = pa.array(names, pa.string())
-        if isinstance(strings, pa.ChunkedArray):
-            raise UserError(f"{self._path}: names of more than the {2**31 - 1} bytes that are possible")
+        ends, content = offsets_of(np.concatenate(sizes)), np.concatenate(texts)
+        if ends[-1] >= 2**31:
+            raise UserError(f"{self._path}: names of {ends[-1]} bytes; at most {2**31 - 1} are possible")
+        buffers = pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(content)
+        strings = pa.StringArray.from_buffers(len(ends) - 1, *buffers)
+        try:
+            strings.validate(full=True)
+        except pa.ArrowInvalid:
+            raise self._damage("a string is not UTF-8") from None
         numbers = (np.cumsum(is_used) - 1).astype(np.int32)
-        return pa.DictionaryArray.from_arrays(numbers[named], strings), np.array(tables, np.int64)
+        return pa.DictionaryArray.from_arrays(numbers[named], strings), np.concatenate(tables)
 
 
 @njit(cache=True)
@@ -337,3 +334,119 @@ def _parse_rows(
         else:
             return row, field, i, DAMAGED
     return row, field, at, MORE
+
+
+@njit(cache=True)
+def _find_strings(
+    text: np.ndarray, starts: np.ndarray, ends: np.ndarray, is_first: bool
+) -> tuple[int, int, int]:
+    """Find the quotation marks of strings that end here.
+
+    Returns how many were found, where the next begins, and whether the array goes on.
+    """
+    count = at = i = 0
+    expected = True
+    while i < len(text):
+        sign = text[i]
+        if sign == 34:
+            start = i
+            i += 1
+            while i < len(text) and text[i] != 34:
+                if text[i] < 32:
+                    return count, i, DAMAGED
+                i += 1 + (text[i] == 92)
+            if i >= len(text):
+                break
+            if not expected:
+                return count, i, DAMAGED
+            expected = False
+            starts[count], ends[count] = start, i
+        elif sign == 44 or sign == 93:
+            if not expected:
+                count += 1
+            elif sign == 44 or count or not is_first:
+                return count, i, DAMAGED
+            expected, at = True, i + 1
+            if sign == 93:
+                return count, at, CLOSED
+        elif sign != 32 and sign != 10 and sign != 13 and sign != 9:
+            return count, i, DAMAGED
+        i += 1
+    return count, at, MORE
+
+
+@njit(cache=True)
+def _tables(text: np.ndarray, ends: np.ndarray, before: np.ndarray) -> np.ndarray:
+    """Return the number between `before` and a bracket that each string ends with; -1 if it does not."""
+    found = np.full(len(ends), -1, np.int64)
+    for k in range(len(ends)):
+        i = ends[k] - 1
+        if text[i] != 41:
+            continue
+        value, power = 0, 1
+        while 48 <= text[i - 1] <= 57 and power < 10**18:
+            i -= 1
+            value += power * (text[i] - 48)
+            power *= 10
+        start = i - len(before)
+        if power > 1 and start >= 0 and np.all(text[start:i] == before):
+            found[k] = value
+    return found
+
+
+@njit(cache=True)
+def _decode(
+    text: np.ndarray, starts: np.ndarray, used: np.ndarray, content: np.ndarray, lengths: np.ndarray
+) -> int:
+    """Write the content of the strings that are used, and its lengths; returns its size, -1 if damaged."""
+    size = 0
+    for k in range(len(starts)):
+        if not used[k]:
+            continue
+        begin, i = size, starts[k] + 1
+        high = 0
+        while text[i] != 34:
+            sign = text[i]
+            i += 1
+            if sign != 92:
+                content[size] = sign
+                size += 1
+                continue
+            sign = text[i]
+            i += 1
+            if sign != 117:
+                plain = UNESCAPED[sign]
+                if plain < 0:
+                    return -1
+                content[size] = plain
+                size += 1
+                continue
+            code = 0
+            for _ in range(4):
+                digit = DIGITS[text[i]]
+                if digit < 0:
+                    return -1
+                code, i = code * 16 + digit, i + 1
+            if 0xDC00 <= code < 0xE000 and high and size >= begin + 3:
+                code, size = 0x10000 + ((high - 0xD800) << 10) + (code - 0xDC00), size - 3
+            high = code if 0xD800 <= code < 0xDC00 and text[i] == 92 and text[i + 1] == 117 else 0
+            size = _encode(0xFFFD if 0xD800 <= code < 0xE000 else code, content, size)
+        lengths[k] = size - begin
+    return size
+
+
+@njit(cache=True)
+def _encode(code: int, content: np.ndarray, size: int) -> int:
+    """Append a character as UTF-8; returns the new size."""
+    if code < 0x80:
+        content[size] = code
+        return size + 1
+    if code < 0x800:
+        content[size], content[size + 1] = 0xC0 | code >> 6, 0x80 | code & 63
+        return size + 2
+    last = size + (2 if code < 0x10000 else 3)
+    content[size] = 0xE0 | code >> 12 if code < 0x10000 else 0xF0 | code >> 18
+    if code >= 0x10000:
+        content[size + 1] = 0x80 | code >> 12 & 63
+    content[last - 1], content[last] = 0x80 | code >> 6 & 63, 0x80 | code & 63
+    return last + 1

@@ -161,8 +161,8 @@ class _Dump:
         for v in np.flatnonzero(tag == CLASS).tolist():
             ends[offsets[v + 1] : offsets[v + 2]] = classes[int(objects.id[v])].references
         flat = np.array([place for one in fields for place in one], np.int64)
-        table = (*objects, of_class, starts, flat, offsets[1:], ends)
-        wrong = _read_references(self._data, self._id_size, *table)
+        fields_of = of_class, starts, flat
+        wrong = _read_references(self._data, self._id_size, objects, fields_of, offsets[1:], ends)
         if wrong >= 0:
             raise self._damage(f"the fields of instance {wrong} are shorter than its class says")
         return offsets, ends
@@ -389,20 +389,11 @@ def _walk(
 
 @njit(cache=True)
 def _read_references(
-    data: Bytes,
-    id_size: int,
-    tag: Ints,
-    ids: Ints,
-    of: Ints,
-    counts: Ints,
-    places: Ints,
-    of_class: Ints,
-    starts: Ints,
-    fields: Ints,
-    offsets: Ints,
-    ends: Ints,
+    data: Bytes, id_size: int, objects: Objects, fields_of: Any, offsets: Ints, ends: Ints
 ) -> int:
     """Write the ids that instances and arrays refer to; returns an instance that is too short, or -1."""
+    tag, _, of, counts, places = objects
+    of_class, starts, fields = fields_of
     for v in range(len(tag)):
         if tag[v] != INSTANCE and tag[v] != OBJECTS:
             continue

@@ -50,7 +50,7 @@ def build(name: str, dataset: Dataset[MatrixParameters], file: Path) -> Graph:
     weights = make_weights(parameters.weights, len(matrix.rows), matrix.values, matrix.brought, file)
     refuse_negative_loops(file, matrix.rows, matrix.columns, weights)
     arcs = matrix.rows, matrix.columns, weights
-    facts = {"entries_in_file": len(matrix.rows)}
+    facts: dict[str, Any] = {"entries_in_file": len(matrix.rows)}
     facts |= {} if matrix.values is None else note_on_values(file, parameters)
     return typed_graph(name, matrix.size, *arcs, undirected=matrix.symmetric, metadata=facts)
 

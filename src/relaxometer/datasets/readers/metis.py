@@ -98,7 +98,7 @@ def _entries(path: Path, header: Header) -> Iterator[Entries]:
             most = len(block) // 2 + 1
             found = np.empty(most, np.uint32), np.empty(most, np.uint32), np.empty(most, np.int64)
             layout = header.before, 1 + header.has_weights, header.n_vertices
-            count, vertex, line, reason = _parse(np.frombuffer(block, np.uint8), vertex, *layout, *found)
+            count, vertex, line, reason = _parse(np.frombuffer(block, np.uint8), vertex, layout, found)
             if reason:
                 text = block.split(b"\n")[line].decode("utf-8", errors="replace").strip()
                 refuse(path, first + line, text, REASONS[reason])
@@ -118,17 +118,9 @@ def _all_entries(path: Path, header: Header) -> Entries:
 
 
 @njit(cache=True)
-def _parse(
-    text: np.ndarray,
-    vertex: int,
-    before: int,
-    step: int,
-    n_vertices: int,
-    tails: np.ndarray,
-    heads: np.ndarray,
-    values: np.ndarray,
-) -> tuple[int, int, int, int]:
+def _parse(text: np.ndarray, vertex: int, layout: Any, found: Any) -> tuple[int, int, int, int]:
     """Read whole lines; return the numbers of entries, of vertices and of lines so far, and what is wrong."""
+    (before, step, n_vertices), (tails, heads, values) = layout, found
     count = line = field = digits = 0
     value, is_comment = 0, False
     for i in range(len(text) + 1):

@@ -22,7 +22,7 @@ from bytecode.instr import MONITORING_ONLY_JUMP_OPS
 from relaxometer.core.errors import UserError, quoted
 from relaxometer.core.progress import Progress
 from relaxometer.core.validation import nearest
-from relaxometer.datasets.formats.control_flow import PythonCfgParameters
+from relaxometer.datasets.formats.programs import PythonCfgParameters
 from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.batch import Arcs, Batch
 

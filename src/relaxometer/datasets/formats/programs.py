@@ -1,13 +1,14 @@
-"""Control-flow graphs of programs."""
+"""Graphs of programs: their control flow, and their heaps, where references keep objects alive."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
-from pydantic import Field, PositiveInt
+from pydantic import Field, NonNegativeInt, PositiveInt
 
 from relaxometer.core.validation import Section
 from relaxometer.datasets.formats import Format
+from relaxometer.datasets.parameters import VertexCount
 
 CLANG_OPTION = r"^(-O[0-3sz]|-[DU]\w+(=[\w.]*)?|-std=[\w+]+)$"
 """The options that a dataset may give clang."""
@@ -50,6 +51,34 @@ class PythonCfgParameters(Section):
     first: PositiveInt | None = None
 
 
+class HeapSnapshotParameters(Section):
+    """Parameters of the format ``heapsnapshot``.
+
+    Parameters
+    ----------
+    rules : {"chrome", "memlab"}
+        Which references keep an object alive: those that Chrome's developer tools count, or those that memlab
+        does.
+    """
+
+    rules: Literal["chrome", "memlab"] = "chrome"
+
+
+class HeapLikeParameters(Section):
+    """Parameters of the format ``heap-like``.
+
+    Parameters
+    ----------
+    objects : int
+        Number of objects.
+    links : int
+        How many of them form one list.
+    """
+
+    objects: Annotated[VertexCount, Field(ge=2)]
+    links: NonNegativeInt = 0
+
+
 FORMATS = {
     "c-cfgs": Format(
         "relaxometer.datasets.readers.c_cfgs", needs="file", parameters=CCfgParameters, batch=True
@@ -57,4 +86,11 @@ FORMATS = {
     "python-cfgs": Format(
         "relaxometer.datasets.readers.python_cfgs", parameters=PythonCfgParameters, batch=True
     ),
+    "heap-like": Format(
+        "relaxometer.datasets.generators.heaps", "heap_like", needs="seed", parameters=HeapLikeParameters
+    ),
+    "heapsnapshot": Format(
+        "relaxometer.datasets.readers.heapsnapshot", needs="file", parameters=HeapSnapshotParameters
+    ),
+    "hprof": Format("relaxometer.datasets.readers.hprof", needs="file"),
 }
