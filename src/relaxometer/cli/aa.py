@@ -76,11 +76,7 @@ def _samples(rows: pd.DataFrame) -> float:
 def told_apart(races: list[list[tuple[str, Pair]]], *, alone: bool) -> list[str]:
     """Return a line for each pair that the test tells apart.
 
-    Parameters
-    ----------
-    races : list of list of (name, pair)
-    alone : bool
-        Whether each pair is the only comparison, or one of all of its race, which are corrected for.
+    Each pair is the only comparison or, unless `alone`, one of all of its race, which are corrected for.
     """
     families = [[one] for race in races for one in race] if alone else races
     return [

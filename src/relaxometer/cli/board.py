@@ -14,22 +14,11 @@ from relaxometer.results.recorded import read_recorded
 
 
 def write(bundles: list[Path], target: Path, *, keep: bool = False) -> list[Path]:
-    """Write ``index.html`` and ``board.csv``; return the paths of all files.
+    """Write ``index.html`` and ``board.csv`` of bundles, or folders of results, by name; return all paths.
 
-    Parameters
-    ----------
-    bundles : list of Path
-        Bundles, or folders of results; the board has them in the order of their names.
-    target : Path
-        Created if missing. Nothing is written if a bundle is refused.
-    keep : bool
-        Put the bundles and a ``README.md`` about them next to the board.
-
-    Raises
-    ------
-    UserError
-        If one has no searches, two have one name, or graphs of one name differ; with `keep`, if one is not a
-        bundle.
+    Nothing is written if one is refused. With `keep`, the bundles and a ``README.md`` about them are put
+    there, too. UserError if one has no searches, two have one name, or graphs of one name differ; with
+    `keep`, if one is not a bundle.
     """
     bundles = sorted(bundles, key=lambda bundle: (bundle.name, bundle))
     runs = [read_recorded(bundle) for bundle in bundles]

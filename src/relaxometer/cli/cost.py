@@ -18,19 +18,10 @@ from relaxometer.results.recorded import read_recorded
 
 
 def text_of(place: Path, share: float) -> str:
-    """Return the table of a run in Markdown, and the sentences below it.
+    """Return the table of a bundle, results folder or suite in Markdown, and the sentences below it.
 
-    Parameters
-    ----------
-    place : Path
-        A bundle, a results folder or a published suite.
-    share : float
-        As :func:`relaxometer.results.cost.agreement` has it.
-
-    Raises
-    ------
-    UserError
-        If no energy or memory was measured.
+    `share` is as :func:`relaxometer.results.cost.agreement` has it. UserError if no energy or memory was
+    measured.
     """
     recorded = read_recorded(place)
     rows = costs(recorded.timings, recorded.weight_types)

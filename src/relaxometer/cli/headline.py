@@ -55,13 +55,7 @@ def without_points(suite: Path) -> pd.DataFrame:
 
 
 def write(results: Path) -> None:
-    """Draw the figures into a folder of published suites.
-
-    Raises
-    ------
-    UserError
-        If a table of a suite is missing, damaged or lacks a row that is drawn.
-    """
+    """Draw the figures into a folder of published suites; UserError if a table is damaged or lacks a row."""
     style.save(times_and_preparation(headline(results / "rivals")), results / "headline.svg")
     for suite in (results / name for name in suites(results)):
         if not (suite / SAMPLES).is_file():

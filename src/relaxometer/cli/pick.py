@@ -63,17 +63,7 @@ class Standing:
 
 
 def race(graph: Graph, problem: str, searches: int, where: str, sources: int) -> Iterator[Standing]:
-    """Measure the variants that run on a device.
-
-    Parameters
-    ----------
-    graph : Graph
-    problem : {"sssp", "bfs", "dominators", "routes"}
-    searches : int
-    where : {"cuda", "cpu", "host"}
-    sources : int
-        Timed searches, or lists of pairs, per variant.
-    """
+    """Measure the variants that run on a device: `sources` timed searches, or lists of pairs, of each."""
     graph = Graph(graph.csr)  # sources are numbers
     n_pairs = min(searches, MAX_PAIRS if where == "cuda" else MAX_PAIRS_ON_CPU)
     drawn = _drawn(graph, problem, n_pairs, sources)

@@ -44,11 +44,7 @@ def publish(plan: Plan, results: Path, target: Path, made: Path | None = None) -
     """Replace a published suite; return the files written, and what :func:`add_bundle` says.
 
     All of it is made and checked in a temporary folder first, so that an error leaves `target` as it was.
-
-    Raises
-    ------
-    UserError
-        If the run is not finished or of another suite, or :func:`add_bundle` refuses its bundle.
+    UserError if the run is not finished or of another suite, or :func:`add_bundle` refuses its bundle.
     """
     with tempfile.TemporaryDirectory() as folder:
         staged = Path(folder) / target.name
@@ -75,26 +71,10 @@ def replace(staged: Path, target: Path) -> list[Path]:
 
 
 def stage(results: Path, target: Path) -> list[Path]:
-    """Copy the tables and figures of a finished run, and write its samples.
+    """Copy the tables and figures of a finished run, and write its samples; return the files written.
 
-    Figures of graphs that are not in the run's summary belong to other runs and are left out.
-
-    Parameters
-    ----------
-    results : Path
-        The workflow's ``results`` folder.
-    target : Path
-        Created if missing.
-
-    Returns
-    -------
-    list of Path
-        The files written.
-
-    Raises
-    ------
-    UserError
-        If the run is not finished.
+    Figures of graphs that are not in the run's summary belong to other runs and are left out. UserError if
+    the run is not finished.
     """
     for table in (*TABLES, "timings.parquet"):
         if not (results / table).is_file():
@@ -141,22 +121,9 @@ def _copy(source: Path, target: Path) -> Path:
 def add_bundle(plan: Plan, results: Path, target: Path, made: Path | None = None) -> str:
     """Add a bundle to a published suite; return its name, or why it has none.
 
-    Parameters
-    ----------
-    plan : Plan
-        Of the suite.
-    results : Path
-        The workflow's ``results`` folder.
-    target : Path
-        The folder of the published suite.
-    made : Path, optional
-        A bundle of the same run, such as one with answers from the machine that measured; by default one of
-        at most `MOST_BYTES` is made from `results`.
-
-    Raises
-    ------
-    UserError
-        If `made` is damaged, too large or of another run, or `results` are of another configuration.
+    It is `made`, a bundle of the same run, such as one with answers from the machine that measured; by
+    default one of at most `MOST_BYTES` is made from `results`. UserError if `made` is damaged, too large or
+    of another run, or `results` are of another configuration.
     """
     bundle = target / BUNDLE
     if not len(read_table(target / SAMPLES)):

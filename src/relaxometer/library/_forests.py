@@ -58,17 +58,8 @@ def prove(
     One more vertex has an arc of weight 0 to each source, and one of weight `bound` to each vertex that was
     not reached within it. Its shortest paths are those of the answer, so their certificate proves it.
 
-    Parameters
-    ----------
-    device : Device
-    certifier : callable
-        Makes that of ``sssp``.
-    graph : Graph
-        Its distances are the answer's.
-    sources : ndarray of shape (n_sources,), uint32
-    bound : scalar or None
-    columns : mapping
-        Distance, predecessor and, if it is to be proven, the source of each vertex, arrays on the device.
+    `certifier` makes that of ``sssp``. `columns`, arrays on the device, are distance, predecessor and, if it
+    is to be proven, the source of each vertex.
     """
     distance, predecessor, *source = columns.values()
     n, out = graph.n_vertices, np.zeros(0, np.int64)

@@ -11,12 +11,7 @@ import numpy.typing as npt
 
 
 class Ids(Sequence[int]):
-    """Integers that name vertices, in the order of the vertices' numbers.
-
-    Parameters
-    ----------
-    ids : ndarray of shape (n_vertices,), int64 or uint64
-    """
+    """Integers, int64 or uint64, that name vertices, in the order of the vertices' numbers."""
 
     def __init__(self, ids: npt.NDArray[Any]) -> None:
         self._ids = ids
@@ -34,12 +29,7 @@ class Ids(Sequence[int]):
         return self._ids[numbers], numbers
 
     def numbers(self, given: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-        """Return the number of the first vertex of each id; -1 for an id of no vertex.
-
-        Parameters
-        ----------
-        given : ndarray of shape (n,), integers
-        """
+        """Return the number of the first vertex of each id; -1 for an id of no vertex."""
         if not len(self):
             return np.full(len(given), -1)
         ids, numbers = self._sorted

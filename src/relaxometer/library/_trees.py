@@ -19,14 +19,10 @@ POSITIONS = 1 << 22
 
 
 def climb(xp: Any, parent: Any, sums: Any = None) -> Any:
-    """Return the root of each vertex; `sums` becomes the sum of its own elements along the path from there.
+    """Return the root of each vertex, its own parent; arrays have the shape (n,).
 
-    Parameters
-    ----------
-    parent : array of shape (n,), integers
-        A root is its own parent.
-    sums : array of shape (n,), optional
-        0 for roots. Integers wrap, so their sums are right if the whole sums fit the type.
+    `sums`, 0 for roots, become the sums of their own elements along the path from there. Integers wrap, so
+    their sums are right if the whole sums fit the type.
     """
     for _ in range(len(parent).bit_length() + 1):
         if sums is not None:
@@ -48,11 +44,7 @@ def roots(xp: Any, predecessor: Any) -> Any:
 def lightest_arcs(xp: Any, csr: tuple[Any, Any, Any], tails: Any, heads: Any) -> Any:
     """Return the number of the lightest arc from each tail to its head, of equal ones the first, int64.
 
-    Parameters
-    ----------
-    csr : tuple of arrays
-        Offsets, targets, which ascend within a row, and weights. Every arc that is asked for exists.
-    tails, heads : array of shape (k,), integers
+    `csr` are offsets, targets, which ascend within a row, and weights. Every arc that is asked for exists.
     """
     offsets, targets, weights = csr
     low, end = offsets[tails], offsets[tails.astype(np.int64) + 1]
@@ -73,10 +65,7 @@ def lightest_arcs(xp: Any, csr: tuple[Any, Any, Any], tails: Any, heads: Any) ->
 def summable(device: Device, weights: Any, n_arcs: int, n_vertices: int) -> Any:
     """Return weights to be summed up as int64 or float64, on the device.
 
-    Raises
-    ------
-    UserError
-        If their number or type is wrong, or the sum of integers may not fit.
+    UserError if their number or type is wrong, or the sum of integers may not fit.
     """
     shape, kind = weights.shape, weights.dtype.kind
     if shape != (n_arcs,):
@@ -111,12 +100,8 @@ def sums_of_trees(xp: Any, csr: tuple[Any, Any, Any], predecessor: Any, values: 
 def sums_of_paths(device: Device, csr: tuple[Any, Any, Any], size: Any, path: Any, values: Any) -> Any:
     """Return the sum of values, one for each arc, on each of many paths; as :func:`sums_of_trees`.
 
-    Parameters
-    ----------
-    size : array of shape (n_paths,), uint32
-        Vertices of each path; 0 if there is none.
-    path : array of shape (sum of `size`,), uint32
-        The vertices of all paths, one path after the other.
+    `size` has the vertices of each path, 0 if there is none, and `path` those of all paths, one path after
+    the other.
     """
     xp = device.xp
     ends = xp.cumsum(size, dtype=np.int64)

@@ -438,12 +438,8 @@ def _with_potentials(
 def _potentials(arcs: _Arcs, starts: Any, where: str) -> tuple[_Arcs, Any] | None:
     """Return arcs with the same shortest paths and no negative weight, and Johnson's potentials.
 
-    None if weights are not integers, or their sums may not be exact.
-
-    Raises
-    ------
-    NegativeCycleError
-        If one of `starts` reaches a negative cycle.
+    None if weights are not integers, or their sums may not be exact. NegativeCycleError if one of `starts`
+    reaches a negative cycle.
     """
     matrix, tails, n = arcs.matrix, arcs.tails, arcs.n
     if not _is_integral(matrix.data, LENGTHS["int32"].largest):

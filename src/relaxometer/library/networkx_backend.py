@@ -87,11 +87,7 @@ class Weights(NamedTuple):
 class Graph:
     """A graph of networkx as arrays; an undirected edge is two arcs, of parallel edges the lightest counts.
 
-    Parameters
-    ----------
-    graph : networkx graph
-    edge_attrs : mapping of str to number
-        Attributes that hold weights, with their defaults.
+    `edge_attrs` are the attributes that hold weights, with their defaults.
     """
 
     __networkx_backend__ = "relaxometer"
@@ -281,17 +277,9 @@ def should_run(name: str, args: Any, kwargs: dict[str, Any]) -> bool | str:
 
 
 class Tree:
-    """Shortest paths from the nearest of some sources.
+    """Shortest paths from the nearest of some sources; what is farther than `cutoff` counts as not reached.
 
-    Parameters
-    ----------
-    graph : Graph
-    sources : list of int
-    distance, predecessor : ndarray of shape (n_vertices,), or longer
-    are_whole : bool
-        Whether lengths are integers.
-    cutoff : number, optional
-        What is farther counts as not reached.
+    Arrays have the shape (n_vertices,), or are longer. Lengths `are_whole` if they are integers.
     """
 
     def __init__(

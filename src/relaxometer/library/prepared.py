@@ -286,10 +286,7 @@ class Prepared:
     def _beyond(self, limit: float | None) -> Any:
         """Return the least distance or level beyond a limit, None if all are within it.
 
-        Raises
-        ------
-        GraphError
-            If the problem has no search, or none with such a limit.
+        GraphError if the problem has no search, or none with such a limit.
         """
         if self.problem == "routes":
             raise UserError("routes answers pairs and tables: prepared.pairs(origins, targets)")

@@ -18,12 +18,8 @@ from relaxometer.plan.plan import Plan
 def load_plan(overlays: list[Path]) -> Plan:
     """Return the plan of ``config/config.yaml`` and overlays, of which later ones win.
 
-    As in the workflow, a current folder without that file has the one of the checkout.
-
-    Raises
-    ------
-    UserError
-        If a file cannot be read, is not YAML, or is not a valid configuration.
+    As in the workflow, a current folder without that file has the one of the checkout. UserError if a file
+    cannot be read, is not YAML, or is not a valid configuration.
     """
     config: dict[str, object] = {}
     files = [_here_or_in_checkout("config/config.yaml"), *overlays]

@@ -65,16 +65,10 @@ MAX_KNOWN_DATASETS = 10
 class Plan:
     """Everything that a configuration asks for, checked.
 
-    Parameters
-    ----------
-    config : mapping
-        The merged configuration, as Snakemake hands it over.
-    registry : Path
-        ``resources/datasets.yaml``.
-    origin : str
-        The files of the configuration, for messages.
-    gpu : bool
-        Whether there may be a GPU where jobs run; without one ``device: auto`` is the emulation.
+    `config` is the merged configuration, as Snakemake hands it over, `registry` is
+    ``resources/datasets.yaml``, and `origin` names the files of the configuration in messages. Without a
+    `gpu` where jobs run, ``device: auto`` is the emulation. UserError, which names the nearest valid one, if
+    a key, graph, solver or value is invalid.
 
     Attributes
     ----------
@@ -92,11 +86,6 @@ class Plan:
         The rivals of the study of new weights, on each of their graphs.
     emulates : bool
         Whether kernels run on the host, as far as can be told before the jobs run.
-
-    Raises
-    ------
-    UserError
-        If a key, graph, solver or value is invalid; the message names the nearest valid one.
     """
 
     def __init__(

@@ -131,12 +131,7 @@ def _nearest_target(target: str, rules: Mapping[str, Any]) -> str:
 def check_report(pages: Iterable[str], runs: Collection[Run]) -> None:
     """Raise UserError if results that a report shows are missing, empty or of another configuration.
 
-    Parameters
-    ----------
-    pages : iterable of str
-        Files that the report shows besides the summary.
-    runs : collection of Run
-        Those of the configuration.
+    `pages` are the files that it shows besides the summary, `runs` those of the configuration.
     """
     summary = SUMMARIES[0]
     if not summary.is_file():
@@ -195,12 +190,8 @@ def failures() -> list[str]:
 def end(screen: Screen | None, files: Collection[Path]) -> None:
     """Print the lines of failed jobs, then what the verdicts say.
 
-    Parameters
-    ----------
-    screen : Screen, optional
-        Lines that it has shown are not repeated; those between the lines of many jobs are.
-    files : collection of Path
-        Files that the run was to make: any other verdict belongs to another run.
+    Lines that the `screen` has shown are not repeated; those between the lines of many jobs are. `files` are
+    those that the run was to make: any other verdict belongs to another run.
     """
     lines = failures()
     for line in screen.untold(lines) if screen else lines:

@@ -18,16 +18,9 @@ MAX_VARIANTS = 1000
 
 @dataclass(frozen=True)
 class Point:
-    """One variant of an entry.
+    """One variant of an entry, whose parameters have no lists; its name fits the rules' wildcards.
 
-    Parameters
-    ----------
-    name : str
-        Fits the rules' wildcards.
-    parameters : dict
-        The entry's parameters, without lists.
-    place : str
-        The entry's key and the values that make this variant, for messages.
+    `place`, for messages, is the entry's key and the values that make this variant.
     """
 
     name: str
@@ -36,21 +29,10 @@ class Point:
 
 
 def expand(variant: str, parameters: Mapping[str, Any], origin: str, key: str) -> Iterator[Point]:
-    """Yield the variants that an entry stands for.
+    """Yield the variants that an entry stands for: a list in its parameters stands for several values.
 
-    Parameters
-    ----------
-    variant : str
-        The entry's name.
-    parameters : mapping
-        A list stands for several values.
-    origin, key : str
-        The configuration and the entry's key in it, for messages.
-
-    Raises
-    ------
-    UserError
-        If a list is empty, there are too many combinations, or a value makes no name.
+    Messages name the configuration `origin` and the entry's `key`. UserError if a list is empty, there are
+    too many combinations, or a value makes no name.
     """
     swept = {name: value for name, value in parameters.items() if isinstance(value, list)}
     for name, values in swept.items():

@@ -56,15 +56,8 @@ def board(runs: Sequence[Recorded]) -> pd.DataFrame:
     missing where there is one race only. Emulated runs and those without a proven answer have no rank. A run
     of query sets has a row per name of them (:func:`relaxometer.results.query_sets.by_set`).
 
-    Parameters
-    ----------
-    runs : sequence of Recorded
-        Of different names.
-
-    Raises
-    ------
-    UserError
-        If there are none, two have one name or hold one run, or a graph of one name has different content.
+    UserError if there are no `runs`, two have one name or hold one run, or a graph of one name has different
+    content.
     """
     if not runs:
         raise UserError('no bundle to read; name some: make board BUNDLES="a.zip b.zip"')

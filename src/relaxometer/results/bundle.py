@@ -54,27 +54,14 @@ def pack(
     most_vertices: int = MOST_VERTICES,
     most_bytes: float = math.inf,
 ) -> str:
-    """Write a bundle of a finished run, and return its SHA-256.
+    """Write a bundle, `name` in its manifest, of a finished run of a configuration; return its SHA-256.
 
-    Parameters
-    ----------
-    plan : Plan
-        Of the configuration that was run.
-    results : Path
-        Without ``summary.csv``, all tables are made from the runs (:mod:`relaxometer.results.finished`).
-    target : Path
-    name : str
-        Of the bundle, in its manifest.
-    most_vertices : int
-        First answers on larger graphs are left out.
-    most_bytes : float
-        So are answers that would make the file larger than this; those on small graphs come first, and trees
-        are packed as :mod:`relaxometer.results.tree_answers` has them.
+    Without ``summary.csv`` in `results`, all tables are made from the runs
+    (:mod:`relaxometer.results.finished`). First answers on graphs of more than `most_vertices` are left out,
+    and those that would make the file larger than `most_bytes`; those on small graphs come first, and trees
+    are packed as :mod:`relaxometer.results.tree_answers` has them.
 
-    Raises
-    ------
-    UserError
-        If the run is not finished, of another configuration, or a table of it is damaged.
+    UserError if the run is not finished, of another configuration, or a table of it is damaged.
     """
     described = Descriptions(plan, results)
     timings, members = _tables(plan, results, described)

@@ -76,18 +76,9 @@ class Manifest(Part):
 
 @dataclass(frozen=True)
 class BundleFile:
-    """A bundle whose bytes are those that were written.
+    """A bundle whose bytes are those that were written; `advice` says what helps if a member is damaged.
 
-    Parameters
-    ----------
-    path : Path
-    sha256 : str
-        Of the whole file up to its comment.
-    manifest : Manifest
-    members : dict of str to bytes
-        Without the manifest.
-    advice : str
-        What helps if a member is damaged.
+    `sha256` is that of the whole file up to its comment, and `members` are without the manifest.
     """
 
     path: Path
@@ -144,13 +135,7 @@ def archive(manifest: Mapping[str, Any], members: Mapping[str, bytes]) -> bytes:
 
 
 def read(path: Path) -> BundleFile:
-    """Read a bundle, and check every byte and the manifest's schema.
-
-    Raises
-    ------
-    UserError
-        If the file is not a bundle, or differs from what was written.
-    """
+    """Read a bundle, and check every byte and the schema; UserError if it is not what was written."""
     try:
         content = path.read_bytes()
     except IsADirectoryError:

@@ -18,19 +18,12 @@ ADDED_UP = ["upload_ms", "prepare_ms", "clock_ms"]
 
 
 def call_times(timings: pd.DataFrame) -> pd.DataFrame:
-    """Return the median time of a call of each run, with its 95% interval and the number of samples.
+    """Return the columns `CALLS` of each run: median time of a call, its 95% interval, number of samples.
 
-    Parameters
-    ----------
-    timings : DataFrame
-        Gathered searches of a whole run of the workflow: the spread between processes is estimated over all.
-
-    Returns
-    -------
-    DataFrame
-        Columns `CALLS`, indexed by problem, graph and variant; no row for runs of which nothing is known. The
-        samples are sources or, where all searches are the same, repetitions. The time of a rival without
-        calls is the sum of `ADDED_UP`, and its ``calls`` is 0.
+    `timings` are the gathered searches of a whole run of the workflow: the spread between processes is
+    estimated over all. The samples are sources or, where all searches are the same, repetitions. The time of
+    a rival without calls is the sum of `ADDED_UP`, and its ``calls`` is 0. Runs of which nothing is known
+    have no row.
     """
     rows: dict[Any, tuple[float, ...]] = {}
     if "call_ms" in timings:  # else published before it was measured

@@ -45,16 +45,7 @@ NUMBERS = [
 def checked(where: str, timings: pd.DataFrame) -> pd.DataFrame:
     """Return gathered searches whose columns have the types and values that the statistics expect.
 
-    Parameters
-    ----------
-    where : str
-        The file, for messages.
-    timings : DataFrame
-
-    Raises
-    ------
-    UserError
-        Naming the file, the column and the first wrong value.
+    If one has not, UserError names the file `where`, the column and the first wrong value.
     """
     if lacking := [name for name in NEEDED if name not in timings]:
         raise UserError(f"{where} has no column {lacking[0]!r}; expected searches of relaxometer")

@@ -56,14 +56,9 @@ SIDES = BASE, NOW = ("base", "now")
 
 @dataclass(frozen=True)
 class Yardstick:
-    """Divisor of the times of one class of runs before they are compared.
+    """Divisor of the times of one class of runs: the time that the machine now needs over that of the base.
 
-    Parameters
-    ----------
-    factor : float
-        Time that the machine now needs over that of the base, by `what`.
-    what : str
-        In words; empty if the device is the same and nothing is calibrated.
+    `what` says by which measure; it is empty if the device is the same and nothing is calibrated.
     """
 
     factor: float = 1.0
@@ -74,16 +69,8 @@ class Yardstick:
 class Compared:
     """Two runs of the workflow, compared.
 
-    Parameters
-    ----------
-    lines : DataFrame
-        Columns `COMPARISON`, one row per problem, graph and variant of either.
-    notes : list of str
-        Differences between the machines, and how times were calibrated.
-    threshold : float
-        As a share of the time.
-    base, now : str
-        Names with commits.
+    `lines` has the columns `COMPARISON`, one row per problem, graph and variant of either. `notes` name
+    differences between the machines, and how times were calibrated. `base` and `now` are names with commits.
     """
 
     lines: pd.DataFrame
@@ -118,19 +105,10 @@ def _counted(counts: pd.Series, verdicts: Iterable[str]) -> str:
 
 
 def compare(base: Recorded, now: Recorded, threshold: float = THRESHOLD) -> Compared:
-    """Compare every run that both have, over their common sources.
+    """Compare every run that both have, over their common sources; UserError if they have none in common.
 
-    Parameters
-    ----------
-    base, now : Recorded
-    threshold : float
-        A run that is shown to be slower counts as a regression unless it is also shown to be slower by less
-        than this share.
-
-    Raises
-    ------
-    UserError
-        If the two have no run in common.
+    A run that is shown to be slower counts as a regression unless it is also shown to be slower by less than
+    the share `threshold`.
     """
     base, now = paired((base, now))
     keys = {side: _runs(one) for side, one in zip(SIDES, (base, now), strict=True)}
@@ -168,16 +146,10 @@ def compare(base: Recorded, now: Recorded, threshold: float = THRESHOLD) -> Comp
 
 
 def judge(ratio: Estimate, p_value: float, threshold: float) -> str:
-    """Return the verdict on a run.
+    """Return the verdict on a run, given the `ratio` of its time now to that of the base.
 
-    Parameters
-    ----------
-    ratio : Estimate
-        Its time now over that of the base.
-    p_value : float
-        Of "they do not differ", corrected for all comparisons.
-    threshold : float
-        As a share of the time.
+    `p_value` is that of "they do not differ", corrected for all comparisons; `threshold` is a share of the
+    time.
     """
     if ratio.n < FEWEST:
         return FEW

@@ -35,20 +35,11 @@ def read_run_context(file: Path) -> dict[str, Any]:
 
 
 def merge_contexts(contexts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Separate the entries that all runs share from those that differ.
+    """Separate the entries that all runs share from those that differ; nested keys are joined by dots.
 
-    Parameters
-    ----------
-    contexts : sequence of mapping
-        As ``measure`` makes them; those of rounds that were not measured are left out. Nested keys are
-        joined by dots.
-
-    Returns
-    -------
-    dict
-        ``common``: the entries that are the same in every run; ``runs``: for each round of a run its
-        ``problem/graph/variant`` under ``run``, and the other entries. Entries under ``after`` that equal
-        those under ``before`` are left out.
+    The result has under ``common`` the entries that are the same in every run and under ``runs``, for each
+    round of a run, its ``problem/graph/variant`` as ``run`` and the other entries. Rounds that were not
+    measured are left out, and so are entries under ``after`` that equal those under ``before``.
     """
     measured = [context for context in contexts if "not_measured" not in context]
     flat = [_without_unchanged(flatten(context)) for context in measured]
@@ -84,13 +75,7 @@ def _without_unchanged(flat: Flat) -> Flat:
 
 
 def machine_lines(contexts: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Return the lines of the report's landing page: device, software, commit, dates, and a changed speed.
-
-    Parameters
-    ----------
-    contexts : sequence of mapping
-        As ``measure`` makes them.
-    """
+    """Return the lines of the report's landing page: device, software, commit, dates, and a changed speed."""
     before = ("driver", "cuda_driver_api", "cuda_runtime", "cupy", "compiler")
     drift = largest_drift(contexts)
     lines = {
@@ -118,19 +103,11 @@ MAX_DRIFT = 0.05
 
 
 def drift_lines(contexts: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    """Return how much the machine's speed changed during each race.
+    """Return how much the machine's speed changed during each race, as the columns `DRIFT`.
 
-    Parameters
-    ----------
-    contexts : iterable of mapping
-        As ``measure`` makes them; those of emulated variants have no reference.
-
-    Returns
-    -------
-    DataFrame
-        Columns `DRIFT`, one row per problem, graph and clock (``gpu`` or ``cpu``): the number of processes,
-        the shortest and longest time of the fixed work that is timed ahead of and after each of them
-        (`race/reference.py`), and by what share the longest exceeds the shortest.
+    A row per problem, graph and clock (``gpu`` or ``cpu``) has the number of processes, the shortest and
+    longest time of the fixed work that is timed ahead of and after each of them (`race/reference.py`), and by
+    what share the longest exceeds the shortest. Emulated variants have no reference.
     """
     rows = [
         (context["run"]["problem"], context["run"]["graph"], CLOCKS[context["device_kind"]], times)
@@ -180,13 +157,7 @@ def cost_warnings(contexts: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def data_lines(graphs: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Return one row per graph: what it is, whose data it is, and its licence.
-
-    Parameters
-    ----------
-    graphs : sequence of mapping
-        Contents of ``graph.json``.
-    """
+    """Return one row per graph, given each ``graph.json``: what it is, whose data it is, and its licence."""
     keys = {"Graph": "name", "Content": "description", "Data": "attribution", "Terms": "license"}
     return pd.DataFrame({head: [graph.get(key, "") for graph in graphs] for head, key in keys.items()})
 

@@ -58,27 +58,19 @@ def least_bytes(rows: pd.DataFrame, types: Mapping[str, str]) -> pd.Series:
 
 
 def costs(timings: pd.DataFrame, types: Mapping[str, str] | None = None) -> pd.DataFrame:
-    """Return one row per run in real time whose energy or memory was measured.
+    """Return one row per run in real time whose energy or memory was measured; the columns are `COSTS`.
 
-    Parameters
-    ----------
-    timings : DataFrame
-    types : mapping of str to str, optional
-        The type of weights by graph; uint32 for graphs that are not named.
+    `types` has the type of weights by graph; uint32 for graphs that are not named.
 
-    Returns
-    -------
-    DataFrame
-        Columns `COSTS`. ``rounds`` is the number of processes, ``energy_j`` the mean over them, minus the
-        idle power around each repeat, ``gross_j`` the same with it; ``spread_j`` and
-        ``gross_spread_j`` are the largest minus the smallest, ``repeats_j`` that of the repeats of a process,
-        where it is largest. ``watts`` is the mean power during repeated searches, ``idle_w`` that of the idle
-        device, of which the processes measured ``idle_low_w`` to ``idle_high_w``. ``driver_bytes`` is the
-        peak by the driver minus what was in use before, ``later_bytes`` that minus ``peak_bytes`` and
-        ``kernel_bytes``. As the latter is the driver's count minus the pool, too, this is only what any
-        process adds outside the pool after loading.
-        A run of query sets of several names has no ``median_ms``.
-        ``copy_share`` is the rate of `least_bytes` in the median time over that of a copy.
+    ``rounds`` is the number of processes, ``energy_j`` the mean over them, minus the idle power around each
+    repeat, ``gross_j`` the same with it; ``spread_j`` and ``gross_spread_j`` are the largest minus the
+    smallest, ``repeats_j`` that of the repeats of a process, where it is largest. ``watts`` is the mean power
+    during repeated searches, ``idle_w`` that of the idle device, of which the processes measured
+    ``idle_low_w`` to ``idle_high_w``. ``driver_bytes`` is the peak by the driver minus what was in use
+    before, ``later_bytes`` that minus ``peak_bytes`` and ``kernel_bytes``. As the latter is the driver's
+    count minus the pool, too, this is only what any process adds outside the pool after loading. A run of
+    query sets of several names has no ``median_ms``. ``copy_share`` is the rate of `least_bytes` in the
+    median time over that of a copy.
     """
     if "peak_bytes" not in timings:
         return pd.DataFrame(columns=COSTS)
@@ -134,15 +126,10 @@ def _watts(rounds: pd.DataFrame) -> float:
 
 
 def agreement(rows: pd.DataFrame, share: float) -> list[str]:
-    """Return sentences on repeatability, on memory growth after loading, and on leaks.
+    """Return sentences on repeatability, on memory growth after loading, and on leaks, given :func:`costs`.
 
-    Parameters
-    ----------
-    rows : DataFrame
-        As :func:`costs` has them.
-    share : float
-        Largest difference of two repeats or processes over their mean, and of ``later_bytes`` over
-        ``driver_bytes``.
+    `share` is the largest difference of two repeats or processes over their mean, and of ``later_bytes`` over
+    ``driver_bytes``.
     """
     lines = []
     for what, value, spread in (

@@ -27,14 +27,9 @@ NOWHERE = Origin()
 
 @dataclass(frozen=True)
 class Measured:
-    """A value measured for a claim.
+    """A value measured for a claim, and its 95% interval; NaN if there are too few samples for one.
 
-    Parameters
-    ----------
-    value : float
-    origin : Origin
-    interval : tuple of (low, high), optional
-        The 95% interval; NaN if there are too few samples for one. Without it the value is exact, as a count.
+    Without an interval the value is exact, as a count.
     """
 
     value: float
@@ -51,22 +46,11 @@ class Measured:
 class Evidence:
     """The measured data that claims are compared with.
 
-    Parameters
-    ----------
-    timings : DataFrame
-        The gathered searches.
-    phases : DataFrame
-        The gathered phases of the proven phase-synchronous variants.
-    graphs : mapping of str to dict
-        Contents of each ``graph.json`` by name.
-    swept : sequence of str
-        Variants that are points of a sweep.
-    extract_min : DataFrame or None
-        Trials of ExtractMin, as :data:`relaxometer.studies.extract_min.TABLE`.
-    steps : DataFrame or None
-        The gathered phases of all proven variants; a step is a phase's mode.
-    ranks : DataFrame or None
-        The searches over several ranks, as :func:`relaxometer.results.scaling.rank_searches`.
+    `timings` are the gathered searches, `phases` those of the proven phase-synchronous variants, and `steps`
+    the phases of all proven variants; a step is a phase's mode. `graphs` has the contents of each
+    ``graph.json`` by name, and `swept` the variants that are points of a sweep. `extract_min` has the trials
+    of :data:`relaxometer.studies.extract_min.TABLE`, and `ranks` the searches of
+    :func:`relaxometer.results.scaling.rank_searches`.
     """
 
     timings: pd.DataFrame

@@ -32,14 +32,8 @@ NOT_RUN = "not run"
 class Descriptions(dict[str, dict[str, Any]]):
     """The metadata of the graphs and batches of a run by name, read or made when they are asked for.
 
-    Each has at least ``content_sha256``, ``vertices`` and ``arcs``. A graph without its file
-    is generated again.
-
-    Parameters
-    ----------
-    plan : Plan
-    results : Path
-        The workflow's ``results`` folder.
+    Each has at least ``content_sha256``, ``vertices`` and ``arcs``. A graph without its file in the folder
+    `results` is generated again.
     """
 
     def __init__(self, plan: Plan, results: Path) -> None:
@@ -69,25 +63,10 @@ def _description(made: Graph | Batch) -> dict[str, Any]:
 
 
 def write_tables(plan: Plan, results: Path, target: Path, described: Descriptions | None = None) -> None:
-    """Write ``timings.parquet``, ``certificates.parquet``, ``summary.csv`` and ``context.json``.
+    """Write ``timings.parquet``, ``certificates.parquet``, ``summary.csv`` and ``context.json`` to `target`.
 
-    The summary lists runs that were not made as errors; rounds that were not made are missing.
-
-    Parameters
-    ----------
-    plan : Plan
-        Of the configuration that was run.
-    results : Path
-        The workflow's ``results`` folder.
-    target : Path
-        Where the tables go.
-    described : Descriptions, optional
-        Of the same run.
-
-    Raises
-    ------
-    UserError
-        If no run was made, or a file of one is damaged.
+    The summary lists runs that were not made as errors; rounds that were not made are missing. UserError if
+    no run was made, or a file of one is damaged.
     """
     described = Descriptions(plan, results) if described is None else described
     made = {key: _rounds(run, results) for key, run in plan.runs.items()}

@@ -48,20 +48,13 @@ UNTIMED = FAILURES | {"unproven"}
 def gather(folders: list[Path], file: str) -> pa.Table:
     """Concatenate one file of all rounds of many runs, with columns that identify each run.
 
-    Parameters
-    ----------
-    folders : list of Path
-        Each holds `file` and the ``context.json`` of a round; those of a run follow each other.
-    file : str
+    Each folder holds `file` and the ``context.json`` of a round; those of a run follow each other.
 
-    Returns
-    -------
-    Table
-        The file's columns after ``problem``, ``graph``, ``variant``, ``kernel``, ``device_kind``, ``device``,
-        ``class`` (``gpu``, ``emulated``, ``cpu-1`` or ``cpu-all``), ``rival`` (whether it is one), ``round``
-        (1 in files without it) and a
-        ``parameter_...`` column for each parameter of any variant, null in the others. A parameter
-        whose values have no type in common is text in all. Without runs, the first three columns only.
+    The columns ``problem``, ``graph``, ``variant``, ``kernel``, ``device_kind``, ``device``, ``class``
+    (``gpu``, ``emulated``, ``cpu-1`` or ``cpu-all``), ``rival`` (whether it is one), ``round`` (1 in files
+    without it) and a ``parameter_...`` column for each parameter of any variant, null in the others, come
+    before those of the file. A parameter whose values have no type in common is text in all. Without runs,
+    there are the first three columns only.
     """
     if not folders:
         columns = [(key, pa.string()) for key in KEY]
@@ -84,12 +77,8 @@ def gather_searches(folders: list[Path], unmade: pa.Table) -> pa.Table:
 def unmade_runs(reasons: Mapping[tuple[str, str, str], str], rivals: Mapping[str, str]) -> pa.Table:
     """Return a row of status ``error`` for each run that could not be made.
 
-    Parameters
-    ----------
-    reasons : mapping of (str, str, str) to str
-        Why, by problem, graph and variant.
-    rivals : mapping of str to str
-        The class of each rival, by its name in the configuration.
+    `reasons` say why, by problem, graph and variant; `rivals` has the class of each rival by its name in the
+    configuration.
     """
     row = {"source": 0, "repetition": 0, "round": 1, "status": "error"}
     searches = pa.Table.from_pylist([{**row, "reason": reason} for reason in reasons.values()], RUNS)
@@ -151,21 +140,12 @@ def _class_of(context: Mapping[str, Any]) -> str:
 
 
 def summarise(timings: pa.Table, directed: Mapping[str, bool] | None = None) -> pd.DataFrame:
-    """Return one line per (problem, graph, variant), in the order of the runs.
+    """Return one line per (problem, graph, variant), in the order of the runs; the columns are `SUMMARY`.
 
-    Parameters
-    ----------
-    timings : Table
-        Of :func:`gather_searches`.
-    directed : mapping of str to bool, optional
-        By graph, whether it is directed; graphs that are not named are.
-
-    Returns
-    -------
-    DataFrame
-        Columns `SUMMARY`. Times are of the rows that are ok; ``certified`` is the share of all rows whose
-        answer was proven correct, 0 for a run that was not made: its status says so. A run of query sets of
-        several names has no time: see :func:`with_sets`.
+    `timings` are those of :func:`gather_searches`; `directed` says by graph whether it is directed, and
+    graphs that are not named are. Times are of the rows that are ok; ``certified`` is the share of all rows
+    whose answer was proven correct, 0 for a run that was not made: its status says so. A run of query sets of
+    several names has no time: see :func:`with_sets`.
     """
     # The gathered file of no run has no column but the key.
     frame = with_processes(timings.to_pandas()) if len(timings) else timings.to_pandas()
@@ -182,12 +162,7 @@ def summarise(timings: pa.Table, directed: Mapping[str, bool] | None = None) -> 
 def with_sets(lines: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
     """Return the lines of a summary with one line per name of query sets for each run that answers them.
 
-    Parameters
-    ----------
-    lines : DataFrame
-        Of :func:`summarise`.
-    timings : DataFrame
-        The searches of at least these runs.
+    `timings` are the searches of at least these runs.
     """
     if "queries" not in timings:
         return lines

@@ -25,17 +25,10 @@ def searches(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def traversed_edges(runs: pd.DataFrame, *, directed: bool) -> pd.Series:
-    """Return the input edges in the part of the graph that each search reached.
+    """Return the input edges in the part of the graph that each search of ``runs.parquet`` reached.
 
     Parallel edges and self-loops of the edge list count if the graph knows them. If not, an undirected edge
     is two arcs, and an arc of a directed graph is an edge.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        ``runs.parquet`` of a variant of BFS on a graph.
-    directed : bool
-        Whether the graph is directed.
     """
     stored = runs["reached_arcs"] if directed else runs["reached_arcs"] // 2
     known = runs["input_edges"] if "input_edges" in runs else pd.Series(np.nan, runs.index)
@@ -53,12 +46,7 @@ def statistics(samples: Samples) -> dict[str, float]:
 
 
 def rate_statistics(rates: Samples) -> dict[str, float]:
-    """Return what the benchmark wants to know about rates: their mean is the harmonic one.
-
-    Parameters
-    ----------
-    rates : ndarray of shape (n_searches,), float64
-    """
+    """Return what the benchmark wants to know about rates: their mean is the harmonic one."""
     inverse = 1 / rates
     mean = inverse.mean()
     deviation = _deviation(inverse) / (mean**2 * np.sqrt(max(len(rates) - 1, 1)))
@@ -77,15 +65,9 @@ def _deviation(samples: Samples) -> float:
 def official_output(runs: pd.DataFrame, graph: dict[str, Any]) -> str:
     """Return the result of a variant on a graph, as the specification's ``output`` prints it.
 
-    The time of kernel 1, the construction of the graph, is not measured, and given as nan. Times of
-    validation are those of the certificate.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        ``runs.parquet`` of the variant on the graph.
-    graph : dict
-        Content of ``graph.json``.
+    `runs` is the variant's ``runs.parquet``, `graph` the content of ``graph.json``. The time of kernel 1, the
+    construction of the graph, is not measured, and given as nan. Times of validation are those of the
+    certificate.
     """
     chosen = searches(runs)
     directed = bool(graph.get("directed"))

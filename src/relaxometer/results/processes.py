@@ -49,15 +49,10 @@ MEDIAN_OF_CHI2 = 0.4549
 
 
 def with_processes(timings: pd.DataFrame) -> pd.DataFrame:
-    """Return searches with the columns `PROCESS`.
+    """Return gathered searches with the columns `PROCESS`.
 
     A table that has the columns keeps them. So call this on the searches of a whole run of the workflow, and
     select afterwards: the spread of a class is estimated over all runs in the table.
-
-    Parameters
-    ----------
-    timings : DataFrame
-        Gathered searches.
     """
     if set(PROCESS) <= set(timings.columns):
         return timings
@@ -73,18 +68,10 @@ def part_of(rows: pd.DataFrame) -> Part:
 
 
 def levels(timings: pd.DataFrame) -> pd.Series:
-    """Return the logarithm by which each round of a run lies above the run's mean.
+    """Return the logarithm by which each round of a run lies above the run's mean, of runs with two or more.
 
-    Parameters
-    ----------
-    timings : DataFrame
-        Searches with the column ``round``. Only those with proven answers count, from sources that all
-        rounds of the run share.
-
-    Returns
-    -------
-    Series of float, indexed by problem, graph, variant and round
-        Of runs with two rounds or more.
+    The index is problem, graph, variant and round. Only searches with proven answers count, from sources that
+    all rounds of the run share.
     """
     proven = timings[timings["status"].isin(PROVEN) & (timings["time_ms"] > 0)]
     times = proven.groupby([*KEY, "source", "round"], sort=False)["time_ms"].median()
@@ -98,12 +85,7 @@ def levels(timings: pd.DataFrame) -> pd.Series:
 
 
 def typical_variance(variances: npt.ArrayLike) -> float:
-    """Return the mean of the runs' variances, no deviation counted beyond `CLIPPED` typical ones.
-
-    Parameters
-    ----------
-    variances : array_like of shape (n_runs,), float
-    """
+    """Return the mean of the runs' variances, no deviation counted beyond `CLIPPED` typical ones."""
     values = np.asarray(variances, dtype=np.float64)
     typical = float(np.median(values)) / MEDIAN_OF_CHI2
     return max(float(np.minimum(values, CLIPPED**2 * typical).mean()), LEAST_SD**2)
@@ -112,15 +94,9 @@ def typical_variance(variances: npt.ArrayLike) -> float:
 def process_part(own: float, rounds: int, of_class: npt.ArrayLike, of_program: Sequence[Part] = ()) -> Part:
     """Return the part of the variance that processes have in the mean level of a run.
 
-    Parameters
-    ----------
-    own : float
-        Variance of the level between the run's own rounds; any number if it has one.
-    rounds : int
-    of_class : array_like of shape (n_runs,), float
-        The same of all runs of the class that have two rounds or more.
-    of_program : sequence of Part
-        The same of the program's other runs in the class, with their degrees of freedom.
+    `own` is the variance of the level between the run's own rounds, any number if it has one; `of_class` has
+    the same of all runs of the class that have two rounds or more, and `of_program` that of the program's
+    other runs in the class, with their degrees of freedom.
 
     References
     ----------

@@ -69,13 +69,7 @@ def samples_of(timings: pa.Table) -> pa.Table:
 
 
 def read_samples(path: Path) -> pa.Table:
-    """Return the searches of a ``samples.parquet``, named as gathered ones, for the statistics.
-
-    Raises
-    ------
-    UserError
-        If the file is missing or damaged.
-    """
+    """Return the searches of a ``samples.parquet``, named as gathered ones; UserError if damaged."""
     with reading(path, "Parquet", advice=RESTORE):
         table = pq.read_table(path)
     _check_columns(path, table, RESTORE)
@@ -105,20 +99,7 @@ def _check_columns(path: Path, table: pa.Table, advice: str) -> None:
 
 
 def write_samples(results: Path, target: Path) -> list[Path]:
-    """Write the samples of a finished run of the workflow.
-
-    Parameters
-    ----------
-    results : Path
-        The workflow's ``results`` folder, with ``timings.parquet``.
-    target : Path
-        The folder of the published suite.
-
-    Returns
-    -------
-    list of Path
-        The files written.
-    """
+    """Write the samples of a finished run of the workflow to a suite; return the files written."""
     written = [target / SAMPLES]
     write_table(samples_of(read_timings(results / "timings.parquet")), written[0])
     if (results / "distributed.csv").is_file():
@@ -140,20 +121,11 @@ def run_of(plan: Plan, key: tuple[str, ...]) -> Run:
 
 
 def check_suite(plan: Plan, folder: Path) -> None:
-    """Check that a folder has the results of a plan: all of them, and no others.
+    """Check that a folder has the results of a suite's plan: all of them, and no others.
 
-    Parameters
-    ----------
-    plan : Plan
-        Of the suite.
-    folder : Path
-        With ``summary.csv`` and ``samples.parquet``, and ``distributed.csv`` if ranks were used.
-
-    Raises
-    ------
-    UserError
-        If a search is of no run of the plan, or a run has neither searches nor a reason in the summary.
-        The same holds for runs over several ranks.
+    The folder has ``summary.csv`` and ``samples.parquet``, and ``distributed.csv`` if ranks were used.
+    UserError if a search is of no run of the plan, or a run has neither searches nor a reason in the summary.
+    The same holds for runs over several ranks.
     """
     summary = read_frame(folder / "summary.csv", usecols=[*KEY, "reason"], dtype=str)
     measured = _keys(read_table(folder / SAMPLES).select(KEY).to_pandas())

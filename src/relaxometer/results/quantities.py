@@ -398,16 +398,8 @@ def _origin(times: pd.DataFrame) -> Origin:
 def small_phase_times(phases: pd.DataFrame, limit: float) -> pd.DataFrame:
     """Return the time that each search spends in phases that update at most `limit` vertices, in ms.
 
-    Parameters
-    ----------
-    phases : DataFrame
-        Rows of :func:`relaxometer.results.samples.proven_phases` of one graph.
-    limit : float
-
-    Returns
-    -------
-    DataFrame
-        A row per source and a column per variant, over the phases that all variants have from that source.
+    A row per source and a column per variant, over the phases of a graph that all variants have from that
+    source.
     """
     small = phases[phases["updated"] <= limit]
     times = small.groupby(["source", "phase", "variant"])["time_ms"].mean().unstack("variant").dropna()
@@ -423,16 +415,8 @@ def step_times(steps: pd.DataFrame, modes: Sequence[str]) -> pd.DataFrame:
 def quotients_over_ranks(ranks: pd.DataFrame, of: str, over: str, column: str) -> list[Estimate]:
     """Return the quotient of two series for each number of ranks from which both have a common source.
 
-    It is the median over common sources of the time of `over` over that of `of`; each run is one process.
-
-    Parameters
-    ----------
-    ranks : DataFrame
-        Rows of :func:`relaxometer.results.scaling.rank_searches`.
-    of, over : str
-        Names of the series.
-    column : str
-        The time to compare.
+    It is the median over common sources of the time `column` of `over` over that of `of`; each run is one
+    process. `ranks` has rows of :func:`relaxometer.results.scaling.rank_searches`.
     """
     keys = ["ranks", "source"]
     ours, theirs = (
@@ -464,17 +448,9 @@ def extreme(estimates: Sequence[Estimate], *, least: bool) -> tuple[float, tuple
 def range_of_best(best: float, others: Mapping[float, Estimate]) -> tuple[float, float]:
     """Return the range of the points that are not shown to be worse than the best one.
 
-    Parameters
-    ----------
-    best : float
-        The best point: a number of threads, a threshold or a size.
-    others : mapping of float to Estimate
-        How many times as long every other point takes, corrected here for their number.
-
-    Returns
-    -------
-    tuple of (low, high)
-        Points; NaN if any of the comparisons rests on too few samples.
+    Points are numbers of threads, thresholds or sizes. `others` says how many times as long every other point
+    takes, corrected here for their number. The range is NaN if any of the comparisons rests on too few
+    samples.
     """
     if any(one.n < FEWEST for one in others.values()):
         return float("nan"), float("nan")
@@ -490,22 +466,8 @@ def range_of_best(best: float, others: Mapping[float, Estimate]) -> tuple[float,
 def growth(times: Mapping[int, Estimate]) -> tuple[float, tuple[float, float]]:
     """Return the exponent with which a time grows from the fewest ranks above one to the most.
 
-    One rank sends nothing, so it does not count. 1 is linear growth, 0 none.
-
-    Parameters
-    ----------
-    times : mapping of int to Estimate
-        Times by the number of ranks; at least two of more than one rank.
-
-    Returns
-    -------
-    tuple of (exponent, (low, high))
-        The interval is NaN below `FEWEST` samples.
-
-    Raises
-    ------
-    ValueError
-        If fewer than two numbers of ranks are above one.
+    One rank sends nothing, so it does not count. 1 is linear growth, 0 none. The interval is NaN below
+    `FEWEST` samples. ValueError if fewer than two numbers of ranks are above one.
     """
     several = sorted(ranks for ranks in times if ranks > 1)
     if len(several) < 2:

@@ -56,13 +56,7 @@ def finishers(timings: pd.DataFrame) -> pd.DataFrame:
 
 
 def common(times: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of the sources that all runs of a race share.
-
-    Parameters
-    ----------
-    times : DataFrame
-        Rows of :func:`finishers`.
-    """
+    """Return the rows of :func:`finishers` of the sources that all runs of a race share."""
     runs = times.groupby([*RACE, "source"])["variant"].transform("nunique")
     return times[runs == times.groupby(RACE)["variant"].transform("nunique")]
 
@@ -95,10 +89,7 @@ def ranking(timings: pd.DataFrame) -> pd.DataFrame:
     Without a rank are runs with fewer than `FEWEST` samples, all runs of a race whose common sources are
     fewer, and a run without anything to compare it with.
 
-    Returns
-    -------
-    DataFrame
-        Columns `RANKED`, in the order of ranks: the median with its interval, and the number of sources.
+    The columns are `RANKED`, in the order of ranks: the median with its interval, and the number of sources.
     """
     times = enough(finishers(timings))
     rows = [row for _, of_race in times.groupby(RACE, sort=False) for row in _ranked(of_race)]
@@ -134,14 +125,11 @@ def winners(timings: pd.DataFrame) -> pd.DataFrame:
     The best of a side has the least median time over the sources that all finishers share, of those with
     `FEWEST` samples if there are any. The two are then compared over all sources that both have.
 
-    Returns
-    -------
-    DataFrame
-        Columns `WINNERS`: of each side the name, class, version, and the times of a search, of preparation,
-        cold and of a call, missing if nobody of that side finished; ``ratio``, the median over sources of the
-        rival's time over ours, with its 95% interval; and ``winner``: "ours", "rival", "neither" where no
-        difference is shown, "too few" where they have too few samples for a verdict, or missing if one side
-        is.
+    The columns are `WINNERS`: of each side the name, class, version, and the times of a search, of
+    preparation, cold and of a call, missing if nobody of that side finished; ``ratio``, the median over
+    sources of the rival's time over ours, with its 95% interval; and ``winner``: "ours", "rival", "neither"
+    where no difference is shown, "too few" where they have too few samples for a verdict, or missing if one
+    side is.
     """
     timings = with_processes(timings)
     divided = by_set(timings)
@@ -190,20 +178,11 @@ def _best_of_sides(times: pd.DataFrame) -> dict[str, dict[Any, Any]]:
 def faster_of(
     first: pd.DataFrame, second: pd.DataFrame, times: pd.DataFrame
 ) -> tuple[Comparison, int | None]:
-    """Compare two finishers of a race as two of all the pairs in it.
+    """Compare two finishers of a race as two of all the pairs in it; `times` are those of the whole race.
 
-    Parameters
-    ----------
-    first, second, times : DataFrame
-        Rows of :func:`finishers`: of each of the two, and of the whole race.
-
-    Returns
-    -------
-    Comparison
-        With the second's time over the first's.
-    int or None
-        1 if the first is shown to be faster, -1 if the second is, 0 if no difference is shown or the medians
-        over the same sources point in the other direction, None if they have too few samples for a verdict.
+    Returned are the comparison, with the second's time over the first's, and 1 if the first is shown to be
+    faster, -1 if the second is, 0 if no difference is shown or the medians over the same sources point in the
+    other direction, None if they have too few samples for a verdict.
     """
     runs = [rows for _, rows in enough(times).groupby("variant", sort=False)]
     both = {rows["variant"].iloc[0] for rows in (first, second)}

@@ -30,22 +30,13 @@ RUN = "run"
 
 @dataclass(frozen=True)
 class Recorded:
-    """What one run of the workflow measured.
+    """What one run of the workflow measured; `name` is that of the folder or file.
 
-    Parameters
-    ----------
-    name : str
-        The folder or file.
-    timings : DataFrame
-        Gathered searches.
-    contexts : list of dict
-        One per round of a run, flat (:func:`relaxometer.results.contexts.flatten`), its name under ``run``.
-    graphs : dict of str to str
-        SHA-256 of the contents of each graph, as far as known.
-    copy_gb_s : dict of str to float
-        Rate of copies in device memory by device, as far as measured.
-    weight_types : dict of str to str
-        Type of the weights by graph, from a results folder; bundles and published suites do not name it.
+    `timings` are the gathered searches. `contexts` has one for each round of a run, flat
+    (:func:`relaxometer.results.contexts.flatten`), its name under ``run``. `graphs` has the SHA-256 of the
+    contents of each graph, and `copy_gb_s` the rate of copies in device memory by device, as far as known.
+    `weight_types` has the type of the weights by graph, from a results folder; bundles and published suites
+    do not name it.
     """
 
     name: str
@@ -86,10 +77,7 @@ class Recorded:
 def read_recorded(path: Path) -> Recorded:
     """Read the searches of a results folder, of the folder that holds it, of a published suite or a bundle.
 
-    Raises
-    ------
-    UserError
-        If there are no searches, or a file is damaged.
+    UserError if there are no searches, or a file is damaged.
     """
     if path.is_file():
         return recorded_in(bundle_file.read(path))
@@ -163,10 +151,7 @@ def _from_folder(name: str, folder: Path) -> Recorded:
 def read_context(folder: Path, advice: str = MAKE_AGAIN) -> tuple[list[Flat], dict[str, float]]:
     """Return the contexts and the rate of copies of a folder, as far as they are there.
 
-    Raises
-    ------
-    UserError
-        If a file is damaged; ends in `advice`.
+    UserError, which ends in `advice`, if a file is damaged.
     """
     contexts = _parsed(folder / CONTEXT, expanded, advice) or []
     return contexts, _parsed(folder / RATES, _rates, advice) or {}

@@ -128,13 +128,7 @@ def _repeated(rows: pd.DataFrame) -> tuple[int, float]:
 
 
 def paired(candidate: pd.DataFrame, baseline: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
-    """Return the times of two variants over their common sources, in the same order.
-
-    Parameters
-    ----------
-    candidate, baseline : DataFrame
-        Rows of :func:`source_times`, each of one variant on one graph.
-    """
+    """Return the :func:`source_times` of two variants on a graph over their common sources, in one order."""
     columns = ["source", "time_ms"]
     both = candidate[columns].merge(baseline[columns], on="source", suffixes=("_candidate", "_baseline"))
     return both["time_ms_candidate"], both["time_ms_baseline"]
@@ -142,19 +136,10 @@ def paired(candidate: pd.DataFrame, baseline: pd.DataFrame) -> tuple[pd.Series, 
 
 @dataclass(frozen=True)
 class Sample:
-    """The logarithms of a run's times, one per source, for comparisons.
+    """The logarithms of a run's times, one per source in ascending order, for comparisons.
 
-    Parameters
-    ----------
-    sources : ndarray of shape (n_sources,), int64
-        Ascending.
-    logs : ndarray of shape (n_sources,), float64
-    process : Part
-        What processes have in the variance.
-    repeats : int
-        The number of repetitions if they are the sample, else 0.
-    repeated : Part
-        The variance of the median over them.
+    `process` is what processes have in the variance. `repeats` is the number of repetitions if they are the
+    sample, else 0, and `repeated` the variance of the median over them.
     """
 
     sources: npt.NDArray[np.int64]
@@ -204,26 +189,16 @@ def ratio_estimate(candidate: pd.DataFrame, baseline: pd.DataFrame) -> Estimate:
     """Return the time of the baseline over that of the candidate: above 1, the candidate is faster.
 
     The median over common sources of the quotients of the two times from one source; where all searches are
-    the same, the quotient of the medians over repetitions.
-
-    Parameters
-    ----------
-    candidate, baseline : DataFrame
-        As in :func:`paired`.
+    the same, the quotient of the medians over repetitions. Both are as in :func:`paired`.
     """
     return sample_of(baseline).over(sample_of(candidate))
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One run compared with another of the same race.
+    """One run compared with another of the same race by :func:`ratio_estimate`.
 
-    Parameters
-    ----------
-    ratio : Estimate
-        :func:`ratio_estimate`.
-    p_value : float
-        Corrected for the number of comparisons that were made together.
+    `p_value` is corrected for the number of comparisons that were made together.
     """
 
     ratio: Estimate
@@ -251,10 +226,7 @@ def in_words_compared(pairs: Sequence[tuple[str, pd.DataFrame, str, pd.DataFrame
 def best_in_words(points: Mapping[float, pd.DataFrame]) -> str:
     """Say at which value of a parameter the median is lowest, and from which others no difference is shown.
 
-    Parameters
-    ----------
-    points : mapping of float to DataFrame
-        By value, rows of :func:`source_times` over the same sources. All pairs count as comparisons.
+    By value, `points` has rows of :func:`source_times` over the same sources. All pairs count as comparisons.
     """
     best = min(points, key=lambda value: points[value]["time_ms"].median())
     others = [value for value in points if value != best]
@@ -287,10 +259,7 @@ def _factor(value: float) -> str:
 def updated_counts(phases: pd.DataFrame) -> pd.DataFrame:
     """Return the updated vertices of every phase and source of one graph, by the variant with most sources.
 
-    Parameters
-    ----------
-    phases : DataFrame
-        Rows of :func:`proven_phases`; the counts are the same for every variant.
+    In :func:`proven_phases`, the counts are the same for every variant.
     """
     sources = phases.groupby("variant", sort=False)["source"].nunique()
     widest = phases[phases["variant"] == sources.idxmax()] if len(phases) else phases
@@ -304,19 +273,10 @@ def share_at_or_under(values: npt.ArrayLike, limits: npt.ArrayLike) -> npt.NDArr
 
 
 def gaining_band(sweep: pd.DataFrame, conventional: pd.DataFrame) -> tuple[float, float] | None:
-    """Return the band of thresholds in which the sweep beats the conventional variant.
+    """Return the band of thresholds, in microseconds, in which the sweep beats the conventional variant.
 
-    Parameters
-    ----------
-    sweep : DataFrame
-        Rows of :func:`source_times` with the column ``to_all_us``.
-    conventional : DataFrame
-        The same of the conventional variant.
-
-    Returns
-    -------
-    tuple of (low, high) in microseconds, or None
-        The longest run of neighbouring thresholds that are each shown to be faster; None if none is.
+    It is the longest run of neighbouring thresholds that are each shown to be faster; None if none is. The
+    sweep has rows of :func:`source_times` with the column ``to_all_us``.
     """
     bands: list[list[float]] = [[]]
     points = dict(iter(sweep.groupby("to_all_us")))
@@ -331,18 +291,10 @@ def gaining_band(sweep: pd.DataFrame, conventional: pd.DataFrame) -> tuple[float
 
 
 def median_extract_min(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return the median time of an ExtractMin over trials.
+    """Return the median time of an ExtractMin over trials of :data:`relaxometer.studies.extract_min.TABLE`.
 
-    Parameters
-    ----------
-    trials : DataFrame
-        As :data:`relaxometer.studies.extract_min.TABLE`.
-
-    Returns
-    -------
-    DataFrame
-        Columns ``method`` (``reduction-256`` for 256 threads), ``values``, ``device_kind``, ``device`` and
-        ``time_us``.
+    The columns are ``method`` (``reduction-256`` for 256 threads), ``values``, ``device_kind``, ``device``
+    and ``time_us``.
     """
     named = extract_min_method(trials)
     keys = ["method", "values", "device_kind", "device"]

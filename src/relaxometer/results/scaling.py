@@ -31,24 +31,14 @@ COLUMNS = [
 
 
 def scaling_table(runs: Sequence[DistributedRun], folder: Path) -> pd.DataFrame:
-    """Return one line per run, in their order.
+    """Return one line per run, in their order; `folder` holds a folder of results for each.
 
-    Parameters
-    ----------
-    runs : sequence of DistributedRun
-    folder : Path
-        Holds a folder of results for each run.
-
-    Returns
-    -------
-    DataFrame
-        Columns ``problem, graph, variant`` (the run's name), ``series``, ``weak`` (whether the graph grows
-        with the ranks), ``engine, ranks, scheme, transport, device_kind, device, vertices, arcs, status,
-        reason, sources, repetitions``; medians over sources ``median_ms`` and ``median_gteps`` with
-        ``gteps_low`` and ``gteps_high`` (95%), and of `PARTS` over the instrumented searches, NaN where a run
-        failed; ``certified``, the share of answers proven correct; ``efficiency``, the rate per rank over
-        that of the run of the series with the fewest ranks that has one; ``model_gteps``, the prediction of
-        :mod:`relaxometer.distributed.model` for an H200, NaN for runs that it does not cover.
+    Of the columns `COLUMNS`, ``variant`` is the run's name, and ``weak`` says whether the graph grows with
+    the ranks. ``median_ms``, ``median_gteps`` with ``gteps_low`` and ``gteps_high`` (95%), and `PARTS` over
+    the instrumented searches are medians over sources, NaN where a run failed. ``certified`` is the share of
+    answers proven correct; ``efficiency`` the rate per rank over that of the run of the series with the
+    fewest ranks that has one; ``model_gteps`` the prediction of :mod:`relaxometer.distributed.model` for an
+    H200, NaN for runs that it does not cover.
     """
     reasons = {run.name: failure_of(folder / run.name / "run.json") for run in runs}
     lost = [_lost_line(run, reasons[run.name]) for run in runs if reasons[run.name]]
@@ -69,10 +59,7 @@ def scaling_table(runs: Sequence[DistributedRun], folder: Path) -> pd.DataFrame:
 def rank_searches(runs: Iterable[DistributedRun], folder: Path) -> pd.DataFrame:
     """Return every proven search over several ranks, for claims about series of runs.
 
-    Returns
-    -------
-    DataFrame
-        Columns ``series, ranks, device_kind, device, source, time_ms`` and :data:`PARTS`.
+    The columns are ``series, ranks, device_kind, device, source, time_ms`` and :data:`PARTS`.
     """
     columns = ["series", "ranks", "device_kind", "device", "source", "time_ms", *PARTS]
     tables = []

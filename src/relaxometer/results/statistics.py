@@ -35,16 +35,10 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class Estimate:
-    """A positive quantity with what its interval and its test need.
+    """A positive quantity, given its logarithm, with what its interval and its test need.
 
-    Parameters
-    ----------
-    log : float
-        The logarithm of the quantity.
-    parts : tuple of Part
-        Independent parts of the variance of `log`.
-    n : int
-        Sources or, where searches have none, repetitions that it rests on.
+    `parts` are independent parts of the variance of `log`; `n` is the number of sources or, where searches
+    have none, repetitions that it rests on.
     """
 
     log: float
@@ -95,16 +89,7 @@ class Estimate:
 
 
 def log_median(logs: npt.ArrayLike) -> tuple[float, Part]:
-    """Return the median of logarithms and the variance of that median over samples.
-
-    Parameters
-    ----------
-    logs : array_like of shape (n_samples,), float
-
-    Raises
-    ------
-    ValueError
-        If there are no samples.
+    """Return the median of logarithms and its variance over samples; ValueError without samples.
 
     References
     ----------
@@ -151,17 +136,10 @@ def log_mean(samples: npt.ArrayLike, process: Part) -> Estimate:
 
 
 def log_ratio_of_means(above: npt.ArrayLike, below: npt.ArrayLike, *processes: Part) -> Estimate:
-    """Return the quotient of the means of two positive samples over the same sources.
+    """Return the quotient of the means of two positive samples over the same sources, in the same order.
 
     Its variance over sources is that of the delta method, so sources that are slow in both samples do not
-    widen the interval.
-
-    Parameters
-    ----------
-    above, below : array_like of shape (n_sources,), float
-        In the same order of sources.
-    *processes : Part
-        The process parts of both.
+    widen the interval; `processes` are the process parts of both.
     """
     upper, lower = (np.asarray(one, dtype=np.float64) for one in (above, below))
     n, log = len(upper), float(np.log(upper.mean() / lower.mean()))

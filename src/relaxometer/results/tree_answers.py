@@ -29,18 +29,8 @@ Places = npt.NDArray[np.uint32]
 def places_of(graph: Graph, problem: str, source: int, columns: Columns) -> Places | None:
     """Return the place of each predecessor among the neighbours; None if the answer does not follow.
 
-    Parameters
-    ----------
-    graph : Graph
-    problem : str
-    source : int
-    columns : mapping of str to ndarray of shape (n_vertices,)
-        The answer.
-
-    Returns
-    -------
-    ndarray of shape (n_vertices,), uint32, or None
-        From 1; 0 for the source and for vertices that are not reached.
+    Places have the shape (n_vertices,) and begin with 1; 0 is for the source and for vertices that are not
+    reached.
     """
     if problem not in LENGTHS or sorted(columns) != sorted((LENGTHS[problem], PREDECESSOR)):
         return None
@@ -61,13 +51,7 @@ def places_of(graph: Graph, problem: str, source: int, columns: Columns) -> Plac
 
 
 def columns_of(graph: Graph, problem: str, source: int, places: Places) -> dict[str, npt.NDArray[Any]]:
-    """Return the columns of an answer, given what :func:`places_of` returned.
-
-    Raises
-    ------
-    ValueError
-        If the places lead to no tree of the graph.
-    """
+    """Return the columns of an answer from :func:`places_of`; ValueError if they are no tree."""
     kinds = load_problem(problem).columns_on(graph)
     if problem not in LENGTHS or not 0 <= source < graph.n_vertices or places.shape != (graph.n_vertices,):
         raise ValueError("its tree is not one of this graph and problem")

@@ -45,16 +45,9 @@ def verdict(
     also names the runs that gave no answer to prove, and says how far the machine's speed changed if that was
     far.
 
-    Parameters
-    ----------
-    summary : Path
-        ``summary.csv``.
-    studies : mapping of str to sequence of Path, optional
-        Tables of studies, by their keys in :data:`relaxometer.studies.registry.STUDIES`.
-    lost : mapping of str to iterable of str, optional
-        Why others that could not be made are missing, by their kind.
-    contexts : sequence of Path
-        ``context.json`` of all rounds.
+    `summary` is ``summary.csv``, and `contexts` each ``context.json`` of all rounds. `studies` has the tables
+    of studies by their keys in :data:`relaxometer.studies.registry.STUDIES`, and `lost`, by the kind of what
+    could not be made, the reasons.
     """
     table = read_frame(summary, keep_default_na=False)
     outcomes = [

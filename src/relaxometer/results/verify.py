@@ -54,20 +54,10 @@ UNCHECKED = ["mteps", "mteps_harmonic"]
 
 @dataclass
 class Verified:
-    """What the check of a bundle found.
+    """What the check of a bundle found: what was checked, what is wrong, and what could not be checked.
 
-    Parameters
-    ----------
-    lines : list of str
-        What was checked.
-    wrong : list of str
-        What is not right.
-    unchecked : list of str
-        What could not be checked, and why.
-    called_for : int
-        How many first answers the searches call for: those of runs whose first search is proven.
-    proven : int
-        How many of them are proven.
+    `called_for` is how many first answers the searches call for, those of runs whose first search is proven,
+    and `proven` how many of them are proven.
     """
 
     lines: list[str] = field(default_factory=list)
@@ -89,20 +79,10 @@ class Verified:
 def verify(path: Path, results: Path, device: str = "auto", *, download: bool = False) -> Verified:
     """Check a bundle: every byte, the schema, the tables against the samples, and the proofs of its answers.
 
-    Parameters
-    ----------
-    path : Path
-    results : Path
-        A results folder, whose graphs and downloads are used; nothing is written there.
-    device : {"auto", "cuda", "host"}
-        Where answers are proven.
-    download : bool
-        Whether files that graphs are made from may be fetched from the addresses that the bundle names.
-
-    Raises
-    ------
-    UserError
-        If the file is not a bundle, differs from what was written, or a table is not one of searches.
+    Graphs and downloads of the folder `results` are used; nothing is written there. With `download`, files
+    that graphs are made from may be fetched from the addresses that the bundle names. `device` is where
+    answers are proven. UserError if the file is not a bundle, differs from what was written, or a table is
+    not one of searches.
     """
     found = bundle_file.read(path)
     samples = recorded_in(found).timings
@@ -132,19 +112,9 @@ def verify(path: Path, results: Path, device: str = "auto", *, download: bool = 
 
 
 def differences(path: Path, folder: Path) -> list[str]:
-    """Return what contradicts a bundle's searches in its own manifest and tables, and in a published suite.
+    """Return what contradicts a bundle's searches in itself and in the folder of a published suite.
 
-    Parameters
-    ----------
-    path : Path
-        The bundle.
-    folder : Path
-        Of the suite, with ``samples.parquet``.
-
-    Raises
-    ------
-    UserError
-        If the file is not a bundle, or differs from what was written.
+    UserError if the file is not a bundle, or differs from what was written.
     """
     found = bundle_file.read(path)
     wrong = contradictions(found)
@@ -165,10 +135,7 @@ def _in_order(samples: pa.Table) -> pa.Table:
 def contradictions(found: BundleFile) -> list[str]:
     """Return what contradicts the searches in a bundle's manifest, context, certificates and summary.
 
-    Raises
-    ------
-    UserError
-        If one of them is damaged.
+    UserError if one of them is damaged.
     """
     recorded = recorded_in(found)
     return [
@@ -250,10 +217,7 @@ def _keys(rows: pd.DataFrame) -> Iterable[str]:
 def _graph(found: BundleFile, name: str, results: Path, download: bool) -> tuple[Graph | Batch, str]:
     """Return a graph with the content that a bundle names, and where it came from.
 
-    Raises
-    ------
-    UserError
-        If it is not in the results folder, and cannot be made or has other content.
+    UserError if it is not in the results folder, and cannot be made or has other content.
     """
     entry = found.manifest.graphs.get(name)
     if entry is None:

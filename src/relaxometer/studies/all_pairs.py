@@ -104,26 +104,11 @@ def measure_all_pairs(
 ) -> tuple[pa.Table, pa.Table, pa.Table, pa.Table]:
     """Find and prove the distances from all vertices, or from some, and reduce them.
 
-    Parameters
-    ----------
-    graph : Graph
-    device : Device
-    sources : "all" or int
-        Number to draw without repetition; all if the graph has fewer.
-    table : int or sequence of int
-        Number of vertices to draw, or these vertices, between which all distances are kept.
-    seed : int
+    `sources` is a number to draw without repetition, all if the graph has fewer. `table` is a number of
+    vertices to draw, or these vertices, between which all distances are kept.
 
-    Returns
-    -------
-    tuple of Table
-        Of the schemas `PASSES`, `SOURCES`, `COMPONENTS` and `DISTANCES`. If the graph is skipped or memory
-        runs out, the last three have no rows.
-
-    Raises
-    ------
-    UserError
-        If `table` names something that is not a vertex.
+    The tables are `PASSES`, `SOURCES`, `COMPONENTS` and `DISTANCES`. If the graph is skipped or memory runs
+    out, the last three have no rows. UserError if `table` names something that is not a vertex.
     """
     starts, chosen = _chosen(graph, sources, seed), _chosen(graph, table, seed)
     study = _AllPairs(graph, device, starts, chosen)
@@ -138,16 +123,8 @@ def closeness(
     """Return the closeness of vertices as Wasserman and Faust define it for graphs that are not connected.
 
     The inverse of the mean distance to the other vertices reached, times their share of all other vertices.
-    It is 0 for a vertex that reaches no other, and NaN if all that it reaches are at distance 0.
-
-    Parameters
-    ----------
-    reached : ndarray of shape (n_sources,), integers
-        Vertices reached, the source among them.
-    total : ndarray of shape (n_sources,), integers
-        The sum of their distances.
-    n_vertices : int
-        Vertices of the graph.
+    It is 0 for a vertex that reaches no other, and NaN if all that it reaches are at distance 0. `reached`
+    counts the source, too, and `total` is the sum of the distances.
     """
     others = reached.astype(np.float64) - 1
     share = others / max(1, n_vertices - 1)

@@ -162,21 +162,7 @@ def methods(device: Device, values: npt.NDArray[np.uint32]) -> Iterator[tuple[st
 
 
 def time_all(device: Device, *, seed: int, trials: int = TRIALS, sizes: tuple[int, ...] = SIZES) -> pa.Table:
-    """Time every method on every size.
-
-    Parameters
-    ----------
-    device : Device
-    seed : int
-        Draws the values.
-    trials : int, default=TRIALS
-        Repetitions of each measurement, after one untimed round.
-    sizes : tuple of int, default=SIZES
-
-    Returns
-    -------
-    Table of the schema `TABLE`
-    """
+    """Time every method on every size, `trials` times after one untimed round; `seed` draws the values."""
     names = {device.kind: device.name, "cpu": cpu_model()}
     rows = []
     for n in sizes:

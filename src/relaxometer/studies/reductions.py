@@ -28,21 +28,12 @@ LAUNCHES_AT_ONCE = 4
 
 @dataclass(frozen=True, eq=False)
 class Reductions:
-    """Statistics of the distances from each source.
+    """Statistics of the distances from each source: arrays of shape (n_sources,).
 
-    Parameters
-    ----------
-    reached : ndarray of shape (n_sources,), uint32
-        Vertices reached, the source among them.
-    eccentricity : ndarray of shape (n_sources,), uint32
-        The greatest distance to a reached vertex.
-    farness : ndarray of shape (n_sources,), uint64
-        The sum of the distances to all reached vertices.
-    proven : ndarray of shape (n_sources,), bool
-        Whether the distances were proven and these numbers found again from them.
-    status, reason : str
-        Why not: ``error`` if a path is too long, else ``invalid``. ``ok`` and empty if all are proven,
-        or if no proof was asked for.
+    `reached` counts the vertices reached, the source among them; `eccentricity` is the greatest and `farness`
+    the sum of their distances. `proven` says whether the distances were proven and these numbers found again
+    from them. If not, `status` and `reason` say why: ``error`` if a path is too long, else ``invalid``; they
+    are ``ok`` and empty if all are proven, or if no proof was asked for.
     """
 
     reached: Words
@@ -62,16 +53,10 @@ class Reductions:
 def reduce_all(
     solver: phast_many.Solver, sources: npt.NDArray[np.integer], prover: DistanceProver | None = None
 ) -> Reductions:
-    """Sweep from many sources, and reduce the distances on the device.
+    """Sweep from many sources, in any order, and reduce the distances on the device.
 
-    Parameters
-    ----------
-    solver : phast_many.Solver
-    sources : ndarray of shape (n_sources,), integers
-        In any order; neighbours in the hierarchy are swept together.
-    prover : DistanceProver, optional
-        Proves all distances from every source. Then they are stored until the proof has read them, else
-        never.
+    Neighbours in the hierarchy are swept together. With a `prover`, all distances from every source are
+    stored until the proof has read them, else never.
     """
     device, n = solver.device, solver.n_vertices
     order = np.argsort(solver.position_of(sources), kind="stable")

@@ -27,26 +27,17 @@ Statuses = set[str]
 class Study:
     """A measurement other than the run of a variant.
 
-    Parameters
-    ----------
-    path : str
-        File of the result, with ``{graph}`` if the study is made once per graph.
-    measure : str
-        ``module:function``, imported when the study is made. ``function(graph, device, **parameters)``
-        returns a Table, a dict for a JSON file, or a tuple of Tables; without graphs it gets no `graph`.
-    graphs : callable
-        Returns the graphs that a configuration names for the study.
-    parameters : callable
-        Returns the study's parameters in a plan, as plain data.
-    papers : frozenset of str
-        A study without graphs is made if the report redraws one of these papers.
-    further : tuple of str
-        Names of the files in the same folder that hold the second table and those that follow.
-    opens_device : bool
-        Whether `measure` gets an open device, or only its kind, for the processes that it starts.
-    describe : callable, optional
-        Returns a line of text for a row of the first table, as the verdict names it. None if rows have no
-        status.
+    `path` is the file of the result, with ``{graph}`` if the study is made once per graph; `further` names
+    the files in the same folder that hold the second table and those that follow.
+
+    `measure` is ``module:function``, imported when the study is made. ``function(graph, device,
+    **parameters)`` returns a Table, a dict for a JSON file, or a tuple of Tables; without graphs it gets no
+    `graph`. Unless it `opens_device`, it gets the kind of the device only, for the processes that it starts.
+
+    `graphs` returns the graphs that a configuration names for the study; one without graphs is made if the
+    report redraws one of these `papers`. `parameters` returns the study's parameters in a plan, as plain
+    data. `describe` returns a line of text for a row of the first table, as the verdict names it; None if
+    rows have no status.
     """
 
     path: str

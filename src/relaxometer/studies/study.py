@@ -33,24 +33,11 @@ WHERE = [("device_kind", pa.string()), ("device", pa.string())]
 def study_table(
     name: str, graph: Graph, device: Where, schema: pa.Schema, keys: Sequence[Row], results: Iterator[Row]
 ) -> pa.Table:
-    """Collect the results of a study of one graph.
+    """Collect the results of a study of one graph in a table; `name` is that in progress messages.
 
-    Parameters
-    ----------
-    name : str
-        The study's name in progress messages.
-    graph : Graph
-    device : Device or Where
-    schema : Schema
-    keys : sequence of dict
-        The columns after the graph's name, one mapping per row.
-    results : iterator of dict
-        The other columns, in the order of `keys`. When it raises `Skipped`, `DeviceOutOfMemory`,
-        `OverflowError` or `Failed`, the remaining rows get that status.
-
-    Returns
-    -------
-    Table of the schema `schema`
+    `keys` has the columns after the graph's name, one mapping per row, and `results` the other columns in the
+    same order. When it raises `Skipped`, `DeviceOutOfMemory`, `OverflowError` or `Failed`, the remaining rows
+    get that status.
     """
     progress = Progress(f"{name} {graph.name}: rows", len(keys))
     rows = []

@@ -54,24 +54,11 @@ def measure_throughput(
     repetitions: int,
     seed: int,
 ) -> pa.Table:
-    """Time launches of many searches and prove every answer.
+    """Time launches of many searches and prove every answer; return a table of the schema `TABLE`.
 
-    Parameters
-    ----------
-    graph : Graph
-    device : Device
-    variants : sequence of str
-        Keys of `PROGRAMS`.
-    searches : sequence of int
-        Numbers of searches per launch.
-    repetitions : int
-        Timed launches of each number, after an untimed one.
-    seed : int
-        Draws the sources, as for single searches; they repeat if the graph has too few.
-
-    Returns
-    -------
-    Table of the schema `TABLE`
+    `variants` are keys of `PROGRAMS`, and `searches` numbers of searches per launch. After an untimed launch
+    of each number, `repetitions` are timed. `seed` draws the sources, as for single searches; they repeat if
+    the graph has too few.
     """
     tables = []
     for variant in variants:

@@ -110,39 +110,19 @@ def measure_traffic(
     """Change the weights of a graph in rounds, search after each change, and prove every answer.
 
     All variants and rivals see the same weights and search from the same sources, or for the same pairs. New
-    weights are where a variant searches, on the device or in the host's memory, before the clock starts.
+    weights are where a variant searches, on the device or in the host's memory, before the clock starts. The
+    calling process must not have opened CUDA, which does not survive a fork.
 
-    Parameters
-    ----------
-    graph : Graph
-    device : {"auto", "cuda", "host"}
-        The calling process must not have opened CUDA, which does not survive a fork.
-    variants : sequence of str
-        Solvers of `sssp`, with their default parameters.
-    rounds : int
-        Changes of the weights, each starting from those of the graph.
-    searches : int
-        Searches per round.
-    share : float
-        Share of the arcs that are slowed.
-    factor : float
-        An arc is slowed by a factor drawn between 1 and this one.
-    seed : int
-        Draws weights, pairs, and sources as for single searches; these repeat if the graph has too few.
-    routes : sequence of str
-        Solvers of `routes`, with their default parameters.
-    pairs : int
-        Random pairs that each of their searches answers.
-    timeout_s : float
-        A variant is killed if its preparation, or a round, takes longer than this many seconds.
-    rivals : sequence of mapping
-        The content of a `RivalRun` each; those of other graphs are left out.
-    rival_folders : sequence of str
-        Folders with rivals beyond those that ship.
+    `variants` are solvers of `sssp` and `routes` of `routes`, with their default parameters; a search of the
+    latter answers so many random `pairs`. `rivals` has the content of a `RivalRun` each, of which those of
+    other graphs are left out; `rival_folders` have rivals beyond those that ship.
 
-    Returns
-    -------
-    Table of the schema `TABLE`
+    Each of the `rounds` starts from the weights of the graph and slows a `share` of the arcs by factors drawn
+    between 1 and `factor`. `searches` follow, from sources that `seed` draws as for single searches; they
+    repeat if the graph has too few. A contestant is killed if its preparation, or a round, takes longer than
+    `timeout_s`.
+
+    The table has the schema `TABLE`.
     """
     runs = [run for run in map(RivalRun.model_validate, rivals) if run.graph == graph.name]
     sources = np.resize(sources_table(graph, searches, seed)["source"].to_numpy(), searches).tolist()

@@ -45,20 +45,9 @@ def measure_updates(
 ) -> pa.Table:
     """Time `incremental` while arcs leave a graph and return, and prove the dominators of every state.
 
-    Parameters
-    ----------
-    graph : Graph
-    device : Device
-    arcs : sequence of int
-        Numbers of arcs per update. A graph with fewer loses all of them.
-    repetitions : int
-        Draws of arcs for each number; each draw is removed, then added again.
-    seed : int
-        Draws the root, as the first source of a run, and the arcs.
-
-    Returns
-    -------
-    Table of the schema `TABLE`
+    `arcs` are numbers of arcs per update, each drawn `repetitions` times; a draw is removed, then added
+    again. A graph with fewer arcs loses all of them. `seed` draws the root, as the first source of a run, and
+    the arcs. The table has the schema `TABLE`.
     """
     keys = [
         {"change": change, "arcs": count, "repetition": repetition}
