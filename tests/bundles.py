@@ -14,8 +14,11 @@ ROOT = Path(__file__).parents[1]
 
 CONFIG = {
     "device": "host",
-    "timing": {"sources": 6, "repetitions": 2, "rounds": 2, "warmup": 0},
-    "sssp": {"graphs": ["small-grid"], "variants": {"conventional": {}, "dijkstra-cpu": {}}},
+    "timing": {"sources": 6, "repetitions": 2, "rounds": 1, "warmup": 0, "calls": 1},
+    "sssp": {
+        "graphs": ["small-grid"],
+        "variants": {"conventional": {}, "dijkstra-cpu": {"timing": {"rounds": 2}}},
+    },
     "bfs": {"graphs": ["small-grid"], "variants": {"hybrid-cpu": {}}},
     "dominators": {"graphs": ["flow-random-30"], "variants": {"semi-nca": {}}},
     "datasets": {
@@ -29,10 +32,14 @@ WIDE = {"vertices": 40, "weights": {"range": [2**32 - 9, 2**32 - 2]}}
 
 TYPES = {
     "device": "host",
-    "timing": {"sources": 2, "repetitions": 1, "rounds": 1, "warmup": 0},
+    "timing": {"sources": 2, "repetitions": 1, "rounds": 1, "warmup": 0, "calls": 1},
     "sssp": {
         "graphs": ["float32", "float64", "far", "narrow"],
-        "variants": {"near-far": {}, "dijkstra-cpu": {}, "phast": {}},
+        "variants": {
+            "near-far": {},
+            "dijkstra-cpu": {"graphs": ["float32"]},
+            "phast": {"graphs": ["float32", "far"]},
+        },
     },
     "datasets": {
         **{

@@ -32,50 +32,58 @@ def only(problem, *graphs, **variants):
 
 OVERLAY = {
     **NOTHING,
-    "timing": {"sources": 3, "repetitions": 2, "rounds": 1, "warmup": 0},
+    "timing": {"sources": 3, "repetitions": 2, "rounds": 1, "warmup": 0, "calls": 1},
     "sssp": only("sssp", "small-grid", conventional={}, dijkstra_cpu={}, near_far={"timing": {"sources": 2}}),
     "bfs": only("bfs", "small-grid", top_down={}),
     "datasets": {"small-grid": SMALL_GRID},
 }
-QUICK = {"sources": 1, "repetitions": 1, "warmup": 0}
+QUICK = {"sources": 1, "repetitions": 1, "warmup": 0, "calls": 1}
 
 
 @pytest.fixture
-def folder(tmp_path):
+def folder(tmp_path, monkeypatch):
+    """The current folder, with what a checkout configures."""
     for name in ("config", "resources"):
         shutil.copytree(ROOT / name, tmp_path / name)
+    monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-def all_runs(folder, overlay, *arguments):
-    (folder / "tiny.yaml").write_text(yaml.safe_dump(without_rivals(overlay)))
-    return program(folder, "all-runs", "tiny.yaml", *arguments)
+@pytest.fixture
+def all_runs(folder, capfd):
+    """A function that makes all runs of an overlay; it returns the line of a failure, and the outputs."""
+
+    def run(overlay, *arguments):
+        (folder / "tiny.yaml").write_text(yaml.safe_dump(without_rivals(overlay)))
+        try:
+            end = call(["all-runs", "tiny.yaml", *arguments]) or ""
+        except SystemExit as stop:
+            end = str(stop.code)
+        assert "\n" not in end
+        return end, *capfd.readouterr()
+
+    return run
 
 
-def refused(folder, overlay, monkeypatch, *arguments):
-    """Return the line by which `all-runs` refuses an overlay, in this process."""
-    monkeypatch.chdir(folder)
-    (folder / "tiny.yaml").write_text(yaml.safe_dump(without_rivals(overlay)))
-    with pytest.raises(SystemExit) as end:
-        call(["all-runs", "tiny.yaml", *arguments])
-    assert "\n" not in str(end.value.code)
-    return str(end.value.code)
-
-
-def program(folder, name, *arguments):
-    command = [sys.executable, "-m", "relaxometer.cli.command", name, *arguments]
-    environment = {"PATH": "/usr/bin:/bin"}
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+@pytest.fixture
+def refused(all_runs):
+    """A function that returns the line by which an overlay is refused."""
+    return lambda overlay, *arguments: all_runs(overlay, *arguments)[0]
 
 
 def names_of_runs(done):
     """Return what the lines of a run say after the seconds."""
+    end, out, _ = done
+    assert end == ""
+    return [line.split(" s ")[1] for line in out.splitlines() if " s " in line]
+
+
+def test_every_run_is_there_and_certified_and_a_bundle_needs_no_workflow(folder, capsys):
+    (folder / "tiny.yaml").write_text(yaml.safe_dump(without_rivals(OVERLAY)))
+    command = [sys.executable, "-m", "relaxometer.cli.command", "all-runs", "tiny.yaml"]
+    done = subprocess.run(command, env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    return [line.split(" s ")[1] for line in done.stdout.splitlines() if " s " in line]
-
-
-def test_every_run_is_there_and_certified_and_a_bundle_needs_no_workflow(folder):
-    assert len(names_of_runs(all_runs(folder, OVERLAY))) == 4
+    assert len(done.stdout.splitlines()) == 4
     found = {
         "/".join(path.parts[-4:-1]): pq.read_table(path).num_rows
         for path in folder.glob("results/runs/*/*/*/runs.parquet")
@@ -88,26 +96,24 @@ def test_every_run_is_there_and_certified_and_a_bundle_needs_no_workflow(folder)
     }
     certificates = list(folder.glob("results/runs/*/*/*/certificates.parquet"))
     assert len(certificates) == len(found)
-    for path in certificates:
-        assert all(pq.read_table(path)["holds"].to_pylist())
+    assert all(all(pq.read_table(path)["holds"].to_pylist()) for path in certificates)
     (folder / "results/runs/sssp/small-grid/near-far/answer.parquet").unlink()
-    done = program(folder, "bundle", "tiny.yaml", "--target", "tiny.zip", "--most-vertices", "100")
-    assert done.returncode == 0, done.stderr
-    done = program(folder, "verify", "tiny.zip", "--device", "host")
-    assert done.returncode == 0, done.stderr
-    assert "tables: 4 runs, 22 searches, their certificates and the summary" in done.stdout
-    assert "answers: 3 of 4 proven" in done.stdout
-    assert "not checked: the answer of sssp near-far on small-grid: its file was not kept" in done.stdout
+    call(["bundle", "tiny.yaml", "--target", "tiny.zip", "--most-vertices", "100"])
+    call(["verify", "tiny.zip", "--device", "host"])
+    said = capsys.readouterr().out
+    assert "tables: 4 runs, 22 searches, their certificates and the summary" in said
+    assert "answers: 3 of 4 proven" in said
+    assert "not checked: the answer of sssp near-far on small-grid: its file was not kept" in said
 
 
-def test_inputs_come_in_the_order_of_the_configuration_and_updates_with_them(folder):
+def test_inputs_come_in_the_order_of_the_configuration_and_updates_with_them(folder, all_runs):
     overlay = {
         **NOTHING,
         "timing": {**QUICK, "rounds": 1},
         "dominators": {"graphs": ["flow-random-30", "flow-source"], "variants": {"semi-nca": {}}},
         "updates": {"graphs": ["flow-random-30"], "arcs": [1, 2], "repetitions": 1},
     }
-    assert names_of_runs(all_runs(folder, overlay)) == [
+    assert names_of_runs(all_runs(overlay)) == [
         "dominators flow-random-30 semi-nca: ok",
         "updates flow-random-30: ok",
         "dominators flow-source semi-nca: ok",
@@ -115,9 +121,7 @@ def test_inputs_come_in_the_order_of_the_configuration_and_updates_with_them(fol
     assert pq.read_table(folder / "results/updates/flow-random-30.parquet").num_rows == 4
 
 
-def test_each_graph_has_all_rounds_in_mirrored_order_and_only_what_is_missing_is_made(
-    folder, monkeypatch, capsys
-):
+def test_each_graph_has_all_rounds_in_mirrored_order_and_only_what_is_missing_is_made(folder, all_runs):
     overlay = {
         **NOTHING,
         "timing": {**QUICK, "sources": 2},
@@ -126,7 +130,7 @@ def test_each_graph_has_all_rounds_in_mirrored_order_and_only_what_is_missing_is
         "bfs": only("bfs", "small-grid", hybrid_cpu={}),
         "device": "host",
     }
-    found = names_of_runs(all_runs(folder, overlay))
+    found = names_of_runs(all_runs(overlay))
     assert sorted(found[:5]) + found[5:] == [
         "bfs small-grid hybrid-cpu round 2: ok",
         "bfs small-grid hybrid-cpu: ok",
@@ -142,18 +146,16 @@ def test_each_graph_has_all_rounds_in_mirrored_order_and_only_what_is_missing_is
     second = folder / "results/runs/sssp/other/dijkstra-cpu/rounds/2"
     shutil.rmtree(second)
     overlay["bfs"]["variants"]["hybrid-cpu"] = {"timing": {"sources": 1}}
-    left = all_runs(folder, overlay, "--missing")
+    left = all_runs(overlay, "--missing")
     changed = ["bfs small-grid hybrid-cpu round 2: ok", "bfs small-grid hybrid-cpu: ok"]
     assert sorted(names_of_runs(left)) == [*changed, "sssp other dijkstra-cpu round 2: ok"]
     there = "results/runs/bfs/small-grid/hybrid-cpu: of another configuration; made again\n"
-    assert left.stderr.startswith(there)
+    assert left[2].startswith(there)
     assert pq.read_table(second / "runs.parquet")["round"].to_pylist() == [2, 2]
-    monkeypatch.chdir(folder)
-    assert not call(["all-runs", "tiny.yaml", "--missing"])
-    assert capsys.readouterr() == ("", "")
+    assert all_runs(overlay, "--missing") == ("", "", "")
 
 
-def test_sources_and_query_sets_of_another_configuration_are_drawn_anew(folder, monkeypatch):
+def test_sources_and_query_sets_of_another_configuration_are_drawn_anew(folder, all_runs):
     drawn = folder / "results/sources/small-grid.parquet"
     write_table(with_request(pa.table({"source": [1, 2, 3]}), request_for_sources([1, 2, 3], 5)), drawn)
     overlay = {
@@ -163,29 +165,27 @@ def test_sources_and_query_sets_of_another_configuration_are_drawn_anew(folder, 
         "sssp": only("sssp", "small-grid", dijkstra_cpu={}),
         "routes": {**only("routes", "small-grid", dijkstra_cpu={}), "queries": {"near": {"pairs": 4}}},
     }
-    done = all_runs(folder, overlay)
-    assert done.returncode == 0, done.stderr
     said = "results/sources/small-grid.parquet: drawn for another configuration; drawn again"
-    assert done.stderr.splitlines() == [said]
+    end, _, errors = all_runs(overlay)
+    assert (end, errors.splitlines()) == ("", [said])
     sources = pq.read_table(drawn)["source"].to_pylist()
     assert len(sources) == 2
     runs = pq.read_table(folder / "results/runs/sssp/small-grid/dijkstra-cpu/runs.parquet")
     assert runs["source"].to_pylist() == sources
     overlay["routes"]["queries"]["near"] = {"pairs": 99, "paths": True}
-    done = all_runs(folder, overlay)
-    assert done.returncode == 0, done.stderr
+    end, _, errors = all_runs(overlay)
+    assert (end, len(errors.splitlines())) == ("", 1)
     sets = pq.read_table(folder / "results/queries/routes/small-grid.parquet").to_pylist()
     assert {(one["queries"], one["paths"]) for one in sets} == {(99, True)}
-    assert len(done.stderr.splitlines()) == 1
     overlay["routes"]["queries"]["near"] = {"pairs": 98}
-    said = refused(folder, overlay, monkeypatch, "--missing")
+    said, *_ = all_runs(overlay, "--missing")
     assert said.startswith("error: results/queries/routes/small-grid.parquet: drawn for another")
 
 
-def test_runs_left_out_are_named(folder, monkeypatch, capsys):
-    said = refused(folder, OVERLAY, monkeypatch, "--limit-s", "0")
+def test_runs_left_out_are_named(all_runs):
+    said, out, _ = all_runs(OVERLAY, "--limit-s", "0")
     assert said == "error: 4 runs were not made in 0 s; raise --limit-s"
-    assert "not run: sssp small-grid near-far" in capsys.readouterr().out
+    assert "not run: sssp small-grid near-far" in out
 
 
 @pytest.mark.parametrize(
@@ -195,17 +195,17 @@ def test_runs_left_out_are_named(folder, monkeypatch, capsys):
         ({**NOTHING, "sssp": {"graphs": ["usa-nx"]}}, "unknown dataset 'usa-nx'; did you mean 'usa-ny'?"),
     ],
 )
-def test_a_mistake_is_one_line_and_costs_no_results(folder, monkeypatch, overlay, message):
+def test_a_mistake_is_one_line_and_costs_no_results(folder, refused, overlay, message):
     summary = folder / "results/summary.csv"
     summary.parent.mkdir(parents=True, exist_ok=True)
     summary.touch()
-    assert message in refused(folder, overlay, monkeypatch)
+    assert message in refused(overlay)
     assert summary.is_file()
 
 
 @pytest.mark.skipif(cuda.missing() != cuda.NO_DRIVER, reason="there is an NVIDIA driver")
-def test_a_gpu_that_is_not_there_is_one_line(folder, monkeypatch):
-    said = refused(folder, {**OVERLAY, "device": "cuda"}, monkeypatch)
+def test_a_gpu_that_is_not_there_is_one_line(folder, refused):
+    said = refused({**OVERLAY, "device": "cuda"})
     assert said == (
         "error: config/config.yaml + tiny.yaml: device: cuda, but this machine has no NVIDIA driver; "
         "device: host emulates the kernels"
@@ -213,42 +213,43 @@ def test_a_gpu_that_is_not_there_is_one_line(folder, monkeypatch):
     assert not (folder / "results").exists()
 
 
-def test_a_graph_of_another_entry_is_one_line(folder, monkeypatch):
+def test_a_graph_of_another_entry_is_one_line(folder, refused):
     made = folder / "results/graphs/small-grid"
     made.mkdir(parents=True)
     (made / "arcs.parquet").touch()
     (made / "graph.json").write_text('{"format": "grid", "seed": 2}')
-    said = refused(folder, OVERLAY, monkeypatch)
+    said = refused(OVERLAY)
     assert said.startswith("error: seed of graph small-grid was 2, is now 1; let the workflow make it")
 
 
-def test_an_overlay_that_cannot_be_read_is_one_line(folder, monkeypatch):
+def test_an_overlay_that_cannot_be_read_is_one_line(folder, refused):
     (folder / "wrong.yaml").write_text("sssp:\n  graphs\n  variants: {}\n")
-    said = refused(folder, OVERLAY, monkeypatch, "wrong.yaml")
+    said = refused(OVERLAY, "wrong.yaml")
     assert said == "error: wrong.yaml:3:11: invalid YAML: mapping values are not allowed here"
 
 
 @pytest.mark.mpi
 @pytest.mark.slow
 @pytest.mark.skipif(obstacle() is not None, reason=str(obstacle()))
-def test_a_run_over_several_ranks_that_fails_is_named_with_those_behind_it(folder):
+def test_a_run_over_ranks_that_fails_is_named_with_those_behind_it_and_leaves_those_on_fewer_ranks(all_runs):
     run = {"scale": 7, "ranks": 2, "roots": 1}
-    (folder / "results/runs/distributed").mkdir(parents=True)
-    (folder / "results/runs/distributed/second").write_text("in the way of a folder")
-    runs = {"first": run, "second": run, "third": run, "alone": {**run, "ranks": 1}}
+    absent = {"graph": "small-grid", "ranks": 2, "roots": 1}  # has not been made
+    runs = {"first": run, "second": absent, "third": run, "alone": {**run, "ranks": 1}}
     overlay = {**NOTHING, "device": "host", "timing": QUICK, "distributed": runs}
-    done = all_runs(folder, overlay)
-    assert done.returncode == 1
-    assert "alone, ranks: 1" in done.stdout
-    said = [line for line in done.stdout.splitlines() if line.startswith("not run: ")]
+    end, out, errors = all_runs({**overlay, "datasets": {"small-grid": SMALL_GRID}})
+    assert end == "error: 2 runs were not made"
+    assert "Traceback" not in errors
+    assert "expected kron:SCALE, kron:SCALE:SEED or a folder with a graph.json" in errors
+    assert "first, ranks: 2" in out
+    assert "alone, ranks: 1" in out
+    said = [line for line in out.splitlines() if line.startswith("not run: ")]
     assert said == ["not run: distributed second, which failed", "not run: distributed third"]
-    assert done.stderr.splitlines()[-1] == "error: 2 runs were not made"
 
 
 @pytest.mark.mpi
 @pytest.mark.slow
 @pytest.mark.skipif(obstacle() is not None, reason=str(obstacle()))
-def test_runs_over_several_ranks_are_there_and_certified(folder):
+def test_runs_over_several_ranks_are_there_and_certified(folder, all_runs):
     overlay = {
         **NOTHING,
         "device": "host",
@@ -259,31 +260,13 @@ def test_runs_over_several_ranks_are_there_and_certified(folder):
             "paths": {"problem": "sssp", "scale": 7, "ranks": 2, "roots": 2},
         },
     }
-    said = names_of_runs(all_runs(folder, overlay))
+    said = names_of_runs(all_runs(overlay))
     assert said == ["grid-2, ranks: 2", "paths, ranks: 2", "rows, ranks: 2", "grid-1, ranks: 1"]
     for name, engine in (("grid-2", "hybrid-2d"), ("rows", "hybrid-peers"), ("paths", "sssp-1d")):
         times = pq.read_table(folder / "results/runs/distributed" / name / "times.parquet")
         assert set(times["engine"].to_pylist()) == {engine}
         assert times["status"].to_pylist() == ["ok"] * 2
-    done = all_runs(folder, overlay, "--missing")
-    assert (done.returncode, done.stdout) == (0, "")
-    done = all_runs(folder, overlay, "--limit-s", "0")
-    assert done.returncode == 1
-    assert done.stdout.splitlines()[0] == "not run: distributed grid-1"
-
-
-@pytest.mark.mpi
-@pytest.mark.slow
-@pytest.mark.skipif(obstacle() is not None, reason=str(obstacle()))
-def test_a_run_over_ranks_that_fails_leaves_those_on_fewer_ranks(folder):
-    absent = {"graph": "small-grid", "ranks": 2, "roots": 1}  # has not been made
-    runs = {"absent": absent, "made": {"scale": 7, "ranks": 1, "roots": 1}}
-    overlay = {**NOTHING, "device": "host", "timing": QUICK, "distributed": runs}
-    overlay["datasets"] = {"small-grid": SMALL_GRID}
-    done = all_runs(folder, overlay)
-    assert done.returncode == 1
-    assert "Traceback" not in done.stderr
-    assert "expected kron:SCALE, kron:SCALE:SEED or a folder with a graph.json" in done.stderr
-    assert "made, ranks: 1" in done.stdout
-    assert "not run: distributed absent, which failed" in done.stdout.splitlines()
-    assert done.stderr.splitlines()[-1] == "error: 1 run was not made"
+    assert all_runs(overlay, "--missing")[:2] == ("", "")
+    end, out, _ = all_runs(overlay, "--limit-s", "0")
+    assert end
+    assert out.splitlines()[0] == "not run: distributed grid-1"
