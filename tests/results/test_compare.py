@@ -97,11 +97,6 @@ def test_emulated_times_are_not_compared():
     assert verdicts(compare.compare(base, now)) == {"tiled": compare.EMULATION}
 
 
-def test_few_sources_give_no_verdict():
-    base, now = (recorded(quiet(), searches("tiled", [ms] * 5)) for ms in (1.0, 2.0))
-    assert verdicts(compare.compare(base, now))["tiled"] == compare.FEW
-
-
 def test_runs_of_one_side_are_named():
     base, now = (recorded(quiet(), searches(name, spread(1))) for name in ("old", "new"))
     found = verdicts(compare.compare(base, now))
@@ -142,41 +137,46 @@ def other_host(factor, **options):
 
 
 @pytest.mark.parametrize(
-    ("yardstick", "said"),
+    ("before", "after", "said"),
     [
-        ({"copy_gb_s": 1.0}, "copy rates, 3,000 and 1,500 GB/s"),
-        ({"reference": 1.0}, "the reference work, 1 and 2 ms"),
+        (
+            {"copy_gb_s": {"NVIDIA X": 3000.0}},
+            {"copy_gb_s": {"NVIDIA Y": 1500.0}},
+            "copy rates, 3,000 and 1,500 GB/s",
+        ),
+        (
+            {"contexts": [context(**{"reference_ms.before": 1.0})]},
+            {"contexts": [context(**{"reference_ms.before": 2.0})]},
+            "the reference work, 1 and 2 ms",
+        ),
     ],
 )
-def test_another_host_is_said_and_calibrated(yardstick, said):
-    base_options, now_options = {}, {}
-    if "copy_gb_s" in yardstick:
-        base_options["copy_gb_s"], now_options["copy_gb_s"] = {"NVIDIA X": 3000.0}, {"NVIDIA Y": 1500.0}
-    else:
-        base_options["contexts"], now_options["contexts"] = (
-            [context(**{"reference_ms.before": ms})] for ms in (1.0, 2.0)
-        )
-    base = recorded(quiet(), searches("tiled", spread(1)), **base_options)
-    found = compare.compare(base, other_host(2.0, **now_options))
+def test_another_host_is_said_and_calibrated(before, after, said):
+    base = recorded(quiet(), searches("tiled", spread(1)), **before)
+    found = compare.compare(base, other_host(2.0, **after))
     assert found.notes == [f"gpu: different hosts, NVIDIA X and NVIDIA Y; times calibrated by {said}"]
     assert found.lines["ratio"].tolist() == pytest.approx([1.0] * 13)
-    slower = compare.compare(base, other_host(4.0, **now_options))
+    slower = compare.compare(base, other_host(4.0, **after))
     assert set(slower.lines["verdict"]) == {compare.SLOWER}
+    doubtful = compare.compare(base, other_host(2.4, **after))
+    assert set(doubtful.lines["verdict"]) == {compare.SAME}, "a calibration is not believed to the percent"
 
 
-def test_programs_on_cpus_are_calibrated_by_dijkstra():
-    def host(factor, device):
-        names = {"dijkstra-cpu": 1.0, "boost": 0.7}
-        return recorded(
-            *(
-                searches(name, spread(ms * factor), device_kind="cpu", device=device)
-                for name, ms in names.items()
-            )
-        )
+def on_cpu(device, factor, name="dijkstra-cpu", **options):
+    return searches(name, spread(factor), device_kind="cpu", device=device, **options)
 
-    found = compare.compare(host(1, "CPU X"), host(3, "CPU Y"))
-    assert found.lines["ratio"].tolist() == pytest.approx([1.0, 1.0])
+
+def test_programs_on_cpus_are_calibrated_by_proven_searches_of_dijkstra_for_the_same_problem():
+    """Sources of a query set's searches are numbers of sets, and their times another matter."""
+
+    def host(device, factor, *more):
+        return recorded(on_cpu(device, factor), on_cpu(device, 0.7 * factor, "boost"), *more)
+
+    routes, right = on_cpu("CPU X", 1000, problem="routes"), on_cpu("CPU X", 1, graph="hub")
+    wrong = on_cpu("CPU Y", 0.001, status="invalid", graph="hub")
+    found = compare.compare(host("CPU X", 1, routes, right), host("CPU Y", 3, wrong))
     assert "dijkstra-cpu on the same graphs, 3 times the time" in found.notes[0]
+    assert found.lines["ratio"].dropna().tolist() == pytest.approx([1.0, 1.0])
 
 
 def test_a_machine_that_changed_its_speed_is_warned_of():
@@ -209,42 +209,17 @@ def alarms(sd, slow, comparisons, rng, rounds=2):
 
 @pytest.mark.parametrize("sd", [0.003, 0.006, 0.03])
 def test_runs_that_do_not_differ_raise_an_alarm_in_at_most_two_of_a_hundred_comparisons(sd):
-    assert alarms(sd, 1.0, 200, np.random.default_rng(5))[0] <= 0.02
+    assert alarms(sd, 1.0, 100, np.random.default_rng(5))[0] <= 0.02
 
 
 @pytest.mark.parametrize(("sd", "rounds"), [(0.003, 2), (0.006, 2), (0.01, 6)])
 def test_a_slowdown_of_five_percent_is_found_in_95_of_100(sd, rounds):
-    assert alarms(sd, 1.05, 200, np.random.default_rng(6), rounds=rounds)[1] >= 0.95
+    assert alarms(sd, 1.05, 100, np.random.default_rng(6), rounds=rounds)[1] >= 0.95
 
 
 def test_beyond_that_spread_it_is_not_always_found():
     """The limit that docs/compare.md states is one."""
     assert alarms(0.015, 1.05, 100, np.random.default_rng(7))[1] < 0.9
-
-
-def test_calibration_takes_proven_searches_of_the_same_problem():
-    """Sources of a query set's searches are numbers of sets, and their times another matter."""
-
-    def host(device, factor, *more):
-        dijkstra = searches("dijkstra-cpu", spread(factor), kind="cpu-1", device=device, device_kind="cpu")
-        boost = searches("boost", spread(2 * factor), kind="cpu-1", device=device, device_kind="cpu")
-        return recorded(dijkstra, boost, *more)
-
-    routes = searches(
-        "dijkstra-cpu", spread(1000), kind="cpu-1", device="A", device_kind="cpu", problem="routes"
-    )
-    wrong = searches(
-        "dijkstra-cpu",
-        spread(0.001),
-        kind="cpu-1",
-        device="B",
-        device_kind="cpu",
-        status="invalid",
-        graph="hub",
-    )
-    right = searches("dijkstra-cpu", spread(1), kind="cpu-1", device="A", device_kind="cpu", graph="hub")
-    found = compare.compare(host("A", 1, routes, right), host("B", 2, wrong))
-    assert "2 times the time" in found.notes[0]
 
 
 def test_the_verdict_says_what_was_not_tested():
@@ -264,12 +239,6 @@ def test_many_comparisons_need_more_evidence():
 
     for others, verdict in ((0, compare.SLOWER), (10, compare.SAME)):
         assert verdicts(compare.compare(run(1, others), run(1.13, others)))["tiled"] == verdict
-
-
-def test_a_calibration_is_not_believed_to_the_percent():
-    base = recorded(quiet(), searches("tiled", spread(1)), copy_gb_s={"NVIDIA X": 3000.0})
-    found = compare.compare(base, other_host(2.4, copy_gb_s={"NVIDIA Y": 1500.0}))
-    assert set(found.lines["verdict"]) == {compare.SAME}
 
 
 def test_repetitions_of_one_search_are_paired_only_with_those_of_the_same():

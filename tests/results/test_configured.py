@@ -17,7 +17,7 @@ from relaxometer.results.gather import gather
 
 CONFIG = {
     **bundles.CONFIG,
-    "timing": {"sources": 2, "repetitions": 1, "rounds": 1, "warmup": 0},
+    "timing": {"sources": 2, "repetitions": 1, "rounds": 1, "warmup": 0, "calls": 1},
     "sssp": {"graphs": ["small-grid"], "variants": {"near-far": {"delta": 9}}},
     "bfs": {"graphs": []},
     "dominators": {"graphs": []},
@@ -28,6 +28,7 @@ CONFIG = {
 }
 SOURCES = Path("results/sources/small-grid.parquet")
 CONTEXT = Path("results/runs/sssp/small-grid/near-far/context.json")
+GRAPH = Path("results/graphs/small-grid/graph.json")
 
 
 def plan(changes: dict | None = None) -> Plan:
@@ -76,10 +77,7 @@ def here(folder, monkeypatch):
         ({"seed": 2}, "seed of sources on small-grid was 1, is now 2"),
         ({"device": "cuda"}, "device of sssp near-far on small-grid was 'host', is now 'cuda'"),
         ({"datasets.small-grid.seed": 2}, "seed of graph small-grid was 1, is now 2"),
-        (
-            {"datasets.small-grid.parameters.rows": 9},
-            "parameters.rows of graph small-grid was 8, is now 9",
-        ),
+        ({"datasets.small-grid.parameters.rows": 9}, "parameters.rows of graph small-grid was 8, is now 9"),
         (
             {"datasets.small-grid.distances": "uint64"},
             "distance_type of graph small-grid was 'uint32', is now 'uint64'",
@@ -115,22 +113,17 @@ def test_the_graph_that_another_is_made_from_counts():
         check_configured(plan(only))
 
 
-def test_what_an_earlier_version_did_not_record_is_taken_to_be_the_same(tmp_path, monkeypatch, folder):
-    graph = Path("results/graphs/small-grid/graph.json")
-    for file, section, key in ((CONTEXT, "run", "cost"), (graph, "parameters", "weights")):
-        content = json.loads(file.read_text(encoding="utf-8"))
-        del content[section][key]
-        (tmp_path / file).parent.mkdir(parents=True)
-        (tmp_path / file).write_text(json.dumps(content), encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    check_configured(plan())
+def rewritten(file, target, change):
+    """Write a JSON file of the current folder, changed, to another folder."""
+    content = json.loads(file.read_text(encoding="utf-8"))
+    change(content)
+    (target / file).parent.mkdir(parents=True)
+    (target / file).write_text(json.dumps(content), encoding="utf-8")
 
 
 @pytest.mark.parametrize("damage", [{"run": 3}, {"run": ["seed"]}, {"run": None}, {"parameters": 3}], ids=str)
 def test_a_damaged_context_is_one_line_that_names_the_file(tmp_path, monkeypatch, damage):
-    content = json.loads(CONTEXT.read_text(encoding="utf-8")) | damage
-    (tmp_path / CONTEXT).parent.mkdir(parents=True)
-    (tmp_path / CONTEXT).write_text(json.dumps(content), encoding="utf-8")
+    rewritten(CONTEXT, tmp_path, lambda content: content.update(damage))
     monkeypatch.chdir(tmp_path)
     for read in (lambda: check_configured(plan()), lambda: gather([CONTEXT.parent], "runs.parquet")):
         with pytest.raises(UserError, match=rf"^{CONTEXT}: not readable as the context of a run \([^\n]*$"):
@@ -138,15 +131,18 @@ def test_a_damaged_context_is_one_line_that_names_the_file(tmp_path, monkeypatch
 
 
 def test_a_damaged_description_of_a_graph_is_one_line(tmp_path, monkeypatch):
-    graph = Path("results/graphs/small-grid/graph.json")
-    content = json.loads(graph.read_text(encoding="utf-8")) | {"parameters": [3]}
-    (tmp_path / graph).parent.mkdir(parents=True)
-    (tmp_path / graph).write_text(json.dumps(content), encoding="utf-8")
+    rewritten(GRAPH, tmp_path, lambda content: content.update(parameters=[3]))
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(
-        UserError, match=rf"^{graph}: parameters is '\[3\]', expected keys and values; [^\n]*$"
-    ):
+    line = rf"^{GRAPH}: parameters is '\[3\]', expected keys and values; [^\n]*$"
+    with pytest.raises(UserError, match=line):
         check_configured(plan())
+
+
+def test_what_an_earlier_version_did_not_record_is_taken_to_be_the_same(tmp_path, monkeypatch):
+    rewritten(CONTEXT, tmp_path, lambda content: content["run"].pop("cost"))
+    rewritten(GRAPH, tmp_path, lambda content: content["parameters"].pop("weights"))
+    monkeypatch.chdir(tmp_path)
+    check_configured(plan())
 
 
 def test_sources_that_no_run_needs_may_be_of_another_seed():
