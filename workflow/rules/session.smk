@@ -24,7 +24,7 @@ def check_start():
 
 # Snakemake has no hook for these moments, but writes records, all of which a filter sees.
 if workflow.is_main_process and not IS_MODULE:
-    when = session.AtFirstRecord(workflow, check_start)
+    when = session.AtStart(check_start, workflow)
     logging.getLogger("snakemake.logging").addFilter(when)
 
 

@@ -31,7 +31,6 @@ MAX_TABLE = 2_000
 """Limit of the vertices of a table of distances, which has a row per pair."""
 
 DEFAULT_ROUNDS = 2
-"""Rounds of what runs in real time."""
 
 
 def _is_false(value: Any) -> Any:
@@ -351,12 +350,7 @@ class Traffic(Section):
     """
 
     graphs: Names = []
-    variants: Names = [
-        "phast",
-        "near-far",
-        "tiled",
-        "dijkstra-cpu",
-    ]
+    variants: Names = ["phast", "near-far", "tiled", "dijkstra-cpu"]
     routes: Names = []
     pairs: Annotated[int, Field(ge=1, le=2**24)] = 1_000_000
     rivals: dict[Name, RivalEntry | LeftOut | None] | LeftOut = {}

@@ -70,22 +70,10 @@ class Plan:
     `gpu` where jobs run, ``device: auto`` is the emulation. UserError, which names the nearest valid one, if
     a key, graph, solver or value is invalid.
 
-    Attributes
-    ----------
-    config : Config
-    rivals : dict of str to Rival
-        All known ones, by name.
-    datasets : dict of str to Dataset
-    runs : dict of (str, str, str) to Run
-        By problem, graph and variant; those of rivals are of class `RivalRun`.
-    queries : dict of str to dict of str to section
-        The query sets of each problem that has some, by name.
-    distributed : dict of str to DistributedRun
-        By name.
-    traffic_rivals : list of RivalRun
-        The rivals of the study of new weights, on each of their graphs.
-    emulates : bool
-        Whether kernels run on the host, as far as can be told before the jobs run.
+    Of its attributes, `rivals` are all known ones, `runs` have those of rivals, as `RivalRun`, and `queries`
+    the query sets of each problem that has some, by name. `distributed` has runs over several ranks by name,
+    and `traffic_rivals` the rivals of the study of new weights, on each of their graphs. `emulates` says
+    whether kernels run on the host, as far as can be told before the jobs run.
     """
 
     def __init__(
@@ -195,7 +183,9 @@ class Plan:
         return run.timing.rounds is not None or not self._is_emulated(run)
 
     def _is_emulated(self, run: Run) -> bool:
-        return not isinstance(run, RivalRun) and self.emulates and not _runs_on_cpu(run)
+        if isinstance(run, RivalRun) or not self.emulates:
+            return False
+        return variants.load_solver(run.problem, run.solver).Solver.runs_on != "cpu"
 
     @property
     def processes(self) -> list[tuple[Run, int]]:
@@ -224,7 +214,6 @@ class Plan:
         return runs
 
     def _check_studies(self) -> None:
-        """Raise UserError if a study names an unknown graph, a batch, or an unknown solver."""
         for study, owner in PROBLEM_OF_STUDY.items():
             known = [name for name in self.config.problem(owner).graphs if not self.datasets[name].is_batch]
             for graph in getattr(self.config, study).graphs:
@@ -238,7 +227,6 @@ class Plan:
                     validated(model, {}, self.origin, f"traffic.{key}.{name}")
 
     def _check_maps(self) -> None:
-        """Raise UserError if a graph in `report.maps` is unknown or has no coordinates."""
         for graph in self.config.report.maps:
             self._check_dataset(graph, "report.maps")
             if not self.datasets[graph].has_coordinates:
@@ -318,19 +306,12 @@ class Plan:
             for point in expand(variant, spec.model_extra or {}, self.origin, key):
                 self._take_name(name, point)
                 parsed = validated(model, point.parameters, self.origin, key)
+                shared: dict[str, Any] = {"problem": name, "variant": point.name, "solver": solver}
+                shared |= {"parameters": point.parameters, "timing": timing, "cost": self.config.cost}
                 for graph in graphs:
-                    yield Run(
-                        problem=name,
-                        graph=graph,
-                        variant=point.name,
-                        solver=solver,
-                        parameters=point.parameters,
-                        timing=timing,
-                        cost=self.config.cost,
-                    ).with_parsed(parsed)
+                    yield Run(graph=graph, **shared).with_parsed(parsed)
 
     def _graphs_of(self, spec: Variant | RivalEntry, section: Problem, name: str, key: str) -> list[str]:
-        """Return the graphs of a problem that an entry runs on."""
         for graph in spec.graphs or []:
             self._check_known(graph, section.graphs, f"{key}.graphs", f"graph of {name}.graphs")
         for graph in spec.not_on:
@@ -397,22 +378,12 @@ class Plan:
             self._check_parameters(spec, able[rival], key)
             for point in expand(entry, spec.model_extra or {}, self.origin, key):
                 self._take_name(where, point)
-                for graph in graphs:
-                    yield RivalRun(
-                        problem=name,
-                        graph=graph,
-                        variant=point.name,
-                        solver=rival,
-                        parameters=point.parameters,
-                        timing=timing,
-                        kind=definition.class_,
-                        command=spec.command,
-                        threads=spec.threads,
-                        tune=spec.tune,
-                    )
+                shared: dict[str, Any] = {"problem": name, "variant": point.name, "solver": rival}
+                shared |= {"parameters": point.parameters, "timing": timing, "kind": definition.class_}
+                shared |= {"command": spec.command, "threads": spec.threads, "tune": spec.tune}
+                yield from (RivalRun(graph=graph, **shared) for graph in graphs)
 
     def _rivals_for(self, name: str) -> dict[str, Rival]:
-        """Return the rivals that solve problem `name`."""
         return {one: known for one, known in self.rivals.items() if name in known.definition.problems}
 
     def _check_parameters(self, spec: RivalEntry, rival: Rival, key: str) -> None:
@@ -440,7 +411,6 @@ class Plan:
                     raise self._error(f"{key}.{place}: {shown(value)} is invalid: {flaw}")
 
     def _distributed_runs(self, name: str, series: Series) -> Iterable[DistributedRun]:
-        """Yield a run for each number of ranks of a series."""
         # Few configurations have one, and every engine reads its kernels when it is imported.
         from relaxometer.distributed.engines import ENGINES
 
@@ -470,7 +440,6 @@ class Plan:
             )
 
     def _check_graph_of(self, series: Series, key: str) -> None:
-        """Raise UserError unless a series gives exactly one of dataset, scale and scale per rank."""
         given = [what for what in ("graph", "scale", "scale_per_rank") if getattr(series, what) is not None]
         if len(given) != 1:
             raise self._error(
@@ -483,7 +452,6 @@ class Plan:
                 raise self._error(f"{key}.graph: {series.graph!r} is a batch; expected a graph")
 
     def _check_roots(self, series: Series, key: str) -> None:
-        """Raise UserError if a series has more roots than are drawn, or too many searches."""
         if series.graph is not None and "roots" in series.model_fields_set:
             self._check_drawn(series.roots, f"{key}.roots")
         if series.roots * self.config.timing.repetitions > MAX_SEARCHES:
@@ -493,7 +461,6 @@ class Plan:
             )
 
     def _scale(self, series: Series, ranks: int, key: str) -> int | None:
-        """Return the scale of the graph for this number of ranks."""
         if series.scale_per_rank is None:
             return series.scale
         if ranks & (ranks - 1):
@@ -504,7 +471,6 @@ class Plan:
         return scale
 
     def _scheme(self, series: Series, engine: Engine, ranks: int, key: str) -> str:
-        """Return the partition of the arcs; see :meth:`Engine.scheme`."""
         try:
             return engine.scheme(series.scheme, ranks)
         except UserError as error:
@@ -524,14 +490,12 @@ class Plan:
         return timing
 
     def _check_drawn(self, count: int, key: str) -> None:
-        """Raise UserError if a run would have more sources than are drawn."""
         if count > self.draws:
             raise self._error(
                 f"{key}: {count:,}, but timing.sources has {self.draws:,}; raise that or lower this"
             )
 
     def _check_searches(self, timing: Timing, key: str) -> None:
-        """Raise UserError if a run would have too many searches."""
         sources = len(timing.sources) if isinstance(timing.sources, list) else timing.sources
         rounds = timing.processes(emulated=False)
         if sources * timing.passes(emulated=False) * rounds > MAX_SEARCHES:
@@ -553,7 +517,6 @@ class Plan:
         )
 
     def _error(self, message: str) -> UserError:
-        """Return an error of the configuration."""
         return UserError(f"{self.origin}: {message}")
 
     def _check_known(self, name: str, known: Iterable[str], key: str, what: str, advice: str = "") -> None:
@@ -567,10 +530,6 @@ class Plan:
         more = f" and {len(names) - MAX_KNOWN} more" if len(names) > MAX_KNOWN else ""
         end = f"; or {advice}" if advice else ""
         raise self._error(f"{key}: unknown {what} {name!r}; {hint}known: {some}{more}{end}")
-
-
-def _runs_on_cpu(run: Run) -> bool:
-    return bool(variants.load_solver(run.problem, run.solver).Solver.runs_on == "cpu")
 
 
 def _rotated(runs: list[Run], places: int) -> list[Run]:

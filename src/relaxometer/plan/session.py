@@ -26,7 +26,6 @@ VERDICTS = tuple(Path("results", name) for name in ("verdict.txt", "distributed_
 """Their first lines are the last lines of a run."""
 
 SUMMARIES = (Path("results/summary.csv"), Path("results/distributed.csv"), *VERDICTS)
-"""Files that speak of all runs."""
 
 JUDGES = {
     "runs.smk": (SUMMARIES[0], VERDICTS[0]),
@@ -36,7 +35,6 @@ JUDGES = {
 """By the file of the rules that measure: the summaries that speak of what they measure."""
 
 MEASURED = ("run_", "repeat_", "measure_")
-"""Beginnings of the names of the rules that measure."""
 
 RUN_FIRST = "run the workflow with this configuration first: make run"
 """Advice for results that are missing or of another configuration."""
@@ -46,32 +44,23 @@ SHOWN = {"gather.smk", "figures.smk", "pages.smk"}
 
 
 class AtStart(logging.Filter):
-    """Calls a function when Snakemake begins to execute a workflow, before it asks which jobs must run."""
+    """Calls a function when Snakemake begins to execute a workflow, before it asks which jobs must run.
 
-    def __init__(self, call: Callable[[], object]) -> None:
+    Given the workflow, it calls it also before the first record of a command that may execute nothing.
+    """
+
+    def __init__(self, call: Callable[[], object], workflow: Any = None) -> None:
         super().__init__()
-        self._call = call
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Call the function if the record says so, and let every record pass."""
-        if getattr(record, "event", None) == LogEvent.WORKFLOW_STARTED:
-            self._call()
-        return True
-
-
-class AtFirstRecord(AtStart):
-    """Calls it also before the first record of a command that may execute nothing, such as a report."""
-
-    def __init__(self, workflow: Any, call: Callable[[], object]) -> None:
-        super().__init__(call)
-        self._workflow, self._is_first = workflow, True
+        self._call, self._workflow = call, workflow
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Call the function if this is such a record, and let every record pass."""
-        if self._is_first and self._workflow.dag_settings:
-            self._is_first = False
+        if self._workflow is not None and self._workflow.dag_settings:
+            self._workflow = None
             self._call()
-        return super().filter(record)
+        if getattr(record, "event", None) == LogEvent.WORKFLOW_STARTED:
+            self._call()
+        return True
 
 
 def withdraw(summaries: Iterable[Path] = SUMMARIES) -> None:

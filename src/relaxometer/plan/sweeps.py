@@ -13,7 +13,6 @@ from relaxometer.core.errors import UserError, quoted
 from relaxometer.core.validation import MAX_NAME, repetition, shown
 
 MAX_VARIANTS = 1000
-"""Limit of the variants that one entry stands for."""
 
 
 @dataclass(frozen=True)
