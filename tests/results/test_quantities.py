@@ -10,7 +10,7 @@ from relaxometer.plan.models import DistributedRun
 from relaxometer.results.claims import Claim, compare_claims
 from relaxometer.results.evidence import Evidence
 from relaxometer.results.processes import ASSUMED
-from relaxometer.results.quantities import extreme, growth, quotients_over_ranks, range_of_best
+from relaxometer.results.quantities import extreme, quotients_over_ranks, range_of_best
 from relaxometer.results.scaling import PARTS, rank_searches
 from relaxometer.results.statistics import Estimate, Part
 from synthetic_runs import metadata, phases, searches
@@ -245,13 +245,6 @@ def test_what_was_not_run_over_ranks_is_named(over_ranks):
     assert line["verdict"] == "not measured: the series weak and cpu share no source"
     few = judged("communication_growth", ranks=over_ranks, graph="", of="cpu")
     assert few["verdict"] == "not measured: cpu: fewer than two numbers of ranks above one"
-
-
-def test_a_time_that_does_not_grow():
-    value, (low, high) = growth({1: known(9.0), 2: known(3.0), 4: known(3.0)})
-    assert value == 0
-    assert low == pytest.approx(-high)
-    assert high == pytest.approx(1.96 * 0.03 * 4**0.5 / np.log(2), rel=1e-3)
 
 
 def test_the_growth_of_communication_is_judged_by_its_interval():

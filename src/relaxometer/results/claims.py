@@ -84,24 +84,14 @@ def _line(claim: Claim, evidence: Evidence) -> dict[str, Any]:
         measured = QUANTITIES[claim.quantity](claim, evidence)
     except NotMeasured as why:
         return claim.model_dump() | {"verdict": f"not measured: {why}", **NOWHERE._asdict()}
-    return (
-        claim.model_dump()
-        | {
-            "measured": measured.value,
-            **dict(zip(("low", "high"), measured.ends, strict=True)),
-            "ratio": measured.value / claim.claimed if claim.claimed else None,
-            "verdict": verdict(claim, measured),
-        }
-        | measured.origin._asdict()
-    )
+    line = claim.model_dump() | {"measured": measured.value}
+    line |= zip(("low", "high"), measured.ends, strict=True)
+    line["ratio"] = measured.value / claim.claimed if claim.claimed else None
+    return line | {"verdict": verdict(claim, measured), **measured.origin._asdict()}
 
 
 SAME, EXCEEDED, LESS, OPPOSITE = "same", "exceeded", "less than claimed", "opposite"
-
-
 HIGHER, LOWER = "higher than claimed", "lower than claimed"
-
-
 NO_GAIN, NO_LOSS, UNDECIDED = "no gain shown", "no loss shown", "undecided"
 
 
@@ -110,19 +100,7 @@ def verdict(claim: Claim, measured: Measured) -> str:
 
     The range of a claim is its value up to the tolerance, as far as it lies on the claimed side of `against`.
     A claim of a direction only has that whole side as its range. An exact value is an interval without width.
-
-    Returns
-    -------
-    str
-        - "same": the interval lies in the claim's range;
-        - "exceeded": it lies beyond the range, on the claimed side;
-        - "less than claimed": short of the range, but on the claimed side of `against`;
-        - "opposite": on the other side of `against`;
-        - "no gain shown", or "no loss shown" if it is claimed to be lower: the interval holds `against` and
-          does not reach a claimed value's range;
-        - "undecided": the interval holds another bound of the range, or there are too few samples for one;
-        - a claim without a side is "higher than claimed" or "lower than claimed", of times "faster here" or
-          "slower here", and a claim of no difference "differs: x is faster".
+    docs/statistics.md has the table of verdicts.
     """
     low, high = measured.ends
     if np.isnan(low) or np.isnan(high):

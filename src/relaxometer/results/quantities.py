@@ -7,7 +7,8 @@ tables.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +30,6 @@ from relaxometer.results.statistics import (
     FEWEST,
     SIGNIFICANCE,
     Estimate,
-    Part,
     holm,
     log_mean,
     log_median,
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from relaxometer.results.claims import Claim
 
 RESAMPLES = 2_000
-"""Of a bootstrap."""
 
 
 def _estimated(estimate: Estimate, origin: Origin) -> Measured:
@@ -56,37 +55,28 @@ def graph_property(claim: Claim, evidence: Evidence) -> Measured:
     return Measured(float(properties[claim.key]))
 
 
-def mean_phases(claim: Claim, evidence: Evidence) -> Measured:
-    """Count the phases of a search, as the mean over sources."""
-    counts, origin = _counts(claim, evidence)
-    return Measured(float(counts.groupby("source")["phase"].max().mean()), origin)
+OF_PHASES: dict[str, Callable[[pd.DataFrame, float], Any]] = {
+    # The phases of a search, as the mean over sources.
+    "mean_phases": lambda counts, at: counts.groupby("source")["phase"].max().mean(),
+    # The most vertices that any phase of any source updates.
+    "peak_updated": lambda counts, at: counts["updated"].max(),
+    # The share of all phases that update at most `at` vertices, or the share `at` of the largest phase.
+    "share_of_phases": lambda counts, at: share_at_or_under(counts["updated"], at),
+    "share_below_peak": lambda counts, at: share_at_or_under(counts["updated"], at * counts["updated"].max()),
+    # The share of the phases in second halves of searches that update at most `at` vertices.
+    "share_of_late_phases": lambda counts, at: share_at_or_under(
+        counts.loc[counts["phase"] > counts.groupby("source")["phase"].transform("max") / 2, "updated"], at
+    ),
+}
+"""Quantities of the updated vertices of each phase on a claim's graph."""
 
 
-def peak_updated(claim: Claim, evidence: Evidence) -> Measured:
-    """Find the most vertices that any phase of any source updates."""
-    counts, origin = _counts(claim, evidence)
-    return Measured(float(counts["updated"].max()), origin)
-
-
-def share_of_phases(claim: Claim, evidence: Evidence) -> Measured:
-    """Return the share of all phases that update at most `at` vertices."""
-    counts, origin = _counts(claim, evidence)
-    return Measured(float(share_at_or_under(counts["updated"], claim.at or 0.0)), origin)
-
-
-def share_below_peak(claim: Claim, evidence: Evidence) -> Measured:
-    """Return the share of all phases that update at most the share `at` of the largest phase."""
-    counts, origin = _counts(claim, evidence)
-    return Measured(
-        float(share_at_or_under(counts["updated"], (claim.at or 0.0) * counts["updated"].max())), origin
-    )
-
-
-def share_of_late_phases(claim: Claim, evidence: Evidence) -> Measured:
-    """Return the share of the phases in second halves of searches that update at most `at` vertices."""
-    counts, origin = _counts(claim, evidence)
-    late = counts[counts["phase"] > counts.groupby("source")["phase"].transform("max") / 2]
-    return Measured(float(share_at_or_under(late["updated"], claim.at or 0.0)), origin)
+def _of_phases(name: str, claim: Claim, evidence: Evidence) -> Measured:
+    phases = evidence.phases[evidence.phases["graph"] == claim.graph]
+    if phases.empty:
+        raise NotMeasured(f"no phases were recorded on {claim.graph}")
+    value = OF_PHASES[name](updated_counts(phases), claim.at or 0.0)
+    return Measured(float(value), Origin(phases["device"].iloc[0], phases["device_kind"].iloc[0]))
 
 
 def small_phase_speedup(claim: Claim, evidence: Evidence) -> Measured:
@@ -155,7 +145,6 @@ def speedup_over_cpu(claim: Claim, evidence: Evidence) -> Measured:
 
 
 def _cpu_times(claim: Claim, evidence: Evidence) -> pd.DataFrame:
-    """Return the times of the variant `over`, a program on the CPU."""
     times = evidence.times(claim.graph, claim.over)
     if (times["device_kind"] != "cpu").any():
         raise NotMeasured(f"{claim.over} was not timed on a CPU")
@@ -225,7 +214,6 @@ def extract_min_time(claim: Claim, evidence: Evidence) -> Measured:
 
 
 def _extract_min_trials(claim: Claim, evidence: Evidence) -> pd.DataFrame:
-    """Return the trials in real time of an ExtractMin on the claim's number of values."""
     if evidence.extract_min is None:
         raise NotMeasured("ExtractMin was not timed")
     trials = extract_min_method(evidence.extract_min)
@@ -236,7 +224,6 @@ def _extract_min_trials(claim: Claim, evidence: Evidence) -> pd.DataFrame:
 
 
 def _extract_min(trials: pd.DataFrame, method: str) -> Estimate:
-    """Return the median time of a method over its trials, which one process made."""
     rows = trials[trials["method"] == method]
     if rows.empty:
         raise NotMeasured(f"ExtractMin by {method} was not timed on a real device")
@@ -253,7 +240,6 @@ def step_time(claim: Claim, evidence: Evidence) -> Measured:
 
 
 def _steps(claim: Claim, evidence: Evidence) -> pd.DataFrame:
-    """Return the steps of the variant `of`, in real time."""
     if evidence.steps is None or evidence.steps.empty:
         raise NotMeasured("no steps were recorded")
     rows = evidence.steps.query("graph == @claim.graph and variant == @claim.of")
@@ -308,16 +294,6 @@ def best_rate_vertices(claim: Claim, evidence: Evidence) -> Measured:
     return Measured(best, origin, range_of_best(best, others))
 
 
-def ranks_computing_ratio(claim: Claim, evidence: Evidence) -> Measured:
-    """Divide the computing time of the series `over` by that of `of`; the `key` of all numbers of ranks."""
-    return _over_ranks(claim, evidence, "computing_ms")
-
-
-def ranks_speedup(claim: Claim, evidence: Evidence) -> Measured:
-    """Divide the search time of the series `over` by that of `of`; the `key` of all numbers of ranks."""
-    return _over_ranks(claim, evidence, "time_ms")
-
-
 def communication_growth(claim: Claim, evidence: Evidence) -> Measured:
     """Return the exponent with which communication of the series `of` grows with the ranks."""
     searches = _rank_searches(claim, evidence)
@@ -331,8 +307,8 @@ def communication_growth(claim: Claim, evidence: Evidence) -> Measured:
         raise NotMeasured(f"{claim.of}: {few}") from None
 
 
-def _over_ranks(claim: Claim, evidence: Evidence, column: str) -> Measured:
-    """Return the least or the most, as `key` says, of the quotients of two series over ranks."""
+def _over_ranks(column: str, claim: Claim, evidence: Evidence) -> Measured:
+    """Divide a time of the series `over` by that of `of`; the `key` of all numbers of ranks."""
     searches = _rank_searches(claim, evidence)
     quotients = quotients_over_ranks(searches, claim.of, claim.over, column)
     if not quotients:
@@ -342,7 +318,6 @@ def _over_ranks(claim: Claim, evidence: Evidence, column: str) -> Measured:
 
 
 def _rank_searches(claim: Claim, evidence: Evidence) -> pd.DataFrame:
-    """Return the searches over several ranks of the series that a claim names."""
     if evidence.ranks is None or evidence.ranks.empty:
         raise NotMeasured("no search over several ranks in this run")
     rows = evidence.ranks[evidence.ranks["series"].isin([claim.of, claim.over])]
@@ -359,32 +334,24 @@ def _real_origin(rows: pd.DataFrame) -> Origin:
 
 
 TIMES = ("mean_time", "step_time", "extract_min_time")
-"""Quantities that are faster or slower than claimed."""
 
 
 QUANTITIES: dict[str, Callable[[Claim, Evidence], Measured]] = {
     function.__name__: function
     for function in (
-        *(graph_property, mean_phases, peak_updated, share_of_phases),
-        *(mean_time, mean_rate, spread_ratio, speedup, speedup_over_cpu),
+        *(graph_property, mean_time, mean_rate, spread_ratio, speedup, speedup_over_cpu),
         *(threshold_band, best_threshold),
         *(extract_min_speedup, extract_min_best_threads),
         *(step_time, speedup_from_root),
-        *(share_below_peak, share_of_late_phases, small_phase_speedup, step_share, speedup_growth),
-        *(extract_min_time, best_rate_vertices),
-        *(ranks_computing_ratio, ranks_speedup, communication_growth),
+        *(small_phase_speedup, step_share, speedup_growth),
+        *(extract_min_time, best_rate_vertices, communication_growth),
     )
 }
-"""The quantities of claims by their names in the claims files."""
-
-
-def _counts(claim: Claim, evidence: Evidence) -> tuple[pd.DataFrame, Origin]:
-    """Return the updated vertices of the phases on a claim's graph, and their origin."""
-    phases = evidence.phases[evidence.phases["graph"] == claim.graph]
-    if phases.empty:
-        raise NotMeasured(f"no phases were recorded on {claim.graph}")
-    first = phases.iloc[0]
-    return updated_counts(phases), Origin(first["device"], first["device_kind"])
+QUANTITIES |= {name: partial(_of_phases, name) for name in OF_PHASES}
+QUANTITIES |= {
+    "ranks_computing_ratio": partial(_over_ranks, "computing_ms"),
+    "ranks_speedup": partial(_over_ranks, "time_ms"),
+}
 
 
 def _origin(times: pd.DataFrame) -> Origin:
@@ -423,12 +390,8 @@ def quotients_over_ranks(ranks: pd.DataFrame, of: str, over: str, column: str) -
         np.log(ranks[ranks["series"] == series].groupby(keys)[column].median()) for series in (of, over)
     )
     quotients = (theirs - ours).dropna().groupby("ranks")
-    return [Estimate(*_with_processes(logs), len(logs)) for _, logs in quotients]
-
-
-def _with_processes(logs: pd.Series) -> tuple[float, tuple[Part, ...]]:
-    log, part = log_median(logs)
-    return log, (part, ASSUMED, ASSUMED)
+    medians = [(log_median(logs), len(logs)) for _, logs in quotients]
+    return [Estimate(log, (part, ASSUMED, ASSUMED), n) for (log, part), n in medians]
 
 
 def extreme(estimates: Sequence[Estimate], *, least: bool) -> tuple[float, tuple[float, float]]:
