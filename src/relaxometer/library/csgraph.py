@@ -19,6 +19,7 @@ from scipy.sparse import csr_array, issparse
 from scipy.sparse.csgraph import NegativeCycleError
 
 from relaxometer.graphs.lengths import LENGTHS, ON_CYCLE
+from relaxometer.library._forests import with_source
 from relaxometer.library.graph import Graph
 from relaxometer.library.prepared import Prepared, place, prepare
 
@@ -43,7 +44,6 @@ MANY = 8
 """Sources from which on these are taken."""
 
 AT_ONCE = 256
-"""Maximum number of sources of a launch."""
 
 ANSWERS = 1 << 31
 """Bytes that the answers of a launch may take on the device."""
@@ -282,7 +282,6 @@ class _Arcs(NamedTuple):
 
 
 def _arcs(csgraph: Any, directed: bool, unweighted: bool) -> _Arcs:
-    """Return the arcs of what SciPy takes for a graph."""
     if issparse(csgraph):
         matrix = csgraph.tocsr()
     elif np.ma.isMaskedArray(csgraph):
@@ -297,7 +296,6 @@ def _arcs(csgraph: Any, directed: bool, unweighted: bool) -> _Arcs:
 
 
 def _kept(matrix: Any, is_kept: npt.NDArray[np.bool_]) -> Any:
-    """Return a matrix with some of its entries."""
     if is_kept.all():
         return matrix
     offsets = np.append(0, np.cumsum(is_kept))[matrix.indptr]
@@ -374,16 +372,6 @@ def _predecessors(answer: Any, source: Any) -> Any:
     return predecessor
 
 
-def _with_root(offsets: Any, targets: Any, weights: Any, heads: npt.NDArray[np.int64]) -> Graph:
-    """Return a graph with one vertex more, from which arcs of weight 0 lead to some vertices."""
-    heads = np.unique(heads)
-    return Graph.from_csr(
-        np.append(offsets, len(targets) + len(heads)),
-        np.append(targets, heads),
-        np.append(weights, np.zeros(len(heads), weights.dtype)),
-    )
-
-
 def _nearest(graph: Graph, sources: Any, limit: float, where: str) -> tuple[Any, Any, Any]:
     """Return distance, predecessor and nearest source of each vertex."""
     n = graph.n_vertices
@@ -444,7 +432,8 @@ def _potentials(arcs: _Arcs, starts: Any, where: str) -> tuple[_Arcs, Any] | Non
     matrix, tails, n = arcs.matrix, arcs.tails, arcs.n
     if not _is_integral(matrix.data, LENGTHS["int32"].largest):
         return None
-    rooted = _with_root(matrix.indptr, matrix.indices, matrix.data.astype(np.int32), starts)
+    arcs_in_32_bits = matrix.indptr, matrix.indices, matrix.data.astype(np.int32)
+    rooted = Graph.from_csr(*with_source(*arcs_in_32_bits, np.unique(starts)))
     variant = "bellman-ford-cpu" if where == "cpu" else "bellman-ford-queue"
     tree = prepare(rooted, variant=variant, device=where).search(n)
     if len(cycle := np.flatnonzero(tree.distance == ON_CYCLE)):

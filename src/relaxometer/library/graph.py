@@ -30,7 +30,6 @@ SMALL = 1 << 16
 """Largest number of arcs for which the host checks all arrays in less time than a launch takes."""
 
 DLPACK_CUDA = 2
-"""The number of CUDA's memory in DLPack."""
 
 MOST_OF_INT32 = 1 << 31
 """Largest number of vertices for which a negative target of type int32 is also out of range as uint32."""
@@ -256,11 +255,7 @@ class Graph:
         loads = np.ones(len(tails), np.uint32) if weights is None else np.asarray(on_host(weights))
         arrays = [on_host(tails), on_host(heads), loads]
         csr = graphs.Graph.from_arcs(
-            "",
-            n_vertices,
-            *arrays,
-            undirected=undirected,
-            weight_type=_weight_type(loads),
+            "", n_vertices, *arrays, undirected=undirected, weight_type=_weight_type(loads)
         )
         given = (*arrays, undirected)
         return cls(csr, hasattr(tails, "__cuda_array_interface__"), given=given)
@@ -438,18 +433,12 @@ class _GraphOfArrays(Graph):
 
 
 ENDINGS = {
-    **{
-        ".gr": "dimacs",
-        ".mtx": "matrix-market",
-        ".tar": "matrix-market",
-        ".pbf": "osm-pbf",
-        ".osm": "osm-xml",
-    },
+    **{".gr": "dimacs", ".mtx": "matrix-market", ".tar": "matrix-market"},
+    **{".pbf": "osm-pbf", ".osm": "osm-xml"},
     **dict.fromkeys((".csv", ".tsv", ".parquet", ".arrow", ".feather"), "table"),
     **{".npz": "npz", ".metis": "metis", ".sg": "gap", ".wsg": "gap", ".graphml": "graphml"},
     **{".heapsnapshot": "heapsnapshot", ".hprof": "hprof"},
 }
-"""Formats by the suffix of a file."""
 
 
 def _adopted(array: Any) -> Any:
@@ -493,7 +482,6 @@ def _narrowed(heads: Any, n_vertices: int) -> tuple[Any, bool]:
 
 
 def _weight_type(weights: Any) -> str:
-    """Return the name of the type that holds some weights, NumPy or device array."""
     name: str = weights.dtype.name
     if name in LENGTHS:
         return name
@@ -502,7 +490,6 @@ def _weight_type(weights: Any) -> str:
 
 
 def _lengths_of(kind: str, distances: str | None) -> Lengths:
-    """Return the type of weights of this name, with a type of distances."""
     if distances is None:
         return LENGTHS[kind]
     if f"{kind}/{distances}" not in LENGTHS:
@@ -513,7 +500,6 @@ def _lengths_of(kind: str, distances: str | None) -> Lengths:
 
 
 def _ascends(csr: graphs.Graph) -> bool:
-    """Return whether heads ascend within each vertex."""
     if csr.n_arcs < 2:
         return True
     is_descent = csr.targets[1:] < csr.targets[:-1]

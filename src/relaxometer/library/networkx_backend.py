@@ -22,12 +22,17 @@ import numpy.typing as npt
 from relaxometer.core.compiled import njit
 from relaxometer.graphs.graph import NO_PREDECESSOR, offsets_of
 from relaxometer.graphs.lengths import ON_CYCLE
+from relaxometer.library._forests import with_source
 from relaxometer.library.answers import Answer
 from relaxometer.library.graph import Graph as LibraryGraph
 from relaxometer.library.prepared import Prepared, place, prepare
 from relaxometer.problems.bfs import _queue
 
 Node = Hashable
+Distances = dict[Node, Any]
+Paths = dict[Node, list[Node]]
+Weight = str | None
+Cutoff = float | None
 Ids = npt.NDArray[np.integer[Any]]
 
 WHOLE, ROUNDED = {int, bool, np.int64}, {float, np.float64}
@@ -162,18 +167,12 @@ class Graph:
         """Search from the nearest of some vertices, along weights that may be negative."""
         weights = self.weights_of(weight)
         if len(sources) > 1 and weights.are_signed:
-            offsets, targets = self.with_source(sources)
-            loads = np.append(weights.values, np.zeros(len(sources), weights.values.dtype))
-            answer = _prepare(_rows(offsets, targets, loads), "sssp").search(len(self))
+            arcs = with_source(self.offsets, self.targets, weights.values, sources)
+            answer = _prepare(_rows(*arcs), "sssp").search(len(self))
         else:
             solver = self.prepared("sssp", weight)
             answer = solver.search(sources[0]) if len(sources) == 1 else solver.nearest(sources)
-        return Tree(self, sources, answer.distance, answer.predecessor, weights.are_whole, cutoff)
-
-    def with_source(self, sources: Sequence[int]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
-        """Return offsets and targets with one more vertex, from which arcs lead to the sources."""
-        targets = np.append(self.targets, np.array(sources, self.targets.dtype))
-        return np.append(self.offsets, len(targets)), targets
+        return Tree(self, sources, answer, weights.are_whole, cutoff)
 
     def searches(
         self, problem: str, weight: str | None, sources: Sequence[int], *, backwards: bool = False
@@ -188,7 +187,6 @@ class Graph:
 
 
 def _attributes(rows: list[Any], name: str, default: Any, is_multigraph: bool) -> list[Any]:
-    """Return an attribute of all arcs; of parallel edges the least."""
     data = chain.from_iterable(row.values() for row in rows)
     if not is_multigraph:
         return [edge.get(name, default) for edge in data]
@@ -283,16 +281,10 @@ class Tree:
     """
 
     def __init__(
-        self,
-        graph: Graph,
-        sources: list[int],
-        distance: npt.NDArray[Any],
-        predecessor: Ids,
-        are_whole: bool,
-        cutoff: float | None,
+        self, graph: Graph, sources: list[int], answer: Answer, are_whole: bool, cutoff: Cutoff
     ) -> None:
         self._graph, self._sources, self._are_whole = graph, sources, are_whole
-        self._distance, self._predecessor = distance[: len(graph)], predecessor[: len(graph)]
+        self._distance, self._predecessor = answer.distance[: len(graph)], answer.predecessor[: len(graph)]
         self._is_near = self._predecessor != NO_PREDECESSOR
         if cutoff is not None:
             self._is_near &= self._distance <= cutoff
@@ -355,39 +347,34 @@ def _numbers(lengths: npt.NDArray[Any], are_whole: bool) -> list[Any]:
 
 
 def _trees(G: Graph, cutoff: float | None, weight: str | None) -> Iterator[tuple[Node, Tree]]:
-    """Return each node and the tree from it."""
     are_whole = G.weights_of(weight).are_whole
     answers = G.searches("sssp", weight, range(len(G)))
     return (
-        (node, Tree(G, [source], answer.distance, answer.predecessor, are_whole, cutoff))
+        (node, Tree(G, [source], answer, are_whole, cutoff))
         for source, (node, answer) in enumerate(zip(G, answers, strict=True))
     )
 
 
 def single_source_dijkstra(
-    G: Graph, source: Node, target: Any = None, cutoff: float | None = None, weight: str | None = "weight"
+    G: Graph, source: Node, target: Any = None, cutoff: Cutoff = None, weight: Weight = "weight"
 ) -> Any:
     return multi_source_dijkstra(G, {source}, target, cutoff, weight)
 
 
 def single_source_dijkstra_path(
-    G: Graph, source: Node, cutoff: float | None = None, weight: str | None = "weight"
-) -> dict[Node, list[Node]]:
+    G: Graph, source: Node, cutoff: Cutoff = None, weight: Weight = "weight"
+) -> Paths:
     return G.tree([source], weight, cutoff).paths()
 
 
 def single_source_dijkstra_path_length(
-    G: Graph, source: Node, cutoff: float | None = None, weight: str | None = "weight"
-) -> dict[Node, Any]:
+    G: Graph, source: Node, cutoff: Cutoff = None, weight: Weight = "weight"
+) -> Distances:
     return G.tree([source], weight, cutoff).lengths()
 
 
 def multi_source_dijkstra(
-    G: Graph,
-    sources: Collection[Node],
-    target: Any = None,
-    cutoff: float | None = None,
-    weight: str | None = "weight",
+    G: Graph, sources: Collection[Node], target: Any = None, cutoff: Cutoff = None, weight: Weight = "weight"
 ) -> Any:
     tree = _nearest(G, sources, weight, cutoff)
     if target is None:
@@ -396,169 +383,142 @@ def multi_source_dijkstra(
 
 
 def multi_source_dijkstra_path(
-    G: Graph, sources: Collection[Node], cutoff: float | None = None, weight: str | None = "weight"
-) -> dict[Node, list[Node]]:
+    G: Graph, sources: Collection[Node], cutoff: Cutoff = None, weight: Weight = "weight"
+) -> Paths:
     return _nearest(G, sources, weight, cutoff).paths()
 
 
 def multi_source_dijkstra_path_length(
-    G: Graph, sources: Collection[Node], cutoff: float | None = None, weight: str | None = "weight"
-) -> dict[Node, Any]:
+    G: Graph, sources: Collection[Node], cutoff: Cutoff = None, weight: Weight = "weight"
+) -> Distances:
     return _nearest(G, sources, weight, cutoff).lengths()
 
 
-def _nearest(G: Graph, sources: Collection[Node], weight: str | None, cutoff: float | None) -> Tree:
+def _nearest(G: Graph, sources: Collection[Node], weight: Weight, cutoff: Cutoff) -> Tree:
     if not sources:
         raise ValueError("sources must not be empty")
     return G.tree(sources, weight, cutoff)
 
 
-def dijkstra_path(G: Graph, source: Node, target: Node, weight: str | None = "weight") -> list[Node]:
+def dijkstra_path(G: Graph, source: Node, target: Node, weight: Weight = "weight") -> list[Node]:
     return G.tree([source], weight).to(target, f"No path to {target}.")[1]
 
 
-def dijkstra_path_length(G: Graph, source: Node, target: Node, weight: str | None = "weight") -> Any:
+def dijkstra_path_length(G: Graph, source: Node, target: Node, weight: Weight = "weight") -> Any:
     tree = G.tree([source], weight)
     return tree.to(target, f"Node {target} not reachable from {source}")[0]
 
 
 def all_pairs_dijkstra(
-    G: Graph, cutoff: float | None = None, weight: str | None = "weight"
+    G: Graph, cutoff: Cutoff = None, weight: Weight = "weight"
 ) -> Iterator[tuple[Node, Any]]:
     return ((node, (tree.lengths(), tree.paths())) for node, tree in _trees(G, cutoff, weight))
 
 
 def all_pairs_dijkstra_path(
-    G: Graph, cutoff: float | None = None, weight: str | None = "weight"
-) -> Iterator[tuple[Node, dict[Node, list[Node]]]]:
+    G: Graph, cutoff: Cutoff = None, weight: Weight = "weight"
+) -> Iterator[tuple[Node, Paths]]:
     return ((node, tree.paths()) for node, tree in _trees(G, cutoff, weight))
 
 
 def all_pairs_dijkstra_path_length(
-    G: Graph, cutoff: float | None = None, weight: str | None = "weight"
-) -> Iterator[tuple[Node, dict[Node, Any]]]:
+    G: Graph, cutoff: Cutoff = None, weight: Weight = "weight"
+) -> Iterator[tuple[Node, Distances]]:
     return ((node, tree.lengths()) for node, tree in _trees(G, cutoff, weight))
 
 
-def single_source_bellman_ford(
-    G: Graph, source: Node, target: Any = None, weight: str | None = "weight"
-) -> Any:
+def single_source_bellman_ford(G: Graph, source: Node, target: Any = None, weight: Weight = "weight") -> Any:
     tree = _signed(G, source, weight)
     if target is None:
         return tree.lengths(), tree.paths()
     return tree.to(target, f"Node {target} not reachable from {source}")
 
 
-def single_source_bellman_ford_path(
-    G: Graph, source: Node, weight: str | None = "weight"
-) -> dict[Node, list[Node]]:
+def single_source_bellman_ford_path(G: Graph, source: Node, weight: Weight = "weight") -> Paths:
     return _signed(G, source, weight).paths()
 
 
-def single_source_bellman_ford_path_length(
-    G: Graph, source: Node, weight: str | None = "weight"
-) -> dict[Node, Any]:
+def single_source_bellman_ford_path_length(G: Graph, source: Node, weight: Weight = "weight") -> Distances:
     return _signed(G, source, weight).lengths()
 
 
-def bellman_ford_path(G: Graph, source: Node, target: Node, weight: str | None = "weight") -> list[Node]:
+def bellman_ford_path(G: Graph, source: Node, target: Node, weight: Weight = "weight") -> list[Node]:
     return single_source_bellman_ford(G, source, target, weight)[1]
 
 
-def bellman_ford_path_length(G: Graph, source: Node, target: Node, weight: str | None = "weight") -> Any:
+def bellman_ford_path_length(G: Graph, source: Node, target: Node, weight: Weight = "weight") -> Any:
     return single_source_bellman_ford(G, source, target, weight)[0]
 
 
 def all_pairs_bellman_ford_path_length(
-    G: Graph, weight: str | None = "weight"
-) -> Iterator[tuple[Node, dict[Node, Any]]]:
+    G: Graph, weight: Weight = "weight"
+) -> Iterator[tuple[Node, Distances]]:
     if not G.weights_of(weight).are_signed:
         return all_pairs_dijkstra_path_length(G, weight=weight)
     return ((node, _signed(G, node, weight).lengths()) for node in G)
 
 
-def _signed(G: Graph, source: Node, weight: str | None) -> Tree:
-    """Search where weights may be negative."""
+def _signed(G: Graph, source: Node, weight: Weight) -> Tree:
     tree = G.tree_of([G.vertex(source, "Source {} not in G")], weight)
     if tree.cycle is not None:
         raise nx.NetworkXUnbounded("Negative cycle detected.")
     return tree
 
 
-def negative_edge_cycle(G: Graph, weight: str | None = "weight", heuristic: bool = True) -> bool:
+def negative_edge_cycle(G: Graph, weight: Weight = "weight", heuristic: bool = True) -> bool:
     weights = G.weights_of(weight)
     if not weights.are_signed or not G.is_directed():
         return weights.are_signed  # there and back along a negative edge is a cycle
     return G.tree_of(list(range(len(G))), weight).cycle is not None
 
 
-def find_negative_cycle(G: Graph, source: Node, weight: str | None = "weight") -> list[Node]:
+def find_negative_cycle(G: Graph, source: Node, weight: Weight = "weight") -> list[Node]:
     cycle = G.tree_of([G.vertex(source, "Source {} not in G")], weight).cycle
     if cycle is None:
         raise nx.NetworkXError("No negative cycles detected.")
     return cycle
 
 
-def single_source_shortest_path_length(
-    G: Graph, source: Node, cutoff: float | None = None
-) -> dict[Node, int]:
-    found = _breadth_first(G, G.vertex(source, "Source {} is not in G"), cutoff)
-    return dict(zip(G.named(found.order), found.level[found.order].tolist(), strict=True))
+def single_source_shortest_path_length(G: Graph, source: Node, cutoff: Cutoff = None) -> Distances:
+    order, level, _ = _breadth_first(G, G.vertex(source, "Source {} is not in G"), cutoff)
+    return dict(zip(G.named(order), level[order].tolist(), strict=True))
 
 
-def all_pairs_shortest_path_length(
-    G: Graph, cutoff: float | None = None
-) -> Iterator[tuple[Node, dict[Node, int]]]:
+def all_pairs_shortest_path_length(G: Graph, cutoff: Cutoff = None) -> Iterator[tuple[Node, Distances]]:
     return ((node, single_source_shortest_path_length(G, node, cutoff)) for node in G)
 
 
-class Levels(NamedTuple):
-    """A breadth-first search in the order of networkx: vertices reached, level and predecessor of each."""
-
-    order: Ids
-    level: Ids
-    predecessor: Ids
-
-
-def _breadth_first(G: Graph, source: int, limit: float | None) -> Levels:
+def _breadth_first(G: Graph, source: int, limit: Cutoff) -> tuple[Ids, Ids, Ids]:
+    """Return the vertices reached, in the order of networkx, and level and predecessor of each vertex."""
     level, predecessor, queue, size = _queue.search(G.offsets, G.targets, source)
     order = queue[:size]
-    return Levels(order if limit is None else order[level[order] <= max(limit, 0)], level, predecessor)
+    return order if limit is None else order[level[order] <= max(limit, 0)], level, predecessor
 
 
 def bfs_edges(
-    G: Graph,
-    source: Node,
-    reverse: bool = False,
-    depth_limit: float | None = None,
-    sort_neighbors: None = None,
+    G: Graph, source: Node, reverse: bool = False, depth_limit: Cutoff = None, sort_neighbors: None = None
 ) -> Iterator[tuple[Node, Node]]:
     if source not in G:
         raise nx.NetworkXError(f"The node {source} is not in the graph.")
-    found = _breadth_first(G, G.vertex(source), depth_limit)
-    children = found.order[1:]
-    return zip(G.named(found.predecessor[children]), G.named(children), strict=True)
+    order, _, predecessor = _breadth_first(G, G.vertex(source), depth_limit)
+    return zip(G.named(predecessor[order[1:]]), G.named(order[1:]), strict=True)
 
 
 def bfs_predecessors(
-    G: Graph, source: Node, depth_limit: float | None = None, sort_neighbors: None = None
+    G: Graph, source: Node, depth_limit: Cutoff = None, sort_neighbors: None = None
 ) -> Iterator[tuple[Node, Node]]:
     return ((child, parent) for parent, child in bfs_edges(G, source, depth_limit=depth_limit))
 
 
 def bfs_successors(
-    G: Graph, source: Node, depth_limit: float | None = None, sort_neighbors: None = None
+    G: Graph, source: Node, depth_limit: Cutoff = None, sort_neighbors: None = None
 ) -> Iterator[tuple[Node, list[Node]]]:
     edges = groupby(bfs_edges(G, source, depth_limit=depth_limit), itemgetter(0))
     return iter([(parent, [child for _, child in pairs]) for parent, pairs in edges] or [(source, [])])
 
 
 def bfs_tree(
-    G: Graph,
-    source: Node,
-    reverse: bool = False,
-    depth_limit: float | None = None,
-    sort_neighbors: None = None,
+    G: Graph, source: Node, reverse: bool = False, depth_limit: Cutoff = None, sort_neighbors: None = None
 ) -> nx.DiGraph:
     tree = nx.DiGraph()
     tree.add_node(source)
@@ -571,7 +531,7 @@ def bfs_layers(G: Graph, sources: Any) -> Iterator[list[Node]]:
     for node in first:
         if node not in G:
             raise nx.NetworkXError(f"The node {node} is not in the graph.")
-    offsets, targets = G.with_source([G.vertex(node) for node in first])
+    offsets, targets, _ = with_source(G.offsets, G.targets, G.targets, [G.vertex(node) for node in first])
     level, _, queue, size = _queue.search(offsets, targets, len(G))
     order = queue[1:size]
     ends = np.flatnonzero(np.diff(level[order])) + 1
@@ -645,7 +605,6 @@ def eccentricity(G: Graph, v: Any = None, sp: None = None, weight: str | None = 
 
 
 def _first(answer: Answer) -> npt.NDArray[Any]:
-    """Return distances or levels."""
     column: npt.NDArray[Any] = next(iter(answer.columns.values()))
     return column
 
@@ -682,7 +641,5 @@ def on_start_tests(items: list[Any]) -> None:
             item.add_marker(pytest.mark.skip(reason=reason))
 
 
-UNTESTED = {
-    "test_find_negative_cycle_longer_cycle": "the cycle may begin at another node",
-}
+UNTESTED = {"test_find_negative_cycle_longer_cycle": "the cycle may begin at another node"}
 """Tests of networkx that are skipped, and why."""

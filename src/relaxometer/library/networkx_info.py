@@ -17,7 +17,6 @@ FUNCTIONS = (
     *("bfs_edges", "bfs_tree", "bfs_predecessors", "bfs_successors", "bfs_layers"),
     *("eccentricity", "diameter", "radius", "closeness_centrality"),
 )
-"""Functions of networkx that the backend has."""
 
 
 def get_info() -> dict[str, Any]:

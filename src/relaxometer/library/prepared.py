@@ -16,7 +16,7 @@ from relaxometer.device import Device, get_device
 from relaxometer.device.host import HostDevice
 from relaxometer.graphs.lengths import ON_CYCLE, Lengths, unreached
 from relaxometer.graphs.resident import ResidentGraph
-from relaxometer.library import _forests, _trees
+from relaxometer.library import _forests
 from relaxometer.library._ids import Ids
 from relaxometer.library.answers import Answer, Retained, WrongAnswer
 from relaxometer.library.graph import Graph, on_host
@@ -175,7 +175,6 @@ class Prepared:
         self._load(graph)
 
     def _load(self, graph: Graph) -> None:
-        """Upload a graph and prepare the solver."""
         self._stream = self._current_stream()
         try:
             variants.refuse_weights(self.kind, self._module.Solver, graph)
@@ -296,7 +295,6 @@ class Prepared:
 
     @property
     def _lengths(self) -> Lengths:
-        """The type of distances or levels."""
         return self.graph.lengths if self.problem == "sssp" else _forests.LEVELS
 
     @cached_property
@@ -327,7 +325,7 @@ class Prepared:
         found = solver.solve_from(vertices, bound)
         columns = dict(zip(self.kind.columns, found.columns.values(), strict=True))
         if mark:
-            columns["source"] = _trees.roots(self.device.xp, columns["predecessor"])
+            columns["source"] = _forests.roots(self.device.xp, columns["predecessor"])
         overflowed = bound is None and getattr(found, "overflowed", False)
         answer = self._finished(columns, vertices, overflowed, beyond if bound is None else None)
         return replace(answer, bound=bound)
@@ -470,13 +468,12 @@ class Prepared:
         wanted = dict(found) if paths else {"distance": found["distance"]}
         if values is not None:
             size, path = (self.device.asarray(found[name]) for name in ("size", "path"))
-            wanted["along"] = _trees.sums_of_paths(self.device, self._arcs, size, path, values)
+            wanted["along"] = _forests.sums_of_paths(self.device, self._arcs, size, path, values)
         answer = self._finished(wanted, queries, False, None)
         return replace(answer, proof=found)
 
     @cached_property
     def _arcs(self) -> tuple[Any, Any, Any]:
-        """Offsets, targets and weights of the arcs on the device."""
         resident = self._resident
         if resident.targets is None or resident.weights is None:
             resident = self.graph.resident(self.device)
@@ -487,7 +484,7 @@ class Prepared:
         if weights is None:
             return None
         given = weights if isinstance(weights, self.device.xp.ndarray) else on_host(weights)
-        values = _trees.summable(self.device, given, self.graph.n_given, self.graph.n_vertices)
+        values = _forests.summable(self.device, given, self.graph.n_given, self.graph.n_vertices)
         numbers = self.graph.numbers
         return values if numbers is None else values[self.device.asarray(numbers)]
 
@@ -499,9 +496,9 @@ class Prepared:
         if self._lengths.is_signed and bool((answer.distance == ON_CYCLE).any()):
             raise UserError("the answer is a negative cycle: there is no shortest path")
         whole = self.device.asarray((answer.proof or answer.columns)["predecessor"])
-        sums = _trees.sums_of_trees(self.device.xp, self._arcs, whole, self._second_weights(weights))
+        sums = _forests.sums_of_trees(self.device.xp, self._arcs, whole, self._second_weights(weights))
         if answer.proof is not None:
-            sums[~self.device.asarray(answer.reached)] = _trees.nowhere(sums.dtype)
+            sums[~self.device.asarray(answer.reached)] = _forests.nowhere(sums.dtype)
         return (self.device.asarray if self.graph.on_device else self.device.asnumpy)(sums)
 
     def retained(self, answer: Answer, sizes: Any) -> Retained:
