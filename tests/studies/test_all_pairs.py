@@ -4,15 +4,13 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy.sparse.csgraph import dijkstra
 
 from relaxometer.core.errors import UserError
 from relaxometer.graphs.graph import MAX_WEIGHT, UNREACHED, Graph
 from relaxometer.graphs.lengths import LENGTHS
 from relaxometer.problems.sssp.phast import phast_many
 from relaxometer.studies import all_pairs
-from relaxometer.studies.all_pairs import measure_all_pairs
-from relaxometer.studies.reductions import reduce_all
+from relaxometer.studies.all_pairs import measure_all_pairs, reduce_all
 from relaxometer.studies.registry import STUDIES, run_study
 from sample_graphs import detour_too_long, reference_distances, sample_graphs
 
@@ -37,7 +35,7 @@ def distances_of(graph):
 def test_numbers_of_every_source_are_those_of_plain_searches(device, name):
     graph = sample_graphs()[name]
     wanted = distances_of(graph)
-    passes, sources, components, _ = study(device, graph)
+    passes, sources, components, distances = study(device, graph, table=9)
     n = graph.n_vertices
     assert [(one["proof"], one["sources"], one["proven"], one["status"]) for one in passes] == [
         (False, n, 0, "ok"),
@@ -50,6 +48,11 @@ def test_numbers_of_every_source_are_those_of_plain_searches(device, name):
         found = one["reached"], one["eccentricity"], one["total"], one["proven"]
         assert found == (len(finite), finite.max(), finite.sum(), True)
     _check_components(wanted, sources, components)
+    chosen = sorted({one["source"] for one in distances})
+    assert len(chosen) == min(n, 9)
+    assert [(one["source"], one["target"]) for one in distances] == [*itertools.product(chosen, repeat=2)]
+    between = [np.inf if one["distance"] is None else one["distance"] for one in distances]
+    assert between == wanted[np.ix_(chosen, chosen)].ravel().tolist()
 
 
 def _check_components(wanted, sources, components):
@@ -99,16 +102,6 @@ def test_a_path_by_hand(host_device):
     ]
 
 
-def test_the_table_of_drawn_vertices_is_that_of_scipy(host_device):
-    graph = sample_graphs()["grid"]
-    _, _, _, distances = study(host_device, graph, sources=3, table=70)
-    chosen = sorted({one["source"] for one in distances})
-    assert len(chosen) == 70
-    wanted = dijkstra(graph.to_scipy(), indices=chosen)[:, chosen]
-    assert [one["distance"] for one in distances] == wanted.ravel().tolist()
-    assert [(one["source"], one["target"]) for one in distances] == [*itertools.product(chosen, repeat=2)]
-
-
 def test_drawn_sources_give_bounds_and_follow_the_seed(host_device):
     graph = sample_graphs()["grid"]
     _, every, (exact,), _ = study(host_device, graph)
@@ -128,8 +121,8 @@ def test_in_pieces_numbers_are_the_same(host_device, monkeypatch):
     """Sources that do not fit into memory at once are proven launch by launch."""
     graph = sample_graphs()["grid"]
     whole = study(host_device, graph)[1:]
-    monkeypatch.setattr("relaxometer.studies.reductions.EMULATED_BYTES", 4 * 713 * 32 * 3)
-    monkeypatch.setattr("relaxometer.studies.reductions.LAUNCHES_AT_ONCE", 1)
+    monkeypatch.setattr("relaxometer.studies.all_pairs.EMULATED_BYTES", 4 * 713 * 32 * 3)
+    monkeypatch.setattr("relaxometer.studies.all_pairs.LAUNCHES_AT_ONCE", 1)
     assert study(host_device, graph)[1:] == whole
 
 
@@ -158,10 +151,7 @@ def a_wrong_sum(sweeps, place):
 
 @pytest.mark.parametrize(
     ("change", "reason"),
-    [
-        (a_wrong_distance, "rule overstretched broken"),
-        (a_wrong_sum, "sums differ from those of the proof"),
-    ],
+    [(a_wrong_distance, "rule overstretched broken"), (a_wrong_sum, "sums differ from those of the proof")],
 )
 def test_what_is_wrong_takes_its_source_out(host_device, monkeypatch, change, reason):
     wrong_from(monkeypatch, 7, change)

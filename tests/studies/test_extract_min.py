@@ -5,14 +5,7 @@ import pytest
 
 from relaxometer.problems.sssp.dijkstra._extract_min import THREADS
 from relaxometer.results.statistics import FEWEST
-from relaxometer.studies.extract_min import (
-    MAX_ROUNDS,
-    TRIALS,
-    OnCpu,
-    Reduction,
-    draw_values,
-    time_all,
-)
+from relaxometer.studies.extract_min import MAX_ROUNDS, TRIALS, OnCpu, Reduction, draw_values, time_all
 
 ROUNDS = 40
 

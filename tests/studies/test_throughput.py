@@ -116,9 +116,8 @@ def test_a_detour_too_long_does_not_matter(host_device, variant):
 
 
 @pytest.mark.parametrize("variant", PROGRAMS)
-@pytest.mark.parametrize("name", ["random-directed", "zero-weights"])
-def test_every_program_is_proven_on_every_kind_of_map(host_device, variant, name):
-    rows = launches(host_device, sample_graphs()[name], repetitions=1, variants=[variant])
+def test_every_program_is_proven(host_device, variant):
+    rows = launches(host_device, sample_graphs()["zero-weights"], repetitions=1, variants=[variant])
     assert [(row["variant"], row["status"], row["proven"]) for row in rows] == [
         (variant, "ok", count) for count in COUNTS
     ]

@@ -137,13 +137,13 @@ def test_a_rival_that_cannot_take_part_says_why(rows, code, installed, outcome):
 
 def test_a_rival_that_hangs_in_a_round_is_stopped(rows):
     code = """
-class Hanging(Customizing):
-    def customize(self):
-        if self.facts:
-            time.sleep(1000)
-        super().customize()
+def hanging(self, before=Customizing.customize):
+    if self.facts:
+        time.sleep(1000)
+    before(self)
 
-serve(Hanging)
+Customizing.customize = hanging
+serve(Customizing)
 """
     found = rows(code, run={"timing": Timing(timeout_s=3)})
     assert [row["status"] for row in found] == ["ok", "timeout"]
@@ -168,11 +168,7 @@ serve(Customizing)
 
 @pytest.mark.parametrize(
     ("adapter", "command", "is_charged"),
-    [
-        ("adapter.py", None, False),
-        ("adapter.py", "own", True),
-        ("adapter.cpp", None, True),
-    ],
+    [("adapter.py", None, False), ("adapter.py", "own", True), ("adapter.cpp", None, True)],
 )
 def test_a_customization_made_while_weights_are_read_counts(rows, tmp_path, adapter, command, is_charged):
     """Python may take 100 ns per arc; a command of one's own may not, whatever it starts."""

@@ -9,6 +9,7 @@ that are not connected).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -19,24 +20,19 @@ from relaxometer.core.errors import UserError
 from relaxometer.device import Device, stopwatch
 from relaxometer.graphs.components import component_labels
 from relaxometer.graphs.graph import UNREACHED, Graph
+from relaxometer.graphs.lengths import LENGTHS
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp import PROBLEM
-from relaxometer.problems.sssp._distance_proof import DistanceProver
+from relaxometer.problems.sssp._distance_proof import DistanceProver, Proof
 from relaxometer.problems.sssp.phast import phast_many
 from relaxometer.problems.variants import refuse_weights
-from relaxometer.studies.reductions import Reductions, outcome_of, reduce_all
 from relaxometer.studies.study import OUTCOME, WHERE, Row, outcome, study_table
 
 PASSES = pa.schema(
     [
-        ("graph", pa.string()),
-        ("proof", pa.bool_()),
-        ("sources", pa.int64()),
-        ("prepare_ms", pa.float64()),
-        ("time_ms", pa.float64()),
-        ("proven", pa.int64()),
-        *OUTCOME,
-        *WHERE,
+        *[("graph", pa.string()), ("proof", pa.bool_()), ("sources", pa.int64())],
+        *[("prepare_ms", pa.float64()), ("time_ms", pa.float64()), ("proven", pa.int64())],
+        *(*OUTCOME, *WHERE),
     ]
 )
 """Two rows per graph, without and with the proof of every distance: the number of sources, the time to
@@ -44,14 +40,9 @@ prepare hierarchy and proof, the time of all sweeps, and how many sources have a
 
 SOURCES = pa.schema(
     [
-        ("graph", pa.string()),
-        ("source", pa.uint32()),
-        ("component", pa.uint32()),
-        ("reached", pa.uint32()),
-        ("eccentricity", pa.uint32()),
-        ("total", pa.uint64()),
-        ("closeness", pa.float64()),
-        ("proven", pa.bool_()),
+        *[("graph", pa.string()), ("source", pa.uint32()), ("component", pa.uint32())],
+        *[("reached", pa.uint32()), ("eccentricity", pa.uint32()), ("total", pa.uint64())],
+        *[("closeness", pa.float64()), ("proven", pa.bool_())],
     ]
 )
 """One row per source: its component, the vertices that it reaches, itself among them, the greatest and the
@@ -59,17 +50,10 @@ sum of their distances, and its closeness (:func:`closeness`). Numbers that are 
 
 COMPONENTS = pa.schema(
     [
-        ("graph", pa.string()),
-        ("component", pa.uint32()),
-        ("vertices", pa.int64()),
-        ("sources", pa.int64()),
-        ("proven", pa.int64()),
-        ("strong", pa.bool_()),
-        ("radius", pa.uint32()),
-        ("centre", pa.list_(pa.uint32())),
-        ("diameter", pa.uint32()),
-        ("periphery", pa.list_(pa.uint32())),
-        ("farthest", pa.uint32()),
+        *[("graph", pa.string()), ("component", pa.uint32()), ("vertices", pa.int64())],
+        *[("sources", pa.int64()), ("proven", pa.int64()), ("strong", pa.bool_())],
+        *[("radius", pa.uint32()), ("centre", pa.list_(pa.uint32())), ("diameter", pa.uint32())],
+        *[("periphery", pa.list_(pa.uint32())), ("farthest", pa.uint32())],
     ]
 )
 """One row per weakly connected component that has a proven source.
@@ -83,11 +67,8 @@ bound and ``diameter`` a lower one.
 
 DISTANCES = pa.schema(
     [
-        ("graph", pa.string()),
-        ("source", pa.uint32()),
-        ("target", pa.uint32()),
-        ("distance", pa.uint32()),
-        ("proven", pa.bool_()),
+        *[("graph", pa.string()), ("source", pa.uint32()), ("target", pa.uint32())],
+        *[("distance", pa.uint32()), ("proven", pa.bool_())],
     ]
 )
 """One row per ordered pair of the chosen vertices; the distance is null if it is infinite or not proven."""
@@ -96,12 +77,23 @@ Words = npt.NDArray[np.uint32]
 Vertices = npt.NDArray[np.int64]
 Labels = npt.NDArray[np.int32]
 
+TOO_LONG = LENGTHS["uint32"].too_long
+
+MEMORY_SHARE = 4
+"""Distances that wait for their proof take at most one over this of the device's memory."""
+
+EMULATED_BYTES = 1 << 26
+"""The same limit for the emulated device."""
+
+LAUNCHES_AT_ONCE = 4
+"""Sources per launch that stores no distances, in multiples of those that the device sweeps at once."""
+
 NUMBERS = ("reached", "eccentricity", "farness")
 
 
 def measure_all_pairs(
     graph: Graph, device: Device, *, sources: Literal["all"] | int, table: int | Sequence[int], seed: int
-) -> tuple[pa.Table, pa.Table, pa.Table, pa.Table]:
+) -> tuple[pa.Table, ...]:
     """Find and prove the distances from all vertices, or from some, and reduce them.
 
     `sources` is a number to draw without repetition, all if the graph has fewer. `table` is a number of
@@ -111,10 +103,11 @@ def measure_all_pairs(
     out, the last three have no rows. UserError if `table` names something that is not a vertex.
     """
     starts, chosen = _chosen(graph, sources, seed), _chosen(graph, table, seed)
-    study = _AllPairs(graph, device, starts, chosen)
+    tables = [schema.empty_table() for schema in (SOURCES, COMPONENTS, DISTANCES)]
     keys = [{"proof": proof, "sources": len(starts)} for proof in (False, True)]
-    passes = study_table("all pairs", graph, device, PASSES, keys, study.passes())
-    return passes, study.sources, study.components, study.distances
+    rows = _passes(graph, device, starts, chosen, tables)
+    passes = study_table("all pairs", graph, device, PASSES, keys, rows)
+    return passes, *tables
 
 
 def closeness(
@@ -148,55 +141,38 @@ def _chosen(graph: Graph, which: str | int | Sequence[int], seed: int) -> Vertic
     return chosen
 
 
-class _AllPairs:
-    """The study of one graph; the tables are empty until `passes` has made them."""
-
-    def __init__(self, graph: Graph, device: Device, starts: Vertices, chosen: Vertices) -> None:
-        self._graph, self._device = graph, device
-        self._starts, self._chosen = starts, chosen
-        self.sources = SOURCES.empty_table()
-        self.components = COMPONENTS.empty_table()
-        self.distances = DISTANCES.empty_table()
-
-    def passes(self) -> Iterator[Row]:
-        """Sweep from all sources without and with the proof; yield a row for each."""
-        device = self._device
-        refuse_weights(PROBLEM, phast_many.Solver, self._graph)
-        compile_kernels(device)
-        resident = ResidentGraph.upload(device, self._graph)
-        with stopwatch() as contraction:
-            solver = phast_many.Solver(resident, phast_many.Parameters.model_validate({}))
-            device.synchronize()
-        with device.timer() as timer:
-            unproven = reduce_all(solver, self._starts)
-        yield {"prepare_ms": contraction.ms, "time_ms": timer.ms, "proven": 0, **outcome("")}
-        with stopwatch() as transposition:
-            prover = DistanceProver(resident)
-            device.synchronize()
-        with device.timer() as timer:
-            found = reduce_all(solver, self._starts, prover)
-        again = _SweepsAgain(solver, prover)
-        self._make_tables(found, again)
-        yield {
-            "prepare_ms": contraction.ms + transposition.ms,
-            "time_ms": timer.ms,
-            "proven": int(found.proven.sum()),
-            **self._outcome(unproven, found, again),
-        }
-
-    def _outcome(self, unproven: Reductions, found: Reductions, again: _SweepsAgain) -> Row:
-        if found.reason:
-            return {"status": found.status, "reason": found.reason}
-        if difference := _difference(unproven, found):
-            return outcome(difference)
-        return {"status": again.status, "reason": again.reason}
-
-    def _make_tables(self, found: Reductions, again: _SweepsAgain) -> None:
-        graph = self._graph
-        _, labels = component_labels(graph.offsets, graph.targets)
-        self.sources = _source_table(graph, labels, self._starts, found)
-        self.components = _component_table(graph, labels, self._starts, found, again)
-        self.distances = _distance_table(graph, self._chosen, again)
+def _passes(
+    graph: Graph, device: Device, starts: Vertices, chosen: Vertices, tables: list[pa.Table]
+) -> Iterator[Row]:
+    """Sweep from all sources without and with the proof, yield a row for each, and make the other tables."""
+    refuse_weights(PROBLEM, phast_many.Solver, graph)
+    compile_kernels(device)
+    resident = ResidentGraph.upload(device, graph)
+    with stopwatch() as contraction:
+        solver = phast_many.Solver(resident, phast_many.Parameters.model_validate({}))
+        device.synchronize()
+    with device.timer() as timer:
+        unproven = reduce_all(solver, starts)
+    yield {"prepare_ms": contraction.ms, "time_ms": timer.ms, "proven": 0, **outcome("")}
+    with stopwatch() as transposition:
+        prover = DistanceProver(resident)
+        device.synchronize()
+    with device.timer() as timer:
+        found = reduce_all(solver, starts, prover)
+    again = _SweepsAgain(solver, prover)
+    _, labels = component_labels(graph.offsets, graph.targets)
+    tables[:] = [
+        _source_table(graph, labels, starts, found),
+        _component_table(graph, labels, starts, found, again),
+        _distance_table(graph, chosen, again),
+    ]
+    said = {"status": again.status, "reason": again.reason}
+    if found.reason:
+        said = {"status": found.status, "reason": found.reason}
+    elif difference := _difference(unproven, found):
+        said = outcome(difference)
+    prepare_ms, proven = contraction.ms + transposition.ms, int(found.proven.sum())
+    yield {"prepare_ms": prepare_ms, "time_ms": timer.ms, "proven": proven, **said}
 
 
 def compile_kernels(device: Device) -> None:
@@ -208,7 +184,6 @@ def compile_kernels(device: Device) -> None:
 
 
 def _difference(one: Reductions, other: Reductions) -> str:
-    """Return how the numbers of both passes differ; empty if they do not."""
     for name in NUMBERS:
         if not np.array_equal(getattr(one, name), getattr(other, name)):
             return f"{name} with the proof differs from that without"
@@ -235,7 +210,6 @@ class _SweepsAgain:
             yield sweeps.labels[0][:, : len(part)], ~proof.wrong[: len(part)]
 
     def _note(self, status: str, reason: str) -> None:
-        """Keep the first reason."""
         if not self.reason:
             self.status, self.reason = status, reason
 
@@ -314,7 +288,6 @@ def _component_table(
 
 
 def _lists(vertices: Vertices, is_in: npt.NDArray[np.bool_], begins: npt.NDArray[np.int64]) -> pa.ListArray:
-    """Return the marked vertices of each part of `vertices`."""
     counts = np.add.reduceat(is_in, begins, dtype=np.int64)
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
     return pa.ListArray.from_arrays(offsets, vertices[is_in].astype(np.uint32))
@@ -331,3 +304,79 @@ def _distance_table(graph: Graph, chosen: Vertices, again: _SweepsAgain) -> pa.T
         "proven": holds,
     }
     return pa.table(columns).cast(DISTANCES)
+
+
+@dataclass(frozen=True, eq=False)
+class Reductions:
+    """Statistics of the distances from each source: arrays of shape (n_sources,).
+
+    `reached` counts the vertices reached, the source among them; `eccentricity` is the greatest and `farness`
+    the sum of their distances. `proven` says whether the distances were proven and these numbers found again
+    from them. If not, `status` and `reason` say why: ``error`` if a path is too long, else ``invalid``; they
+    are ``ok`` and empty if all are proven, or if no proof was asked for.
+    """
+
+    reached: Words
+    eccentricity: Words
+    farness: npt.NDArray[np.uint64]
+    proven: npt.NDArray[np.bool_]
+    status: str = "ok"
+    reason: str = ""
+
+
+def reduce_all(
+    solver: phast_many.Solver, sources: npt.NDArray[np.integer], prover: DistanceProver | None = None
+) -> Reductions:
+    """Sweep from many sources, in any order, and reduce the distances on the device.
+
+    Neighbours in the hierarchy are swept together. With a `prover`, all distances from every source are
+    stored until the proof has read them, else never.
+    """
+    device, n = solver.device, solver.n_vertices
+    order = np.argsort(solver.position_of(sources), kind="stable")
+    size = _sources_at_once(solver, device, prover is not None)
+    labels, refused = None, []
+    none = np.zeros(len(sources), dtype=np.uint32)
+    found = Reductions(none, none.copy(), none.astype(np.uint64), none.astype(np.bool_))
+    for begin in range(0, len(sources), size):
+        places = order[begin : begin + size]
+        count = -(-len(places) // solver.k)
+        if prover is not None and labels is None:
+            labels = device.xp.empty((count, n, solver.k), dtype=np.uint32)
+        sweeps = solver.sweep(sources[places], labels=False if labels is None else labels[:count], sums=True)
+        proven = np.zeros(len(places), dtype=np.bool_)
+        if prover is not None:
+            proof = prover.check(sweeps.sources, sweeps.labels)
+            same = [getattr(proof, one) == getattr(sweeps, one) for one in ("reached", "farthest", "total")]
+            agrees = device.asnumpy(same[0] & same[1] & same[2])
+            proven = (agrees & ~proof.wrong)[: len(places)]
+            if not proof.certificate.holds:
+                refused.append(outcome_of(proof, solver, sweeps, len(places)))
+            elif not agrees.all():
+                refused.append(("invalid", "sums differ from those of the proof"))
+        found.reached[places] = device.asnumpy(sweeps.reached)[: len(places)]
+        found.eccentricity[places] = device.asnumpy(sweeps.farthest)[: len(places)]
+        found.farness[places] = device.asnumpy(sweeps.total)[: len(places)]
+        found.proven[places] = proven
+    # A wrong distance matters more than a path that is too long.
+    status, reason = min(refused, key=lambda one: one[0] != "invalid", default=("ok", ""))
+    return replace(found, status=status, reason=reason)
+
+
+def outcome_of(
+    proof: Proof, solver: phast_many.Solver, sweeps: phast_many.Sweeps, n_sources: int
+) -> tuple[str, str]:
+    """Return status and reason of sweeps whose labels were stored and checked."""
+    if proof.certificate.holds:
+        return "ok", ""
+    too_long = solver.met_too_long(sweeps, n_sources)
+    return proof.certificate.outcome(overflowed=too_long, too_long=TOO_LONG, rule="overstretched")
+
+
+def _sources_at_once(solver: phast_many.Solver, device: Device, stored: bool) -> int:
+    """Return the sources per launch, a multiple of those of a sweep."""
+    if not stored:
+        return LAUNCHES_AT_ONCE * solver.at_once
+    memory = device.context().get("memory_bytes")
+    limit = EMULATED_BYTES if memory is None else memory // MEMORY_SHARE
+    return max(1, limit // (4 * solver.n_vertices * solver.k)) * solver.k

@@ -23,13 +23,10 @@ from relaxometer.device import Device, stopwatch
 from relaxometer.problems.sssp.dijkstra._extract_min import THREADS, blocks_for
 
 SIZES = tuple(10**exponent for exponent in range(1, 8))
-"""Numbers of values, as in the survey."""
 
 VALUES_BELOW = 2**30
-"""Exclusive upper bound of the values drawn."""
 
 STEP = 2**20
-"""Increase of a value that is put back."""
 
 TRIALS = 9
 """Repetitions of a measurement; below six there would be no verdict on it."""
@@ -42,13 +39,8 @@ TRIAL_MS = {"cuda": 100.0, "cpu": 100.0, "host": 5.0}
 
 TABLE = pa.schema(
     [
-        ("method", pa.string()),
-        ("threads", pa.int32()),
-        ("values", pa.int64()),
-        ("trial", pa.int32()),
-        ("rounds", pa.int32()),
-        ("time_ms", pa.float64()),
-        ("device_kind", pa.string()),
+        *[("method", pa.string()), ("threads", pa.int32()), ("values", pa.int64()), ("trial", pa.int32())],
+        *[("rounds", pa.int32()), ("time_ms", pa.float64()), ("device_kind", pa.string())],
         ("device", pa.string()),
     ]
 )
@@ -83,19 +75,17 @@ class Reduction:
         return timer.ms
 
 
-class Cub:
-    """Only the search, on a GPU, by CuPy's ``argmin``, which calls CUB's device-wide reduction."""
+def cub(device: Device, values: npt.NDArray[np.uint32]) -> Method:
+    """Return only the search, on a GPU, by CuPy's ``argmin``, which calls CUB's device-wide reduction."""
+    on_device = device.asarray(values)
 
-    def __init__(self, device: Device, values: npt.NDArray[np.uint32]) -> None:
-        self._device = device
-        self._values = device.asarray(values)
-
-    def __call__(self, rounds: int) -> float:
-        """Run this many rounds; return their time in milliseconds."""
-        with self._device.timer() as timer:
+    def search(rounds: int) -> float:
+        with device.timer() as timer:
             for _ in range(rounds):
-                self._values.argmin()
+                on_device.argmin()
         return timer.ms
+
+    return search
 
 
 class OnCpu:
@@ -156,7 +146,7 @@ def methods(device: Device, values: npt.NDArray[np.uint32]) -> Iterator[tuple[st
     for threads in THREADS:
         yield "reduction", threads, device.kind, Reduction(device, values, threads)
     if device.kind == "cuda":
-        yield "cub", None, device.kind, Cub(device, values)
+        yield "cub", None, device.kind, cub(device, values)
     for name in ("loop", "heap"):
         yield name, None, "cpu", OnCpu(name, values)
 

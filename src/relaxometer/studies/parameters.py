@@ -79,7 +79,6 @@ def code_of_variant(run: Run) -> str:
 
 
 def _code_of_run(plan: Plan, run: Run) -> str:
-    """Return a hash of the code that runs and proves a variant or rival."""
     if isinstance(run, RivalRun):
         return code_hash("race.rival") + _code_of_rival(plan, run)
     return code_of_variant(run)

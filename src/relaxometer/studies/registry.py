@@ -80,6 +80,17 @@ def _section(name: str) -> Callable[[Plan], dict[str, Any]]:
     }
 
 
+def _of_graphs(name: str, measure: str, describe: Callable[[Mapping[Any, Any]], str], **others: Any) -> Study:
+    """Return the study of a section, which names its graphs."""
+    given: dict[str, Any] = {"path": f"results/{name}/{{graph}}.parquet", "parameters": _section(name)}
+    return Study(
+        measure=f"relaxometer.studies.{measure}",
+        graphs=lambda config: getattr(config, name).graphs,
+        describe=describe,
+        **given | others,
+    )
+
+
 def _traffic(plan: Plan) -> dict[str, Any]:
     """Return the parameters of the study of new weights; its rivals are runs on all graphs."""
     rivals = [run.model_dump() for run in plan.traffic_rivals]
@@ -88,43 +99,19 @@ def _traffic(plan: Plan) -> dict[str, Any]:
 
 
 STUDIES = {
-    "throughput": Study(
-        "results/throughput/{graph}.parquet",
-        "relaxometer.studies.throughput:measure_throughput",
-        lambda config: config.throughput.graphs,
-        _section("throughput"),
-        describe=_launch,
+    "throughput": _of_graphs("throughput", "throughput:measure_throughput", _launch),
+    "bfs_throughput": _of_graphs("bfs_throughput", "throughput:measure_throughput", _launch),
+    "traffic": _of_graphs(
+        "traffic", "traffic:measure_traffic", _change_of_weights, parameters=_traffic, opens_device=False
     ),
-    "bfs_throughput": Study(
-        "results/bfs_throughput/{graph}.parquet",
-        "relaxometer.studies.throughput:measure_throughput",
-        lambda config: config.bfs_throughput.graphs,
-        _section("bfs_throughput"),
-        describe=_launch,
-    ),
-    "traffic": Study(
-        "results/traffic/{graph}.parquet",
-        "relaxometer.studies.traffic:measure_traffic",
-        lambda config: config.traffic.graphs,
-        _traffic,
-        opens_device=False,
-        describe=_change_of_weights,
-    ),
-    "all_pairs": Study(
-        "results/all_pairs/{graph}/passes.parquet",
-        "relaxometer.studies.all_pairs:measure_all_pairs",
-        lambda config: config.all_pairs.graphs,
-        _section("all_pairs"),
+    "all_pairs": _of_graphs(
+        "all_pairs",
+        "all_pairs:measure_all_pairs",
+        _pass,
+        path="results/all_pairs/{graph}/passes.parquet",
         further=("sources.parquet", "components.parquet", "distances.parquet"),
-        describe=_pass,
     ),
-    "updates": Study(
-        "results/updates/{graph}.parquet",
-        "relaxometer.studies.updates:measure_updates",
-        lambda config: config.updates.graphs,
-        _section("updates"),
-        describe=_update,
-    ),
+    "updates": _of_graphs("updates", "updates:measure_updates", _update),
     "extract_min": Study(
         "results/extract_min.parquet",
         "relaxometer.studies.extract_min:time_all",
@@ -137,7 +124,6 @@ STUDIES = {
         papers=frozenset({"survey", "edge-bf"}),
     ),
 }
-"""The studies by name."""
 
 
 def run_study(

@@ -3,31 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from relaxometer.core.errors import Failed
 from relaxometer.core.progress import Progress
-from relaxometer.device import DeviceOutOfMemory
+from relaxometer.device import Device, DeviceOutOfMemory
 from relaxometer.graphs.graph import Graph
 from relaxometer.problems.variants import Skipped
 
 Row = dict[str, Any]
 
 
-class Where(Protocol):
-    """Kind and name of a device, which another process may have opened."""
+class Place(NamedTuple):
+    """Kind and name of a device that another process opens."""
 
     kind: str
     name: str
 
+
+Where = Device | Place
 
 OUTCOME = [("status", pa.string()), ("reason", pa.string())]
 """Columns of every study of a graph: a status, as of a run, and the reason if it is not ``ok``."""
 
 WHERE = [("device_kind", pa.string()), ("device", pa.string())]
 """Columns of every study of a graph: the device."""
+
+FAILURES = {Skipped: "skipped", DeviceOutOfMemory: "oom", OverflowError: "error"}
+"""The status of what cannot be measured."""
 
 
 def study_table(
@@ -54,21 +59,18 @@ def completed(results: Iterator[Row], count: int) -> Iterator[Row]:
 
     Failures are `Skipped`, `DeviceOutOfMemory`, `OverflowError` and `Failed`; others pass.
     """
-    failure: Row = {}
+    status, reason = "", ""
     try:
         for row in results:
             yield row
             count -= 1
-    except Skipped as error:
-        failure = {"status": "skipped", "reason": str(error)}
-    except DeviceOutOfMemory as error:
-        failure = {"status": "oom", "reason": str(error)}
-    except OverflowError as error:
-        failure = {"status": "error", "reason": str(error)}
+    except tuple(FAILURES) as error:
+        status = next(status for kind, status in FAILURES.items() if isinstance(error, kind))
+        reason = str(error)
     except Failed as error:
-        failure = {"status": error.status, "reason": error.reason}
+        status, reason = error.status, error.reason
     for _ in range(count):
-        yield dict(failure)
+        yield {"status": status, "reason": reason}
 
 
 def outcome(reason: str) -> Row:

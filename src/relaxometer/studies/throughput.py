@@ -25,14 +25,9 @@ from relaxometer.studies.study import OUTCOME, WHERE, Row, study_table
 
 TABLE = pa.schema(
     [
-        ("graph", pa.string()),
-        ("variant", pa.string()),
-        ("searches", pa.int32()),
-        ("repetition", pa.int32()),
-        ("time_ms", pa.float64()),
-        ("proven", pa.int32()),
-        *OUTCOME,
-        *WHERE,
+        *[("graph", pa.string()), ("variant", pa.string()), ("searches", pa.int32())],
+        *[("repetition", pa.int32()), ("time_ms", pa.float64()), ("proven", pa.int32())],
+        *(*OUTCOME, *WHERE),
     ]
 )
 """One row per launch: its number of searches, their total time, and the number of proven answers.
@@ -73,7 +68,6 @@ def measure_throughput(
 
 
 def _launches(graph: Graph, variant: str, keys: Sequence[Row], seed: int, device: Device) -> Iterator[Row]:
-    """Launch once per key; yield time, answers proven and status."""
     most = max(key["searches"] for key in keys)
     resident = ResidentGraph.upload(device, graph)
     search = PROGRAMS[variant](resident, most)
@@ -86,22 +80,6 @@ def _launches(graph: Graph, variant: str, keys: Sequence[Row], seed: int, device
         status, reason = wrong[0] if wrong else ("ok", "")
         proven = len(sources) - len(wrong)
         yield {"time_ms": time_ms, "proven": proven, "status": status, "reason": reason}
-
-
-def _trees(
-    resident: ResidentGraph,
-    solver: many_sources.Solver | phast_many.Solver | multi_source.Solver,
-    certifier: SsspCertifier | BfsCertifier,
-) -> Callable[[Sources], Timed]:
-    """Return a function that times a launch for trees, and says which are wrong and why."""
-
-    def search(sources: Sources) -> Timed:
-        with resident.device.timer() as timer:
-            first, second, *overflowed = solver.solve_many(sources)
-        too_long = resident.lengths.too_long if any(overflowed) else ""
-        return timer.ms, _wrong(certifier, sources, first, second, too_long)
-
-    return search
 
 
 def _wrong(
@@ -125,13 +103,21 @@ def _refused(source: int, status: str, reason: str) -> tuple[str, str]:
 
 
 def _trees_by(module: Any, certifier: Any) -> Callable[[ResidentGraph, int], Callable[[Sources], Timed]]:
-    """Return a function that prepares a solver for trees and their certifier."""
+    """Return a function that prepares a solver for trees, each of whose launches is timed and proven."""
 
     def prepare(resident: ResidentGraph, most: int) -> Callable[[Sources], Timed]:
         if certifier is SsspCertifier:
             refuse_weights(PROBLEM, module.Solver, resident.host)
         solver = module.Solver(resident, module.Parameters.model_validate({"sources": most}))
-        return _trees(resident, solver, certifier(resident))
+        proof = certifier(resident)
+
+        def search(sources: Sources) -> Timed:
+            with resident.device.timer() as timer:
+                first, second, *overflowed = solver.solve_many(sources)
+            too_long = resident.lengths.too_long if any(overflowed) else ""
+            return timer.ms, _wrong(proof, sources, first, second, too_long)
+
+        return search
 
     return prepare
 

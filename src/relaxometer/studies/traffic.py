@@ -33,26 +33,15 @@ from relaxometer.race.rival import open_rival, place_of
 from relaxometer.race.sources import sources_table
 from relaxometer.race.variant import open_variant
 from relaxometer.rivals.definition import find_rivals
-from relaxometer.studies.study import OUTCOME, WHERE, Row, completed, study_table
+from relaxometer.studies.study import OUTCOME, WHERE, Place, Row, completed, study_table
 
 TABLE = pa.schema(
     [
-        ("graph", pa.string()),
-        ("variant", pa.string()),
-        ("pairs", pa.int64()),
-        ("round", pa.int32()),
-        ("way", pa.string()),
-        ("slowed", pa.int64()),
-        ("update_ms", pa.float64()),
-        ("first_ms", pa.float64()),
-        ("tree_ms", pa.float64()),
-        ("searches", pa.int32()),
-        ("proven", pa.int32()),
-        ("class", pa.string()),
-        ("threads", pa.int32()),
-        ("facts", pa.string()),
-        *OUTCOME,
-        *WHERE,
+        *[("graph", pa.string()), ("variant", pa.string()), ("pairs", pa.int64()), ("round", pa.int32())],
+        *[("way", pa.string()), ("slowed", pa.int64()), ("update_ms", pa.float64())],
+        *[("first_ms", pa.float64()), ("tree_ms", pa.float64()), ("searches", pa.int32())],
+        *[("proven", pa.int32()), ("class", pa.string()), ("threads", pa.int32()), ("facts", pa.string())],
+        *(*OUTCOME, *WHERE),
     ]
 )
 """One row per variant or rival and round: the pairs that a search answers, 0 if it finds a tree, how the
@@ -135,7 +124,7 @@ def measure_traffic(
         for number in range(rounds)
     ]
     context, _ = prove_all(f"traffic {graph.name}", sssp.PROBLEM, [], device)
-    where = _Place(context["device_kind"], context["device"])
+    where = Place(context["device_kind"], context["device"])
 
     def changes() -> Iterator[npt.NDArray[Any]]:
         rng = np.random.default_rng(seed)
@@ -161,12 +150,6 @@ def measure_traffic(
     return study_table("traffic", graph, where, TABLE, keys, rows())
 
 
-@dataclass
-class _Place:
-    kind: str
-    name: str
-
-
 def _pairs(graph: Graph, count: int, searches: int, seed: int) -> _Task:
     """Draw a set of random pairs of vertices that have arcs for each search."""
     candidates, rng = np.flatnonzero(graph.degrees).astype(np.uint32), np.random.default_rng(seed)
@@ -175,7 +158,6 @@ def _pairs(graph: Graph, count: int, searches: int, seed: int) -> _Task:
 
 
 def _run_of(problem: str, name: str, graph: Graph, timeout_s: float) -> Run:
-    """Return the run of a variant with its default parameters."""
     named = {"problem": problem, "graph": graph.name, "variant": name, "solver": name}
     run = Run(**named, parameters={}, timing=Timing(timeout_s=timeout_s), cost=Cost())
     return run.with_parsed(load_solver(problem, name).Parameters.model_validate({}))
@@ -243,7 +225,6 @@ def _rounds(
 def _outcome(
     one: _Round, sources: Sequence[int], proofs: Sequence[Proof], *, is_rival: bool
 ) -> tuple[str, str, int]:
-    """Return the status of a round, its first reason, and how many answers are right."""
     refused = []
     for source, (found, _), proof in zip(sources, one.searches, proofs, strict=True):
         status, reason = proof.outcome(

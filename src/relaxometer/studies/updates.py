@@ -21,15 +21,9 @@ from relaxometer.studies.study import OUTCOME, WHERE, Row, outcome, study_table
 
 TABLE = pa.schema(
     [
-        ("graph", pa.string()),
-        ("change", pa.string()),
-        ("arcs", pa.int64()),
-        ("repetition", pa.int32()),
-        ("time_ms", pa.float64()),
-        ("full_ms", pa.float64()),
-        ("kept", pa.float64()),
-        *OUTCOME,
-        *WHERE,
+        *[("graph", pa.string()), ("change", pa.string()), ("arcs", pa.int64()), ("repetition", pa.int32())],
+        *[("time_ms", pa.float64()), ("full_ms", pa.float64()), ("kept", pa.float64())],
+        *(*OUTCOME, *WHERE),
     ]
 )
 """One row per update, which ``removed`` or ``added`` arcs: its time, the time of `iterative-tree` on the
@@ -60,7 +54,6 @@ def measure_updates(
 
 
 def _updates(graph: Graph, sizes: Sequence[int], seed: int, device: Device) -> Iterator[Row]:
-    """Remove and add arcs, one draw of each size; yield two rows per size."""
     rng = np.random.default_rng(seed)
     changing = _ChangingGraph(graph, seed, device)
     # Kernels are compiled at their first call, some of them only by a removal that moves dominators.
@@ -95,17 +88,14 @@ class _ChangingGraph:
         return np.column_stack([self._tails[arcs], self._graph.targets[arcs]]).astype(np.int64)
 
     def draw(self, rng: np.random.Generator, count: int) -> Ends:
-        """Draw arcs of the graph: tails and heads."""
         drawn = rng.choice(self._graph.n_arcs, min(count, self._graph.n_arcs), replace=False)
         return np.column_stack([self._tails[drawn], self._graph.targets[drawn]]).astype(np.int64)
 
     def remove_and_add(self, ends: Ends) -> list[Row]:
-        """Remove arcs and add them again; return a row for each update."""
         without = _State(self._less(ends), self._root, self._device)
         return [self._update(without, {"removed": ends}), self._update(self._whole, {"added": ends})]
 
     def _update(self, after: _State, change: dict[str, Ends]) -> Row:
-        """Apply a change that leads to the state `after`."""
         self._fingerprint.warm_up()  # both solvers begin after a launch, not one after work of the host
         with self._device.timer() as timer:
             answer = self._solver.apply(**change)
@@ -117,7 +107,6 @@ class _ChangingGraph:
         return {"time_ms": timer.ms, "full_ms": full_ms, "kept": kept, **outcome(reason or full_reason)}
 
     def _less(self, ends: Ends) -> Graph:
-        """Return the graph without these arcs and those parallel to them."""
         graph, half = self._graph, 32
         keys = self._tails.astype(np.int64) << half | graph.targets
         stays = ~np.isin(keys, ends[:, 0] << half | ends[:, 1])
