@@ -257,10 +257,6 @@ def test_tables_that_contradict_the_searches_are_named(packed, tmp_path, edit, s
     ("edit", "said"),
     [
         (table("samples.parquet", of_bfs(time_ms=0.0)), "time_ms: '0.0'; expected a time above 0 ms"),
-        (
-            table("samples.parquet", lambda frame: frame.assign(source="x")),
-            "source: 'x'; expected an integer",
-        ),
         (table("samples.parquet", lambda frame: frame.assign(phases="x")), "phases: 'x'; expected a number"),
         (
             table("samples.parquet", of_bfs(variant="\x1b[2Kmine")),

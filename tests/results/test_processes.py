@@ -89,11 +89,7 @@ def by_program(median):
 
 @pytest.mark.parametrize(
     ("sds_of", "most"),
-    [
-        (alike(0.002, 0.02), 0.02),
-        (by_program(0.003), 0.02),
-        (by_program(0.012), 0.025),
-    ],
+    [(alike(0.002, 0.02), 0.02), (by_program(0.003), 0.02), (by_program(0.012), 0.025)],
     ids=["0.2 to 2%", "programs around 0.3%", "programs around 1.2%"],
 )
 def test_runs_that_do_not_differ_are_told_apart_in_about_two_of_a_hundred(sds_of, most):

@@ -21,25 +21,10 @@ from relaxometer.results.samples import CLASSES, EMULATED, run_estimate, source_
 from relaxometer.results.statistics import FEWEST
 
 BOARD = [
-    *(
-        "problem",
-        "graph",
-        "class",
-        "device",
-        "race",
-        "rank",
-        "variant",
-        "rival",
-        "version",
-        "bundle",
-        "commit",
-        "date",
-    ),
-    *("median_ms", "low_ms", "high_ms", "prepare_ms", "cold_ms", *CALLS, "energy_j"),
-    *("peak_bytes", "sources"),
-    *("status", "reason"),
+    *("problem", "graph", "class", "device", "race", "rank", "variant", "rival", "version", "bundle"),
+    *("commit", "date", "median_ms", "low_ms", "high_ms", "prepare_ms", "cold_ms", *CALLS, "energy_j"),
+    *("peak_bytes", "sources", "status", "reason"),
 ]
-"""Columns of :func:`board`."""
 
 COSTS = {"energy_j": "mean", "peak_bytes": "max"}
 """How the costs of the rounds of a run become one, as in ``summary.csv``."""
@@ -73,15 +58,8 @@ def board(runs: Sequence[Recorded]) -> pd.DataFrame:
     numbers = _races(timings)
     ranks = _ranks(timings, numbers)
     found["race"] = _race_numbers(found, numbers)
-    keys = zip(
-        found["problem"],
-        found["graph"],
-        found["class"],
-        found["device"],
-        found["variant"],
-        found["bundle"],
-        strict=True,
-    )
+    key = ["problem", "graph", "class", "device", "variant", "bundle"]
+    keys = found[key].itertuples(index=False, name=None)
     # With a rank stands the median over the sources that the ranked share.
     shown = [ranks.get(key, {}) for key in keys]
     found["rank"] = pd.array([one.get("rank") for one in shown], dtype="Int64")
@@ -118,20 +96,14 @@ def _lines(one: Recorded, timings: pd.DataFrame) -> list[dict[str, Any]]:
     for key, rows in timings.groupby(KEY, sort=False):
         first, good = rows.iloc[0], rows[rows["status"].isin(PROVEN)]
         worst = max(rows["status"], key=SEVERITY.index)
-        line = {
-            **dict(zip(KEY, key, strict=True)),
-            "bundle": one.name,
-            "commit": one.commit,
-            "date": one.date[:10],
-        }
+        line = {**dict(zip(KEY, key, strict=True)), "bundle": one.name}
+        line |= {"commit": one.commit, "date": one.date[:10]}
         line |= {name: first.get(name) for name in ("class", "device", "rival")}
         rounds = rows.drop_duplicates("round")
         line |= {name: rounds[name].agg(how) for name, how in COSTS.items() if name in rounds}
         line |= {"version": first.get("parameter_version"), "status": worst}
-        line |= {
-            "reason": rows.loc[rows["status"] == worst, "reason"].iloc[0],
-            "sources": good["source"].nunique(),
-        }
+        line["reason"] = rows.loc[rows["status"] == worst, "reason"].iloc[0]
+        line["sources"] = good["source"].nunique()
         if first["class"] == CLASSES[EMULATED]:
             lines.append(line)
             continue
@@ -148,7 +120,6 @@ Races = dict[tuple[str, str, str], int]
 
 
 def _races(timings: pd.DataFrame) -> Races:
-    """Put bundles that share sources into one race."""
     times = enough(finishers(timings))
     bundles = times["variant"].str.split(MARK).str[-1]
     found: Races = {}
@@ -172,7 +143,6 @@ def _joined(shared: list[set[int]], sources: set[int]) -> int:
 
 
 def _race_numbers(found: pd.DataFrame, races: Races) -> Any:
-    """Return the column ``race`` of the rows of a board."""
     graphs = found["graph"] + MARK + found["class"] + MARK + found["device"]
     numbers = [races.get(key) for key in zip(found["problem"], graphs, found["bundle"], strict=True)]
     of_race = pd.Series(pd.array(numbers, dtype="Int64"), index=found.index)
@@ -181,7 +151,6 @@ def _race_numbers(found: pd.DataFrame, races: Races) -> Any:
 
 
 def _ranks(timings: pd.DataFrame, races: Races) -> dict[tuple[str, ...], dict[str, Any]]:
-    """Return the rows of rankings by problem, graph, class, device, variant and bundle."""
     bundles = timings["variant"].str.split(MARK).str[-1]
     numbers = [
         str(races.get(key, "")) for key in zip(timings["problem"], timings["graph"], bundles, strict=True)

@@ -93,7 +93,6 @@ def pack(
 
 
 def _tables(plan: Plan, results: Path, described: Descriptions) -> tuple[pa.Table, dict[str, bytes]]:
-    """Return the gathered searches, and the members that are tables over all runs."""
     with tempfile.TemporaryDirectory() as made:
         folder = results
         # Whatever measures deletes the summary first, so one that is there is that of the runs.
@@ -118,7 +117,6 @@ def _code(plan: Plan, run: Run) -> str:
 
 
 def _graphs(plan: Plan, described: Descriptions, names: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Return the manifest's entries of graphs, and of those that they are extracted from."""
     found: dict[str, dict[str, Any]] = {}
     waiting = list(dict.fromkeys(names))
     for name in waiting:  # which grows
@@ -151,7 +149,6 @@ class _Packer:
     """That of the last tree."""
 
     def add(self, run: Run) -> None:
-        """Add the answer of a run, or the reason why it is left out."""
         folder = self.results / Path(run.folder()).relative_to("results")
         first = read_table(folder / "runs.parquet", ["status", "source"]).slice(0, 1).to_pylist()
         if not (reason := self._reason(run, folder, first)):

@@ -11,7 +11,6 @@ from relaxometer.results.rows import KEY, PROVEN
 from relaxometer.results.samples import run_estimate, source_times
 
 CALLS = ["call_ms", "call_ci95_low_ms", "call_ci95_high_ms", "calls"]
-"""Columns of :func:`call_times`."""
 
 ADDED_UP = ["upload_ms", "prepare_ms", "clock_ms"]
 """The parts of a call of a rival that makes none: loading, preparation, a search by our clock."""

@@ -40,16 +40,13 @@ NOTHING_SHARED = "no source or query set in common"
 ONLY_BASE, ONLY_NOW = "only in base", "new"
 
 REGRESSIONS = (SLOWER, FAILS)
-"""Verdicts that make a comparison fail."""
 
 COMPARISON = [
     *(*KEY, "class", "verdict", "base_ms", "now_ms", "ratio", "low", "high", "p_value", "samples"),
     *("base_prepare_ms", "now_prepare_ms", "base_call_ms", "now_call_ms", "note"),
 ]
-"""Columns of :func:`comparison`."""
 
 SEARCH = [*IDENTITY, "source", "round", "repetition", "time_ms", "status"]
-"""Columns of searches that the statistics read."""
 
 SIDES = BASE, NOW = ("base", "now")
 
@@ -100,7 +97,6 @@ class Compared:
 
 
 def _counted(counts: pd.Series, verdicts: Iterable[str]) -> str:
-    """Return how often each of the verdicts was given, without those that were not."""
     return ", ".join(f"{counts[name]} {name}" for name in verdicts if counts.get(name))
 
 
@@ -130,19 +126,11 @@ def compare(base: Recorded, now: Recorded, threshold: float = THRESHOLD) -> Comp
         line |= {"ratio": ratio.value, "low": low, "high": high, "p_value": p_value, "samples": ratio.n}
         line["verdict"] = judge(ratio, p_value, threshold)
         line["note"] = line["note"] if ratio.n else "; ".join(filter(None, [line["note"], NOTHING_SHARED]))
-    lines += [
-        {**_identity(key, keys[BASE]), "verdict": ONLY_BASE} for key in keys[BASE] if key not in keys[NOW]
-    ]
-    lines += [
-        {**_identity(key, keys[NOW]), "verdict": ONLY_NOW} for key in keys[NOW] if key not in keys[BASE]
-    ]
-    return Compared(
-        pd.DataFrame(lines, columns=COMPARISON).fillna({"note": ""}),
-        _notes(base, now, yardsticks),
-        threshold,
-        _named(base),
-        _named(now),
-    )
+    for side, other, verdict in ((BASE, NOW, ONLY_BASE), (NOW, BASE, ONLY_NOW)):
+        alone = [key for key in keys[side] if key not in keys[other]]
+        lines += [{**_identity(key, keys[side]), "verdict": verdict} for key in alone]
+    table = pd.DataFrame(lines, columns=COMPARISON).fillna({"note": ""})
+    return Compared(table, _notes(base, now, yardsticks), threshold, _named(base), _named(now))
 
 
 def judge(ratio: Estimate, p_value: float, threshold: float) -> str:
@@ -161,7 +149,9 @@ def judge(ratio: Estimate, p_value: float, threshold: float) -> str:
     return SLOWER if most >= 1 + threshold else TOLERATED
 
 
-Runs = Mapping[tuple[str, ...], Mapping[str, Any]]
+Key = tuple[str, ...]
+Samples = dict[str, dict[Key, Sample]]
+Runs = Mapping[Key, Mapping[str, Any]]
 """What is known of each run without its samples, by problem, graph and variant."""
 
 
@@ -190,11 +180,7 @@ def _identity(key: tuple[str, ...], runs: Runs) -> dict[str, Any]:
 
 
 def _line(
-    key: tuple[str, ...],
-    base: Recorded,
-    now: Recorded,
-    keys: Mapping[str, Runs],
-    samples: Mapping[str, Mapping[tuple[str, ...], Sample]],
+    key: Key, base: Recorded, now: Recorded, keys: Mapping[str, Runs], samples: Samples
 ) -> dict[str, Any]:
     """Return the row of a run, without a verdict if a test will give it."""
     before, after = keys[BASE][key], keys[NOW][key]
@@ -218,7 +204,6 @@ def _line(
 
 
 def _parameters_note(base: Recorded, now: Recorded, key: tuple[str, ...]) -> str:
-    """Return which parameters in force differ."""
     both = [_parameters(one.of_run(*key)) for one in (base, now)]
     if not all(both):
         return ""
@@ -242,9 +227,7 @@ def _is_fraction(value: object) -> bool:
     return isinstance(value, float) and not value.is_integer()
 
 
-def _samples(
-    base: Recorded, now: Recorded, differing: Iterable[str]
-) -> dict[str, dict[tuple[str, ...], Sample]]:
+def _samples(base: Recorded, now: Recorded, differing: Iterable[str]) -> Samples:
     """Return the sample of each run of both sides.
 
     The spread between processes is estimated over the runs of both, unless the class of runs was measured on
@@ -259,7 +242,7 @@ def _samples(
         known = one.timings[[name for name in SEARCH if name in one.timings]]
         tables.append(known.assign(variant=one.timings["variant"] + f"\n{side}", **{"class": kind}))
     times = source_times(with_processes(pd.concat(tables, ignore_index=True)))
-    found: dict[str, dict[tuple[str, ...], Sample]] = {side: {} for side in SIDES}
+    found: Samples = {side: {} for side in SIDES}
     for (problem, graph, variant), rows in times.groupby(KEY, sort=False):
         name, _, side = str(variant).rpartition("\n")
         found[side][str(problem), str(graph), name] = sample_of(rows)
@@ -273,7 +256,6 @@ def _calibrated(ratio: Estimate, yardstick: Yardstick) -> Estimate:
 
 
 def _yardsticks(base: Recorded, now: Recorded) -> dict[str, Yardstick]:
-    """Return how the times of each class of runs are calibrated."""
     before, after = base.devices(), now.devices()
     return {
         name: Yardstick() if before.get(name, device) == device else _yardstick(name, base, now)
@@ -302,7 +284,6 @@ def _yardstick(name: str, base: Recorded, now: Recorded) -> Yardstick:
 
 
 def _yardstick_rows(one: Recorded, base: Recorded, now: Recorded) -> pd.DataFrame:
-    """Return the proven searches of the yardstick on graphs of the same content."""
     rows = one.timings
     others = [name for name in base.graphs if now.graphs.get(name, base.graphs[name]) != base.graphs[name]]
     return rows[(rows["kernel"] == YARDSTICK) & rows["status"].isin(PROVEN) & ~rows["graph"].isin(others)]
@@ -328,7 +309,6 @@ SOFTWARE = ("machine", "python", "before.driver", "before.cuda_runtime", "before
 
 
 def _notes(base: Recorded, now: Recorded, yardsticks: Mapping[str, Yardstick]) -> list[str]:
-    """Return what differs between the machines, and what was done about it."""
     before, after = base.devices(), now.devices()
     notes = [
         f"{name}: different hosts, {before[name]} and {after[name]}; times calibrated by {one.what}"
@@ -338,7 +318,8 @@ def _notes(base: Recorded, now: Recorded, yardsticks: Mapping[str, Yardstick]) -
     for key in SOFTWARE:
         values = [{str(one[key]) for one in side.contexts if one.get(key)} for side in (base, now)]
         if all(values) and values[0] != values[1]:
-            notes.append(f"{key.removeprefix('before.')}: {_joined(values[0])} → {_joined(values[1])}")
+            both = " → ".join(", ".join(sorted(one)) for one in values)
+            notes.append(f"{key.removeprefix('before.')}: {both}")
     for clock in ("gpu", "cpu"):
         times = [reference_ms(one, clock) for one in (base, now)]
         same = all(
@@ -350,10 +331,6 @@ def _notes(base: Recorded, now: Recorded, yardsticks: Mapping[str, Yardstick]) -
                 f"{times[1]:.3g} ms now, so the machine itself changed its speed"
             )
     return notes
-
-
-def _joined(values: Iterable[str]) -> str:
-    return ", ".join(sorted(values))
 
 
 def _named(one: Recorded) -> str:

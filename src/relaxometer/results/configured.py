@@ -58,9 +58,10 @@ def _differences(plan: Plan) -> Iterator[tuple[str, Difference]]:
     for run in plan.runs.values():
         what = f"{run.problem} {run.variant} on {run.graph}"
         yield from ((what, one) for one in of_run(run, plan.config.device))
-    for name in _graphs(plan):
+    used = [*plan.graphs, *plan.batches, *(run.graph for run in plan.distributed.values() if run.graph)]
+    for name in _with_bases(plan, used):
         yield from ((f"graph {name}", one) for one in _of_graph(name, plan.datasets[name]))
-    for file, (what, request) in _draws(plan).items():
+    for file, (what, request) in draws_of(plan).items():
         yield from ((what, one) for one in _of_draw(file, request))
 
 
@@ -81,7 +82,6 @@ def of_run(run: Run, device: str) -> Iterator[Difference]:
 
 
 def _of_graph(name: str, dataset: Dataset[Any]) -> Iterator[Difference]:
-    """Yield the differences between the entry of a graph or batch and the one that it was made from."""
     file = Path(
         f"results/batches/{name}/batch.json" if dataset.is_batch else f"results/graphs/{name}/graph.json"
     )
@@ -112,7 +112,17 @@ def _identity(dataset: Dataset[Any]) -> dict[str, Any]:
     return {key: value for key, value in known.items() if value is not None}
 
 
-def _draws(plan: Plan) -> dict[Path, tuple[str, Request]]:
+def sources_file(graph: str) -> Path:
+    """Return the file of a graph's sources."""
+    return Path("results/sources", f"{graph}.parquet")
+
+
+def queries_file(problem: str, graph: str) -> Path:
+    """Return the file of a graph's query sets."""
+    return Path("results/queries", problem, f"{graph}.parquet")
+
+
+def draws_of(plan: Plan) -> dict[Path, tuple[str, Request]]:
     """Return the files of sources and query sets of a plan, each with its name and its request."""
     sources = request_for_sources(plan.config.timing.sources, plan.config.seed)
     pairs = [(run.problem, run.graph) for run in plan.runs.values()]
@@ -122,14 +132,13 @@ def _draws(plan: Plan) -> dict[Path, tuple[str, Request]]:
         kind = load_problem(problem)
         if kind.queries:
             request = request_for_queries(plan.queries[problem], plan.draws, plan.config.seed)
-            found[Path("results/queries", problem, f"{graph}.parquet")] = f"query sets on {graph}", request
+            found[queries_file(problem, graph)] = f"query sets on {graph}", request
         elif kind.has_source:
-            found[Path("results/sources", f"{graph}.parquet")] = f"sources on {graph}", sources
+            found[sources_file(graph)] = f"sources on {graph}", sources
     return found
 
 
 def _of_draw(file: Path, request: Request) -> Iterator[Difference]:
-    """Yield the differences between the file of a draw and a request."""
     if is_made(file) and (one := difference(file, request)):
         key, found, wanted = one
         if key == "queries":  # pairs of name and section
@@ -137,14 +146,7 @@ def _of_draw(file: Path, request: Request) -> Iterator[Difference]:
         yield from _between({key: found}, {key: wanted})
 
 
-def _graphs(plan: Plan) -> list[str]:
-    """Return the graphs and batches of a plan, and those that they are extracted from."""
-    used = [*plan.graphs, *plan.batches, *(run.graph for run in plan.distributed.values() if run.graph)]
-    return _with_bases(plan, used)
-
-
 def _with_bases(plan: Plan, graphs: list[str]) -> list[str]:
-    """Return graphs and batches, and those that they are extracted from."""
     found = [*graphs]
     for name in found:  # which grows
         base = plan.datasets[name].extracted_from

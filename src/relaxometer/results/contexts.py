@@ -16,7 +16,6 @@ CLOCKS = {"cuda": "gpu", "host": "gpu", "cpu": "cpu"}
 """By device kind, whose speed the times of a run depend on."""
 
 SECTIONS = ("parameters", "before", "reference_ms", "cost")
-"""Sections of a run's ``context.json`` that may be missing."""
 
 
 def read_contexts(files: Iterable[str | Path]) -> list[dict[str, Any]]:
@@ -65,7 +64,6 @@ def flatten(nested: Mapping[str, Any], prefix: str = "") -> Flat:
 
 
 def _without_unchanged(flat: Flat) -> Flat:
-    """Leave out the entries under ``after`` that are the same under ``before``."""
     unchanged = {
         key
         for key, value in flat.items()
@@ -77,16 +75,13 @@ def _without_unchanged(flat: Flat) -> Flat:
 def machine_lines(contexts: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Return the lines of the report's landing page: device, software, commit, dates, and a changed speed."""
     before = ("driver", "cuda_driver_api", "cuda_runtime", "cupy", "compiler")
-    drift = largest_drift(contexts)
+    drift, dates = largest_drift(contexts), [context["date"] for context in contexts]
     lines = {
         "Device": [context["device"] for context in contexts],
-        **{
-            key.replace("_", " "): [context.get("before", {}).get(key) for context in contexts]
-            for key in before
-        },
+        **{key.replace("_", " "): [one.get("before", {}).get(key) for one in contexts] for key in before},
         "Machine": [context["machine"] for context in contexts],
         "Commit": [context["commit"] for context in contexts],
-        "Measured": [_first_and_last(context["date"] for context in contexts)] if contexts else [],
+        "Measured": [" to ".join(dict.fromkeys((min(dates), max(dates))))] if contexts else [],
         "Speed": [f"changed by up to {drift:.0%} in a race"] if drift > MAX_DRIFT else [],
     }
     joined = {
@@ -96,7 +91,6 @@ def machine_lines(contexts: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
 
 
 DRIFT = ["problem", "graph", "clock", "processes", "fastest_ms", "slowest_ms", "drift"]
-"""Columns of :func:`drift_lines`."""
 
 MAX_DRIFT = 0.05
 """Drift of a race above which the verdict warns."""
@@ -140,28 +134,18 @@ def largest_drift(contexts: Iterable[Mapping[str, Any]]) -> float:
 
 def cost_warnings(contexts: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return a line for each run that leaks device memory, and for each whose clocks were held back."""
-    lines: dict[str, None] = {}
+    lines = []
     for context in contexts:
-        cost = context.get("cost", {})
-        what = " ".join(str(context["run"].get(key)) for key in ("problem", "variant")) if cost else ""
-        where = f"{what} on {context['run'].get('graph')}" if cost else ""
-        if cost.get("leaked_bytes"):
-            lines[
-                f"warning: {where} leaks {cost['leaked_bytes']:,} bytes of device memory in each search"
-            ] = None
-        if cost.get("throttled"):
-            lines[
-                f"warning: {where}: clocks were throttled during repeated searches: {cost['throttled']}"
-            ] = None
-    return list(lines)
+        cost, run = context.get("cost", {}), context.get("run", {})
+        where = f"warning: {run.get('problem')} {run.get('variant')} on {run.get('graph')}"
+        if leaked := cost.get("leaked_bytes"):
+            lines.append(f"{where} leaks {leaked:,} bytes of device memory in each search")
+        if held := cost.get("throttled"):
+            lines.append(f"{where}: clocks were throttled during repeated searches: {held}")
+    return list(dict.fromkeys(lines))
 
 
 def data_lines(graphs: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Return one row per graph, given each ``graph.json``: what it is, whose data it is, and its licence."""
     keys = {"Graph": "name", "Content": "description", "Data": "attribution", "Terms": "license"}
     return pd.DataFrame({head: [graph.get(key, "") for graph in graphs] for head, key in keys.items()})
-
-
-def _first_and_last(dates: Iterable[str]) -> str:
-    ordered = sorted(dates)
-    return ordered[0] if ordered[0] == ordered[-1] else f"{ordered[0]} to {ordered[-1]}"

@@ -20,7 +20,6 @@ COSTS = [
     *("kernel_bytes", "driver_bytes", "later_bytes", "leaked_bytes", "least_bytes", "copy_share"),
     "throttled",
 ]
-"""Columns of :func:`costs`."""
 
 LATER = ("energy_low_j", "energy_high_j")
 """Columns that published samples without energy lack."""

@@ -48,18 +48,14 @@ class Descriptions(dict[str, dict[str, Any]]):
             self[name] = read_metadata(file, ("content_sha256", "vertices", "arcs"))
         else:
             made = (build_batch if dataset.is_batch else build_graph)(name, dataset, files=[])
-            self[name] = _description(made)
+            facts = {"vertices": made.n_vertices, "arcs": made.n_arcs, "content_sha256": content_hash(made)}
+            self[name] = {**made.metadata, **facts}
         return self[name]
 
 
-def _description(made: Graph | Batch) -> dict[str, Any]:
-    sha256 = batches.content_hash(made) if isinstance(made, Batch) else graphs.content_hash(made)
-    return {
-        **made.metadata,
-        "vertices": made.n_vertices,
-        "arcs": made.n_arcs,
-        "content_sha256": sha256,
-    }
+def content_hash(made: Graph | Batch) -> str:
+    """Return the SHA-256 of the content of a graph or a batch."""
+    return batches.content_hash(made) if isinstance(made, Batch) else graphs.content_hash(made)
 
 
 def write_tables(plan: Plan, results: Path, target: Path, described: Descriptions | None = None) -> None:

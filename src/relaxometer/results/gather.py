@@ -114,7 +114,6 @@ def _common_type(values: list[Any]) -> pa.DataType | None:
 def _identified(
     table: pa.Table, context: dict[str, Any], types: Mapping[str, pa.DataType | None]
 ) -> pa.Table:
-    """Put the columns that identify a run before its own."""
     run = context["run"]
     identity = {key: run[key] for key in KEY} | {"kernel": run["solver"]}
     identity |= {key: context[key] for key in ("device_kind", "device")}
@@ -122,18 +121,13 @@ def _identified(
     if "round" not in table.column_names:
         identity["round"] = pa.scalar(1, pa.int32())
     for name, value in context.get("parameters", {}).items():
-        identity[f"parameter_{name}"] = _as_column_has_it(value, types[name])
+        kind = types[name]
+        identity[f"parameter_{name}"] = pa.scalar(str(value)) if kind is None else pa.scalar(value, kind)
     columns = {name: pa.array([value] * len(table)) for name, value in identity.items()}
     return pa.table({**columns, **{name: table[name] for name in table.column_names}})
 
 
-def _as_column_has_it(value: Any, kind: pa.DataType | None) -> pa.Scalar:
-    """Return a parameter's value with the type of its column, or as text."""
-    return pa.scalar(str(value)) if kind is None else pa.scalar(value, kind)
-
-
 def _class_of(context: Mapping[str, Any]) -> str:
-    """Return what a variant runs on."""
     if context["device_kind"] != "cpu":
         return {"cuda": "gpu", "host": "emulated"}[context["device_kind"]]
     return "cpu-1" if uses_one_core(context.get("parameters", {})) else "cpu-all"
@@ -201,7 +195,6 @@ def _summary_line(rows: pd.DataFrame, directed: bool) -> dict[str, Any]:
 
 
 def _costs(rows: pd.DataFrame) -> dict[str, Any]:
-    """Return the columns of what a run's searches cost besides time; nothing where it was not measured."""
     if "peak_bytes" not in rows:
         return {}
     rounds = rows.drop_duplicates("round")
@@ -215,7 +208,6 @@ def _costs(rows: pd.DataFrame) -> dict[str, Any]:
 
 
 def _times(good: pd.DataFrame, directed: bool) -> dict[str, float]:
-    """Return the columns of a run's times and rates from its proven searches."""
     times = source_times(good)
     median = run_estimate(times)
     low, high = median.interval()

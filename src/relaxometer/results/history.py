@@ -14,7 +14,6 @@ from relaxometer.results.rows import KEY
 from relaxometer.results.samples import run_estimate, source_times
 
 HISTORY = [*KEY, "content", "class", "rival", "device", "commit", "date", "median_ms", "low_ms", "high_ms"]
-"""Columns of :func:`history`."""
 
 DIGITS = 10
 """Hexadecimal digits of a hash in the column ``content``."""
@@ -45,7 +44,6 @@ def history(runs: Sequence[Recorded]) -> pd.DataFrame:
 
 
 def _contents(one: Recorded) -> pd.Series:
-    """Return what identifies the graph of each search, and the query sets of its run."""
     known = {name: sha256[:DIGITS] for name, sha256 in one.graphs.items()}
     graphs = one.timings["graph"].map(lambda name: known.get(name, ""))
     if "queries_hash" not in one.timings or one.timings["queries_hash"].isna().all():
@@ -55,7 +53,6 @@ def _contents(one: Recorded) -> pd.Series:
 
 
 def _digest_of_sets(hashes: pd.Series) -> str:
-    """Return a digest of the query sets of a run."""
     return "-" + hashlib.sha256(" ".join(sorted(set(hashes))).encode()).hexdigest()[:DIGITS]
 
 

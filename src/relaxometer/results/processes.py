@@ -126,7 +126,6 @@ def _of_few_runs(own: float, rounds: int, of_class: npt.ArrayLike) -> Part:
 
 
 def _parts(timings: pd.DataFrame) -> pd.Series:
-    """Return the :class:`Part` of every run, indexed by problem, graph and variant."""
     levels_of = levels(timings).groupby(level=KEY, sort=False)
     known: dict[Any, Part] = {one: Part(float(of.var(ddof=1)), len(of) - 1.0) for one, of in levels_of}
     runs = timings.drop_duplicates(KEY)

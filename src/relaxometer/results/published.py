@@ -30,27 +30,15 @@ COLUMNS = [
     *(*KEY, "kernel", "class", "rival", "version", "device_kind", "device", "round", "source", "repetition"),
     *("time_ms", "clock_ms", "status", "reason", "prepare_ms", "cold_ms", "call_ms"),
     *("upload_ms", "download_ms"),
-    *("reached", "reached_arcs", "phases", "queries", "queries_hash"),
-    *(
-        "peak_bytes",
-        "leaked_bytes",
-        "energy_j",
-        "energy_low_j",
-        "energy_high_j",
-        "gross_j",
-        "idle_w",
-        "nvml_peak_bytes",
-        "nvml_before_bytes",
-        "kernel_bytes",
-        "copy_gb_s",
-        "throttled",
-    ),
+    *("reached", "reached_arcs", "phases", "queries", "queries_hash", "peak_bytes", "leaked_bytes"),
+    *("energy_j", "energy_low_j", "energy_high_j", "gross_j", "idle_w", "nvml_peak_bytes"),
+    *("nvml_before_bytes", "kernel_bytes", "copy_gb_s", "throttled"),
     *PROCESS,
 ]
 """Columns of ``samples.parquet``, as far as the searches have them."""
 
 NEEDED = [
-    *(*KEY, "class", "device_kind", "device", "round", "source", "repetition", "time_ms", "status", "reason"),
+    *(*KEY, "class", "device_kind", "device", "round", "source", "repetition", "time_ms", "status", "reason")
 ]
 """Columns without which searches have no statistics."""
 
@@ -154,7 +142,6 @@ def _keys(table: pd.DataFrame) -> set[tuple[str, ...]]:
 
 
 def _rank_samples(runs: pd.DataFrame, folder: Path) -> list[pa.Table]:
-    """Return the searches of each run over several ranks that has any, with its series and ranks."""
     found = []
     for run in runs.to_dict("records"):
         file = folder / str(run["variant"]) / "times.parquet"

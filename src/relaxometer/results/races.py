@@ -29,7 +29,6 @@ WINNER = {1: OURS, -1: RIVAL, 0: NEITHER, None: TOO_FEW}
 """By :func:`faster_of`, ours being the first."""
 
 SIDES = {False: OURS, True: RIVAL}
-"""The two sides of a race by the column ``rival``."""
 
 OF_A_SIDE = ("", "_class", "_version", "_ms", "_prepare_ms", "_cold_ms", "_call_ms")
 WINNERS = [
@@ -37,10 +36,8 @@ WINNERS = [
     *(f"{side}{column}" for side in SIDES.values() for column in OF_A_SIDE),
     *("sources", "ratio", "ratio_low", "ratio_high", "winner"),
 ]
-"""Columns of :func:`winners`."""
 
 RANKED = [*KEY, "rank", "median_ms", "low_ms", "high_ms", "sources"]
-"""Columns of :func:`ranking`."""
 
 
 def finishers(timings: pd.DataFrame) -> pd.DataFrame:
@@ -97,7 +94,6 @@ def ranking(timings: pd.DataFrame) -> pd.DataFrame:
 
 
 def _ranked(times: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of :func:`ranking` of a race; none if nobody can be ranked."""
     runs = {str(name): rows for name, rows in common(times).groupby("variant", sort=False)}
     medians = {name: rows["time_ms"].median() for name, rows in runs.items()}
     order = sorted(runs, key=lambda name: medians[name])
@@ -141,7 +137,6 @@ def winners(timings: pd.DataFrame) -> pd.DataFrame:
 
 
 def _race(times: pd.DataFrame, runs: pd.DataFrame) -> dict[str, Any]:
-    """Return a row of :func:`winners` from the times of all finishers of a race."""
     best = _best_of_sides(times)
     sides = {side: times[times["variant"] == one["variant"]] for side, one in best.items()}
     row: dict[str, Any] = {column: times[column].iloc[0] for column in RACE}
@@ -167,7 +162,6 @@ def _race(times: pd.DataFrame, runs: pd.DataFrame) -> dict[str, Any]:
 
 
 def _best_of_sides(times: pd.DataFrame) -> dict[str, dict[Any, Any]]:
-    """Return the fastest run of each side, by side."""
     ample = enough(times)
     full = times["rival"].isin(ample["rival"].unique())
     candidates = pd.concat([ample, times[~full]])  # a side without enough samples takes part as it is

@@ -14,14 +14,7 @@ from relaxometer.core.errors import UserError
 from relaxometer.problems.problem import load_problem
 from relaxometer.results.processes import PROCESS, part_of, with_processes
 from relaxometer.results.rows import FAILURES, KEY, PROVEN
-from relaxometer.results.statistics import (
-    FEWEST,
-    SIGNIFICANCE,
-    Estimate,
-    Part,
-    holm,
-    log_median,
-)
+from relaxometer.results.statistics import FEWEST, SIGNIFICANCE, Estimate, Part, holm, log_median
 
 IDENTITY = [*KEY, "kernel", "device_kind", "device", "class", "rival"]
 """Columns that identify a run in every gathered table."""

@@ -27,7 +27,6 @@ COLUMNS = [
     *("repetitions", "median_ms", "median_gteps", "gteps_low", "gteps_high", *PARTS),
     *("certified", "efficiency"),
 ]
-"""Columns of the table."""
 
 
 def scaling_table(runs: Sequence[DistributedRun], folder: Path) -> pd.DataFrame:
@@ -112,7 +111,6 @@ def _line(run: DistributedRun, folder: Path) -> dict[str, Any]:
 
 
 def _lost_line(run: DistributedRun, reason: str) -> dict[str, Any]:
-    """Return the line of a run that could not be made."""
     named = {key: getattr(run, key) for key in ("problem", "series", "engine", "ranks", "scheme")}
     graph = run.graph or f"Graph500, scale {run.scale}"
     outcome = {"status": "error", "reason": reason, "certified": 0.0}

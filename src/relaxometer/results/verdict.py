@@ -22,13 +22,10 @@ from relaxometer.results.rows import FAILURES, PROVEN
 from relaxometer.studies.registry import STUDIES
 
 QUIET = {"ok", "skipped", "absent", "unproven"}
-"""Statuses without a separate line."""
 
 MAX_NAMED = 30
-"""Maximum number of measurements named in the first line."""
 
 Outcome = tuple[str, str, str]
-"""A measurement, its status and the reason of the status."""
 
 
 def verdict(
@@ -80,7 +77,6 @@ def verdict(
 
 
 def _broken_rules(table: pd.DataFrame) -> Iterator[str]:
-    """Yield what each rule demands that an answer of the summary broke, if its problem says so."""
     for problem, rows in table[table["status"] == "invalid"].groupby("problem", sort=False):
         rules = load_problem(str(problem)).rules
         broken = set(re.findall(r"\brule (\w+) broken\b", " ".join(rows["reason"])))
@@ -90,7 +86,6 @@ def _broken_rules(table: pd.DataFrame) -> Iterator[str]:
 
 
 def _of_study(name: str, paths: Sequence[Path]) -> list[Outcome]:
-    """Return the outcome of each row of a study's tables."""
     describe = STUDIES[name].describe
     assert describe is not None, f"rows of {name} have no status"
     rows = [row for path in paths for row in read_frame(path).to_dict("records")]

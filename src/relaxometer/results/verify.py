@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,16 +22,14 @@ from relaxometer.datasets.build import build_batch, build_graph
 from relaxometer.datasets.download import all_mirrors, fetch
 from relaxometer.datasets.registry import DataFile, Dataset
 from relaxometer.device import DeviceOutOfMemory, get_device
-from relaxometer.graphs import batch as batches
-from relaxometer.graphs import graph as graphs
 from relaxometer.graphs.batch import Batch, read_batch
 from relaxometer.graphs.graph import Graph, read_graph
 from relaxometer.problems.problem import load_problem, problem_names
 from relaxometer.race.proofs import Prover
 from relaxometer.results import bundle_file
-from relaxometer.results.bundle_file import AnswerOf, BundleFile, GraphOf
+from relaxometer.results.bundle_file import AnswerOf, BundleFile
 from relaxometer.results.calls import CALLS
-from relaxometer.results.finished import CERTIFICATES, SUMMARY_FILE
+from relaxometer.results.finished import CERTIFICATES, SUMMARY_FILE, content_hash
 from relaxometer.results.gather import summarise
 from relaxometer.results.processes import PROCESS
 from relaxometer.results.published import SAMPLES
@@ -40,10 +38,8 @@ from relaxometer.results.rows import KEY, PROVEN
 from relaxometer.results.tree_answers import columns_of
 
 SEARCH = [*KEY, "round", "source", "repetition"]
-"""Columns that identify a search."""
 
 TREE = "tree"
-"""The column of an answer that is packed as a tree."""
 
 SAME_TIME = 1e-5
 """Relative difference of a number and the same in the summary, which has six digits."""
@@ -173,12 +169,12 @@ def _wrong_certificates(found: BundleFile, samples: pd.DataFrame) -> Iterator[st
     held = pd.MultiIndex.from_frame(certificates.loc[holds, SEARCH])
     proven = samples[samples["status"].isin(PROVEN)]
     bare = proven[~pd.MultiIndex.from_frame(proven[SEARCH]).isin(held)].drop_duplicates(KEY)
-    for key, source in zip(_keys(bare), bare["source"], strict=True):
+    for row in bare.to_dict("records"):
+        key, source = " ".join(str(row[name]) for name in KEY), row["source"]
         yield f"{key}: a search from {source} is said to be proven, without a certificate that holds"
 
 
 def _wrong_summary(found: BundleFile, samples: pd.DataFrame) -> Iterator[str]:
-    """Yield the runs whose line of the summary is not that of their samples."""
     later = [] if "call_ms" in samples else CALLS  # bundled before it was measured
     table = summarise(pa.Table.from_pandas(samples, preserve_index=False)).drop(columns=[*UNCHECKED, *later])
     ours = _as_texts(table.to_csv(index=False).encode()).set_index(KEY)
@@ -205,13 +201,8 @@ def _as_texts(csv: bytes) -> pd.DataFrame:
 
 
 def _agree(ours: pd.Series, theirs: pd.Series) -> npt.NDArray[np.bool_]:
-    """Return whether texts are equal, or numbers up to the digits of the summary."""
     one, other = (pd.to_numeric(texts, errors="coerce").to_numpy(dtype=float) for texts in (ours, theirs))
     return np.asarray(ours == theirs) | np.isclose(one, other, rtol=SAME_TIME, atol=1e-12)
-
-
-def _keys(rows: pd.DataFrame) -> Iterable[str]:
-    return rows[KEY].astype(str).agg(" ".join, axis=1) if len(rows) else []
 
 
 def _graph(found: BundleFile, name: str, results: Path, download: bool) -> tuple[Graph | Batch, str]:
@@ -235,22 +226,16 @@ def _graph(found: BundleFile, name: str, results: Path, download: bool) -> tuple
         dataset: Dataset[Any] = Dataset.model_validate(entry.dataset)
     except ValidationError as error:
         raise UserError(f"its entry is not valid here ({quoted(error.errors()[0]['msg'])})") from None
-    base = _graph(found, entry.base, results, download)[0] if entry.base else None
-    made = _made(name, entry, dataset, base, results, download)
-    content = batches.content_hash(made) if isinstance(made, Batch) else graphs.content_hash(made)
-    if content != entry.content_sha256:
+    base: Any = _graph(found, entry.base, results, download)[0] if entry.base else None
+    with tempfile.TemporaryDirectory() as fetched:
+        files = [_file(one, results, Path(fetched), download) for one in dataset.files]
+        if entry.batch:
+            made: Graph | Batch = build_batch(name, dataset, files=files)
+        else:
+            made = build_graph(name, dataset, files=files, base=base)
+    if content_hash(made) != entry.content_sha256:
         raise UserError("made here, its content differs; check with the commit that the bundle names")
     return made, "made from its files" if dataset.files else "generated"
-
-
-def _made(
-    name: str, entry: GraphOf, dataset: Dataset[Any], base: Any, results: Path, download: bool
-) -> Graph | Batch:
-    with tempfile.TemporaryDirectory() as folder:
-        files = [_file(one, results, Path(folder), download) for one in dataset.files]
-        if entry.batch:
-            return build_batch(name, dataset, files=files)
-        return build_graph(name, dataset, files=files, base=base)
 
 
 def _file(file: DataFile, results: Path, folder: Path, download: bool) -> Path:
@@ -275,7 +260,6 @@ def _prove(
     device: str,
     said: Verified,
 ) -> None:
-    """Prove the answers on a graph, and add the outcomes to what is said."""
     provers: dict[str, Prover] = {}
     for answer in answers:
         what = f"the answer of {_title(answer)}"
