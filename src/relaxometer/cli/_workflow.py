@@ -13,7 +13,6 @@ from relaxometer.core.errors import UserError, quoted
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
     parser.add_argument(
         "config", nargs="?", help="a suite of config/suites, or a file: an overlay of config/config.yaml"
     )
@@ -36,7 +35,6 @@ def start(config: str | None, cores: str, *arguments: str) -> NoReturn:
 
 
 def _file(config: str, root: Path) -> str:
-    """Return the path of a suite or a file, relative to the root."""
     suites = root / "config/suites"
     for file in (suites / f"{config}.yaml", Path(config)):
         if file.is_file():

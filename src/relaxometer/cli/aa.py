@@ -26,7 +26,6 @@ from relaxometer.results.samples import compared, source_times
 from relaxometer.results.statistics import FEWEST
 
 SLOWDOWN = 1.05
-"""The factor that is planted by default."""
 
 Pair = tuple[pd.DataFrame, pd.DataFrame]
 
@@ -41,7 +40,7 @@ def namesakes(plan: Plan) -> list[list[Run]]:
 
 def folders_of(run: Run) -> list[Path]:
     """Return the folders with the results of each round of a run."""
-    folder = Path("results/runs", run.problem, run.graph, run.variant)
+    folder = Path(run.folder())
     rounds = sorted(folder.glob("rounds/*"))
     return [one for one in (folder, *rounds) if (one / "runs.parquet").is_file()]
 
@@ -62,15 +61,11 @@ def pairs_of(plan: Plan, timings: pd.DataFrame) -> Iterator[list[tuple[str, Pair
     for group in namesakes(plan):
         for one, other in combinations(group, 2):
             keys = [(run.problem, run.graph, run.variant) for run in (one, other)]
-            if all(key in runs and _samples(runs[key]) >= FEWEST for key in keys):
+            found = [runs[key] for key in keys if key in runs]
+            if len(found) == 2 and min(max(len(one), one["repeats"].iloc[0]) for one in found) >= FEWEST:
                 name = f"{one.problem} on {one.graph}: {one.variant} and {other.variant}"
-                pair = (runs[keys[0]], runs[keys[1]])
-                races.setdefault((one.problem, one.graph), []).append((name, pair))
+                races.setdefault((one.problem, one.graph), []).append((name, (found[0], found[1])))
     yield from races.values()
-
-
-def _samples(rows: pd.DataFrame) -> float:
-    return max(len(rows), rows["repeats"].iloc[0])
 
 
 def told_apart(races: list[list[tuple[str, Pair]]], *, alone: bool) -> list[str]:
@@ -127,7 +122,6 @@ def report(plan: Plan, slowdown: float) -> str:
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
     parser.add_argument("configfiles", nargs="+", type=Path, help="overlays of config/config.yaml")
     parser.add_argument(
         "--slowdown", type=float, default=SLOWDOWN, help="factor that is planted in one of two"
@@ -135,5 +129,4 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def main(given: argparse.Namespace) -> None:
-    """Print the outcome for the configuration files."""
     print(report(load_plan(given.configfiles), given.slowdown))

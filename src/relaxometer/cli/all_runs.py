@@ -50,15 +50,9 @@ from relaxometer.problems.problem import load_problem, problem_names
 from relaxometer.problems.queries import QuerySets
 from relaxometer.race.jobs import run_rival, run_variant
 from relaxometer.race.ranks import arguments_of, check_gpus
-from relaxometer.race.requests import (
-    Request,
-    request_for_queries,
-    request_for_sources,
-    serves,
-    with_request,
-)
+from relaxometer.race.requests import Request, request_for_queries, request_for_sources, serves, with_request
 from relaxometer.race.sources import sources_table
-from relaxometer.results.configured import check_graph, of_run
+from relaxometer.results.configured import check_graph, draws_of, of_run, queries_file, sources_file
 from relaxometer.studies import parameters
 from relaxometer.studies.registry import STUDIES, run_study
 
@@ -66,7 +60,6 @@ MAKE_FIRST = (
     "let the workflow make it first: "
     "snakemake --cores 1 --configfile SUITE.yaml --until draw_sources build_batch"
 )
-"""Advice for a graph or a batch."""
 
 FAILED = "failed"
 """Stands for the statuses of a job that left no results."""
@@ -127,25 +120,10 @@ def sources_of(plan: Plan, problem: str, graph: Graph | Batch) -> npt.NDArray[np
     return read_sources(path, graph.n_vertices)
 
 
-def sources_file(graph: str) -> Path:
-    """Return the file of a graph's sources."""
-    return Path("results/sources", f"{graph}.parquet")
-
-
-def queries_file(problem: str, graph: str) -> Path:
-    """Return the file of a graph's query sets."""
-    return Path("results/queries", problem, f"{graph}.parquet")
-
-
 def refuse_to_mix(plan: Plan, graph: str) -> None:
     """Raise UserError if what was drawn for a graph with finished runs does not serve this configuration."""
-    drawn = {sources_file(graph): request_for_sources(plan.config.timing.sources, plan.config.seed)}
-    for problem in problem_names():
-        if load_problem(problem).queries and graph in plan.config.problem(problem).graphs:
-            request = request_for_queries(plan.queries[problem], plan.draws, plan.config.seed)
-            drawn[queries_file(problem, graph)] = request
-    for path, request in drawn.items():
-        if path.is_file() and not serves(path, request):
+    for path, (_, request) in draws_of(plan).items():
+        if path.stem == graph and path.is_file() and not serves(path, request):
             raise UserError(
                 f"{path}: drawn for another configuration, as finished runs on {graph} were; "
                 "leave out --missing, or delete the file and those runs"
@@ -240,7 +218,9 @@ def run_all(plan: Plan, limit_s: float, missing: bool) -> list[str]:
     """
     if plan.config.device == "cuda":
         cuda.require(plan.origin)
-    _import_libraries(plan.config.device)
+    if plan.config.device != "host" and cuda.may_be_there():
+        with suppress(ImportError):  # ahead of the jobs that would each import it; importing opens no GPU
+            importlib.import_module("cupy")
     start = time.monotonic()
     left = []
     for graph_name in [None, *inputs_of(plan)]:
@@ -273,13 +253,6 @@ def _is_of_another(plan: Plan, job: Job) -> bool:
     return is_of_another
 
 
-def _import_libraries(device: str) -> None:
-    """Import CuPy ahead of the jobs that would each import it; importing opens no GPU."""
-    if device != "host" and cuda.may_be_there():
-        with suppress(ImportError):
-            importlib.import_module("cupy")
-
-
 def _in_child(job: Job, graph: Graph | Batch | None) -> str:
     """Do a job in a forked process, since one that opened the GPU can fork no other; return its statuses."""
 
@@ -307,7 +280,8 @@ def run_all_distributed(plan: Plan, limit_s: float, missing: bool) -> list[str]:
     """
     start = time.monotonic()
     folder = Path("results/runs/distributed")
-    jobs = {run.name: _results_of_ranks(run, folder) for run in plan.distributed.values()}
+    files = ("times.parquet", "certificates.parquet", "levels.parquet", "run.json")
+    jobs = {name: Results([folder / name / file for file in files]) for name in plan.distributed}
     if missing:
         jobs = {name: job for name, job in jobs.items() if not job.are_there}
     failed = set()
@@ -325,14 +299,7 @@ def run_all_distributed(plan: Plan, limit_s: float, missing: bool) -> list[str]:
     return [f"distributed {name}{', which failed' * (name in failed)}" for name in left]
 
 
-def _results_of_ranks(run: DistributedRun, folder: Path) -> Results:
-    """Return the results of a run over several ranks."""
-    files = ("times.parquet", "certificates.parquet", "levels.parquet", "run.json")
-    return Results([folder / run.name / file for file in files])
-
-
 def _launch_several(runs: list[DistributedRun], plan: Plan, folder: Path, limit_s: float) -> int:
-    """Start ranks once for these runs, in turn; return the exit code."""
     timing = plan.config.timing
     request = request_for_sources(timing.sources, plan.config.seed)
     lines = []
@@ -362,7 +329,6 @@ def _launch_several(runs: list[DistributedRun], plan: Plan, folder: Path, limit_
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
     parser.add_argument("configfiles", nargs="*", type=Path, help="overlays of config/config.yaml")
     parser.add_argument(
         "--limit-s", type=float, default=float("inf"), help="start nothing after this many seconds"

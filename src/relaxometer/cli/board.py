@@ -40,7 +40,6 @@ def write(bundles: list[Path], target: Path, *, keep: bool = False) -> list[Path
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
     parser.add_argument("bundles", nargs="*", type=Path, help="bundles, or folders of results")
     parser.add_argument("--target", type=Path, default=Path("results/board"))
     parser.add_argument(
@@ -49,5 +48,4 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def main(given: argparse.Namespace) -> None:
-    """Merge the bundles."""
     print("\n".join(map(str, write(given.bundles, given.target, keep=given.keep))))

@@ -25,7 +25,6 @@ def file_of(configfiles: list[Path]) -> Path:
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
     parser.add_argument("configfiles", nargs="*", type=Path, help="overlays of config/config.yaml")
     parser.add_argument("--target", type=Path, help="the file to write")
     parser.add_argument("--results", type=Path, default=Path("results"))
@@ -38,7 +37,6 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def main(given: argparse.Namespace) -> None:
-    """Pack the results of the configuration files."""
     target = given.target or file_of(given.configfiles)
     limits = {"most_vertices": given.most_vertices, "most_bytes": given.most_bytes}
     sha256 = pack(load_plan(given.configfiles), given.results, target, target.stem, **limits)

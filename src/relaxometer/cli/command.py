@@ -44,7 +44,6 @@ GROUPS = {
         "export-batch": "flow graphs for the driver of libreldom",
     },
 }
-"""What each command does, by group."""
 
 COMMANDS = [name for group in GROUPS.values() for name in group]
 
@@ -92,11 +91,16 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, f"error: {message}; {self.prog} --help lists the options\n")
 
 
-def graph_options(parser: argparse.ArgumentParser, problems: Sequence[str] = SEARCHED) -> None:
+def graph_options(
+    parser: argparse.ArgumentParser,
+    problems: Sequence[str] = SEARCHED,
+    file: str = "a graph: DIMACS, Matrix Market, OpenStreetMap, ...",
+) -> None:
     """Add the options that name a graph's file, and what to search it for, where."""
-    parser.add_argument("file", help="a graph: DIMACS, Matrix Market, OpenStreetMap, ...")
+    parser.add_argument("file", help=file)
     parser.add_argument("--format", help="format of the file, if its name does not say")
-    parser.add_argument("--problem", choices=problems, default="sssp")
+    if problems:
+        parser.add_argument("--problem", choices=problems, default="sssp")
     parser.add_argument(
         "--device",
         choices=("auto", "cuda", "cpu", "host"),

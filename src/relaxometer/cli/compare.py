@@ -16,7 +16,6 @@ from relaxometer.results.compare import THRESHOLD, compare
 from relaxometer.results.recorded import read_recorded
 
 REGRESSION = 3
-"""Exit code."""
 
 TARGET = Path("results/compare")
 
@@ -44,7 +43,6 @@ def run(base: Path, now: Path, threshold: float, target: Path) -> int:
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
     parser.add_argument("base", type=Path, help="a bundle, a results folder or a published suite")
     parser.add_argument(
         "now", type=Path, nargs="?", default=Path("results"), help="the same; by default results"
@@ -54,5 +52,4 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def main(given: argparse.Namespace) -> int:
-    """Compare two places; return the exit code."""
     return run(given.base, given.now, threshold_of(given.threshold), given.target)

@@ -33,11 +33,9 @@ def text_of(place: Path, share: float) -> str:
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
     parser.add_argument("run", type=Path, help="a bundle, a results folder or a published suite")
     parser.add_argument("--within", default="5%", help="difference that is tolerated, such as 5%%")
 
 
 def main(given: argparse.Namespace) -> None:
-    """Print the costs of a run."""
     print(text_of(given.run, threshold_of(given.within)))

@@ -12,7 +12,6 @@ from relaxometer.core.files import replacing
 from relaxometer.graphs.batch import Batch, read_batch
 
 MAGIC = b"reldom1\n"
-"""What a file of a batch begins with."""
 
 
 def write(batch: Batch, file: Path) -> None:
@@ -31,13 +30,11 @@ def write(batch: Batch, file: Path) -> None:
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
     parser.add_argument("folder", type=Path, help="of a batch, such as results/batches/cfg-python-stdlib")
     parser.add_argument("file", type=Path, help="for the driver to read")
 
 
 def main(given: argparse.Namespace) -> None:
-    """Write a batch."""
     try:
         with naming_lacks():
             write(read_batch(given.folder), given.file)

@@ -28,10 +28,9 @@ RACES = {
     ("bfs", "usa-ny"): ["tiled", "blest", "hybrid", "gap", "gswitch", "cugraph"],
     ("bfs", "kron-g500-s22"): ["hybrid-packed", "hybrid", "blest", "gswitch", "cugraph"],
     ("dominators", "cfg-python-stdlib"): [
-        *("batch-warp", "cooper-harvey-kennedy", "llvm", "igraph", "semi-nca", "rustworkx"),
+        *("batch-warp", "cooper-harvey-kennedy", "llvm", "igraph", "semi-nca", "rustworkx")
     ],
 }
-"""Problem and graph of each panel, and the programs in it."""
 
 
 POINTS = re.compile("adaptive-threshold-|edge-bf-block-|hybrid-(alpha|beta|threshold)-|delta-stepping-")
@@ -67,5 +66,4 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def main(given: argparse.Namespace) -> None:
-    """Draw the figures into ``docs/results``."""
     write(RESULTS)

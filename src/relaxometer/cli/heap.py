@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 from textwrap import shorten
-from typing import Any
 
 import pyarrow as pa
 
+from relaxometer.cli.command import graph_options
 from relaxometer.core.errors import UserError, escaped
 from relaxometer.core.files import write_table
 from relaxometer.graphs.graph import NO_PREDECESSOR
@@ -17,29 +17,18 @@ from relaxometer.library.graph import Graph
 from relaxometer.library.prepared import prepare
 
 SHOWN = 50
-"""Objects on the terminal."""
 
 NAME = 60
-"""Longest name there."""
 
 ROW = "{:>15} {:>7} {:>13} {:>8}  {:<19} {}"
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
-    parser.add_argument("file", help="a heap snapshot of V8 or a heap dump of Java or Android")
-    parser.add_argument("--format", help="format of the file, if its name does not say")
-    parser.add_argument(
-        "--device",
-        choices=("auto", "cuda", "cpu", "host"),
-        default="auto",
-        help="where to search; host emulates the kernels of the GPU",
-    )
+    graph_options(parser, (), "a heap snapshot of V8 or a heap dump of Java or Android")
     parser.add_argument("-o", "--output", type=Path, help="a Parquet file, one row per object")
 
 
 def main(given: argparse.Namespace) -> None:
-    """Read, search, prove, print and write."""
     graph = Graph.from_file(given.file, format=given.format)
     objects = graph.csr.objects
     if objects is None:
@@ -57,7 +46,10 @@ def main(given: argparse.Namespace) -> None:
     lines += [ROW.format("retained, bytes", "share", "own, bytes", "distance", "type", "name @id")]
     for v in found.top(SHOWN).tolist():
         one = objects.slice(v, 1).to_pylist()[0]
-        lines.append(_row(one, int(found.retained_size[v]), total, int(levels[v])))
+        name = f"{shorten(escaped(one['name']), NAME, placeholder='...')} @{one['object']}"
+        retained = int(found.retained_size[v])
+        shown = f"{retained:,}", f"{retained / max(total, 1):.1%}", f"{one['size']:,}", int(levels[v])
+        lines.append(ROW.format(*shown, one["type"], name))
     if given.output:
         table = objects.append_column("retained_size", pa.array(found.retained_size))
         for name, column in (("dominator", found.idom), ("distance", levels)):
@@ -65,10 +57,3 @@ def main(given: argparse.Namespace) -> None:
         write_table(table, given.output)
         lines += ["", f"{given.output}: {graph.n_vertices:,} objects"]
     print("\n".join(lines))
-
-
-def _row(one: dict[str, Any], retained: int, total: int, level: int) -> str:
-    """Return the line of an object."""
-    name = f"{shorten(escaped(one['name']), NAME, placeholder='...')} @{one['object']}"
-    share = f"{retained / max(total, 1):.1%}"
-    return ROW.format(f"{retained:,}", share, f"{one['size']:,}", level, one["type"], name)

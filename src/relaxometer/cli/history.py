@@ -29,11 +29,9 @@ def write(folder: Path, target: Path) -> list[Path]:
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
     parser.add_argument("folder", type=Path, help="with a bundle for each commit")
     parser.add_argument("--target", type=Path, default=Path("results/history"))
 
 
 def main(given: argparse.Namespace) -> None:
-    """Write the history of a folder."""
     print("\n".join(map(str, write(given.folder, given.target))))

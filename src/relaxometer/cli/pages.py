@@ -12,12 +12,10 @@ RESULTS = ROOT / "docs/results"
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
     parser.add_argument("suites", nargs="*", metavar="SUITE", help="of docs/results; by default all")
 
 
 def main(given: argparse.Namespace) -> None:
-    """Write the pages of these suites, or of all."""
     known = findings.suites(RESULTS)
     for suite in given.suites:
         if suite not in known:

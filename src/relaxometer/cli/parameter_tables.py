@@ -81,7 +81,6 @@ def _default(field: FieldInfo) -> str:
 
 
 def _markdown(text: str) -> str:
-    """Translate a docstring's markup to Markdown."""
     text = re.sub(r":\w+:`~?(?:[\w.]+\.)?(\w+)`", r"`\1`", text).replace('``"', '"').replace('"``', '"')
     return re.sub(r'"([^"\s]+)"', r"`\1`", text.replace("``", "`")).replace("|", r"\|")
 
@@ -107,7 +106,6 @@ def section(model: type[BaseModel]) -> str:
 
 
 def _solvers(problem: str) -> str:
-    """Return the table of a problem's solvers; those that take batches say so."""
     suffixes = {"graph": "", "batch": " (batches)", "either": " (graphs and batches)"}
     named = {}
     for solver in solver_names(problem):
@@ -136,7 +134,6 @@ def _formats(part: str) -> str:
 
 
 def _rivals() -> str:
-    """Return the table of the rivals that ship."""
     lines = [
         "| rival | program | licence | runs on | problems | parameters |",
         "| --- | --- | --- | --- | --- | --- |",
@@ -194,7 +191,6 @@ def written(page: str) -> str:
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
     parser.add_argument("--check", action="store_true", help="exit with 1 if the page is out of date")
 
 

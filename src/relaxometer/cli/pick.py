@@ -87,7 +87,6 @@ def _drawn(graph: Graph, problem: str, pairs: int, count: int) -> list[Any]:
 
 
 def _candidates(graph: Graph, problem: str, where: str) -> list[str]:
-    """Return the variants that run on a device and take the graph, the promising ones first."""
     kind, fitting = load_problem(problem), []
     for name in variants.solver_names(problem):
         solver = variants.load_solver(problem, name).Solver
@@ -198,7 +197,6 @@ answer = solver.{asks}  # {columns}; answer.verify() proves it"""
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
     graph_options(parser, (*SEARCHED, "routes"))
     parser.add_argument(
         "--searches", type=positive, default=100, help="searches, or pairs, that you expect to need"
@@ -209,7 +207,6 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def main(given: argparse.Namespace) -> None:
-    """Race on a file."""
     # Reading a file may use GNU OpenMP, after which no process of a variant could.
     numba.config.THREADING_LAYER = "forksafe"  # type: ignore[attr-defined]
     graph = Graph.from_file(given.file, format=given.format)

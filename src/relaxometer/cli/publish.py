@@ -79,7 +79,7 @@ def stage(results: Path, target: Path) -> list[Path]:
     for table in (*TABLES, "timings.parquet"):
         if not (results / table).is_file():
             raise UserError(f"{results / table} is not there; run the workflow first: make run")
-    graphs = _graphs(results / "summary.csv")
+    graphs = set(read_frame(results / "summary.csv", usecols=["graph"], dtype=str)["graph"])
     figures = [path.relative_to(results) for path in _figures(results / "figures", graphs)]
     found = [path for pattern in EXTRAS for path in sorted(results.glob(pattern))]
     extras = [path.relative_to(results) for path in found if path.name not in OF_THE_LANDING_PAGE]
@@ -101,12 +101,7 @@ def leave_out_others(plan: Plan, staged: Path) -> None:
             file.unlink()
 
 
-def _graphs(summary: Path) -> set[str]:
-    return set(read_frame(summary, usecols=["graph"], dtype=str)["graph"])
-
-
 def _figures(folder: Path, graphs: Iterable[str]) -> Iterator[Path]:
-    """Yield the figures of all graphs together, which are in a paper's folder, and those of `graphs`."""
     for path in sorted(folder.rglob("*")):
         if path.suffix in FIGURE_KINDS and (path.parent.parent == folder or path.stem in graphs):
             yield path
@@ -143,7 +138,6 @@ def add_bundle(plan: Plan, results: Path, target: Path, made: Path | None = None
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
     parser.add_argument("suite", nargs="?", default="default", choices=SUITES, metavar="SUITE")
     parser.add_argument(
         "--bundle", type=Path, help="bundle of this run, packed where it was measured; by default packed here"
@@ -151,7 +145,6 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def main(given: argparse.Namespace) -> None:
-    """Publish a suite, or the default run."""
     overlays = [] if given.suite == "default" else [ROOT / f"config/suites/{given.suite}.yaml"]
     target = ROOT / "docs/results" / given.suite
     files, bundle = publish(load_plan(overlays), Path("results"), target, given.bundle)

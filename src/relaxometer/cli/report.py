@@ -7,5 +7,4 @@ from relaxometer.cli._workflow import start
 
 
 def main(given: argparse.Namespace) -> None:
-    """Make the report."""
     start(given.config, "1", "--report", "report.zip")

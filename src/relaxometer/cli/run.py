@@ -7,5 +7,4 @@ from relaxometer.cli._workflow import start
 
 
 def main(given: argparse.Namespace) -> None:
-    """Start the workflow."""
     start(given.config, "all", "--", "all")

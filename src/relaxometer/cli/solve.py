@@ -19,11 +19,9 @@ from relaxometer.library.graph import Graph
 from relaxometer.library.prepared import prepare
 
 TREES = ("predecessor", "idom")
-"""Columns that hold vertices."""
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
     graph_options(parser)
     parser.add_argument("--source", required=True, help="a vertex: its id in a table, else a number from 0")
     parser.add_argument("--variant", help="by default, the one that suits one search")
@@ -31,21 +29,18 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def main(given: argparse.Namespace) -> None:
-    """Search, prove and write."""
     graph = Graph.from_file(given.file, format=given.format)
     solver = prepare(graph, given.problem, variant=given.variant, device=given.device)
+    # As the graph's file names it.
+    is_number = re.fullmatch("-?[0-9]{1,20}", given.source) and not graph.has_node(given.source)
+    vertex = int(given.source) if is_number else given.source
     try:
-        answer = solver.search(_vertex(graph, given.source)).verify().to_host()
+        answer = solver.search(vertex).verify().to_host()
     except WrongAnswer as error:
         raise UserError(str(error)) from None
     write_table(_table(graph, answer.columns), given.output)
     reached = f"{int(answer.reached.sum()):,} of {graph.n_vertices:,} vertices reached"
     print(f"{given.output}: {reached}, proven; by {solver.variant}")
-
-
-def _vertex(graph: Graph, text: str) -> str | int:
-    """Return a vertex as the graph's file names it."""
-    return int(text) if re.fullmatch("-?[0-9]{1,20}", text) and not graph.has_node(text) else text
 
 
 def _table(graph: Graph, columns: Mapping[str, Any]) -> pa.Table:

@@ -12,7 +12,6 @@ from relaxometer.results.verify import verify
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
     parser.add_argument("bundle", type=Path)
     parser.add_argument(
         "--results", type=Path, default=Path("results"), help="folder of results whose graphs may be used"
