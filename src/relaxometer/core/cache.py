@@ -24,12 +24,7 @@ def let_numba_write() -> None:
 
     It would try the home folder next, and fail if that cannot be written. A ``NUMBA_CACHE_DIR`` that is set
     already stays. This holds for processes that are started later, and for this one unless it has imported
-    Numba.
-
-    Raises
-    ------
-    UserError
-        If the cache cannot be written.
+    Numba. UserError if the cache cannot be written.
     """
     folders = (PACKAGE, *PACKAGE.rglob("__pycache__"))
     if "NUMBA_CACHE_DIR" in os.environ or all(os.access(folder, os.W_OK) for folder in folders):

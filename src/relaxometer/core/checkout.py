@@ -12,13 +12,7 @@ ROOT = PACKAGE.parents[1]
 
 
 def refuse_other_package(folder: Path) -> None:
-    """Refuse to work in another checkout than that of this package, as with its clone in the path of Python.
-
-    Raises
-    ------
-    UserError
-        If `folder` is the top of a checkout that has a package of its own.
-    """
+    """Raise UserError if `folder` is the top of a checkout that has a package of its own, not this one."""
     theirs = folder / "src/relaxometer"
     if theirs.is_dir() and not theirs.samefile(PACKAGE):
         raise UserError(

@@ -28,10 +28,7 @@ ROW_GROUP = 1 << 20
 def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary path, and rename it to `path` if the block succeeds; delete it if not.
 
-    Raises
-    ------
-    OSError
-        If the file cannot be written; names `path`.
+    OSError, which names `path`, if the file cannot be written.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(path.name + ".part")
@@ -54,12 +51,9 @@ RESTORE = "restore it from the repository"
 
 @contextmanager
 def reading(path: Path, form: str, *, advice: str = MAKE_AGAIN) -> Iterator[None]:
-    """Name the file that the block reads if it is missing or damaged, and say what helps.
+    """Name the file that the block reads if it is missing or damaged, and say what helps: a UserError.
 
-    Raises
-    ------
-    UserError
-        If the block raises an error of a reader. Permission and memory errors pass through.
+    Permission and memory errors pass through.
     """
     try:
         yield
@@ -88,10 +82,7 @@ def read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
 def read_frame(path: Path, **options: Any) -> pd.DataFrame:
     """Return the content of a Parquet or CSV file for pandas, whose readers take `options`.
 
-    Raises
-    ------
-    UserError
-        If the file is missing or damaged.
+    UserError if the file is missing or damaged.
     """
     import pandas as pd
 
@@ -104,10 +95,7 @@ def read_frame(path: Path, **options: Any) -> pd.DataFrame:
 def read_published(path: Path, **options: Any) -> pd.DataFrame:
     """Return the content of a CSV file of ``docs/results``, read with `options` of pandas.
 
-    Raises
-    ------
-    UserError
-        If the file is missing or damaged. Unlike other results it is not made again by a run.
+    UserError if the file is missing or damaged. Unlike other results it is not made again by a run.
     """
     with reading(path, "CSV", advice=RESTORE):
         return read_csv(path, **options)

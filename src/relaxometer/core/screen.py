@@ -55,12 +55,8 @@ def needed(lines: Iterable[str]) -> list[str]:
 class Screen(LogHandlerBase):
     """Shows Snakemake's records: all of them, or while a run is quiet what the user needs.
 
-    Attributes
-    ----------
-    failed : list of str
-        Names of the jobs that failed, but for a bad verdict.
-    is_up_to_date : bool
-        Whether a run has ended because there was nothing to do.
+    `failed` names the jobs that failed, but for a bad verdict. `is_up_to_date`: a run has ended because there
+    was nothing to do.
     """
 
     writes_to_stream = True

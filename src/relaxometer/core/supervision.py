@@ -78,19 +78,11 @@ class Link:
 
 
 class Child:
-    """A function in a process of its own, in a process group of its own.
+    """The function `serve` of a link and arguments in a process, and a process group, of its own.
 
-    Parameters
-    ----------
-    serve : callable
-        ``serve(link, *arguments)`` runs in the child.
-        It shares the memory of its parent until either writes to it. A process that has opened CUDA, or used
-        GNU OpenMP, cannot fork one that will.
-
-    Attributes
-    ----------
-    reply_ms, reply_waited_ms : float
-        Milliseconds from the last request to its reply, and how many of them either side waited for a core.
+    It shares the memory of its parent until either writes to it. A process that has opened CUDA, or used GNU
+    OpenMP, cannot fork one that will. `reply_ms` are the milliseconds from the last request to its reply, and
+    `reply_waited_ms` how many of them either side waited for a core.
     """
 
     def __init__(self, serve: Callable[..., None], *arguments: Any) -> None:
@@ -118,12 +110,8 @@ class Child:
     def ask(self, seconds: float, **request: Any) -> dict[str, Any]:
         """Send a request and return the reply.
 
-        Raises
-        ------
-        ChildDied
-            If the child dies, or its reply is not a JSON object.
-        DeadlinePassed
-            If the child does not reply within `seconds`.
+        ChildDied if the child dies, or its reply is not a JSON object; DeadlinePassed if it does not reply
+        within `seconds`.
         """
         with self._watched(seconds):
             waited, begin = self._waited_ms(), time.perf_counter()
@@ -281,12 +269,9 @@ def _number(value: Any) -> Any:
 
 
 def waited_ms(process: str = "thread-self") -> float:
-    """Return how long a thread was ready to run but had no core, in milliseconds.
+    """Return how long a thread was ready to run but had no core, in milliseconds; 0 where that is unknown.
 
-    Parameters
-    ----------
-    process : str, default="thread-self"
-        Its folder in ``/proc``. Where the system does not tell, the time is 0.
+    `process` is its folder in ``/proc``.
     """
     try:
         return int(Path("/proc", process, "schedstat").read_text(encoding="ascii").split()[1]) / 1e6

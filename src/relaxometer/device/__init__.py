@@ -98,6 +98,8 @@ class Device(Protocol):
     ) -> Module:
         """Compile a ``.cu`` file, or load it from the cache.
 
+        KernelError, which names file and line, if it does not compile.
+
         Parameters
         ----------
         path
@@ -109,11 +111,6 @@ class Device(Protocol):
             Run all blocks of a launch at once, so that kernels may call ``grid.sync()``.
         name_expressions
             Instantiations of templated kernels, such as ``"scale<float, 3>"``.
-
-        Raises
-        ------
-        KernelError
-            If the file does not compile; the message names file and line.
         """
 
     def timer(self) -> AbstractContextManager[Timer]:

@@ -72,13 +72,7 @@ def may_be_there() -> bool:
 
 
 def missing(*, cupy: bool = True) -> str | None:
-    """Return in one line what CUDA lacks here, or None; opens nothing.
-
-    Parameters
-    ----------
-    cupy : bool, default=True
-        Whether CuPy must be installed for this Python, and not only a driver.
-    """
+    """Return in one line what CUDA lacks here, a driver or `cupy` for this Python, or None; opens nothing."""
     if not may_be_there() and shutil.which("nvidia-smi") is None:
         return NO_DRIVER
     if not cupy or importlib.util.find_spec("cupy") is not None:

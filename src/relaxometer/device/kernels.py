@@ -141,14 +141,8 @@ class Module(ABC):
 
         Its members are scalars, pointers, plain structs, and arrays of these. Values are given as arguments
         are: a mapping for a nested struct, a sequence for an array. Members left out here must be set before
-        a launch. Kernels of any module that defines an equal struct take it.
-
-        Raises
-        ------
-        KernelError
-            If the struct is unknown.
-        TypeError
-            If a member is unknown or its value does not fit.
+        a launch. Kernels of any module that defines an equal struct take it. KernelError if the struct is
+        unknown; TypeError if a member is unknown or its value does not fit.
         """
         struct = Struct(self._source.layout(name), self._array_type, f"struct {name}")
         struct.set(**members)

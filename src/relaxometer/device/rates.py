@@ -19,11 +19,7 @@ BLOCK = 256
 def copy_rate(device: Device) -> dict[str, Any]:
     """Measure the rate at which a device copies an array in its memory.
 
-    Returns
-    -------
-    dict
-        ``device_kind``, ``device`` and ``copy_gb_s``: bytes read and written, in 10**9 per second, the median
-        of several copies.
+    ``copy_gb_s`` are bytes read and written, in 10**9 per second, the median of several copies.
     """
     size = BYTES[device.kind]
     source = device.xp.arange(size // 4, dtype=np.uint32)

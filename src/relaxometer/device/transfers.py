@@ -152,15 +152,7 @@ class Staging:
     """Copies arrays of all of a process to and from one GPU; any thread may use it.
 
     Copies are ordered after the work that the caller's current stream has, and before what it gets later.
-
-    Parameters
-    ----------
-    xp : module
-        CuPy.
-    workers : int, optional
-        Threads, by default one per core, at most `WORKERS`.
-    piece : int
-        Bytes of a buffer, of which each thread has two.
+    There are at most `WORKERS` threads, by default one per core, each with two buffers of `piece` bytes.
     """
 
     def __init__(self, xp: Any, workers: int | None = None, piece: int = PIECE) -> None:

@@ -32,11 +32,7 @@ class CpuSearch:
     def run(self, direction: str, frontier: np.ndarray, closed: np.ndarray) -> tuple[Any, Any]:
         """Search a level; return the heads found and the tails that found them, shape (n_found,), uint32.
 
-        Parameters
-        ----------
-        direction : {"top-down", "bottom-up"}
-        frontier, closed : ndarray of uint32
-            Bitmaps of tails and heads; `closed` is changed.
+        `frontier` and `closed` are bitmaps of tails and heads, uint32; `closed` is changed.
         """
         counts, state = self._counts, Found(closed, self._level, self._parent)
         if direction == "top-down":

@@ -14,13 +14,7 @@ from relaxometer.distributed.partition import Block, Layout, Numbering, Rows
 
 @dataclass(frozen=True, eq=False)
 class Arcs:
-    """Some arcs of a graph, in any order, self-loops included.
-
-    Parameters
-    ----------
-    tails, heads : device array of shape (n_arcs,), uint32
-    weights : device array of shape (n_arcs,), uint32, or None
-    """
+    """Some arcs of a graph, in any order, self-loops included: device arrays of shape (n_arcs,), uint32."""
 
     tails: Any
     heads: Any
@@ -39,18 +33,9 @@ def build_block(
 ) -> Block:
     """Send arcs to the ranks of their blocks, and make CSR arrays of those received.
 
-    Parameters
-    ----------
-    name : str
-    ranks : Ranks
-    layout : Layout
-    batches : iterable of Arcs
-        From this rank. Every rank brings the same number of batches and sends each before it takes the next.
-    simple : bool
-        Whether to drop self-loops and merge parallel arcs to the lightest.
-    metadata : dict
-    count_ends : bool, default=False
-        Whether to count the heads of arcs as `ends`, before any are dropped.
+    Every rank brings the same number of batches and sends each before it takes the next. `simple` drops
+    self-loops and merges parallel arcs to the lightest; `count_ends` counts the heads of arcs as `ends`,
+    before any are dropped.
     """
     xp, place = ranks.device.xp, layout.place(ranks.rank)
     heads, tails, owned = (
@@ -139,14 +124,7 @@ def _reversed(xp: Any, out: Rows, n_rows: int, n_targets: int, symmetric: bool) 
 
 
 def owned_degrees(ranks: Ranks, layout: Layout, partial: Any) -> Any:
-    """Return the degrees of the owned vertices, given the degrees of each rank's tails within its block.
-
-    Parameters
-    ----------
-    ranks : Ranks
-    layout : Layout
-    partial : device array of shape (tails.size,), uint32
-    """
+    """Return the degrees of the owned vertices, given those of each rank's tails within its block, uint32."""
     xp, place = ranks.device.xp, layout.place(ranks.rank)
     parts = xp.split(partial, len(place.tails))
     sends = [(layout.owner(piece), part) for piece, part in zip(place.tails, parts, strict=True)]

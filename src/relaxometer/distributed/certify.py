@@ -31,16 +31,9 @@ Broken = tuple[int, int]
 
 
 class Certifier:
-    """Checks distributed answers on one block of a graph.
+    """Checks distributed answers of ``"bfs"`` or ``"sssp"`` on one block of a graph.
 
     Beyond the graph, a rank needs three 32-bit words per head and one per tail.
-
-    Parameters
-    ----------
-    ranks : Ranks
-    block : Block
-        With weights for ``"sssp"``.
-    problem : {"bfs", "sssp"}
     """
 
     def __init__(self, ranks: Ranks, block: Block, problem: str) -> None:
@@ -58,11 +51,7 @@ class Certifier:
     def check(self, source: int, value: Any, predecessor: Any) -> Certificate:
         """Check one answer; every rank calls it and gets the same certificate.
 
-        Parameters
-        ----------
-        source : int
-        value, predecessor : device array of shape (owned.size,), uint32
-            Levels or distances, and predecessors, of the owned vertices.
+        `value` (levels or distances) and `predecessor` are those of the owned vertices, uint32.
         """
         own = self._check_owned(source, value, predecessor)
         arcs, unproven = self._check_block(source, value, predecessor)
@@ -228,13 +217,9 @@ def _both(one: Broken, other: Broken) -> Broken:
 
 
 def reached_totals(ranks: Ranks, block: Block, value: Any, certifier: Certifier) -> dict[str, int | None]:
-    """Count the vertices and arcs that an answer reached, over all ranks.
+    """Count, over all ranks, the vertices that an answer reached, the arcs that leave them, and their edges.
 
-    Returns
-    -------
-    dict
-        ``reached`` vertices, ``reached_arcs`` that leave them, and ``input_edges``: their tuples of the edge
-        list, or None if the graph was not built from one.
+    ``input_edges`` are tuples of the edge list; None if the graph was not built from one.
     """
     reached = value != UNREACHED
     arcs = int(block.degrees[reached].astype(np.int64).sum())

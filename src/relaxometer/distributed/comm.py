@@ -23,16 +23,10 @@ _OPERATIONS = {"sum": "SUM", "max": "MAX", "min": "MIN"}
 
 
 class Traffic:
-    """Counts the bytes that this rank sends to others and, on request, times the exchanges.
+    """Counts the bytes that this rank sends to others, as sent and as they were without compression.
 
-    Attributes
-    ----------
-    timed : bool
-        Whether ranks and devices synchronize around every exchange, so that `seconds` measures it alone.
-    bytes, plain_bytes : int
-        Bytes sent, and bytes without compression.
-    seconds, waiting_s : float
-        Time in exchanges, and time waiting for other ranks to begin them; only if `timed`.
+    If `timed`, ranks and devices synchronize around every exchange, so that `seconds` measures it alone, and
+    `waiting_s` the time until other ranks begin it.
     """
 
     def __init__(self) -> None:
@@ -52,24 +46,11 @@ class Traffic:
 
 
 class Ranks:
-    """All ranks of the job.
+    """All ranks of the job, each with a device of a kind; ranks of one host take its GPUs in turn.
 
-    Parameters
-    ----------
-    kind : {"auto", "cuda", "host"}
-        The device of every rank. Ranks of one host take its GPUs in turn.
-    transport : {"auto", "nccl", "mpi"}
-        See :mod:`relaxometer.distributed.transport`. "auto" is NCCL if every rank has a GPU to itself.
-
-    Raises
-    ------
-    UserError
-        If the device does not exist, or NCCL is requested although GPUs are shared or missing.
-
-    Attributes
-    ----------
-    watch : Watch
-        Ends the job if a rank of this host hangs while others wait for it.
+    The transport "auto" is NCCL if every rank has a GPU to itself (:mod:`relaxometer.distributed.transport`).
+    UserError if the device does not exist, or NCCL is requested although GPUs are shared or missing. `watch`
+    ends the job if a rank of this host hangs while others wait for it.
     """
 
     def __init__(self, kind: str = "auto", transport: TransportKind = "auto") -> None:
@@ -148,14 +129,8 @@ class Ranks:
         """Send contiguous device arrays to ranks and receive arrays from ranks.
 
         The n-th array sent from one rank to another is the n-th received, and has its length. A rank may send
-        to itself.
-
-        Parameters
-        ----------
-        sends, receives : sequence of Message
-        counts : tuple of device array, optional
-            Numbers to send to every rank, and the place of those of all ranks, one after the other. They
-            travel with the arrays and do not count as traffic.
+        to itself. `counts` are numbers to send to every rank, and the place of those of all ranks, one after
+        the other; they travel with the arrays and do not count as traffic.
         """
         with self._timed(), self.watch.waiting():
             outgoing, incoming = self._to_others(sends, receives)

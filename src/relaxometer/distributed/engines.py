@@ -19,13 +19,8 @@ from relaxometer.problems.variants import Parameters
 class Engine:
     """One way to solve a problem over several ranks.
 
-    Parameters
-    ----------
-    solver : type
-        Called with ranks, block and parameters.
-    parameters : type
-    only_scheme : str
-        The only scheme that it supports, with ``{}`` for the number of ranks; empty for any.
+    `solver` is called with ranks, block and parameters. `only_scheme`, with ``{}`` for the number of ranks,
+    is the only scheme that it supports; empty for any.
     """
 
     solver: Any
@@ -33,19 +28,9 @@ class Engine:
     only_scheme: str = ""
 
     def scheme(self, given: str, n_ranks: int) -> str:
-        """Return the scheme for a number of ranks.
+        """Return the scheme for a number of ranks; UserError if the engine or the number does not allow it.
 
-        Parameters
-        ----------
-        given : str
-            ``"paired"``, ``"RxC"``, or ``"auto"``: the engine's only scheme, else paired if it fits, else the
-            squarest grid.
-        n_ranks : int
-
-        Raises
-        ------
-        UserError
-            If the engine or the number of ranks does not allow the scheme.
+        "auto" is the engine's only scheme, else paired if it fits, else the squarest grid.
         """
         only = self.only_scheme.format(n_ranks)
         if given == "auto":

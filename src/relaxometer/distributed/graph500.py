@@ -25,20 +25,7 @@ def kronecker_block(
 ) -> Block:
     """Make a rank's block of the graph of `datasets.generators.graph500.kronecker_graph`.
 
-    Parameters
-    ----------
-    ranks : Ranks
-    scheme : str
-        See :class:`Layout`.
-    parameters : Graph500Parameters
-    weighted : bool
-    batch : int
-        Edges generated and sent at a time.
-
-    Returns
-    -------
-    Block
-        Its metadata holds the ``search_keys``.
+    Its metadata holds the ``search_keys``. `batch` edges are generated and sent at a time.
     """
     p = parameters
     layout = Layout(scheme, ranks.size, 1 << p.scale)

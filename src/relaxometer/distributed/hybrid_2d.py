@@ -68,12 +68,6 @@ class Solver:
     as a CUDA graph where messages go from GPU to GPU. The host launches a level while the last one runs, and
     one more than there are. With `cpu_share`, compressed messages, parents before the end, and in an
     instrumented run, it waits for the decision and launches kernel by kernel.
-
-    Parameters
-    ----------
-    ranks : Ranks
-    block : Block
-    parameters : Parameters
     """
 
     def __init__(self, ranks: Ranks, block: Block, parameters: Parameters) -> None:
@@ -101,12 +95,8 @@ class Solver:
     def solve(self, source: int, levels: list[Level] | None = None) -> Answer:
         """Find the levels from `source`, the same on all ranks.
 
-        Parameters
-        ----------
-        source : int
-        levels : list, optional
-            If given, the run is instrumented: a :class:`Level` is appended for each level. Such a run is not
-            timed.
+        With a list of `levels` the run is instrumented and not timed: a :class:`Level` is appended for each
+        level.
         """
         search, routes = self._search, self._routes
         search.begin(source)

@@ -43,19 +43,9 @@ class Parameters(SwitchingParameters):
 
 
 class Solver:
-    """Distributed BFS on one host.
+    """Distributed BFS on one host; the block is of scheme ``Px1``.
 
-    Parameters
-    ----------
-    ranks : Ranks
-    block : Block
-        Of scheme ``Px1``.
-    parameters : Parameters
-
-    Raises
-    ------
-    UserError
-        If the ranks cannot reach each other's memory.
+    UserError if the ranks cannot reach each other's memory.
     """
 
     def __init__(self, ranks: Ranks, block: Block, parameters: Parameters) -> None:

@@ -34,25 +34,11 @@ def obstacle() -> str | None:
 
 
 def launch(ranks: int, arguments: Sequence[str], *, oversubscribe: bool = False, program: str = "run") -> int:
-    """Run a program on ranks of this machine and return its exit code.
+    """Run a program of `relaxometer.distributed` on ranks of this machine and return its exit code.
 
     The ranks' stderr is passed on. Of the launcher's framed messages only one line is, if the ranks failed
-    without a message of their own.
-
-    Parameters
-    ----------
-    ranks : int
-    arguments : sequence of str
-        Arguments of the program.
-    oversubscribe : bool, default=False
-        Whether to allow more ranks than cores.
-    program : {"run", "several"}
-        The module of `relaxometer.distributed` to run.
-
-    Raises
-    ------
-    UserError
-        If MPI is missing, or there are fewer cores than ranks without `oversubscribe`.
+    without a message of their own. UserError if MPI is missing, or there are fewer cores than ranks without
+    `oversubscribe`.
     """
     if reason := obstacle():
         raise UserError(reason)

@@ -19,19 +19,11 @@ def over(device: Device, threads: int) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Level:
-    """One level of an instrumented search, over all ranks.
+    """One level of an instrumented search: vertices found, arcs examined and bytes sent by all ranks.
 
-    Parameters
-    ----------
-    mode : str
-        ``"top-down"`` or ``"bottom-up"``; ``"parents"`` for the exchange after the last level; ``"near"``.
-    updated, relaxed_arcs : int
-        Vertices found and arcs examined by all ranks.
-    time_ms : float
-    computing_ms, communication_ms : float
-        Times of the slowest rank, without waiting for other ranks.
-    sent_bytes, plain_bytes : int
-        Bytes sent by all ranks, and bytes without compression.
+    `mode` is ``"top-down"`` or ``"bottom-up"``; ``"parents"`` for the exchange after the last level;
+    ``"near"``. Times are those of the slowest rank, `computing_ms` and `communication_ms` without waiting for
+    other ranks. `plain_bytes` are without compression.
     """
 
     mode: str

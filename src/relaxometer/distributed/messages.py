@@ -36,14 +36,7 @@ BITMAPS, MESSAGES = SOURCE.layout("Bitmaps").dtype, SOURCE.layout("Messages").dt
 
 
 class Compression:
-    """Encodes bitmaps and decodes messages, and holds the memory of the messages.
-
-    Parameters
-    ----------
-    device : Device
-    n_words : int
-        Words of every bitmap, fewer than 2**27.
-    """
+    """Encodes bitmaps of `n_words`, fewer than 2**27, and decodes messages, whose memory it holds."""
 
     def __init__(self, device: Device, n_words: int) -> None:
         self._device, self._n_words = device, n_words
@@ -58,16 +51,9 @@ class Compression:
         self._outgoing = self._incoming = self._rows(0)
 
     def encode(self, bitmaps: Sequence[Any]) -> list[Any]:
-        """Return the shorter message of each bitmap.
+        """Return the shorter message of each bitmap, arrays of shape (n_bytes,), uint8.
 
-        Parameters
-        ----------
-        bitmaps : sequence of array of shape (n_words,), uint32
-
-        Returns
-        -------
-        list of array of shape (n_bytes,), uint8
-            The bitmap's own bytes, or if shorter a compressed message, which the next call overwrites.
+        It is the bitmap's own bytes, or if shorter a compressed message, which the next call overwrites.
         """
         if not bitmaps:
             return []

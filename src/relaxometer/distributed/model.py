@@ -29,16 +29,9 @@ PROFILE_SCALE = 24
 class Engine:
     """Seconds of a search on a GPU, without moving bytes.
 
-    Parameters
-    ----------
-    search_s, level_s : float
-        Per search and per level, whatever it finds.
-    head_s, owned_s : float
-        Per head and per owned vertex of a rank, over all levels.
-    exchange_s, message_s : float
-        Per exchange, and per message of a rank in it.
-    barrier_s : float
-        Per level and other rank, in the inter-GPU barrier.
+    `search_s` and `level_s` are per search and level, whatever it finds; `head_s` and `owned_s` per head and
+    owned vertex of a rank, over all levels; `exchange_s` and `message_s` per exchange, and per message of a
+    rank in it; `barrier_s` per level and other rank, in the inter-GPU barrier.
     """
 
     search_s: float
@@ -54,15 +47,8 @@ class Engine:
 class Machine:
     """GPUs, the links between them, and the rates of the engines.
 
-    Parameters
-    ----------
-    messages, peers : Engine
-        Rates of ``hybrid-2d`` and of ``hybrid-peers``.
-    near_bytes_s, far_bytes_s : float
-        Bytes per second that a GPU sends within its host, and to other hosts.
-    gpus_per_host : int
-    memory : float
-        Bytes per GPU.
+    `messages` are the rates of ``hybrid-2d``, `peers` those of ``hybrid-peers``. A GPU sends `near_bytes_s`
+    within its host, `far_bytes_s` to other hosts, and has `memory` bytes.
     """
 
     messages: Engine
@@ -96,14 +82,10 @@ class Messages:
 
 @dataclass(frozen=True)
 class Cost:
-    """Cost of a search, or of a part of it.
+    """Cost of a search, or of a part of it: seconds, and bytes sent by each rank.
 
-    Parameters
-    ----------
-    computing, latency, volume : float
-        Seconds proportional to the vertices; fixed ones per search, level and exchange; and of moving bytes.
-    bytes : float
-        Sent by each rank.
+    `computing` is proportional to the vertices, `latency` fixed per search, level and exchange, and `volume`
+    the time of moving bytes.
     """
 
     computing: float
@@ -170,15 +152,8 @@ def level_cost(
 ) -> Cost:
     """Return the cost of a level without the work proportional to the vertices.
 
-    Parameters
-    ----------
-    machine : Machine
-    layout : Layout
-    found : float
-        Share of all vertices that the level finds.
-    compressed : bool
-    peers : bool, default=False
-        Whether ranks write into each other's memory, scheme Px1.
+    The level finds the share `found` of all vertices. With `peers`, ranks write into each other's memory,
+    scheme Px1.
     """
     engine = machine.peers if peers else machine.messages
     exchanges = [expand(layout)] if layout.columns == 1 else [fold(layout), expand(layout)]
@@ -210,18 +185,7 @@ def _seconds(machine: Machine, layout: Layout, sent: float) -> float:
 def search_cost(
     machine: Machine, scale: int, scheme: str, n_ranks: int, *, compressed: bool = False, peers: bool = False
 ) -> Cost:
-    """Return the cost of a search of a Graph500 graph for a rank.
-
-    Parameters
-    ----------
-    machine : Machine
-    scale : int
-    scheme : str
-        See :class:`Layout`.
-    n_ranks : int
-    compressed, peers : bool
-        See :func:`level_cost`.
-    """
+    """Return the cost of a search of a Graph500 graph for a rank; see :func:`level_cost`, :class:`Layout`."""
     layout = Layout(scheme, n_ranks, 1 << scale)
     engine = machine.peers if peers else machine.messages
     heads = layout.n_vertices / layout.rows * (2 if layout.is_paired else 1)

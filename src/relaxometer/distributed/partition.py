@@ -47,28 +47,10 @@ class Place:
 
 
 class Layout:
-    """A scheme for a number of ranks and vertices.
+    """A scheme, ``"paired"``, ``"RxC"`` or ``"Px1-dealt"``, for a number of ranks and vertices.
 
-    Parameters
-    ----------
-    scheme : str
-        ``"paired"``, ``"RxC"``, such as ``"2x4"``, or ``"Px1-dealt"``.
-    n_ranks : int
-    n_vertices : int
-
-    Attributes
-    ----------
-    rows, columns : int
-        Size of the grid of pieces.
-    piece : int
-        Vertices per piece; the last pieces may hold fewer, or none.
-    is_dealt : bool
-        Whether places differ from vertices.
-
-    Raises
-    ------
-    UserError
-        If the scheme does not fit the number of ranks.
+    The grid has `rows` x `columns` pieces of `piece` vertices; the last may hold fewer, or none. `is_dealt`:
+    places differ from vertices. UserError if the scheme does not fit the number of ranks.
     """
 
     def __init__(self, scheme: str, n_ranks: int, n_vertices: int) -> None:
@@ -209,21 +191,9 @@ def grid_of(scheme: str, n_ranks: int) -> tuple[int, int]:
 
 
 class Numbering:
-    """Local numbers of the vertices of some pieces, on a device.
+    """Local numbers of the vertices of some pieces, in the order given, on a device.
 
-    Parameters
-    ----------
-    layout : Layout
-    pieces : tuple of int
-        In the order of their local numbers.
-    xp : module
-        NumPy or CuPy.
-
-    Attributes
-    ----------
-    size : int
-    first : device array of shape (n_pieces,), uint32
-        First vertex of each piece, or in a dealt layout its first place.
+    `first` holds the first vertex of each piece, or in a dealt layout its first place, uint32.
     """
 
     def __init__(self, layout: Layout, pieces: tuple[int, ...], xp: Any) -> None:
@@ -258,15 +228,7 @@ class Numbering:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """CSR arrays of local numbers.
-
-    Parameters
-    ----------
-    offsets : device array of shape (n_rows + 1,), int64
-    targets : device array of shape (n_arcs,), uint32
-        Ascending within a row.
-    weights : device array of shape (n_arcs,), uint32, or None
-    """
+    """CSR arrays of local numbers: offsets, int64, targets ascending within a row and weights, uint32."""
 
     offsets: Any
     targets: Any
@@ -282,25 +244,10 @@ class Rows:
 class Block:
     """A rank's part of a graph.
 
-    Parameters
-    ----------
-    name : str
-    layout : Layout
-    device : Device
-    heads, tails, owned : Numbering
-    into : Rows
-        The tails of each head's arcs, without weights.
-    out : Rows
-        The heads of each tail's arcs.
-    degrees : device array of shape (owned.size,), uint32
-        Outgoing arcs of each owned vertex in the whole graph.
-    n_arcs : int
-        Arcs of the whole graph.
-    ends : device array of shape (heads.size,), uint32, or None
-        Ends of this rank's tuples of the edge list at each head; the sum over the ranks is
-        :attr:`relaxometer.graphs.graph.Graph.input_degrees`.
-    metadata : dict
-        The same on every rank.
+    `into` has the tails of each head's arcs, without weights, `out` the heads of each tail's. `degrees` are
+    the outgoing arcs of each owned vertex in the whole graph, which has `n_arcs`. `ends`, of shape
+    (heads.size,) or None, counts the ends of this rank's tuples of the edge list at each head; the sum over
+    the ranks is :attr:`relaxometer.graphs.graph.Graph.input_degrees`. `metadata` is the same on every rank.
     """
 
     name: str

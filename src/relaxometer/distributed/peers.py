@@ -29,16 +29,9 @@ MAX_RANKS, MAX_COUNTS, EPOCHS = (SOURCE.constants[name] for name in ("MAX_RANKS"
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """Memory that all ranks can write to.
+    """Memory that all ranks can write to: this rank's words, uint32, and every rank's address, uint64.
 
-    Parameters
-    ----------
-    own : device array of shape (n_words,), uint32
-        This rank's memory.
-    addresses : device array of shape (n_ranks,), uint64
-        Every rank's memory in this rank's address space.
-    keep : object
-        Keeps the memory allocated.
+    `keep` keeps the memory allocated.
     """
 
     own: Any
@@ -49,21 +42,8 @@ class Region:
 class Peers:
     """The memory that ranks lend each other, and their barrier; ``_peers.cuh`` describes both.
 
-    Parameters
-    ----------
-    ranks : Ranks
-    n_words : int
-        32-bit words to lend, besides those of the barrier.
-
-    Attributes
-    ----------
-    members : dict
-        Of the kernels' struct ``Peers``.
-
-    Raises
-    ------
-    UserError
-        As :func:`lend`, or if there are too many ranks.
+    `n_words` of 32 bits are lent besides those of the barrier. `members` are those of the kernels' struct
+    ``Peers``. UserError as :func:`lend`, or if there are too many ranks.
     """
 
     def __init__(self, ranks: Ranks, n_words: int) -> None:
@@ -101,10 +81,8 @@ class Peers:
 def lend(ranks: Ranks, n_words: int) -> Region:
     """Allocate a region of 32-bit zeros on every rank.
 
-    Raises
-    ------
-    UserError
-        If the ranks are on several hosts, share a GPU, or have GPUs that cannot reach each other's memory.
+    UserError if the ranks are on several hosts, share a GPU, or have GPUs that cannot reach each other's
+    memory.
     """
     if ranks.local_size != ranks.size:
         raise UserError("ranks on several hosts cannot write into each other's memory")

@@ -37,13 +37,7 @@ def patience(seconds: float | None) -> Iterator[None]:
 
 
 def load_mpi() -> Any:
-    """Import mpi4py's MPI, which starts MPI.
-
-    Raises
-    ------
-    UserError
-        If mpi4py or its MPI library is missing.
-    """
+    """Import mpi4py's MPI, which starts MPI; UserError if mpi4py or its MPI library is missing."""
     try:
         return importlib.import_module("mpi4py.MPI")
     except (ImportError, RuntimeError) as error:

@@ -15,13 +15,7 @@ class Recording:
     """Kernels and exchanges without a decision of the host, launched as one CUDA graph where possible.
 
     A launch of a graph costs the host a few microseconds, whatever it holds. On the host device, and where
-    messages go through host memory, each launch does the work itself.
-
-    Parameters
-    ----------
-    ranks : Ranks
-    work : callable
-        Launches kernels and exchanges arrays, always the same, without new arrays.
+    messages go through host memory, each launch does the work itself, which makes no new arrays.
     """
 
     def __init__(self, ranks: Ranks, work: Callable[[], None]) -> None:
@@ -54,14 +48,7 @@ class Recording:
 
 
 def words_on_host(device: Device, count: int) -> tuple[Any, Any]:
-    """Return 64-bit zeros in host memory, as an array of the host and of the device, which may be lost.
-
-    Returns
-    -------
-    on_host : ndarray of shape (count,), uint64
-    on_device : device array of shape (count,), uint64
-        The same memory.
-    """
+    """Return 64-bit zeros in host memory, as arrays of the host and of the device, which may be lost."""
     if device.kind == "host":
         words = np.zeros(count, dtype=np.uint64)
         return words, words

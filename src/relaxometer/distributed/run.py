@@ -161,12 +161,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def execute(options: argparse.Namespace, make_ranks: Callable[[str, TransportKind], Ranks]) -> str | None:
-    """Do a run; `make_ranks` is called with a device and a transport.
+    """Do a run; return the first answer that was not proven correct, and why, or None if all were.
 
-    Returns
-    -------
-    str or None
-        The first answer that was not proven correct, and why; None if all were.
+    `make_ranks` is called with a device and a transport.
     """
     with process.patience(options.patience_s):
         return _execute(options, make_ranks)

@@ -25,20 +25,8 @@ BATCH = 1 << 23
 def stored_block(ranks: Ranks, scheme: str, folder: Path, *, weighted: bool, batch: int = BATCH) -> Block:
     """Read a rank's block of a graph that :func:`relaxometer.graphs.graph.write_graph` wrote.
 
-    Parameters
-    ----------
-    ranks : Ranks
-    scheme : str
-        See :class:`Layout`.
-    folder : Path
-    weighted : bool
-    batch : int
-        Arcs read and sent at a time.
-
-    Raises
-    ------
-    UserError
-        If a file is missing or damaged, or weights are wanted and they or distances are not of type uint32.
+    `batch` arcs are read and sent at a time. UserError if a file is missing or damaged, or weights are wanted
+    and they or distances are not of type uint32.
     """
     metadata = read_metadata(folder / "graph.json", ("name", "vertices", "arcs"))
     weight_type = metadata.get("weight_type", "uint32")

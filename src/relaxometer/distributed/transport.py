@@ -69,13 +69,7 @@ class NcclTransport:
 
 
 def connect(world: Any) -> tuple[Any, Any]:
-    """Return CuPy's NCCL module and a new communicator of all ranks.
-
-    Raises
-    ------
-    UserError
-        If CuPy finds no NCCL.
-    """
+    """Return CuPy's NCCL module and a new communicator of all ranks; UserError if CuPy finds no NCCL."""
     nccl = importlib.import_module("cupy.cuda.nccl")
     if not nccl.available:
         raise UserError(

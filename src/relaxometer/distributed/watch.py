@@ -36,19 +36,7 @@ the rank's thread last ran."""
 
 
 class Watch:
-    """The watch of one rank.
-
-    Parameters
-    ----------
-    host : MPI communicator
-        Of the ranks of this host.
-    names : list of int
-        Their ranks in the whole job.
-    size : int
-        Ranks of the job.
-    kind : str
-        Of the ranks' device.
-    """
+    """The watch of one rank, given the communicator of its host's ranks, and their ranks in the whole job."""
 
     def __init__(self, host: Any, names: list[int], size: int, kind: str) -> None:
         self._page, path = _shared_page(host)

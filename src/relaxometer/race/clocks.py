@@ -20,11 +20,7 @@ COPY_NS = 5
 class Span:
     """Time from a message to its reply by our clock, in milliseconds.
 
-    Parameters
-    ----------
-    ms : float
-    waited : float
-        The part in which the adapter's main thread or ours was ready to run but had no core.
+    `waited` is the part in which the adapter's main thread or ours was ready to run but had no core.
     """
 
     ms: float
@@ -48,14 +44,8 @@ def _excused_ms(ours: Span) -> float:
 def disagreement(theirs: Sequence[float], ours: Sequence[Span]) -> str:
     """Return how the clocks of most of these searches differ; empty if those of half of them agree.
 
-    A machine that stands still delays some messages. Work outside a contestant's clock delays all of them.
-
-    Parameters
-    ----------
-    theirs : sequence of float
-        Milliseconds by the contestant's clock.
-    ours : sequence of Span
-        The same searches by ours.
+    `theirs` are milliseconds by the contestant's clock, `ours` the same searches by ours. A machine that
+    stands still delays some messages. Work outside a contestant's clock delays all of them.
     """
     if 2 * sum(map(_agree, theirs, ours)) >= len(theirs):
         return ""
@@ -70,13 +60,7 @@ def _agree(theirs: float, ours: Span) -> bool:
 def allowed_ms(values: int, parts: int = 1, value_ns: float = CONVERT_NS) -> float:
     """Return the milliseconds within which an adapter converts an answer, queries or weights.
 
-    Parameters
-    ----------
-    values : int
-    parts : int, default=1
-        Graphs that they belong to.
-    value_ns : float, default=CONVERT_NS
-        Nanoseconds per value.
+    `parts` are the graphs that the values belong to, and `value_ns` the nanoseconds per value.
     """
     return CONVERT_MS + values * value_ns / 1e6 + parts * CONVERT_PART_US / 1e3
 
@@ -84,13 +68,7 @@ def allowed_ms(values: int, parts: int = 1, value_ns: float = CONVERT_NS) -> flo
 def late_ms(give: Span, idle: Sequence[Span], allowed: float) -> float:
     """Return the milliseconds that a search went on after `done`.
 
-    Parameters
-    ----------
-    give : Span
-        Writing the answer as soon as the search is done.
-    idle : sequence of Span
-        Writing answers when no search can be going on any more; the slowest bounds honest writing.
-    allowed : float
-        What converting and writing may take at most; see :func:`allowed_ms`.
+    `give` is writing the answer as soon as the search is done, `idle` writing answers when no search can be
+    going on any more; the slowest of these bounds honest writing, and so does what :func:`allowed_ms` allows.
     """
     return max(0.0, give.busy - min(max((one.busy for one in idle), default=0.0), allowed))

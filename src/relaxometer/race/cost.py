@@ -45,31 +45,14 @@ LEAK_BYTES = 1 << 10
 
 @dataclass(frozen=True)
 class Spent:
-    """The cost of a search, by repeats.
+    """The cost of a search, by repeats; energies are medians of the repeats, with the lowest and the highest.
 
-    Parameters
-    ----------
-    energy_j : float
-        Minus what the idle device uses in the same time; the median of the repeats.
-    energy_low_j, energy_high_j : float
-        Of the repeats, the lowest and the highest.
-    gross_j : float
-        All that the device used; the median of the repeats.
-    idle_w : float
-        The mean of :func:`undisturbed`.
-    searches : int
-    seconds : float
-        That they took together.
-    powers_w, searches_s : tuple of float
-        The power during each repeat, and the time of a search in it.
-    idle_powers_w : tuple of float
-        The power before the first repeat and after each.
-    sm_mhz, memory_mhz : tuple of int, optional
-        Lowest and highest clock during searches.
-    throttled : str
-        Why the clocks were held back, joined by ", "; empty if they were not.
-    nvml_peak_bytes : int, optional
-        Most device memory in use, by all processes.
+    `energy_j` is minus what the idle device uses in the same time, `gross_j` all that the device used.
+    `idle_w` is the mean of :func:`undisturbed`; `seconds` are those that all `searches` took together.
+    `powers_w` and `searches_s` are the power during each repeat and the time of a search in it,
+    `idle_powers_w` the power before the first repeat and after each. Clocks are the lowest and highest during
+    searches; `throttled` says why they were held back, joined by ", ". `nvml_peak_bytes`: most device memory
+    in use, by all processes.
     """
 
     energy_j: float
@@ -126,15 +109,7 @@ def planned_s(cost: Cost, search_s: float) -> float:
 def spend(meter: Meter, search: Callable[[], None], sources: int, cost: Cost) -> Spent | None:
     """Search and idle in turn; return the cost of a search, or None if the counter has too few steps.
 
-    Parameters
-    ----------
-    meter : Meter
-    search : callable
-        Makes a search from the next source, and waits for its end.
-    sources : int
-        Searches of a pass over all sources.
-    cost : Cost
-        Seconds and number of the repeats.
+    `search` makes a search from the next of the `sources`, whose number is given, and waits for its end.
     """
     with CounterLog(meter) as log:
         idle, busy = [_idle(cost.energy_s)], []
@@ -162,11 +137,7 @@ def period_of(readings: Sequence[Reading]) -> float | None:
 def spent(readings: Sequence[Reading], busy: Sequence[Interval], idle: Sequence[Interval]) -> Spent | None:
     """Return the cost of a search from the readings; None if the counter has too few steps.
 
-    Parameters
-    ----------
-    readings : sequence of Reading
-    busy, idle : sequence of Interval
-        ``busy[i]`` is between ``idle[i]`` and ``idle[i + 1]``.
+    ``busy[i]`` is between ``idle[i]`` and ``idle[i + 1]``.
     """
     period = period_of(readings)
     powers = [watts for one in busy if (watts := one.watts(readings, period)) is not None]
@@ -262,11 +233,8 @@ def bytes_outside_pool(meter: Meter | None, device: Device) -> int | None:
 def growth(used: Sequence[int]) -> int:
     """Return by how many bytes each search lets the memory in use grow; 0 if it does not keep growing.
 
-    Parameters
-    ----------
-    used : sequence of int
-        Bytes in use after each search. Growth that stops after the first searches, such as a cache's, is not
-        a leak.
+    `used` are the bytes in use after each search. Growth that stops after the first searches, such as a
+    cache's, is not a leak.
     """
     later = used[len(used) // 4 :]
     steps = [after - before for before, after in pairwise(later)]

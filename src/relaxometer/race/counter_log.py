@@ -32,13 +32,7 @@ START_S = 0.001
 
 
 class CounterLog:
-    """The readings of a device's counters from entering to leaving the context.
-
-    Parameters
-    ----------
-    meter : Meter
-        The counters, which the other process opens anew.
-    """
+    """The readings of a device's counters from entering to leaving the context, by another process."""
 
     def __init__(self, meter: Meter) -> None:
         self._arguments = meter.arguments()

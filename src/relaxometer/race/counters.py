@@ -31,17 +31,8 @@ THROTTLED = {
 class Reading:
     """One reading of the counters; unavailable ones are None.
 
-    Parameters
-    ----------
-    seconds : float
-        By the host's clock.
-    joules : float
-        Of an ever growing counter.
-    used_bytes : int, optional
-        Of device memory, by all processes.
-    sm_mhz, memory_mhz : int, optional
-    reasons : int
-        Bits of `THROTTLED`.
+    `seconds` are by the host's clock, `joules` of an ever growing counter, `used_bytes` of device memory by
+    all processes, and `reasons` bits of `THROTTLED`.
     """
 
     seconds: float
@@ -133,10 +124,7 @@ def _number(file: Path) -> int:
 def open_nvml(bus_id: str | None = None) -> Nvml | None:
     """Return the counters of a GPU, by default of the first; None without the package, a driver or a counter.
 
-    Parameters
-    ----------
-    bus_id : str, optional
-        As CUDA writes it, such as ``0000:1b:00.0``.
+    `bus_id` is as CUDA writes it, such as ``0000:1b:00.0``.
     """
     try:
         import pynvml

@@ -73,17 +73,8 @@ class Called:
 class Running:
     """An adapter at work; each method raises :class:`Failed` if it fails.
 
-    Parameters
-    ----------
-    adapter : Adapter
-    timeout_s : float
-
-    Attributes
-    ----------
-    first_search_ms : float, optional
-        By our clock: libraries that prepare with the first search show it.
-    rebuilds : bool
-        Whether it can build the graph anew, for :meth:`call`; known once it is loaded.
+    `first_search_ms`, by our clock, shows libraries that prepare with the first search. `rebuilds` says, once
+    it is loaded, whether it can build the graph anew, for :meth:`call`.
     """
 
     def __init__(self, adapter: Adapter, timeout_s: float) -> None:
@@ -170,17 +161,8 @@ class Running:
 class Entrant:
     """A rival and what it runs on.
 
-    Parameters
-    ----------
-    run : RivalRun
-    rival : Rival
-    installed : Installed or str
-        How to start the adapter, or why it is absent.
-    graph : Graph or Batch
-    exchange : Path
-        The folder of the graph's raw arrays.
-    queries : QuerySets, optional
-        What its searches answer, if they do not start from vertices.
+    `installed` says how to start the adapter, or why it is absent; `exchange` is the folder of the graph's
+    raw arrays. Searches answer `queries`, if they do not start from vertices.
     """
 
     run: RivalRun
@@ -268,12 +250,8 @@ class Entrant:
     def tuned(self, sources: np.ndarray | None, folder: Path) -> dict[str, Any]:
         """Return the parameters of the run, those of its `tune` with the values that make it fastest.
 
-        Parameters
-        ----------
-        sources : ndarray of shape (n_sources,), integers, or None
-            Those of the timed searches; it is tuned on others. None if searches have no source.
-        folder : Path
-            The adapter's working directory.
+        `sources` are those of the timed searches, or None if searches have no source; it is tuned on others,
+        in the adapter's working directory `folder`.
         """
         tune, given = self.run.tune, self.run.parameters
         if not tune:

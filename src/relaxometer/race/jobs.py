@@ -42,20 +42,11 @@ def run_variant(
     folder: Path,
     number: int = 1,
 ) -> Statuses:
-    """Run a variant on a graph or a batch, prove its answers, and write all samples.
+    """Run a variant on a graph or a batch, prove its answers, and write all samples to `folder`.
 
-    Parameters
-    ----------
-    run : Run
-    graph : Graph or Batch
-    drawn : ndarray of shape (n_sources,), int64, QuerySets or None
-        The sources drawn for the graph; the run takes the first ``run.timing.sources``. Or the query sets; it
-        takes this number per name. None where searches have no source.
-    device : {"auto", "cuda", "host"}
-    folder : Path
-        Where the results go.
-    number : int
-        The round that this is, from 1.
+    `drawn` are the sources drawn for the graph, of which the run takes the first ``run.timing.sources``, or
+    the query sets, of which it takes this number per name; None where searches have no source. `number` is
+    the round that this is, from 1.
     """
     if left_out := _left_out(run, folder, number):
         return _written(left_out, run, folder)
@@ -76,15 +67,8 @@ def run_rival(
 ) -> Statuses:
     """Run a rival as :func:`run_variant` runs a variant.
 
-    Parameters
-    ----------
-    run : RivalRun
-    rival : Rival
-    installed : str or None
-        The file that says whether it is absent; None if ``run.command`` starts it. How to start it is asked
-        here, since another machine may have written the file.
-    graph, drawn, device, folder, number
-        As there.
+    `installed` is the file that says whether it is absent; None if ``run.command`` starts it. How to start it
+    is asked here, since another machine may have written the file.
     """
     if left_out := _left_out(run, folder, number):
         return _written(left_out, run, folder)

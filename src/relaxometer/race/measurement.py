@@ -67,19 +67,11 @@ MAX_REASON = 1000
 
 @dataclass
 class Measurement:
-    """Results of one round of a variant on one graph.
+    """Results of one round of a variant on one graph; rounds count from 1.
 
-    Parameters
-    ----------
-    round : int
-        From 1. Later rounds have no phases and keep no answer.
-    runs : list of SearchRow
-    certificates, phases : list of dict
-        Rows of the tables :func:`certificates_schema` and `PHASES`.
-    answer : dict of str to ndarray
-        Columns of the first source's answer; empty arrays if there is none.
-    context : dict
-        Machine, versions and parameters in force.
+    `certificates` and `phases` are rows of the tables :func:`certificates_schema` and `PHASES`. `answer` has
+    the columns of the first source's answer; empty arrays if there is none. `context` describes the machine,
+    versions and parameters in force. Later rounds have no phases and keep no answer.
     """
 
     round: int = 1
@@ -231,6 +223,7 @@ def measure(
     """Run a contestant from every source, prove every answer, and keep all samples.
 
     A failure of the contestant is a result: its rows carry status and reason. So is the death of its process.
+    UserError if a source is not a vertex of the graph, or the device is missing.
 
     Parameters
     ----------
@@ -247,15 +240,6 @@ def measure(
         The round that this is, from 1.
     queries : QuerySets, optional
         The query sets that the searches answer, if they do not start from vertices.
-
-    Returns
-    -------
-    Measurement
-
-    Raises
-    ------
-    UserError
-        If a source is not a vertex of the graph, or the device is missing.
     """
     outside = sources[(sources < 0) | (sources >= graph.n_vertices)]
     if len(outside) and queries is None:

@@ -27,16 +27,9 @@ Columns = dict[str, npt.NDArray[Any]]
 
 @dataclass(frozen=True)
 class Proof:
-    """What the prover says of an answer.
+    """What the prover says of an answer; without a certificate, `status` and `reason` of a failed proof.
 
-    Parameters
-    ----------
-    certificate : Certificate, optional
-        None if the proof failed.
-    facts : dict
-        Columns of the table of searches: how long the proof took, and how much the answer reached.
-    status, reason : str
-        Of a failed proof.
+    `facts` are columns of the table of searches: how long the proof took, and how much the answer reached.
     """
 
     certificate: Certificate | None
@@ -47,16 +40,9 @@ class Proof:
     def outcome(self, *, overflowed: bool, changed: str, too_long: str, is_rival: bool) -> tuple[str, str]:
         """Return the status of the answer, and the reason where it is not ``ok``.
 
-        Parameters
-        ----------
-        overflowed : bool
-            Whether the search met a length beyond the type. A rival's answer then holds a number that cannot
-            be a length, which the proof read as "not reached".
-        changed : str
-            How the contestant changed its graph; empty if it did not.
-        too_long : str
-            As :meth:`relaxometer.problems.certificate.Certificate.outcome` takes it.
-        is_rival : bool
+        `changed` says how the contestant changed its graph; empty if it did not. `overflowed`: the search met
+        a length beyond the type. A rival's answer then holds a number that cannot be a length, which the
+        proof read as "not reached".
         """
         if self.certificate is None:
             return self.status, f"the proof: {self.reason}"
@@ -89,12 +75,8 @@ class Prover:
         """Return the certificate of an answer, and how much of the graph it reached.
 
         With query sets, `source` is the number of one, and ``reached`` the number of its queries that have an
-        answer.
-
-        Raises
-        ------
-        ValueError
-            If the source is not a vertex: no rule would be broken by an answer that reaches nothing.
+        answer. ValueError if the source is not a vertex: no rule would be broken by an answer that reaches
+        nothing.
         """
         root: Any = source
         if self._queries is not None and source is not None:
@@ -132,27 +114,9 @@ def prove_all(
 ) -> tuple[dict[str, Any], list[Proof]]:
     """Prove the answers of searches in a process that has the device to itself.
 
-    Parameters
-    ----------
-    what : str
-        Names the run in messages.
-    problem : Problem
-    parts : sequence of Part
-    device : {"auto", "cuda", "host"}
-        The calling process must not have opened CUDA, which does not survive a fork.
-    queries : QuerySets, optional
-
-    Returns
-    -------
-    context : dict
-        ``device_kind`` and ``device``.
-    proofs : list of Proof
-        One per search.
-
-    Raises
-    ------
-    UserError
-        If the device cannot be opened.
+    `what` names the run in messages. The calling process must not have opened CUDA, which does not survive a
+    fork. Returns ``device_kind`` and ``device``, and a proof per search; UserError if the device cannot be
+    opened.
     """
     proofs = []
     with Child(serve_proofs, problem, parts, device, queries) as child:

@@ -26,20 +26,10 @@ LOCAL = "mpirun"
 def run_job(run: DistributedRun, arguments: list[str], launcher: str | None) -> None:
     """Start the ranks of a run and wait for them.
 
-    Parameters
-    ----------
-    run : DistributedRun
-    arguments : list of str
-        As :func:`arguments_of` makes them.
-    launcher : str or None
-        ``"mpirun"`` starts ranks on this machine. Another command is given up to its ``-n``, such as
-        ``"srun --mpi=pmix"``. None starts one rank without a launcher.
-
-    Raises
-    ------
-    UserError
-        If the launcher is missing, there are fewer GPUs than ranks, or a rank failed; with the first line
-        of the rank's or the launcher's error.
+    The launcher ``"mpirun"`` starts ranks on this machine. Another command is given up to its ``-n``, such as
+    ``"srun --mpi=pmix"``. None starts one rank without a launcher. UserError if the launcher is missing,
+    there are fewer GPUs than ranks, or a rank failed; with the first line of the rank's or the launcher's
+    error.
     """
     if launcher == LOCAL:
         check_gpus(run)
@@ -61,19 +51,10 @@ def arguments_of(
     repetitions: int,
     warmup: int,
 ) -> list[str]:
-    """Return the arguments of :mod:`relaxometer.distributed.run` for a run.
+    """Return the arguments of :mod:`relaxometer.distributed.run` for a run; rank 0 writes into `out`.
 
-    Parameters
-    ----------
-    run : DistributedRun
-    out : Path
-        The folder that rank 0 writes into.
-    folder_of_graph : Path or None
-        The stored graph; without one, the ranks generate Graph500's.
-    sources : str or None
-        A Parquet file with the sources on a stored graph.
-    repetitions, warmup : int
-        See :class:`relaxometer.plan.models.Timing`.
+    Without the folder of a stored graph, the ranks generate Graph500's. `sources` is a Parquet file with the
+    sources on a stored graph.
     """
     graph = f"kron:{run.scale}" if folder_of_graph is None else str(folder_of_graph)
     arguments = ["--problem", run.problem, "--engine", run.engine, "--graph", graph, "--scheme", run.scheme]

@@ -59,10 +59,7 @@ def serves(path: Path, request: Request) -> bool:
 
 
 def difference(path: Path, request: Request) -> Difference | None:
-    """Return the first difference between the request that a file was drawn for and another one.
-
-    None if the file serves (:func:`serves`).
-    """
+    """Return the first difference between the request that a file was drawn for and another; None if none."""
     try:
         said = (pq.read_schema(path).metadata or {}).get(KEY)
         found = json.loads(said) if said else None

@@ -11,21 +11,16 @@ from relaxometer.graphs.graph import Graph
 
 
 def sources_table(graph: Graph, sources: int | list[int | str], seed: int) -> pa.Table:
-    """Choose the sources that every variant starts from on `graph`.
+    """Choose the sources that every variant starts from on `graph`, with their ids if it has any.
 
     Parameters
     ----------
     graph : Graph
     sources : int or list of int or str
-        Number to draw without repetition among the vertices that have arcs, or the sources themselves: their
-        numbers, or as texts their ids.
+        Number to draw without repetition among the vertices that have arcs, fewer if the graph has no more,
+        or the sources themselves: their numbers, or as texts their ids.
         Graphs with ``search_keys`` in their metadata give the first of these instead.
     seed : int
-
-    Returns
-    -------
-    Table with the column ``source``, int64, and the column ``id`` if the graph has ids of its own
-        Fewer than asked for if the graph has no more.
 
     Raises
     ------
@@ -71,21 +66,10 @@ def _number(graph: Graph, source: int | str) -> int:
 
 
 def untimed_vertices(graph: Graph, sources: npt.NDArray[np.integer], count: int) -> list[int]:
-    """Choose vertices other than the sources, for untimed searches.
+    """Choose at most `count` vertices other than the sources, for untimed searches.
 
-    Neighbours of sources come first, since a search from there takes about as long. All have arcs.
-
-    Parameters
-    ----------
-    graph : Graph
-    sources : ndarray of shape (n_sources,), integers
-    count : int
-        At most this many are chosen.
-
-    Returns
-    -------
-    list of int
-        The sources if no other vertex has arcs.
+    Neighbours of sources come first, since a search from there takes about as long. All have arcs. The
+    sources themselves are returned if no other vertex has any.
     """
     is_free = graph.degrees > 0
     is_free[sources] = False

@@ -1,8 +1,7 @@
 """Measures one variant on one graph: the contestant (`contestant.py`) as the job sees it.
 
 The contestant is alone on the GPU while it is timed: a second open context, even an idle one, made searches
-up to 0.3 ms slower. So its answers, which arrive as bytes, are kept until it has ended. The prover has its
-own copy of the graph and imports nothing of the variant.
+up to 0.3 ms slower. So its answers, which arrive as bytes, are kept until it has ended.
 """
 
 from __future__ import annotations

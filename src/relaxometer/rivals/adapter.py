@@ -39,27 +39,11 @@ FAILURES = frozenset({"skipped", "oom", "error"})
 
 
 class Adapter:
-    """A started adapter.
+    """A started adapter; if it cannot be started, :class:`Failed`, which every other method raises too.
 
     At the end of the ``with`` block it is told to end. It is killed if it does not, or if it failed before;
-    so are all processes that it started, also those in a session of their own.
-
-    Parameters
-    ----------
-    command : sequence of str
-    environment : mapping
-        The whole environment of the process.
-    folder : Path
-        Its working directory.
-    max_file_bytes : int
-        Limit on the size of each file that it writes.
-    one_core : bool
-        Whether all its threads share one core.
-
-    Raises
-    ------
-    Failed
-        If the program cannot be started; every other method raises it too.
+    so are all processes that it started, also those in a session of their own. No file that it writes in its
+    working directory `folder` may exceed `max_file_bytes`; with `one_core`, all its threads share one core.
     """
 
     def __init__(

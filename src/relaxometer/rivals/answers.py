@@ -27,13 +27,7 @@ EXACT = {"<f4": 2**24, "<f8": 2**53}
 
 
 def read_answer(folder: Path, rows: Mapping[str, range]) -> tuple[dict[str, npt.NDArray[np.uint32]], bool]:
-    """Read the columns that a rival gave, each in a file ``{column}.{type}``.
-
-    Parameters
-    ----------
-    folder : Path
-    rows : dict of str to range
-        The numbers of values that each column may have.
+    """Read the columns that a rival gave, in files ``{column}.{type}`` of as many values as `rows` says.
 
     Returns
     -------
@@ -66,19 +60,8 @@ def completed_answer(
 ) -> dict[str, npt.NDArray[Any]]:
     """Make the columns that a rival does not give, and return all with the problem's types.
 
-    Parameters
-    ----------
-    problem : Problem
-    graph : Graph or Batch
-        With the weights that the rival searched with.
-    columns : dict of str to ndarray of shape (n_vertices,), uint32
-        As :func:`read_answer` returns them.
-    source : int or None
-
-    Raises
-    ------
-    Failed
-        If a value is too large for its type.
+    `columns` are as :func:`read_answer` returns them; `graph` has the weights that the rival searched with.
+    Failed if a value is too large for its type.
     """
     is_whole = columns.keys() == problem.columns.keys()
     if not is_whole and problem.complete and isinstance(graph, Graph) and source is not None:

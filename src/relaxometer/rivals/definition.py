@@ -153,19 +153,7 @@ class Definition(Section):
 
 
 class Rival:
-    """A rival's folder, read.
-
-    Attributes
-    ----------
-    name : str
-    folder : Path
-    definition : Definition
-
-    Raises
-    ------
-    UserError
-        If the ``rival.yaml`` is not valid, or there is no adapter.
-    """
+    """A rival's folder, read; UserError if its ``rival.yaml`` is not valid, or there is no adapter."""
 
     def __init__(self, folder: Path) -> None:
         self.name, self.folder = folder.name, folder
@@ -229,18 +217,9 @@ def _check_answers(problem: str, solves: Solves, where: str) -> None:
 def find_rivals(folders: Iterable[str], origin: str = "config") -> dict[str, Rival]:
     """Return the rivals that ship and those of the user's `folders`, by name.
 
-    Parameters
-    ----------
-    folders : iterable of str
-        Each holds one folder per rival. Relative to the working directory.
-    origin : str
-        The configuration that names them, for messages.
-
-    Raises
-    ------
-    UserError
-        If a folder does not exist or holds no rival, two rivals have one name, or a ``rival.yaml`` is not
-        valid.
+    Each folder, relative to the working directory, holds one folder per rival. `origin` is the configuration
+    that names them, for messages. UserError if a folder does not exist or holds no rival, two rivals have one
+    name, or a ``rival.yaml`` is not valid.
     """
     found: dict[str, Rival] = {}
     for root in [OURS, *map(Path, folders)]:

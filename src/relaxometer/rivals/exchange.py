@@ -38,14 +38,7 @@ def export(graph: Graph | Batch, folder: Path, formats: Sequence[str]) -> Path:
     """Write a graph's raw arrays and the files of some `FORMATS` into a folder of their own; return it.
 
     Files of the same graph stay; ``graph.json`` has the hash of its content. Jobs on several nodes may call
-    it at once.
-
-    Parameters
-    ----------
-    graph : Graph or Batch
-    folder : Path
-    formats : sequence of str
-        Those with an :func:`obstacle` are left out.
+    it at once. Formats with an :func:`obstacle` are left out.
     """
     version = hash_of_graph(graph) if isinstance(graph, Graph) else hash_of_batch(graph)
     facts = _facts(graph) | {"content": version}
@@ -175,12 +168,7 @@ def _write_gap(graph: Graph, path: Path, neighbours: Callable[[Any, Any], npt.ND
     It is one byte that says whether the graph is directed, the numbers of arcs and of vertices, then offsets
     and neighbours of the arcs. Those of the reversed arcs follow, unless they are the same: then the graph is
     undirected, and both arcs of each edge count. Vertices and weights are signed integers of 32 bits.
-
-    Parameters
-    ----------
-    neighbours : callable
-        ``neighbours(heads, arcs)`` returns what is written of arcs: ids of shape (n_arcs,), or rows of id and
-        weight.
+    ``neighbours(heads, arcs)`` returns what is written of arcs: ids, or rows of id and weight.
     """
     import scipy.sparse as sp
 

@@ -33,15 +33,7 @@ class Absent(Exception):  # noqa: N818 - a status
 
 @dataclass(frozen=True)
 class Installed:
-    """How to start an adapter.
-
-    Parameters
-    ----------
-    command : list of str
-        The graph's folder, the problem and the parameters follow.
-    environment : dict of str to str
-        Variables to set.
-    """
+    """How to start an adapter: variables, and a command; graph's folder, problem and parameters follow it."""
 
     command: list[str]
     environment: dict[str, str] = field(default_factory=dict)
@@ -121,14 +113,8 @@ def read_absence(path: Path) -> str | None:
 def retry_absent(folder: Path, rivals: Mapping[str, Rival], *, elsewhere: bool = False) -> None:
     """Try to install absent rivals again; only if that changes anything, their runs are made again.
 
-    Parameters
-    ----------
-    folder : Path
-        Of the files of :func:`write_installation`; that of a rival whose state has changed is written anew.
-    rivals : mapping of str to Rival
-        The rivals of the configuration by name; others are left alone.
-    elsewhere : bool, default=False
-        As for :func:`install`.
+    `folder` holds the files of :func:`write_installation`; that of a rival whose state has changed is written
+    anew. `rivals` are those of the configuration by name; others are left alone.
     """
 
     def retry(path: Path) -> None:

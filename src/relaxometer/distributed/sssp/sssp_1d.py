@@ -50,16 +50,9 @@ class Parameters(variants.Parameters):
 
 
 class Solver:
-    """Distributed near-far search; the arrays of its answers have shape (owned.size,).
+    """Distributed near-far search; the block is of scheme ``1xP``, arrays of answers of shape (owned.size,).
 
     A rank needs 64 bits for each vertex of the graph. A phase ends with an exchange of requests.
-
-    Parameters
-    ----------
-    ranks : Ranks
-    block : Block
-        Of scheme ``1xP``, with weights.
-    parameters : Parameters
 
     References
     ----------
@@ -105,12 +98,8 @@ class Solver:
     def solve(self, source: int, levels: list[Level] | None = None) -> Answer:
         """Find the distances from `source`, the same on all ranks.
 
-        Parameters
-        ----------
-        source : int
-        levels : list, optional
-            If given, the run is instrumented: a :class:`Level` of mode ``"near"`` is appended for each phase.
-            Such a run is not timed.
+        With a list of `levels` the run is instrumented and not timed: a :class:`Level` of mode ``"near"`` is
+        appended for each phase.
         """
         self._begin(source)
         clock = LevelClock(self._ranks, levels)

@@ -39,20 +39,9 @@ MESSAGE = 8
 
 
 class Solver:
-    """Distributed push-pull search on one host.
+    """Distributed push-pull search on one host; the block is of scheme ``Px1-dealt``, with weights.
 
-    Parameters
-    ----------
-    ranks : Ranks
-    block : Block
-        Of scheme ``Px1-dealt``, with weights.
-    parameters : Parameters
-        Those of `push-pull`.
-
-    Raises
-    ------
-    UserError
-        If the ranks cannot reach each other's memory.
+    UserError if the ranks cannot reach each other's memory.
 
     References
     ----------
