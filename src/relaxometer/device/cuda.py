@@ -31,8 +31,7 @@ from relaxometer.core.checkout import PACKAGE, ROOT
 from relaxometer.core.errors import UserError
 from relaxometer.device import DeviceOutOfMemory, Dimensions, KernelError, Timer, compile_error
 from relaxometer.device.arguments import Arguments
-from relaxometer.device.kernels import Kernel, Module, Shape, launch_shape
-from relaxometer.device.loaded import LoadedModules
+from relaxometer.device.kernels import Kernel, Module, Shape, launch_shape, loaded_once
 from relaxometer.device.signature import Source
 from relaxometer.device.transfers import LARGE, Staging
 
@@ -233,7 +232,7 @@ class CudaDevice:
         self.multiprocessors = int(self._properties["multiProcessorCount"])
         self.current_stream: Callable[[], Any] = self.xp.cuda.get_current_stream
         self.last_launched = ""
-        self.module = LoadedModules(functools.partial(CudaModule, device=self)).get
+        self.module = loaded_once(functools.partial(CudaModule, device=self))
         self._fetching = _Pinned(self.xp)
         self._staging = _staging(self._number)
         _translate_allocations(self.xp)

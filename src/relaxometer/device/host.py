@@ -37,8 +37,7 @@ from relaxometer.device import Dimensions, KernelError, Timer, stopwatch
 from relaxometer.device.arguments import Arguments
 from relaxometer.device.guards import element_name, install_guards
 from relaxometer.device.host_build import EMULATOR, SANITIZERS, build_library, find_compiler
-from relaxometer.device.kernels import Kernel, Module, Shape
-from relaxometer.device.loaded import LoadedModules
+from relaxometer.device.kernels import Kernel, Module, Shape, loaded_once
 
 # Enough to test synchronization between blocks; each thread of a cooperative launch needs its own stack.
 MAX_COOPERATIVE_BLOCKS = 8
@@ -165,7 +164,7 @@ class HostDevice:
         self.xp: Any = np
         self.order_seed = order_seed
         self.sanitize = sanitize
-        self.module = LoadedModules(functools.partial(HostModule, device=self, sanitize=sanitize)).get
+        self.module = loaded_once(functools.partial(HostModule, device=self, sanitize=sanitize))
         self.emulates = emulates
         self.guards = install_guards() if emulates else None
         if self.guards is None and sanitize in ("address", "thread"):

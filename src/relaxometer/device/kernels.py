@@ -6,7 +6,8 @@ import functools
 import math
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -41,9 +42,6 @@ class Launch:
 
     def set(self, **changed: Any) -> None:
         """Change arguments, by the names of the kernel's parameters; TypeError if one does not fit."""
-        self._change(changed)
-
-    def _change(self, changed: Mapping[str, Any]) -> None:
         for name, arg in changed.items():
             position = self._positions.get(name)
             if position is None:
@@ -55,7 +53,7 @@ class Launch:
     def __call__(self, **changed: Any) -> None:
         """Launch the kernel, with other values for the arguments named, from now on."""
         if changed:
-            self._change(changed)
+            self.set(**changed)
         self._start(self._given)
 
 
@@ -158,6 +156,49 @@ class Module(ABC):
     @abstractmethod
     def _new_kernel(self, name: str, arguments: Arguments) -> Kernel:
         """Return the device's kernel of this name."""
+
+
+def loaded_once(make: Callable[..., Module]) -> Callable[..., Module]:
+    """Keep the modules that `make` returns, each until one of the files that it was made from changes.
+
+    So a second solver neither reads nor parses them again. See :meth:`relaxometer.device.Device.module`.
+    """
+    kept: dict[Any, tuple[Module, _Stamps]] = {}
+
+    def load(
+        path: Path,
+        *,
+        options: Sequence[str] = (),
+        cooperative: bool = False,
+        name_expressions: Sequence[str] = (),
+    ) -> Module:
+        how = {
+            "options": tuple(options),
+            "cooperative": cooperative,
+            "name_expressions": tuple(name_expressions),
+        }
+        request = path.absolute(), *how.values()
+        module, stamps = kept.get(request, (None, {}))
+        if module is None or stamps != _stamps(stamps):
+            module = make(path, **how)
+            kept[request] = module, _stamps(module.files)
+        return module
+
+    return load
+
+
+_Stamps = dict[Path, tuple[int, int]]
+"""Time of change in nanoseconds and size of each file."""
+
+
+def _stamps(files: Iterable[Path]) -> _Stamps:
+    """Return the state of files; one that is gone has none."""
+    found: _Stamps = {}
+    for file in files:
+        with suppress(OSError):
+            status = file.stat()
+            found[file] = status.st_mtime_ns, status.st_size
+    return found
 
 
 @functools.lru_cache(maxsize=4096)

@@ -6,7 +6,7 @@ of the rates and the assumptions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 
 from relaxometer.distributed.partition import Layout
 from relaxometer.problems.bfs._levels import PIECE
@@ -99,12 +99,7 @@ class Cost:
         return self.computing + self.latency + self.volume
 
     def __add__(self, other: Cost) -> Cost:
-        return Cost(
-            self.computing + other.computing,
-            self.latency + other.latency,
-            self.volume + other.volume,
-            self.bytes + other.bytes,
-        )
+        return Cost(*map(sum, zip(astuple(self), astuple(other), strict=True)))
 
 
 def fold(layout: Layout) -> Messages:
@@ -247,35 +242,16 @@ def table(rows: list[tuple[str, ...]], header: tuple[str, ...]) -> str:
 def _row(
     name: str, scale: int, scheme: str, n_ranks: int, cost: Cost, base: Cost | None = None
 ) -> tuple[str, ...]:
-    ms = (cost.computing, cost.latency, cost.volume, cost.seconds)
+    ms = (1e3 * s for s in (cost.computing, cost.latency, cost.volume, cost.seconds))
     gteps = edges_per_second(scale, cost) / 1e9
+    numbers = *ms, gteps, gteps / n_ranks, memory_bytes(scale, scheme, n_ranks) / 1e9
     efficiency = f"{base.seconds / cost.seconds:.0%}" if base else ""
-    return (
-        name,
-        scheme,
-        str(n_ranks),
-        str(scale),
-        *(f"{1e3 * s:.3g}" for s in ms),
-        f"{gteps:.3g}",
-        f"{gteps / n_ranks:.3g}",
-        f"{memory_bytes(scale, scheme, n_ranks) / 1e9:.3g}",
-        efficiency,
-    )
+    return name, scheme, str(n_ranks), str(scale), *(f"{number:.3g}" for number in numbers), efficiency
 
 
 HEADER = (
-    "engine",
-    "scheme",
-    "P",
-    "SCALE",
-    "computing ms",
-    "latency ms",
-    "volume ms",
-    "search ms",
-    "GTEPS",
-    "per GPU",
-    "GB per GPU",
-    "weak efficiency",
+    *("engine", "scheme", "P", "SCALE", "computing ms", "latency ms", "volume ms", "search ms"),
+    *("GTEPS", "per GPU", "GB per GPU", "weak efficiency"),
 )
 
 
