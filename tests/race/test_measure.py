@@ -4,7 +4,6 @@ import gc
 import json
 import time
 from contextlib import nullcontext
-from dataclasses import fields
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,16 +15,10 @@ from relaxometer.device import DeviceOutOfMemory
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems import variants
 from relaxometer.problems.dominators import iterative_tree
-from relaxometer.problems.records import RUNS
 from relaxometer.problems.sssp.dijkstra import dijkstra_cpu
 from relaxometer.race import contestant, measurement, reference
 from relaxometer.race.measurement import Begun, Found, Prepared
-from relaxometer.race.rows import SearchRow
 from rival_runs import race
-
-
-def test_a_row_has_every_column_of_the_table():
-    assert {one.name for one in fields(SearchRow)} == set(RUNS.names)
 
 
 def failing(monkeypatch, failure, at):

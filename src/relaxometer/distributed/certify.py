@@ -140,11 +140,8 @@ class Certifier:
 
     def _reported(self, report: Any) -> dict[str, Broken]:
         """Return the kernel's report, with local numbers replaced by vertices."""
-        (left_out, first), (overstretched, second) = self._ranks.device.asnumpy(report).tolist()
-        return {
-            "left_out": (left_out, self._head(first) if left_out else NOWHERE),
-            "overstretched": (overstretched, self._head(second) if overstretched else NOWHERE),
-        }
+        found = zip(("left_out", "overstretched"), self._ranks.device.asnumpy(report).tolist(), strict=True)
+        return {name: (count, self._head(first) if count else NOWHERE) for name, (count, first) in found}
 
     def _head(self, local: int) -> int:
         slot, place = divmod(local, self._block.layout.piece)

@@ -1,31 +1,7 @@
 """A variant at work, in a process of its own: it loads the graph, prepares, and searches when asked.
 
-`variant.py` asks and judges.
-
-Each request is one word and its argument, a source, the number of a query set, or null; the method of this
-name makes the reply:
-
-- nothing, at the start: ``runs_on``, ``emulated``, ``reference_ms`` (`reference.py`), and ``before``, the
-  state of the device;
-- ``load``, with the sources of searches that a first solver, which is thrown away, makes: ``upload_ms``, and
-  ``graph``, fingerprints of the resident graph as uploaded;
-- ``prepare``: ``prepare_ms`` and the ``resolved`` parameters;
-- ``warm_up``: ``search_ms``, by the host's clock;
-- ``pose``: nothing; the query set, if there are sets, is on the device from now on;
-- ``solve``, as soon as the search is done: ``time_ms``;
-- ``clear``: nothing; the graph and the solver are freed;
-- ``call``, then: ``time_ms``, from arrays in host memory to an answer there;
-- ``give``, after either: ``download_ms``, ``phases``, ``overflowed``, the ``columns`` with name, dtype and
-  shape, ``graph`` after the search (nothing after a call), and ``throttled``; then the columns themselves;
-- ``take``, for the study of new weights (`traffic.py`): ``graph``, fingerprints of the graph with the next
-  weights, as uploaded;
-- ``reweight``, to these: ``way`` and ``update_ms``;
-- ``cost``, with sources: the fields of :class:`relaxometer.race.measurement.Costs`;
-- ``instrument``: ``phases``, each with its mode, updated vertices, relaxed arcs and ``time_ms``;
-- ``context``: ``after``, the state of the device, ``reference_ms``, and the resolved ``parameters``, which
-  searches may have changed.
-
-A failure is the last reply: ``status`` and ``reason``.
+`variant.py` asks and judges. Each request is one word and its argument, a source, the number of a query set,
+or null; the method of this name makes the reply. A failure is the last reply: ``status`` and ``reason``.
 """
 
 from __future__ import annotations
@@ -152,7 +128,7 @@ class _VariantProcess:
         return self._queries.sets[source].upload(self.device)
 
     def load(self, sources: Sequence[int | None]) -> dict[str, Any]:
-        """Upload the graph, and have a first solver load all kernels, which is not timed."""
+        """Upload the graph, and have a first solver load all kernels by searches that are not timed."""
         parameters, device = self._run.solver_parameters, self.device
         self._outside = [cost.bytes_outside_pool(self._meter, device)]
         variants.refuse_weights(load_problem(self._run.problem), self._module.Solver, self._host)
@@ -188,7 +164,7 @@ class _VariantProcess:
         return {"prepare_ms": prepare.ms, "resolved": self._solver.resolved}
 
     def take(self, _: None) -> dict[str, Any]:
-        """Upload the next weights."""
+        """Upload the next weights, for the study `traffic.py`."""
         assert isinstance(self._host, Graph)
         weights = next(self._changes)
         # Numba would compile anew for arrays that differ in this.
@@ -221,14 +197,14 @@ class _VariantProcess:
         return {"search_ms": search.ms}
 
     def pose(self, source: int | None) -> dict[str, Any]:
-        """Make ready for a timed search."""
+        """Make ready for a timed search; the query set, if there are sets, is on the device from now on."""
         self._posed = self._start(source)
         # A launch, since the first one after an answer was moved is slower.
         self._fingerprint.warm_up()
         return {}
 
     def solve(self, _: None) -> dict[str, Any]:
-        """Make a timed search."""
+        """Make a timed search; the reply comes as soon as it is done."""
         on_host = self.runs_on == "cpu" or getattr(self._solver, "ends_on_host", False)
         with _uncollected(), stopwatch() if on_host else self.device.timer() as search:
             self._answer = self._solver.solve(self._posed)

@@ -127,16 +127,11 @@ class Running:
         built, building = self._ask("built", "call" if source is None else f"call {source}")
         called, answering = self._ask("called")
         answering_ms, parts = _milliseconds(called, "called"), _facts(called)
-        prepared_ms = _milliseconds([parts.get("prepared", "")], "called: prepared")
-        solved_ms = _milliseconds([parts.get("solved", "")], "called: solved")
-        return Called(
-            _milliseconds(built, "built"),
-            answering_ms,
-            prepared_ms,
-            answering_ms - solved_ms,
-            building,
-            answering,
+        prepared_ms, solved_ms = (
+            _milliseconds([parts.get(part, "")], f"called: {part}") for part in ("prepared", "solved")
         )
+        times = _milliseconds(built, "built"), answering_ms, prepared_ms, answering_ms - solved_ms
+        return Called(*times, building, answering)
 
     def give(self, folder: Path) -> Span:
         """Have the last answer written; return the time."""

@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, make_dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol, Self
@@ -37,7 +37,6 @@ from relaxometer.problems.records import PHASES, RUNS, certificates_schema
 from relaxometer.race.clocks import Span, believed_ms, disagreement
 from relaxometer.race.cost import Spent, planned_s
 from relaxometer.race.proofs import Columns, Proof, prove_all
-from relaxometer.race.rows import SearchRow
 from relaxometer.race.sources import untimed_vertices
 
 MAX_UNPROVEN_BYTES = min(4 << 30, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 8)
@@ -65,6 +64,11 @@ MAX_REASON = 1000
 """Limit on the characters of a reason."""
 
 
+_COLUMNS = [(name, Any, field(default=None)) for name in RUNS.names]
+SearchRow = make_dataclass("SearchRow", _COLUMNS, kw_only=True, frozen=True, slots=True)
+"""A row of :data:`RUNS`, which describes the columns; None if unknown."""
+
+
 @dataclass
 class Measurement:
     """Results of one round of a variant on one graph; rounds count from 1.
@@ -75,7 +79,7 @@ class Measurement:
     """
 
     round: int = 1
-    runs: list[SearchRow] = field(default_factory=list)
+    runs: list[Any] = field(default_factory=list)
     certificates: list[dict[str, Any]] = field(default_factory=list)
     phases: list[dict[str, Any]] = field(default_factory=list)
     answer: Columns = field(default_factory=dict)
@@ -225,21 +229,10 @@ def measure(
     A failure of the contestant is a result: its rows carry status and reason. So is the death of its process.
     UserError if a source is not a vertex of the graph, or the device is missing.
 
-    Parameters
-    ----------
-    opening : context manager
-        Starts the contestant, or raises `Failed`, and ends it.
-    run : Run
-    graph : Graph or Batch
-    sources : ndarray of shape (n_sources,), integers
-        A single 0 where searches have no source: on a batch, or in a problem without sources. The numbers of
-        query sets if there are `queries`.
-    device : {"auto", "cuda", "host"}
-        The calling process must not have opened CUDA, which does not survive a fork.
-    number : int
-        The round that this is, from 1.
-    queries : QuerySets, optional
-        The query sets that the searches answer, if they do not start from vertices.
+    `opening` starts the contestant, or raises `Failed`, and ends it. `sources` is a single 0 where searches
+    have no source, on a batch or in a problem without sources; with `queries`, which searches then answer, it
+    holds the numbers of sets. The calling process must not have opened CUDA, which does not survive a fork.
+    Rounds have a `number` from 1.
     """
     outside = sources[(sources < 0) | (sources >= graph.n_vertices)]
     if len(outside) and queries is None:
@@ -367,7 +360,7 @@ class _Job:
         result.context |= {**environment(), "run": self._run.model_dump()}
         return result
 
-    def _row(self, search: _Search, dispute: str) -> SearchRow:
+    def _row(self, search: _Search, dispute: str) -> Any:
         """Return the row of a search; `dispute` says why our times count, if they do."""
         found, proof = search.found, self._proofs.get(search)
         status, reason = self._outcome(search)
@@ -414,7 +407,7 @@ class _Job:
             return self._later_failures.get(search.source, (status, reason))
         return status, reason
 
-    def _missing_rows(self) -> Iterator[SearchRow]:
+    def _missing_rows(self) -> Iterator[Any]:
         """Yield a row for every search that was not made because of a failure."""
         if self._failure is None:
             return
@@ -542,7 +535,8 @@ class _Job:
         """Keep an answer until it is proven; return whether all were proven now, since they are too many."""
         if search.found.proven:
             self._unproven[search] = answer
-        if sum(_nbytes(one) for one in self._unproven.values()) <= MAX_UNPROVEN_BYTES:
+        columns = (column for answer in self._unproven.values() for column in answer.values())
+        if sum(column.nbytes for column in columns) <= MAX_UNPROVEN_BYTES:
             return False
         self.prove()
         return True
@@ -612,10 +606,6 @@ class _Job:
         if failure.status != "timeout":
             outcome = failure.status, f"{what}: {failure.reason}"
             self._later_failures |= dict.fromkeys(sources, outcome)
-
-
-def _nbytes(answer: Columns) -> int:
-    return sum(column.nbytes for column in answer.values())
 
 
 def changes_of(loaded: Mapping[str, int], after: Mapping[str, int]) -> str:

@@ -98,7 +98,7 @@ class _RivalClient:
     def prepare(self, sources: Sequence[int | None]) -> Prepared:
         """Have the graph loaded and prepared."""
         loaded = self._running.load()
-        self._start_ms = _ms_since(self._began)
+        self._start_ms = (time.perf_counter() - self._began) * 1e3
         options, definition = self._entrant.options(self._parameters), self._entrant.rival.definition
         self._facts = {"version": definition.version or "unknown", **loaded.facts}
         resolved = {**options, **self._facts, "threads": options["threads"]}
@@ -239,7 +239,3 @@ def _found(theirs: float, ours: Span, **more: Any) -> Found:
     """Return the record of a search; our clock replaces a reported time of 0."""
     usual = {"download_ms": 0.0, "overflowed": False, "phases": None}
     return Found(time_ms=theirs or ours.ms, clock_ms=ours.ms, waited_ms=ours.waited, **{**usual, **more})
-
-
-def _ms_since(begin: float) -> float:
-    return (time.perf_counter() - begin) * 1e3

@@ -13,19 +13,10 @@ from relaxometer.graphs.graph import Graph
 def sources_table(graph: Graph, sources: int | list[int | str], seed: int) -> pa.Table:
     """Choose the sources that every variant starts from on `graph`, with their ids if it has any.
 
-    Parameters
-    ----------
-    graph : Graph
-    sources : int or list of int or str
-        Number to draw without repetition among the vertices that have arcs, fewer if the graph has no more,
-        or the sources themselves: their numbers, or as texts their ids.
-        Graphs with ``search_keys`` in their metadata give the first of these instead.
-    seed : int
-
-    Raises
-    ------
-    UserError
-        If a given source is not a vertex, or no vertex has arcs.
+    `sources` is the number to draw without repetition among the vertices that have arcs, fewer if the graph
+    has no more, or the sources themselves: their numbers, or as texts their ids. Graphs with ``search_keys``
+    in their metadata give the first of these instead. UserError if a given source is not a vertex, or no
+    vertex has arcs.
     """
     chosen = _chosen(graph, sources, seed)
     ids = {} if graph.ids is None else {"id": graph.ids.take(pa.array(chosen))}

@@ -38,16 +38,7 @@ Format = Literal["gr", "mtx", "sg", "wsg"]
 
 
 class Parameter(Section):
-    """An option that the adapter takes as ``name=value``.
-
-    Parameters
-    ----------
-    default : bool, int, float, str
-    about : str
-        Its effect, for the documentation.
-    options : list of str, optional
-        All values of a text.
-    """
+    """An option that the adapter takes as ``name=value``; `options` are all values of a text."""
 
     default: Scalar
     about: str
@@ -75,16 +66,10 @@ class Parameter(Section):
 
 
 class Solves(Section):
-    """How a rival solves a problem.
+    """How a rival solves a problem: columns of the answer that it gives, the first and any others, or none.
 
-    Parameters
-    ----------
-    answers : list of str
-        Columns of the answer that it gives: the problem's first one, and any others. With none its times
-        cannot be proven: they are listed, never ranked.
-    takes : {"graph", "batch", "either"}
-    customizes : bool
-        Whether the adapter takes new weights of the same graph, as the study ``traffic`` asks it to.
+    With none its times cannot be proven: they are listed, never ranked. With `customizes`, the adapter takes
+    new weights of the same graph, as the study ``traffic`` asks it to.
     """
 
     answers: list[str]
@@ -93,15 +78,7 @@ class Solves(Section):
 
 
 class Needs(Section):
-    """Requirements outside Python's package index.
-
-    Parameters
-    ----------
-    header, program : str, optional
-        A C++ header, or a program on the search path.
-    how : str
-        How to install it, for the one who lacks it.
-    """
+    """Requirements outside Python's package index, and how to install them, for the one who lacks them."""
 
     header: str | None = None
     program: str | None = None
@@ -109,31 +86,7 @@ class Needs(Section):
 
 
 class Definition(Section):
-    """The content of a ``rival.yaml``.
-
-    Parameters
-    ----------
-    title, url, licence, citation : str
-    version : str, optional
-        If the adapter does not tell it.
-    class_ : {"cpu-1", "cpu-all", "gpu"}
-        Class of machine: one core, all cores, a GPU. ``class`` in the file.
-    adapter : str, optional
-        ``adapter.py`` or ``adapter.cpp``. None: the configuration's `command` starts it.
-    problems : dict of str to Solves
-    weights : {"uint32", "float32", "float64"}
-        Type in which it computes, for the report.
-    prepares : str, optional
-        Its preparation, described for the report.
-    parameters : dict of str to Parameter
-    needs : Needs, optional
-    flags : list of str
-        Further flags of the C++ compiler.
-    flags_command : str, optional
-        Prints more of them, as ``pkg-config`` and ``llvm-config`` do.
-    formats : list of str
-        Files that it wants beyond the raw arrays: ``graph.gr``, ``graph.mtx``, ``graph.sg``, ``graph.wsg``.
-    """
+    """The content of a ``rival.yaml``, whose keys ``docs/rivals.md`` describes."""
 
     title: str
     url: str

@@ -40,23 +40,12 @@ class Installed:
 
 
 def install(rival: Rival, command: str | None = None, *, elsewhere: bool = False) -> Installed:
-    """Install a rival, unless it is in the cache.
+    """Install a rival, unless it is in the cache; Absent if it cannot be, or needs what is not there.
 
-    Parameters
-    ----------
-    rival : Rival
-    command : str, optional
-        Starts the adapter instead of the rival's own; words as in a shell.
-    elsewhere : bool, default=False
-        Whether another machine with the same cache runs it, as on a cluster. Then only what comes over the
-        network is installed here, and the command is empty: that machine has its own GPU, CPU and compiler.
-
-    Raises
-    ------
-    Absent
-        If it cannot be installed, or needs what is not there.
-    UserError
-        If the cache cannot be written.
+    A `command`, words as in a shell, starts the adapter instead of the rival's own. With `elsewhere`, another
+    machine with the same cache runs it, as on a cluster. Then only what comes over the network is installed
+    here, and the command is empty: that machine has its own GPU, CPU and compiler. UserError if the cache
+    cannot be written.
     """
     definition = rival.definition
     if elsewhere:

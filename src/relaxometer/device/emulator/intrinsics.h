@@ -16,35 +16,22 @@
 
 extern "C" int printf(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
-inline int __popc(unsigned x)
-{
-    return __builtin_popcount(x);
-}
+#define EMULATOR_FUNCTION(RESULT, NAME, T, VALUE) \
+    inline RESULT NAME(T x)                       \
+    {                                             \
+        return VALUE;                             \
+    }
 
-inline int __popcll(unsigned long long x)
-{
-    return __builtin_popcountll(x);
-}
-
-inline int __clz(int x)
-{
-    return x == 0 ? 32 : __builtin_clz((unsigned)x);
-}
-
-inline int __clzll(long long x)
-{
-    return x == 0 ? 64 : __builtin_clzll((unsigned long long)x);
-}
-
-inline int __ffs(int x)
-{
-    return __builtin_ffs(x);
-}
-
-inline int __ffsll(long long x)
-{
-    return __builtin_ffsll(x);
-}
+EMULATOR_FUNCTION(int, __popc, unsigned, __builtin_popcount(x))
+EMULATOR_FUNCTION(int, __popcll, unsigned long long, __builtin_popcountll(x))
+EMULATOR_FUNCTION(int, __clz, int, x == 0 ? 32 : __builtin_clz((unsigned)x))
+EMULATOR_FUNCTION(int, __clzll, long long, x == 0 ? 64 : __builtin_clzll((unsigned long long)x))
+EMULATOR_FUNCTION(int, __ffs, int, __builtin_ffs(x))
+EMULATOR_FUNCTION(int, __ffsll, long long, __builtin_ffsll(x))
+EMULATOR_FUNCTION(float, __uint_as_float, unsigned, emulator::from_bits<float>(x))
+EMULATOR_FUNCTION(unsigned, __float_as_uint, float, (unsigned)emulator::to_bits(x))
+EMULATOR_FUNCTION(double, __longlong_as_double, long long, emulator::from_bits<double>((unsigned long long)x))
+EMULATOR_FUNCTION(long long, __double_as_longlong, double, (long long)emulator::to_bits(x))
 
 inline unsigned __brev(unsigned x)
 {
@@ -58,26 +45,6 @@ inline unsigned __brev(unsigned x)
 inline unsigned long long __brevll(unsigned long long x)
 {
     return (unsigned long long)__brev((unsigned)x) << 32 | __brev((unsigned)(x >> 32));
-}
-
-inline float __uint_as_float(unsigned x)
-{
-    return emulator::from_bits<float>(x);
-}
-
-inline unsigned __float_as_uint(float x)
-{
-    return (unsigned)emulator::to_bits(x);
-}
-
-inline double __longlong_as_double(long long x)
-{
-    return emulator::from_bits<double>((unsigned long long)x);
-}
-
-inline long long __double_as_longlong(double x)
-{
-    return (long long)emulator::to_bits(x);
 }
 
 namespace emulator {

@@ -23,27 +23,18 @@ void meet_in_warp(const Thread* lanes, uint32_t mask, bool orders_writes);
 void fence();
 void forget(const void* memory);
 #else
-inline void begin_launch(size_t)
-{
-}
-inline void begin_block(const Block&)
-{
-}
-inline void meet_at_barrier(const Block&)
-{
-}
-inline void meet_in_grid()
-{
-}
-inline void meet_in_warp(const Thread*, uint32_t, bool)
-{
-}
-inline void fence()
-{
-}
-inline void forget(const void*)
-{
-}
+#define EMULATOR_UNWATCHED(NAME)          \
+    template <class... Arguments>         \
+    inline void NAME(const Arguments&...) \
+    {                                     \
+    }
+EMULATOR_UNWATCHED(begin_launch)
+EMULATOR_UNWATCHED(begin_block)
+EMULATOR_UNWATCHED(meet_at_barrier)
+EMULATOR_UNWATCHED(meet_in_grid)
+EMULATOR_UNWATCHED(meet_in_warp)
+EMULATOR_UNWATCHED(fence)
+EMULATOR_UNWATCHED(forget)
 #endif
 
 }  // namespace races
