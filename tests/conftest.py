@@ -29,6 +29,7 @@ from hypothesis import is_hypothesis_test, settings  # noqa: E402
 from relaxometer.core import yaml_files  # noqa: E402
 from relaxometer.device import Device, get_device  # noqa: E402
 from relaxometer.device.cuda import obstacle  # noqa: E402
+from relaxometer.race import reference  # noqa: E402
 
 # The first call of a function that Numba compiles takes seconds.
 # In CI, only a change must make a test fail, so examples are the same in each run; elsewhere they are new.
@@ -101,6 +102,15 @@ def parsed_once() -> Iterator[None]:
     parse = functools.lru_cache(yaml_files._read)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(yaml_files, "_read", lambda path, text: deepcopy(parse(path, text)))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def short_references() -> Iterator[None]:
+    """Time little fixed work around each of the hundreds of runs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reference, "CPU_STEPS", 10_000)
+        patch.setattr(reference, "CPU_TRIES", 1)
         yield
 
 

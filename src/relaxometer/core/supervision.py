@@ -7,6 +7,7 @@ unpickled, and its death is an exception in the parent.
 from __future__ import annotations
 
 import ctypes
+import gc
 import json
 import multiprocessing
 import os
@@ -24,17 +25,10 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-MAX_REPLY_BYTES = 1 << 30
-"""Limit on a reply without its arrays."""
-
-SPIN_S = 0.02
-"""Time for which a child waits for a request without sleeping."""
-
-SETTLE_S = 0.1
-"""The longest wait for a process to be blocked."""
-
-GRACE_S = 5.0
-"""Time to exit after the end of the requests; then the child is killed."""
+MAX_REPLY_BYTES = 1 << 30  # limit on a reply without its arrays
+SPIN_S = 0.02  # time for which a child waits for a request without sleeping
+SETTLE_S = 0.1  # the longest wait for a process to be blocked
+GRACE_S = 5.0  # time to exit after the end of the requests; then the child is killed
 
 # Options of Linux's prctl.
 _DIE_WITH_PARENT, _SET_CHILD_SUBREAPER, _GET_CHILD_SUBREAPER = 1, 36, 37
@@ -108,11 +102,7 @@ class Child:
         self._kill()
 
     def ask(self, seconds: float, **request: Any) -> dict[str, Any]:
-        """Send a request and return the reply.
-
-        ChildDied if the child dies, or its reply is not a JSON object; DeadlinePassed if it does not reply
-        within `seconds`.
-        """
+        """Send a request and return the reply; ChildDied, or after `seconds` DeadlinePassed, without one."""
         with self._watched(seconds):
             waited, begin = self._waited_ms(), time.perf_counter()
             if request:
@@ -229,9 +219,9 @@ def die_with_parent() -> None:
 def _begin(
     serve: Callable[..., None], connection: Connection, parents: Connection, arguments: tuple[Any, ...]
 ) -> None:
-    """Run `serve` in the child."""
     # Otherwise the child would hold the pipe open after its parent's death.
     parents.close()
+    gc.freeze()  # to look through all that the parent has made would take long
     os.setsid()
     die_with_parent()
     code = 1
@@ -262,17 +252,13 @@ def _as_json(name: str, value: Any) -> str:
 
 
 def _number(value: Any) -> Any:
-    """Return a NumPy scalar as a Python number."""
     if isinstance(value, np.generic):
         return value.item()
     raise TypeError(f"{type(value).__name__} is not JSON")
 
 
 def waited_ms(process: str = "thread-self") -> float:
-    """Return how long a thread was ready to run but had no core, in milliseconds; 0 where that is unknown.
-
-    `process` is its folder in ``/proc``.
-    """
+    """Return the milliseconds that a thread, of a folder in ``/proc``, waited for a core; 0 where unknown."""
     try:
         return int(Path("/proc", process, "schedstat").read_text(encoding="ascii").split()[1]) / 1e6
     except (OSError, ValueError, IndexError):
