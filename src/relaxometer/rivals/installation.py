@@ -146,10 +146,9 @@ def _words(command: str) -> list[str]:
 
 
 def _environment(rival: Rival) -> Path:
-    """Return the interpreter of the rival's virtual environment."""
     requirements = rival.folder / REQUIREMENTS
     needed = requirements.read_bytes() if requirements.is_file() else b""
-    digest = hashlib.sha256(needed + sys.version.encode() + sys.prefix.encode()).hexdigest()[:24]
+    digest = hashlib.sha256(needed + sys.version.encode() + sys.base_prefix.encode()).hexdigest()[:24]
     folder = cache_folder() / "rivals" / f"{rival.name}-{digest}"
     python, ready = folder / "bin/python", folder / "ready"
     with locked(folder):
@@ -189,7 +188,6 @@ def _last_error(lines: Sequence[str]) -> str:
 
 
 def _compiled(rival: Rival) -> Path:
-    """Return the program of a C++ adapter."""
     definition, program = rival.definition, rival.folder / "adapter.cpp"
     try:
         compiler = find_compiler()
@@ -218,7 +216,6 @@ def _compiled(rival: Rival) -> Path:
 
 
 def _printed_flags(command: str | None) -> list[str]:
-    """Return the compiler flags that a command prints."""
     try:
         words = shlex.split(command or "")
         if not words:
