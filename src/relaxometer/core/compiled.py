@@ -19,8 +19,7 @@ from numba.core.caching import IndexDataCacheFile
 
 __all__ = ["get_num_threads", "njit", "prange"]
 
-LOCK = "numba.lock"
-"""Name of the lock file in a cache folder."""
+LOCK = "numba.lock"  # name of the lock file in a cache folder
 
 
 def _locking(method: Callable[..., Any]) -> Callable[..., Any]:

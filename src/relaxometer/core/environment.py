@@ -47,10 +47,7 @@ def python_obstacle() -> str | None:
 
 
 def how_to_install(*packages: str) -> str:
-    """Return the end of a message about missing packages: the command that installs the project's versions.
-
-    It is empty if the project does not name one of them, which may be a typing error.
-    """
+    """Return the end of a message, the command that installs packages; empty if the project names none."""
     if not PROJECT.is_file():
         return ""
     project = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]

@@ -7,8 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-MAX_QUOTED = 80
-"""Maximum characters of foreign text in a message, quotation marks included."""
+MAX_QUOTED = 80  # maximum characters of foreign text in a message, quotation marks included
 
 _SPACE, _PERMISSION = "make room", "give permission"
 _REMEDIES = {

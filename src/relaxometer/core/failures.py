@@ -11,11 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-SUFFIX = ".failed"
-"""Ends the name of a note."""
-
-PREVIOUS = ".previous"
-"""Ends the name of the last good file, which is kept until its job succeeds."""
+SUFFIX = ".failed"  # ends the name of a note
+PREVIOUS = ".previous"  # ends the name of the last good file, which is kept until its job succeeds
 
 
 class Prevented(Exception):  # noqa: N818 - the error was that of another job

@@ -20,16 +20,12 @@ from relaxometer.core.errors import UserError, quoted
 if TYPE_CHECKING:
     import pandas as pd
 
-ROW_GROUP = 1 << 20
-"""Rows per row group of a Parquet file."""
+ROW_GROUP = 1 << 20  # rows per row group of a Parquet file
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary path, and rename it to `path` if the block succeeds; delete it if not.
-
-    OSError, which names `path`, if the file cannot be written.
-    """
+    """Yield a temporary path, and rename it to `path` if the block succeeds; an OSError names `path`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(path.name + ".part")
     try:
@@ -51,10 +47,7 @@ RESTORE = "restore it from the repository"
 
 @contextmanager
 def reading(path: Path, form: str, *, advice: str = MAKE_AGAIN) -> Iterator[None]:
-    """Name the file that the block reads if it is missing or damaged, and say what helps: a UserError.
-
-    Permission and memory errors pass through.
-    """
+    """Raise UserError, with file and advice, if what the block reads is missing or damaged."""
     try:
         yield
     except (OSError, pa.ArrowException, ValueError, RecursionError) as error:
@@ -80,10 +73,7 @@ def read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
 
 
 def read_frame(path: Path, **options: Any) -> pd.DataFrame:
-    """Return the content of a Parquet or CSV file for pandas, whose readers take `options`.
-
-    UserError if the file is missing or damaged.
-    """
+    """Return a Parquet or CSV file for pandas, whose readers take `options`; UserError if it is damaged."""
     import pandas as pd
 
     with reading(path, "CSV" if path.suffix == ".csv" else "Parquet"):
@@ -93,10 +83,7 @@ def read_frame(path: Path, **options: Any) -> pd.DataFrame:
 
 
 def read_published(path: Path, **options: Any) -> pd.DataFrame:
-    """Return the content of a CSV file of ``docs/results``, read with `options` of pandas.
-
-    UserError if the file is missing or damaged. Unlike other results it is not made again by a run.
-    """
+    """Return a CSV file of ``docs/results``, which no run makes again; UserError if it is damaged."""
     with reading(path, "CSV", advice=RESTORE):
         return read_csv(path, **options)
 

@@ -7,11 +7,8 @@ import os
 import shutil
 from pathlib import Path
 
-OCCUPIED = Path(".snakemake/occupied")
-"""Locked by every run and every job at work here."""
-
-LOCKS = Path(".snakemake/locks")
-"""Snakemake's own locks, which a killed run leaves."""
+OCCUPIED = Path(".snakemake/occupied")  # locked by every run and every job at work here
+LOCKS = Path(".snakemake/locks")  # Snakemake's own locks, which a killed run leaves
 
 
 def occupy() -> None:

@@ -23,14 +23,9 @@ from snakemake_interface_logger_plugins.common import LogEvent
 from relaxometer.core.scripting import ERRORS, name_of
 from relaxometer.core.words import counted
 
-LOG = Path("logs/run.log")
-"""The output of Snakemake and of all jobs of the last run."""
-
-PAUSE_S = 30.0
-"""Without a bar, a line is printed this often."""
-
-REFRESHES_PER_S = 1
-"""Refreshes of the bar per second; more would disturb timed jobs."""
+LOG = Path("logs/run.log")  # the output of Snakemake and of all jobs of the last run
+PAUSE_S = 30.0  # without a bar, a line is printed this often
+REFRESHES_PER_S = 1  # refreshes of the bar per second; more would disturb timed jobs
 
 JOB_FAILED = frozenset({"RuleException", "CalledProcessError", "SpawnedJobError"})
 """Exceptions that only say that a job has failed; the job's own line says why."""
@@ -214,12 +209,10 @@ class Screen(LogHandlerBase):
             signal.signal(number, note)
 
 
-_WARNING = 30
-"""The level of warnings in the module logging."""
+_WARNING = 30  # the level of warnings in the module logging
 
 
 def _is_live(screen: TextIO) -> bool:
-    """Return whether a bar can be drawn."""
     return screen.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
 

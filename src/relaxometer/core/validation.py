@@ -20,8 +20,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 NAME = "[a-z0-9][a-z0-9-]*"
 MAX_NAME = 100
-MAX_REPEATS = 19
-"""Snakemake takes a wildcard that ends in more repeats of one text for an endless recursion."""
+MAX_REPEATS = 19  # Snakemake takes a wildcard that ends in more repeats of one text for an endless recursion
 
 _PERIODIC = re.compile(rf"(.+?)\1{{{MAX_REPEATS},}}$")
 
@@ -41,8 +40,7 @@ def _not_periodic(name: str) -> str:
 Name = Annotated[str, Field(pattern=f"^{NAME}$", max_length=MAX_NAME), AfterValidator(_not_periodic)]
 """A name that serves as a folder and as a wildcard of the rules."""
 
-REPEATED = "repeated"
-"""Type of the error of a list that has a value twice."""
+REPEATED = "repeated"  # type of the error of a list that has a value twice
 
 
 def _each_once(values: Any) -> Any:
@@ -52,11 +50,8 @@ def _each_once(values: Any) -> Any:
     return values
 
 
-UNKNOWN = "unknown_key"
-"""Type of the error of a section with an unknown key."""
-
-EachOnce = AfterValidator(_each_once)
-"""Refuses a list that has a value twice."""
+UNKNOWN = "unknown_key"  # type of the error of a section with an unknown key
+EachOnce = AfterValidator(_each_once)  # refuses a list that has a value twice
 
 Seed = Annotated[int, Field(ge=0, lt=2**64)]
 
@@ -127,10 +122,7 @@ def check_keys(given: Mapping[str, Any], models: Iterable[type[BaseModel]], file
 
 
 def explain(error: ValidationError, file: str, raw: Any, key: str = "") -> str:
-    """Describe the first problem of `error` as ``file: dotted.key: value is invalid: what it should be``.
-
-    `key` is that of the input `raw` in the file, if it is not all of it.
-    """
+    """Describe the first problem of `raw`: ``file: dotted.key: value is invalid: what it should be``."""
     problems = [_of_the_key(problem) for problem in error.errors(include_url=False)]
     keys = _path(problems[0], raw)
     # The branch of a union that got furthest is taken to be the one that was meant.
@@ -166,7 +158,6 @@ def nearest(name: str, known: Sequence[str], *, cutoff: float = 0.6) -> str | No
 
 
 def _key(key: str | int) -> str:
-    """Return a key as messages show it."""
     text = str(key)
     return text if re.fullmatch(rf"[\w+-]{{1,{MAX_QUOTED}}}", text) else quoted(text)
 

@@ -31,17 +31,11 @@ _COMPILE_ERROR = re.compile(r"^\S.*?(?::\d+(?::\d+)?|\(\d+\)): (?:\w+ )?[Ee]rror
 
 
 class KernelError(RuntimeError):
-    """A kernel did not compile, could not be launched, or failed.
-
-    The message names the kernel and, where known, file, line and threads.
-    """
+    """A kernel did not compile, could not be launched, or failed; with file, line and threads if known."""
 
 
 def compile_error(path: Path, target: str, messages: str) -> KernelError:
-    """Return the error that `path` does not compile for `target`.
-
-    Its first line holds the compiler's first error with the number of the line; all messages follow.
-    """
+    """Return the error of `path` for `target`: a line with the compiler's first error, then all messages."""
     found = _COMPILE_ERROR.search(messages)
     first = found[0] if found else next(filter(str.strip, messages.splitlines()), "no message")
     first = escaped(first.strip().removeprefix(f"{path.parent}/"))
@@ -69,21 +63,15 @@ def stopwatch() -> Iterator[Timer]:
 
 
 class Device(Protocol):
-    """Where kernels run and arrays live.
+    """Where kernels run and arrays live; kernels take only arrays made with `xp` or `asarray`."""
 
-    Kernels take only arrays made with `xp` or `asarray`.
-    """
-
-    kind: str
-    """``"cuda"`` or ``"host"``; their times must not be compared."""
-    name: str
-    """The GPU's name, or the processor's after "host emulation on"."""
-    xp: Any
-    """The array module: CuPy or NumPy."""
-    multiprocessors: int
-    """Multiprocessors of the GPU; 1 of the emulation."""
-    order_seed: int
-    """Permutes the order in which the emulation starts blocks and threads; 0 keeps it ascending."""
+    kind: str  # "cuda" or "host"; their times must not be compared
+    name: str  # the GPU's name, or the processor's after "host emulation on"
+    xp: Any  # the array module: CuPy or NumPy
+    multiprocessors: int  # of the GPU; 1 of the emulation
+    order_seed: (
+        int  # permutes the order in which the emulation starts blocks and threads; 0 keeps it ascending
+    )
 
     def __hash__(self) -> int:
         """Hash the object: each device is its own."""

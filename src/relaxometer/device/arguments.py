@@ -20,8 +20,7 @@ import numpy as np
 from relaxometer.device.signature import Layout, Parameter, Place
 
 _ADDRESS = "L"
-_WORD = 8
-"""Bytes of an address, and of the largest scalar."""
+_WORD = 8  # bytes of an address, and of the largest scalar
 
 
 class _Memory:
@@ -69,7 +68,6 @@ class _Memory:
         self.bytes[offset : offset + value.itemsize] = value.tobytes()
 
     def _view(self, letter: str) -> memoryview[Any]:
-        """Return the bytes as values of a format."""
         view = self._views.get(letter)
         if view is None:
             plain = memoryview(self.bytes)
@@ -87,12 +85,7 @@ class Struct:
     """
 
     def __init__(
-        self,
-        layout: Layout,
-        array_type: type,
-        subject: str,
-        memory: _Memory | None = None,
-        offset: int = 0,
+        self, layout: Layout, array_type: type, subject: str, memory: _Memory | None = None, offset: int = 0
     ) -> None:
         self.layout = layout
         self.memory = _Memory(layout.size, array_type) if memory is None else memory
@@ -139,7 +132,6 @@ class Struct:
             self._refuse(member, name, _describe(given), f"{member.count} values, each ")
 
     def _store(self, member: Parameter, offset: int, given: Any, path: str) -> None:
-        """Check one value and write it to its place."""
         if member.layout is None:
             misfit = self.memory.write(Place.of(member, offset), given)
         elif isinstance(given, Mapping):
@@ -167,10 +159,7 @@ class Struct:
 
 
 class Arguments:
-    """The arguments of a kernel, checked and packed.
-
-    `address` is where the driver finds the addresses of all arguments. Arrays are not kept alive.
-    """
+    """The arguments of a kernel, checked and packed; for the driver, their addresses lie at `address`."""
 
     def __init__(
         self,
@@ -302,7 +291,6 @@ def _misfit(parameter: Parameter, arg: Any, array_type: Any) -> str | None:
 
 
 def _read_only(parameter: Parameter, arg: Any) -> str | None:
-    """Describe a read-only NumPy array that the kernel may write to."""
     is_written = parameter.is_pointer and not parameter.is_const
     is_read_only = isinstance(arg, np.ndarray) and not arg.flags.writeable
     return "a read-only array" if is_written and is_read_only else None

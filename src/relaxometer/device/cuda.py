@@ -40,8 +40,7 @@ DEFAULT_SHARED_BYTES = 48 * 1024
 
 PINNED_BYTES = 256
 
-ALIGNMENT = 512
-"""Of arrays within one allocation, as of allocations."""
+ALIGNMENT = 512  # of arrays within one allocation, as of allocations
 
 NO_DRIVER = "this machine has no NVIDIA driver"
 
@@ -62,10 +61,7 @@ _SMI_FIELDS = {
 
 
 def may_be_there() -> bool:
-    """Return whether the system shows an NVIDIA GPU or its driver.
-
-    Opens nothing, since a process that did cannot fork one that will.
-    """
+    """Return whether the system shows an NVIDIA GPU or its driver; opens nothing, so that one may fork."""
     signs = [*Path("/dev").glob("nvidia*"), *Path("/dev").glob("nvhost*"), *Path("/dev").glob("nvmap")]
     return bool(signs) or Path("/dev/dxg").exists() or Path("/proc/driver/nvidia").exists()
 
@@ -423,7 +419,6 @@ def compiler_options(source: Source, options: tuple[str, ...]) -> tuple[str, ...
 
 
 def _translate_allocations(cupy: Any) -> None:
-    """Make CuPy's allocations raise `DeviceOutOfMemory`."""
     allocate: Callable[[int], Any] = cupy.cuda.get_allocator()
     if getattr(allocate, "translates_errors", False):
         return

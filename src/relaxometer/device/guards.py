@@ -17,16 +17,12 @@ from relaxometer.device.host_build import build_guards, can_load_unaligned
 
 # The place of PyDataMem_SetHandler in NumPy's C interface, which only ever grows.
 _SET_HANDLER = 304
-_FAR = 2**36
-"""Bytes beyond which an address belongs to no array: 32-bit indices reach less far."""
+_FAR = 2**36  # bytes beyond which an address belongs to no array: 32-bit indices reach less far
 
 
 @functools.cache
 def install_guards() -> int | None:
-    """Let NumPy allocate arrays with red zones; return the address of the emulation's ``Guards``.
-
-    Without enough address space, such as under ``ulimit -v``, arrays have no red zones: returns None.
-    """
+    """Let NumPy allocate arrays with red zones; return the address of ``Guards``, None without the space."""
     library = ctypes.CDLL(str(build_guards()))
     library.emulator_guards.restype = library.emulator_numpy_handler.restype = ctypes.c_void_p
     guards: int | None = library.emulator_guards(ctypes.c_size_t(1 if can_load_unaligned() else 16))

@@ -44,8 +44,7 @@ MAX_COOPERATIVE_BLOCKS = 8
 # The limit of GPUs of compute capability 9.0 and 10.0.
 MAX_SHARED_BYTES = 227 * 1024
 _MESSAGE_BYTES = 16 * 1024
-_DONE, _FAILED, _DAMAGED = range(3)
-"""``Outcome`` in ``emulator/launch.h``."""
+_DONE, _FAILED, _DAMAGED = range(3)  # `Outcome` in `emulator/launch.h`
 _MARK = re.compile(r"\[(?P<kind>[+@])(?P<address>0x[0-9a-f]+)\]")
 """A line or an array's element in a message of ``emulator/messages.h``."""
 
@@ -125,16 +124,8 @@ class HostModule(Module):
     ) -> None:
         super().__init__(path, options, np.ndarray)
         self.sanitize = sanitize
-        self.sanitized: Callable[[str], HostModule] = functools.cache(
-            lambda sanitize: HostModule(
-                path,
-                device,
-                options=options,
-                cooperative=cooperative,
-                name_expressions=name_expressions,
-                sanitize=sanitize,
-            )
-        )
+        how: Any = {"options": options, "cooperative": cooperative, "name_expressions": name_expressions}
+        self.sanitized = functools.cache(lambda kind: HostModule(path, device, **how, sanitize=kind))
         self._expressions = [*name_expressions, *self._source.exported()]
         self.device = device
         self.cooperative = cooperative
@@ -149,10 +140,7 @@ class HostModule(Module):
 
 
 class HostDevice:
-    """The processor as a device; see `relaxometer.device.Device`.
-
-    With ``emulates=False`` it is the place of CPU programs, whose arrays need no guards, and so no compiler.
-    """
+    """The processor as a device; without `emulates`, that of CPU programs, which need no compiler."""
 
     def __init__(self, *, order_seed: int = 0, sanitize: str | None = None, emulates: bool = True) -> None:
         if sanitize is not None and sanitize not in SANITIZERS:

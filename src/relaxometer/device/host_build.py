@@ -127,7 +127,6 @@ def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
 
 
 def _named(command: Sequence[str]) -> str:
-    """Name a compiler, and the variable that it comes from."""
     origin = " ($CXX)" if os.environ.get("CXX") else ""
     return f"the C++ compiler {quoted(command[0])}{origin}"
 
@@ -195,11 +194,7 @@ def _writing_to(folder: Path) -> Iterator[None]:
 
 
 def build_library(
-    source: Source,
-    expressions: Sequence[str],
-    *,
-    options: Sequence[str] = (),
-    sanitize: str | None = None,
+    source: Source, expressions: Sequence[str], *, options: Sequence[str] = (), sanitize: str | None = None
 ) -> Path:
     """Return the shared library of a ``.cu`` file, built if it is not in the cache.
 

@@ -25,10 +25,7 @@ Shape = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 class Launch:
-    """A launch whose arguments are checked and packed once; it keeps its arrays alive.
-
-    `arguments` are its own, and `start` launches the kernel with what is packed there.
-    """
+    """A launch whose `arguments` are checked and packed once; it keeps its arrays alive."""
 
     def __init__(
         self, arguments: Arguments, args: Sequence[Any], start: Callable[[Sequence[Any]], None]
@@ -117,7 +114,6 @@ class Kernel(ABC):
         """Run the kernel with what is packed of `args`."""
 
     def _refuse_blocks(self, blocks: int, most: int) -> None:
-        """Raise KernelError if a cooperative launch has too many blocks."""
         if blocks > most:
             raise KernelError(
                 f"kernel {self.name}: a cooperative launch of {blocks} blocks; at most {most} run at once"
@@ -159,10 +155,7 @@ class Module(ABC):
 
 
 def loaded_once(make: Callable[..., Module]) -> Callable[..., Module]:
-    """Keep the modules that `make` returns, each until one of the files that it was made from changes.
-
-    So a second solver neither reads nor parses them again. See :meth:`relaxometer.device.Device.module`.
-    """
+    """Keep the modules that `make` returns, each until one of the files that it was made from changes."""
     kept: dict[Any, tuple[Module, _Stamps]] = {}
 
     def load(
@@ -187,8 +180,7 @@ def loaded_once(make: Callable[..., Module]) -> Callable[..., Module]:
     return load
 
 
-_Stamps = dict[Path, tuple[int, int]]
-"""Time of change in nanoseconds and size of each file."""
+_Stamps = dict[Path, tuple[int, int]]  # time of change in nanoseconds and size of each file
 
 
 def _stamps(files: Iterable[Path]) -> _Stamps:
@@ -216,7 +208,6 @@ def launch_shape(kernel: str, grid: Dimensions, block: Dimensions) -> Shape:
 
 
 def _three(dimensions: Dimensions) -> tuple[int, ...]:
-    """Append ones, up to three dimensions."""
     if isinstance(dimensions, tuple):
         return (*map(int, dimensions), *(1,) * (3 - len(dimensions))) if dimensions else ()
     return (int(dimensions), 1, 1)

@@ -17,10 +17,7 @@ BLOCK = 256
 
 
 def copy_rate(device: Device) -> dict[str, Any]:
-    """Measure the rate at which a device copies an array in its memory.
-
-    ``copy_gb_s`` are bytes read and written, in 10**9 per second, the median of several copies.
-    """
+    """Measure the rate at which a device copies memory: bytes read and written, by the median of copies."""
     size = BYTES[device.kind]
     source = device.xp.arange(size // 4, dtype=np.uint32)
     target = device.xp.empty_like(source)

@@ -268,7 +268,6 @@ def _read_into(files: dict[Path, str], path: Path, include_folders: Sequence[Pat
 
 
 def _split(text: str) -> list[str]:
-    """Split a list at its outermost commas."""
     parts = [""]
     depth = 0
     for letter in text:
@@ -367,7 +366,6 @@ def _member_declarations(body: str) -> list[str]:
 
 
 def _read_constants(code: str, aliases: Mapping[str, str], constants: dict[str, int]) -> None:
-    """Add the integer constants of some code to those known."""
     for found in _CONSTANT.finditer(code):
         dtype = _resolve(found["type"], aliases)
         for declarator in re.split(r",(?=\s*\w+\s*=)", found["values"]):

@@ -23,42 +23,30 @@ import numpy.typing as npt
 
 from relaxometer.core.environment import usable_cores
 
-LARGE = 1 << 22
-"""Bytes from which on copies by pieces pay."""
-
-WORKERS = 8
-"""Maximum number of threads: with more, the bus is not faster."""
+LARGE = 1 << 22  # bytes from which on copies by pieces pay
+WORKERS = 8  # maximum number of threads: with more, the bus is not faster
 
 PIECE = 1 << 21
 """Bytes of a buffer: few calls of CUDA per MB, and little to page-lock, which takes 0.2 to 0.3 ms per MB."""
 
-PER_THREAD = 3 << 20
-"""Bytes that keep a thread busy for longer than it takes to wake it up."""
+PER_THREAD = 3 << 20  # bytes that keep a thread busy for longer than it takes to wake it up
 
 LEAST_PIECE = 1 << 18
 """Minimum bytes of a piece: a smaller one is copied in less time than the calls of CUDA take."""
 
-LENT = 1 << 27
-"""Maximum bytes of page-locked memory that answers may occupy."""
-
-LEAST_LENT = 1 << 18
-"""Minimum bytes of an array that lies there: a smaller one is copied as fast."""
+LENT = 1 << 27  # maximum bytes of page-locked memory that answers may occupy
+LEAST_LENT = 1 << 18  # minimum bytes of an array that lies there: a smaller one is copied as fast
 
 PAGE = 1 << 12
 
-Pair = tuple[Any, npt.NDArray[Any]]
-"""An array on the device, and one on the host."""
+Pair = tuple[Any, npt.NDArray[Any]]  # an array on the device, and one on the host
 
 Bytes = npt.NDArray[np.uint8]
-Pieces = deque[tuple[int, Bytes]]
-"""Pieces left to copy: address on the device, bytes on the host."""
+Pieces = deque[tuple[int, Bytes]]  # pieces left to copy: address on the device, bytes on the host
 
 
 class Lane:
-    """A stream and two page-locked buffers, which one thread uses at a time.
-
-    An event tells when the last copy from or to a buffer has ended.
-    """
+    """A stream and two page-locked buffers, each with an event for the end of its last copy."""
 
     def __init__(self, cuda: Any, buffers: npt.NDArray[np.uint8]) -> None:
         self._runtime = cuda.runtime

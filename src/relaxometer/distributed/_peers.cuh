@@ -1,8 +1,9 @@
 // The barrier between the GPUs of one host that read and write each other's memory, and the counts that it
 // carries.
 //
-// Each rank lends the others a region of its memory. At its end is a mailbox: for each of three epochs in
-// turn, and for each rank, the counts that this rank publishes.
+// At the end of the region that a rank lends is a mailbox: for each of three epochs in turn, and for each
+// rank, the counts that this rank publishes. A rank may be one epoch ahead of another, whose blocks still
+// read.
 //
 // Blocks arrive at a counter of their GPU. The last to arrive writes its rank's counts into the mailbox of
 // every rank; every block waits until all counts of the epoch have come. A word of the mailbox has 32 bits of
@@ -10,8 +11,6 @@
 // counts and flags. All writes before the barrier, to any rank, are visible after it: a fence comes between a
 // block's writes and its arrival, one for the whole system between the last arrival and the words, and one
 // after the wait. Each synchronizes with the next, and causality order is transitive across their scopes.
-//
-// A rank may be one epoch ahead of another, whose blocks still read: hence more than one epoch in turn.
 //
 // Waiting ranks spin, so each needs a GPU of its own. On the host device, ranks are processes that share
 // memory, and a waiting one sleeps. A rank that waits too long reports the rank that it missed, and stops.

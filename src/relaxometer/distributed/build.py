@@ -117,7 +117,6 @@ def _low(bits: int) -> np.uint64:
 
 
 def _reversed(xp: Any, out: Rows, n_rows: int, n_targets: int, symmetric: bool) -> Rows:
-    """Return the reversed rows, without weights."""
     if symmetric:
         return Rows(out.offsets, out.targets)
     return _rows(xp, out.targets, out.row_of_arcs(xp), None, n_targets, n_rows, merge=False)

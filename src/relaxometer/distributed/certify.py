@@ -23,18 +23,12 @@ SOURCE = read_source(Path(__file__).with_name("certify.cu"))
 
 WARP, IS_ARC, IS_TIGHT = (SOURCE.constants[name] for name in ("WARP", "IS_ARC", "IS_TIGHT"))
 
-NOWHERE = 2**62
-"""First violation of a rule that holds."""
-
-Broken = tuple[int, int]
-"""Violations of a rule, and the first vertex that violates it."""
+NOWHERE = 2**62  # first violation of a rule that holds
+Broken = tuple[int, int]  # violations of a rule, and the first vertex that violates it
 
 
 class Certifier:
-    """Checks distributed answers of ``"bfs"`` or ``"sssp"`` on one block of a graph.
-
-    Beyond the graph, a rank needs three 32-bit words per head and one per tail.
-    """
+    """Checks answers on one block of a graph, with three 32-bit words per head and one per tail."""
 
     def __init__(self, ranks: Ranks, block: Block, problem: str) -> None:
         self._ranks, self._block, self._problem = ranks, block, problem
@@ -49,10 +43,7 @@ class Certifier:
         self._to_tails = [[r for r, p in enumerate(everyone) if piece in p.tails] for piece in place.owned]
 
     def check(self, source: int, value: Any, predecessor: Any) -> Certificate:
-        """Check one answer; every rank calls it and gets the same certificate.
-
-        `value` (levels or distances) and `predecessor` are those of the owned vertices, uint32.
-        """
+        """Check an answer, given the columns of the owned vertices; every rank gets the same certificate."""
         own = self._check_owned(source, value, predecessor)
         arcs, unproven = self._check_block(source, value, predecessor)
         if self._problem == "bfs":
@@ -87,12 +78,10 @@ class Certifier:
         return Certificate(dict(zip(rules, counts, strict=True)), first)
 
     def _at(self, numbering: Any, broken: Any) -> Broken:
-        """Return the violations at the vertices whose local numbers are marked."""
         vertices = numbering.vertices()[broken]
         return len(vertices), int(vertices.min()) if len(vertices) else NOWHERE
 
     def _check_owned(self, source: int, value: Any, predecessor: Any) -> dict[str, Broken]:
-        """Check the rules that need only the owned vertices."""
         n, vertices = self._block.n_vertices, self._block.owned.vertices()
         is_source = vertices == source
         wrong_source = is_source & ((value != 0) | (predecessor != source))
@@ -214,10 +203,7 @@ def _both(one: Broken, other: Broken) -> Broken:
 
 
 def reached_totals(ranks: Ranks, block: Block, value: Any, certifier: Certifier) -> dict[str, int | None]:
-    """Count, over all ranks, the vertices that an answer reached, the arcs that leave them, and their edges.
-
-    ``input_edges`` are tuples of the edge list; None if the graph was not built from one.
-    """
+    """Count, over all ranks, reached vertices, the arcs that leave them, and their tuples of an edge list."""
     reached = value != UNREACHED
     arcs = int(block.degrees[reached].astype(np.int64).sum())
     ends = 0

@@ -28,10 +28,7 @@ class Engine:
     only_scheme: str = ""
 
     def scheme(self, given: str, n_ranks: int) -> str:
-        """Return the scheme for a number of ranks; UserError if the engine or the number does not allow it.
-
-        "auto" is the engine's only scheme, else paired if it fits, else the squarest grid.
-        """
+        """Return the scheme for a number of ranks, for "auto" the engine's; UserError if it does not fit."""
         only = self.only_scheme.format(n_ranks)
         if given == "auto":
             return only or _default(n_ranks)

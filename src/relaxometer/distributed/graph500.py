@@ -13,20 +13,14 @@ from relaxometer.distributed.build import Arcs, build_block
 from relaxometer.distributed.comm import Ranks
 from relaxometer.distributed.partition import Block, Layout
 
-BATCH = 1 << 24
-"""Edges generated and sent at a time, which bounds memory."""
-
-DRAWS = 4
-"""Candidates drawn at a time per search key; about half of the vertices have no edges."""
+BATCH = 1 << 24  # edges generated and sent at a time, which bounds memory
+DRAWS = 4  # candidates drawn at a time per search key; about half of the vertices have no edges
 
 
 def kronecker_block(
     ranks: Ranks, scheme: str, parameters: Graph500Parameters, *, weighted: bool, batch: int = BATCH
 ) -> Block:
-    """Make a rank's block of the graph of `datasets.generators.graph500.kronecker_graph`.
-
-    Its metadata holds the ``search_keys``. `batch` edges are generated and sent at a time.
-    """
+    """Make a rank's block of `graph500.kronecker_graph`, with its ``search_keys`` in the metadata."""
     p = parameters
     layout = Layout(scheme, ranks.size, 1 << p.scale)
     if ranks.device.kind == "host":
@@ -71,7 +65,6 @@ def _batches(ranks: Ranks, p: Graph500Parameters, n_edges: int, batch: int, weig
 
 
 def _edges(ranks: Ranks, p: Graph500Parameters, first: int, stop: int, weighted: bool) -> tuple[Any, ...]:
-    """Return ends and integer weights of a range of the edge list."""
     device = ranks.device
     if device.kind == "cuda":
         tails, heads, floats = graph500_device.kronecker_edges(

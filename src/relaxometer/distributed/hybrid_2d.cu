@@ -2,16 +2,10 @@
 // "Breadth-first search on a GPU cluster", sections 2.4 and 3; hybrid_2d.py calls the kernels in the order of
 // the paper's twelve steps.
 //
-// Ranks exchange what they find only after the level. So several may find the same vertex, in the same level;
-// any of their parents is right.
-//
-// Both directions are those of hybrid.cu in problems/bfs. There a search is one launch; here a level is
-// several, since ranks exchange what they find between levels. `decide` chooses the direction on the device,
-// and the kernels of the other one return at once: so the host can launch a level before the last one ends.
-//
-// Bytes that a level moves apart from messages, with n_h heads and n_t tails: top-down n_t / 8 for the bitmap
-// of the frontier, 20 for each of its vertices and 4 per arc; the first bottom-up level n_h / 8 and 4 for
-// each open head, and 36 for a row that is searched.
+// Ranks exchange what they find only after the level. So several may find the same vertex; any of their
+// parents is right. Both directions are those of hybrid.cu in problems/bfs. `decide` chooses the direction on
+// the device, and the kernels of the other one return at once: so the host can launch a level before the last
+// one ends.
 
 #include "_search.cuh"
 

@@ -93,11 +93,7 @@ class Solver:
         return {**self._parameters.model_dump(), **launched}
 
     def solve(self, source: int, levels: list[Level] | None = None) -> Answer:
-        """Find the levels from `source`, the same on all ranks.
-
-        With a list of `levels` the run is instrumented and not timed: a :class:`Level` is appended for each
-        level.
-        """
+        """Find the levels from `source`; with a list of `levels` the search is instrumented, not timed."""
         search, routes = self._search, self._routes
         search.begin(source)
         clock = LevelClock(self._ranks, levels)
@@ -114,7 +110,6 @@ class Solver:
         return Answer(search.level, search.predecessor, depth)
 
     def _unattended_level(self) -> None:
-        """Run a level in the direction that the device decides."""
         self._search.decide()
         self._search.run_device(DIRECTIONS)
         self._share_found()
@@ -129,7 +124,6 @@ class Solver:
                 return number - 1
 
     def _run_levels(self, clock: LevelClock) -> int:
-        """Run levels one by one; return their number."""
         search = self._search
         search.examined()
         number = 0
@@ -145,7 +139,6 @@ class Solver:
                 clock.end(direction, search.found_by_all(), search.examined())
 
     def _share_found(self) -> None:
-        """Exchange what ranks found."""
         search, routes = self._search, self._routes
         routes.fold(search.found)  # 5
         routes.merge()  # 6

@@ -2,13 +2,12 @@
 // finds directly into the memory of the others.
 //
 // A level is that of hybrid_2d.cu with scheme Px1: every rank searches only for its own vertices, so only the
-// bitmap of the vertices found goes to the others. Messages would cost several launches and a wait of the
-// host per level, 50 us or more; the search of a level takes 10 to 250 us. Here a level ends with an
-// inter-GPU barrier of a few us, and bitmaps travel while slower warps still search.
+// bitmap of the vertices found goes to the others, while slower warps still search. An inter-GPU barrier of a
+// few us ends a level, where messages and a wait of the host would take 50 us or more.
 //
-// Each rank lends the others a region of its memory. It holds three bitmaps of all vertices of the graph, in
-// rotation the frontier of this level, that of the next, into which all ranks write their words, and one that
-// is cleared; then the mailbox of the barrier (_peers.cuh). Empty words are not written.
+// The region that a rank lends holds three bitmaps of all vertices, in rotation the frontier of this level,
+// that of the next, into which all ranks write their words, and one that is cleared; then the mailbox of the
+// barrier (_peers.cuh). Empty words are not written.
 
 #include <cooperative_groups.h>
 

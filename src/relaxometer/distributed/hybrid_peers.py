@@ -24,8 +24,7 @@ from relaxometer.problems.bfs._switching import SwitchingParameters
 
 SOURCE = read_source(Path(__file__).with_name("hybrid_peers.cu"))
 
-BLOCK = {"cuda": 512, "host": 64}
-"""Threads per block: as in the launch bounds, or fewer for the emulation."""
+BLOCK = {"cuda": 512, "host": 64}  # threads per block: as in the launch bounds, or fewer for the emulation
 
 
 class Parameters(SwitchingParameters):
@@ -43,10 +42,7 @@ class Parameters(SwitchingParameters):
 
 
 class Solver:
-    """Distributed BFS on one host; the block is of scheme ``Px1``.
-
-    UserError if the ranks cannot reach each other's memory.
-    """
+    """Distributed BFS on one host, scheme ``Px1``; UserError if ranks cannot reach each other's memory."""
 
     def __init__(self, ranks: Ranks, block: Block, parameters: Parameters) -> None:
         self._ranks, self._block, self._parameters = ranks, block, parameters
@@ -106,7 +102,6 @@ class Solver:
         return answer
 
     def _record(self, log: np.ndarray, levels: list[Level]) -> None:
-        """Append the levels of the logs of all ranks."""
         logs = np.stack(self._ranks.gather(log))
         begin, searched, end = (logs[name].astype(np.int64) for name in ("begin_ns", "searched_ns", "end_ns"))
         times_ms = (times.max(axis=0) / 1e6 for times in (end - begin, searched - begin, end - searched))

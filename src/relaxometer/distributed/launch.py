@@ -20,8 +20,7 @@ from collections.abc import Sequence
 from relaxometer.core.environment import how_to_install, usable_cores
 from relaxometer.core.errors import UserError
 
-RULE = "-" * 10
-"""Beginning of the lines that frame Open MPI's messages."""
+RULE = "-" * 10  # beginning of the lines that frame Open MPI's messages
 
 
 def obstacle() -> str | None:

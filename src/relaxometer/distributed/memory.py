@@ -13,11 +13,8 @@ ARC_BYTES = {False: 48, True: 64}
 """Bytes per arc of a rank while its block is built and prepared, without and with weights: the arrays that
 exist at once, counted in `build.py` and in the engines."""
 
-VERTEX_BYTES = 48
-"""The same per head and per tail of a rank."""
-
-FIXED_BYTES = 3 << 30
-"""For batches of edges on their way, and the libraries."""
+VERTEX_BYTES = 48  # the same per head and per tail of a rank
+FIXED_BYTES = 3 << 30  # for batches of edges on their way, and the libraries
 
 
 def needed_bytes(scheme: str, n_ranks: int, parameters: Graph500Parameters, *, weighted: bool) -> int:

@@ -1,19 +1,14 @@
 // Encodes bitmaps as the gaps between their bits, and decodes them; messages.py describes the messages.
 //
-// Each kernel is one cooperative launch for several bitmaps of the same length. The blocks of one
+// Each kernel is one cooperative launch for several bitmaps of fewer than 2^32 bits each. The blocks of one
 // `blockIdx.y` share a bitmap. Each warp passes twice over a contiguous slice of it: first to measure, then
 // to write. In between, the blocks publish their measurements in `parts`, and a grid barrier follows.
 //
-// Encoding, a slice adds the bytes of its gaps. Its first gap begins before the slice, so a slice is
-// described by its first and last bit and the bytes of the gaps between these; two such runs join into one.
-// If the message would not be shorter than the bitmap, nothing is written.
-//
-// Decoding, a byte adds its digit, times its place value, to the position of every later bit, and the last
-// byte of a gap adds one more. The four bytes before a digit determine its place value.
-//
-// Bytes moved: encoding reads the bitmap, twice if it is compressed, and writes the message; decoding writes
-// the bitmap, reads the message twice, and sets bits by one atomic per thread and word. A bitmap has fewer
-// than 2^32 bits.
+// Encoding, the first gap begins before the slice, so a slice is described by its first and last bit and the
+// bytes of the gaps between these; two such runs join into one. If the message would not be shorter than the
+// bitmap, nothing is written. Decoding, a byte adds its digit, times its place value, to the position of
+// every later bit, and the last byte of a gap adds one more; the four bytes before a digit determine its
+// place value.
 
 #include <cooperative_groups.h>
 

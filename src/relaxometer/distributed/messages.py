@@ -20,14 +20,9 @@ from relaxometer.distributed.transport import Message
 
 SOURCE = read_source(Path(__file__).with_name("messages.cu"))
 
-MAX_BITMAPS = SOURCE.constants["MAX_BITMAPS"]
-"""Bitmaps per launch."""
-
-BLOCK = {"cuda": 1024, "host": 64}
-"""Threads per block: as in the launch bounds, or fewer for the emulation."""
-
-WORDS_PER_THREAD = 4
-"""Words of a bitmap per thread at which another block pays for its part in the barrier."""
+MAX_BITMAPS = SOURCE.constants["MAX_BITMAPS"]  # bitmaps per launch
+BLOCK = {"cuda": 1024, "host": 64}  # threads per block: as in the launch bounds, or fewer for the emulation
+WORDS_PER_THREAD = 4  # words of a bitmap per thread at which another block pays for its part in the barrier
 
 PART_WORDS = SOURCE.layout("Run").dtype.itemsize // 4
 """Words that a block publishes to the others of its bitmap."""
@@ -51,10 +46,7 @@ class Compression:
         self._outgoing = self._incoming = self._rows(0)
 
     def encode(self, bitmaps: Sequence[Any]) -> list[Any]:
-        """Return the shorter message of each bitmap, arrays of shape (n_bytes,), uint8.
-
-        It is the bitmap's own bytes, or if shorter a compressed message, which the next call overwrites.
-        """
+        """Return the shorter message of each bitmap: its own bytes, or one that the next call overwrites."""
         if not bitmaps:
             return []
         if len(bitmaps) > len(self._outgoing):
@@ -82,12 +74,11 @@ class Compression:
         for batch in self._batches(len(compressed)):
             coming, written = zip(*compressed[batch], strict=True)
             arrived = np.zeros((), dtype=MESSAGES)
-            arrived["addresses"][: len(coming)] = [self._address(message) for message in coming]
+            arrived["addresses"][: len(coming)] = [address_of(self._device, one) for one in coming]
             arrived["bytes"][: len(coming)] = [message.nbytes for message in coming]
             self._launch(self._decode, written, (arrived[()], self._parts))
 
     def _rows(self, count: int) -> Any:
-        """Return memory for messages, each as long as a bitmap."""
         return self._device.xp.zeros((count, self._n_words * 4), dtype=np.uint8)
 
     def _batches(self, count: int) -> list[slice]:
@@ -99,11 +90,8 @@ class Compression:
         wanted = -(-self._n_words // (self._threads * WORDS_PER_THREAD))
         grid = max(1, min(wanted, self._blocks // len(bitmaps))), len(bitmaps)
         table = np.zeros((), dtype=BITMAPS)
-        table["addresses"][: len(bitmaps)] = [self._address(words) for words in bitmaps]
+        table["addresses"][: len(bitmaps)] = [address_of(self._device, one) for one in bitmaps]
         kernel(grid, self._threads, (np.uint32(self._n_words), table[()], *arguments))
-
-    def _address(self, array: Any) -> int:
-        return address_of(self._device, array)
 
 
 def address_of(device: Device, array: Any) -> int:

@@ -15,8 +15,7 @@ EDGE_FACTOR = 16
 OFFSET, INDEX, ENTRY = 8, 4, 8
 """Bytes of a CSR offset, of a vertex's local number, and of an entry of the list of rows."""
 
-STORE_BITS = 128
-"""Bits of a write into another rank's memory; writes without a set bit are skipped."""
+STORE_BITS = 128  # bits of a write into another rank's memory; writes without a set bit are skipped
 
 PROFILE = (2, 22_168, 5_391_155, 3_427_480, 24_228, 62, 1, 0)
 """Vertices found in each level of a search at SCALE 24, medians over the 16 searches of ``weak-peers-2`` in
@@ -130,10 +129,7 @@ def profile(scale: int) -> list[float]:
 
 
 def message_bytes(plain: float, filled: float) -> float:
-    """Return the bytes of a bitmap of `plain` bytes compressed, if the share `filled` of its bits is set.
-
-    A set bit takes a byte per seven bits of the mean distance between set bits.
-    """
+    """Return a bitmap's compressed bytes: one per set bit and 7 bits of the mean distance between these."""
     if filled <= 0:
         return 0.0
     digits, distance = 1, 1 / filled
@@ -145,11 +141,7 @@ def message_bytes(plain: float, filled: float) -> float:
 def level_cost(
     machine: Machine, layout: Layout, found: float, *, compressed: bool, peers: bool = False
 ) -> Cost:
-    """Return the cost of a level without the work proportional to the vertices.
-
-    The level finds the share `found` of all vertices. With `peers`, ranks write into each other's memory,
-    scheme Px1.
-    """
+    """Return the cost of a level that finds the share `found`, without work proportional to the vertices."""
     engine = machine.peers if peers else machine.messages
     exchanges = [expand(layout)] if layout.columns == 1 else [fold(layout), expand(layout)]
     if layout.n_ranks == 1:
@@ -164,7 +156,6 @@ def level_cost(
 
 
 def _exchange_seconds(engine: Engine, exchanges: list[Messages]) -> float:
-    """Return the time of exchanges with empty messages."""
     return sum(engine.exchange_s + engine.message_s * e.count for e in exchanges)
 
 

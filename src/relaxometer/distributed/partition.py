@@ -135,7 +135,6 @@ class Layout:
         return rank < self.rows * (self.rows - 1) // 2
 
     def _pair(self, rank: int) -> tuple[int, int]:
-        """Return the two rows of a rank of the paired scheme."""
         if not self._is_off_diagonal(rank):
             first = 2 * (rank - self.rows * (self.rows - 1) // 2)
             return first, first + 1
@@ -191,10 +190,7 @@ def grid_of(scheme: str, n_ranks: int) -> tuple[int, int]:
 
 
 class Numbering:
-    """Local numbers of the vertices of some pieces, in the order given, on a device.
-
-    `first` holds the first vertex of each piece, or in a dealt layout its first place, uint32.
-    """
+    """Local numbers of the vertices of some pieces, in this order; `first` are their first places, uint32."""
 
     def __init__(self, layout: Layout, pieces: tuple[int, ...], xp: Any) -> None:
         self._layout, self._piece = layout, layout.piece

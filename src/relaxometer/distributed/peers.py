@@ -16,8 +16,7 @@ from relaxometer.distributed import process
 from relaxometer.distributed.comm import Ranks
 from relaxometer.distributed.recording import words_on_host
 
-GPU_PAGE = 2 << 20
-"""Bytes that a GPU maps at a time."""
+GPU_PAGE = 2 << 20  # bytes that a GPU maps at a time
 
 HOST_PAGE = 4096
 
@@ -29,10 +28,7 @@ MAX_RANKS, MAX_COUNTS, EPOCHS = (SOURCE.constants[name] for name in ("MAX_RANKS"
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """Memory that all ranks can write to: this rank's words, uint32, and every rank's address, uint64.
-
-    `keep` keeps the memory allocated.
-    """
+    """Memory that all ranks can write to: this rank's words, all ranks' addresses, and what keeps it."""
 
     own: Any
     addresses: Any
@@ -79,11 +75,7 @@ class Peers:
 
 
 def lend(ranks: Ranks, n_words: int) -> Region:
-    """Allocate a region of 32-bit zeros on every rank.
-
-    UserError if the ranks are on several hosts, share a GPU, or have GPUs that cannot reach each other's
-    memory.
-    """
+    """Allocate 32-bit zeros on every rank; UserError unless all ranks can reach each other's memory."""
     if ranks.local_size != ranks.size:
         raise UserError("ranks on several hosts cannot write into each other's memory")
     if ranks.device.kind == "host":
@@ -138,7 +130,6 @@ def _lend_cuda(ranks: Ranks, n_words: int) -> Region:
 
 
 def _words_at(ranks: Ranks, address: int, n_words: int) -> Any:
-    """Wrap memory that CuPy did not allocate in an array."""
     cupy = ranks.device.xp
     memory = cupy.cuda.UnownedMemory(address, 4 * n_words, ranks, cupy.cuda.runtime.getDevice())
     return cupy.ndarray((n_words,), dtype=np.uint32, memptr=cupy.cuda.MemoryPointer(memory, 0))

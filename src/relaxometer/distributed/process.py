@@ -14,14 +14,12 @@ from relaxometer.core.environment import usable_cores
 from relaxometer.core.errors import UserError, naming_lacks
 from relaxometer.device import DeviceOutOfMemory, cuda
 
-GRACE_S = 1.0
-"""Seconds before the other ranks repeat an error that rank 0 reports."""
+GRACE_S = 1.0  # seconds before the other ranks repeat an error that rank 0 reports
 
 PATIENCE_S = {"cuda": 20.0, "host": 300.0}
 """Seconds that a rank waits for another at a step of a search, by the kind of device."""
 
-explanations: list[Callable[[], str | None]] = []
-"""Each may explain an error of a kernel in one line."""
+explanations: list[Callable[[], str | None]] = []  # each may explain an error of a kernel in one line
 
 
 @contextmanager
@@ -86,10 +84,7 @@ def ending_together() -> Iterator[None]:
 
 
 def take_gpu(kind: str, local_rank: int) -> str | None:
-    """Select a GPU for a rank of this host; return its PCI bus id, or None without a GPU.
-
-    A number would not identify it: a scheduler may show each rank a single GPU, number 0.
-    """
+    """Select a GPU for a rank of this host; return its PCI bus id, since each may be shown as number 0."""
     if kind == "host" or cuda.obstacle() is not None:
         return None
     runtime = importlib.import_module("cupy").cuda.runtime

@@ -161,10 +161,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def execute(options: argparse.Namespace, make_ranks: Callable[[str, TransportKind], Ranks]) -> str | None:
-    """Do a run; return the first answer that was not proven correct, and why, or None if all were.
-
-    `make_ranks` is called with a device and a transport.
-    """
+    """Do a run, with ranks of a device and a transport; return the first answer that is not proven."""
     with process.patience(options.patience_s):
         return _execute(options, make_ranks)
 
@@ -217,7 +214,6 @@ def _execute(options: argparse.Namespace, make_ranks: Callable[[str, TransportKi
 
 
 def _graph_maker(options: argparse.Namespace) -> Any:
-    """Return a function from ranks and scheme to the block of the graph."""
     weighted = options.problem == "sssp"
     found = re.fullmatch(r"kron:(\d+)(?::(\d+))?", options.graph)
     if found is None:
@@ -242,7 +238,6 @@ def _graph_maker(options: argparse.Namespace) -> Any:
 
 
 def _parameters(engine: Engine, settings: Sequence[str]) -> Any:
-    """Return the engine's parameters from ``--set``."""
     given = {}
     for text in settings:
         name, equals, value = text.partition("=")

@@ -18,8 +18,7 @@ from relaxometer.graphs.graph import ARCS, OFFSETS
 
 ARC_COLUMNS = {**ARCS, "weight": pa.uint32()}
 
-BATCH = 1 << 23
-"""Arcs read and sent at a time, which bounds memory."""
+BATCH = 1 << 23  # arcs read and sent at a time, which bounds memory
 
 
 def stored_block(ranks: Ranks, scheme: str, folder: Path, *, weighted: bool, batch: int = BATCH) -> Block:

@@ -11,8 +11,7 @@ import numpy as np
 from relaxometer.core.errors import UserError
 from relaxometer.device import Device
 
-Message = tuple[int, Any]
-"""A rank and a contiguous device array to send to it or receive from it."""
+Message = tuple[int, Any]  # a rank and a contiguous device array to send to it or receive from it
 
 
 class Transport(Protocol):

@@ -12,8 +12,7 @@ EXCUSED_MS, EXCUSED_SHARE = 1.0, 0.05
 CONVERT_MS, CONVERT_NS, CONVERT_PART_US = 1.0, 100, 20
 """Allowed to convert an answer, queries or weights: per request, value (a loop in Python) and graph."""
 
-COPY_NS = 5
-"""Nanoseconds allowed to read and copy a weight of four bytes in a compiled program."""
+COPY_NS = 5  # nanoseconds allowed to read and copy a weight of four bytes in a compiled program
 
 
 @dataclass(frozen=True)

@@ -87,8 +87,6 @@ def _failure(error: BaseException, driver: str = "") -> dict[str, str]:
 
 
 class _VariantProcess:
-    """One variant on one graph."""
-
     def __init__(
         self,
         run: Run,
@@ -104,12 +102,11 @@ class _VariantProcess:
         self.device = get_device(device)
         self.emulated = self.runs_on == "device" and self.device.kind == "host"
         self._meter = self._open_meter() if run.cost.energy_s else None
-        self._columns: list[npt.NDArray[Any]] = []
-        """Those of an answer, until they are sent."""
+        self._columns: list[npt.NDArray[Any]] = []  # those of an answer, until they are sent
+        # Bytes of device memory in use after each timed search, where that is known; and bytes outside the
+        # pool before the variant's graph and kernels are loaded, and after.
         self._used: list[int] = []
-        """Bytes of device memory in use after each timed search, where that is known."""
         self._outside: list[int | None] = []
-        """Bytes outside the pool before the variant's graph and kernels are loaded, and after."""
 
     def answer(self, link: Link, what: str, argument: Any) -> None:
         """Answer one request."""
@@ -242,7 +239,6 @@ class _VariantProcess:
         return {"time_ms": call.ms}
 
     def _fetch(self, answer: Any) -> dict[str, npt.NDArray[Any]]:
-        """Return the columns of an answer in host memory."""
         arrays = self.device.asnumpys(*answer.columns.values())
         return dict(zip(answer.columns, map(np.asarray, arrays), strict=True))
 

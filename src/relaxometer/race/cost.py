@@ -21,17 +21,10 @@ from relaxometer.plan.models import Cost
 from relaxometer.race.counter_log import CounterLog
 from relaxometer.race.counters import Meter, Nvml, Reading, in_words
 
-SETTLE_S = 0.25
-"""Seconds before each interval, with the same load: the counter lags, and clocks change."""
-
-MIN_STEPS = 5
-"""Minimum number of steps of the counter in an interval; with fewer, its power is unknown."""
-
-SLOW_S = 0.05
-"""Minimum period of a slow counter, whose steps are even, though each is read a little late."""
-
-EVEN = 0.7
-"""Minimum evenness of the steps, from 0 to 1; readings of others keep their times."""
+SETTLE_S = 0.25  # seconds before each interval, with the same load: the counter lags, and clocks change
+MIN_STEPS = 5  # minimum number of steps of the counter in an interval; with fewer, its power is unknown
+SLOW_S = 0.05  # minimum period of a slow counter, whose steps are even, though each is read a little late
+EVEN = 0.7  # minimum evenness of the steps, from 0 to 1; readings of others keep their times
 
 MAX_DRIFT_W = 0.3
 """An idle interval may exceed another by this much per repeat between them; others are left out."""
@@ -39,8 +32,7 @@ MAX_DRIFT_W = 0.3
 MAX_STRETCH = 4
 """An interval ends after whole passes over all sources, but within this multiple of its length."""
 
-LEAK_BYTES = 1 << 10
-"""Smaller growth over all searches is not reported as a leak."""
+LEAK_BYTES = 1 << 10  # smaller growth over all searches is not reported as a leak
 
 
 @dataclass(frozen=True)
@@ -135,10 +127,7 @@ def period_of(readings: Sequence[Reading]) -> float | None:
 
 
 def spent(readings: Sequence[Reading], busy: Sequence[Interval], idle: Sequence[Interval]) -> Spent | None:
-    """Return the cost of a search from the readings; None if the counter has too few steps.
-
-    ``busy[i]`` is between ``idle[i]`` and ``idle[i + 1]``.
-    """
+    """Return the cost of a search, None if the counter has too few steps; it idles around each repeat."""
     period = period_of(readings)
     powers = [watts for one in busy if (watts := one.watts(readings, period)) is not None]
     idle_w = [watts for one in idle if (watts := one.watts(readings, period)) is not None]
@@ -222,10 +211,7 @@ def pool_bytes(device: Device) -> tuple[int, int] | None:
 
 
 def bytes_outside_pool(meter: Meter | None, device: Device) -> int | None:
-    """Return the device memory in use, by all processes, outside this process's pool; None if unknown.
-
-    Contexts, kernels and other processes are there. CuPy allocates all arrays in the pool.
-    """
+    """Return the device memory in use, by all processes, outside this process's pool; None if unknown."""
     pool = pool_bytes(device)
     return meter.used_bytes() - pool[1] if pool is not None and isinstance(meter, Nvml) else None
 

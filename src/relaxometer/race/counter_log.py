@@ -21,14 +21,10 @@ from typing import Self
 from relaxometer.race.counters import Meter, Reading, open_named
 
 READ_EVERY_S = 0.02
-"""Pause between two readings of the energy counter.
+"""Pause between two readings of the energy counter: constant, so that reading costs each interval the same
+power and core time; long, since some variants use all cores."""
 
-Constant, so that reading costs each interval the same power and core time; long, since some variants use all
-cores.
-"""
-
-START_S = 0.001
-"""Pause between two checks that the log has begun."""
+START_S = 0.001  # pause between two checks that the log has begun
 
 
 class CounterLog:

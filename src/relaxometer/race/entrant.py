@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from relaxometer.core.environment import usable_cores
-from relaxometer.core.errors import Failed, quoted
+from relaxometer.core.errors import Failed, escaped, quoted
 from relaxometer.core.supervision import waited_ms
 from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.graph import Graph
@@ -27,7 +27,7 @@ from relaxometer.problems.variants import Skipped, refuse_weights
 from relaxometer.race.clocks import Span, believed_ms
 from relaxometer.race.measurement import MAX_REASON
 from relaxometer.race.sources import untimed_vertices
-from relaxometer.rivals.adapter import Adapter, printable
+from relaxometer.rivals.adapter import Adapter
 from relaxometer.rivals.definition import Rival
 from relaxometer.rivals.exchange import export, obstacle, write_queries
 from relaxometer.rivals.installation import Installed, installation
@@ -35,14 +35,9 @@ from relaxometer.rivals.installation import Installed, installation
 THREADS = ("OMP", "OPENBLAS", "MKL", "NUMBA", "RAYON")
 """Libraries that take their number of threads from a variable ``{library}_NUM_THREADS``."""
 
-OWN = {"PYTHONPATH", "PYTHONHOME"}
-"""Variables of our own environment that an adapter must not see."""
-
-TUNED_ON = 2
-"""Sources on which a rival is tuned."""
-
-SPARE_BYTES = 1 << 26
-"""Bytes that a file of the adapter may have beyond an answer: caches of compiled code."""
+OWN = {"PYTHONPATH", "PYTHONHOME"}  # variables of our own environment that an adapter must not see
+TUNED_ON = 2  # sources on which a rival is tuned
+SPARE_BYTES = 1 << 26  # bytes that a file of the adapter may have beyond an answer: caches of compiled code
 
 MAX_LISTED = 1 << 28
 """Values that the longest column of an answer to queries may have: paths may be longer than memory."""
@@ -66,8 +61,7 @@ class Called:
     prepare_ms: float
     fetch_ms: float
     building: Span
-    answering: Span
-    """The first two by our clock."""
+    answering: Span  # the first two by our clock
 
 
 class Running:
@@ -88,10 +82,7 @@ class Running:
         self._deadline = time.monotonic() + self._timeout_s
 
     def load(self) -> Loaded:
-        """Wait until the graph is loaded and prepared.
-
-        The time of the preparation is the adapter's, or ours if that is clearly more.
-        """
+        """Wait until the graph is loaded and prepared; the latter takes our time if that is clearly more."""
         loaded, _ = self._ask("loaded")
         self.rebuilds = "rebuilds" in loaded[1:]
         ready, span = self._ask("ready")
@@ -261,7 +252,6 @@ class Entrant:
         return {**given, **combinations[times.index(min(times))]}
 
     def _time(self, parameters: Mapping[str, Any], sources: list[int | None], folder: Path) -> float:
-        """Return the time of a search from each source with these parameters; infinite if one fails."""
         try:
             with self.start(parameters, folder) as running:
                 running.load()
@@ -272,7 +262,6 @@ class Entrant:
             return float("inf")
 
     def _time_of(self, running: Running, source: int | None) -> float:
-        """Return the milliseconds of a search by the adapter's clock."""
         self.pose(running, source)
         return running.solve(source)[0]
 
@@ -309,7 +298,7 @@ def threads_of(run: RivalRun) -> int:
 
 def _facts(words: list[str]) -> dict[str, str]:
     """Return the facts that follow the time in a message, as words ``name=value``."""
-    shown = (printable(word) for word in words[1:])
+    shown = (escaped(word) for word in words[1:])
     return dict(word.split("=", 1) for word in shown if re.match("[a-z][a-z0-9_]*=", word))
 
 
@@ -318,7 +307,6 @@ def _word(value: Any) -> str:
 
 
 def _milliseconds(words: list[str], message: str) -> float:
-    """Return the time that a message carries."""
     try:
         value = float(words[0])
     except (IndexError, ValueError):

@@ -30,8 +30,7 @@ from relaxometer.rivals.installation import read_absence
 
 Statuses = set[str]
 
-PROVEN = {"ok", "disputed"}
-"""Statuses of a first round that is worth another."""
+PROVEN = {"ok", "disputed"}  # statuses of a first round that is worth another
 
 
 def run_variant(
@@ -106,10 +105,7 @@ def _left_out(run: Run, folder: Path, number: int) -> Measurement | None:
 
 
 def _of_one_kind(result: Measurement, run: Run, folder: Path) -> Measurement:
-    """Return a round; of a further one on another kind of machine than the first, only the failures.
-
-    So times of an emulated GPU, or of one core, are not mixed with others.
-    """
+    """Return a round; of a further one on another kind of machine than the first, only the failures."""
     if result.round == 1:
         return result
     first = _first_context(folder)
@@ -123,7 +119,6 @@ def _of_one_kind(result: Measurement, run: Run, folder: Path) -> Measurement:
 
 
 def _kind_of_machine(context: Mapping[str, Any]) -> str:
-    """Return what a variant ran on, in words."""
     if context["device_kind"] != "cpu":
         return {"cuda": "a GPU", "host": "an emulated GPU"}[context["device_kind"]]
     return "one core" if uses_one_core(context.get("parameters", {})) else "several cores"

@@ -43,25 +43,17 @@ MAX_UNPROVEN_BYTES = min(4 << 30, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_P
 """Limit on the answers kept; beyond it the contestant waits while they are proven."""
 
 WARM_BELOW_MS = 5.0
-"""A search follows an untimed one, from another vertex, if the search before it took less than this.
+"""A search follows an untimed one, from another vertex, if the search before it took less than this: the
+answer between them moves to another process, after which a search takes 0.03 ms longer on a GPU."""
 
-Between two searches an answer moves to another process, after which a search takes 0.03 ms longer on a GPU.
-"""
+WARMED_ON = 8  # untimed vertices, over which untimed searches cycle: remembering their answers gains nothing
 
-WARMED_ON = 8
-"""Untimed searches cycle over this many vertices, none of which is timed.
-
-So remembering the answers of untimed searches gains nothing.
-"""
-
-FEWEST_CALLS, CALLS_S = 3, 3.0
-"""Minimum number of calls, and the seconds after which no further one begins."""
+FEWEST_CALLS, CALLS_S = 3, 3.0  # minimum number of calls, and the seconds after which no further one begins
 
 MAX_CONFIRMING, CONFIRMING_S = 8, 3.0
 """Limit on the searches that confirm a dispute, and the seconds after which no further one begins."""
 
-MAX_REASON = 1000
-"""Limit on the characters of a reason."""
+MAX_REASON = 1000  # limit on the characters of a reason
 
 
 _COLUMNS = [(name, Any, field(default=None)) for name in RUNS.names]
@@ -135,15 +127,11 @@ class Found(Reply):
     overflowed: bool
     graph: dict[str, int] = {}
     clock_ms: SearchTime
-    waited_ms: float = 0.0
-    """By the clock of this process, and how much of it either side waited for a core."""
-    proven: bool = True
-    """Whether there is an answer to prove."""
-    throttled: str | None = None
-    """Why the clocks were held back right after the search; None if unknown."""
-    prepare_ms: Milliseconds | None = None
-    cold_ms: Milliseconds | None = None
-    """Of a call: another preparation; and that with the search after it, without the way back."""
+    waited_ms: float = 0.0  # by the clock of this process, how much either side waited for a core
+    proven: bool = True  # whether there is an answer to prove
+    throttled: str | None = None  # why the clocks were held back right after the search; None if unknown
+    prepare_ms: Milliseconds | None = None  # of a call: another preparation,
+    cold_ms: Milliseconds | None = None  # and that with the search after it, without the way back
 
     @property
     def span(self) -> Span:
@@ -206,10 +194,7 @@ class Contestant(Protocol):
         """Return the phases of a search; None if the contestant does not report them."""
 
     def cost(self, sources: Sequence[int | None], more_s: float) -> Costs | None:
-        """Return the costs of searches from these sources besides time; None if unknown.
-
-        This may take `more_s` seconds beyond the time limit.
-        """
+        """Return the costs of searches besides time, within another `more_s` seconds; None if unknown."""
 
     def state_of_device(self) -> dict[str, Any]:
         """Return the state of the device after the searches, for the context."""
@@ -252,10 +237,7 @@ def not_measured(run: Run, device_kind: str, device: str, number: int, reason: s
 
 
 def write_measurement(result: Measurement, problem: str, folder: Path) -> None:
-    """Write ``runs`` and ``certificates`` as Parquet, and ``context.json``.
-
-    Round 1 also has ``phases`` and ``answer``.
-    """
+    """Write ``runs``, ``certificates`` and ``context.json``, and of round 1 ``phases`` and ``answer``."""
     kept = load_problem(problem)
     certificates = certificates_schema(kept)
     write_table(pa.Table.from_pylist([asdict(row) for row in result.runs], RUNS), folder / "runs.parquet")
@@ -301,13 +283,11 @@ class _Job:
         self._relaxed: dict[int, int] = {}
         self._searches: list[_Search] = []
         self._confirming: list[Found] = []
-        self._calls: dict[tuple[int, int], _Search] = {}
-        """By source and repetition of the row that shows it."""
+        self._calls: dict[tuple[int, int], _Search] = {}  # by source and repetition of the row that shows it
         self._unproven: dict[_Search, Columns] = {}
         self._proofs: dict[_Search, Proof] = {}
         self._failure: Failed | None = None
-        self._later_failures: dict[int, tuple[str, str]] = {}
-        """By source; of a request after the timed searches."""
+        self._later_failures: dict[int, tuple[str, str]] = {}  # by source; of requests after timed searches
         self._result = Measurement(number)
         self._result.context |= {"round": number, "before": {}, "began": datetime.now(UTC).isoformat()}
         self._result.answer = {
@@ -315,7 +295,6 @@ class _Job:
         }
 
     def _untimed_sources(self, sources: np.ndarray) -> list[int]:
-        """Return the sources of untimed searches."""
         if self._queries is not None:
             return self._queries.untimed
         graph = self._graph
@@ -428,7 +407,6 @@ class _Job:
                 yield self._key(search.source, search.repetition) | {"holds": holds} | rules
 
     def _key(self, source: int, repetition: int) -> dict[str, Any]:
-        """Return the first columns of a row."""
         return {"source": source, "round": self._result.round, "repetition": repetition}
 
     def _asked(self, source: int) -> dict[str, Any]:
@@ -439,7 +417,6 @@ class _Job:
         return {"queries": asked.name, "queries_hash": content_hash(asked)}
 
     def _passes(self, number: int) -> range:
-        """Return the numbers of the passes of a round."""
         passes = self._run.timing.passes(emulated=self._emulated)
         return range((number - 1) * passes, number * passes)
 
@@ -500,7 +477,6 @@ class _Job:
             self._confirming.append(found)
 
     def _warm_up(self) -> float:
-        """Have an untimed search made; return its milliseconds."""
         return self._contestant.warm_up(self._untimed_root())
 
     def _untimed_root(self) -> int | None:
@@ -519,7 +495,6 @@ class _Job:
         return source if self._has_source else None
 
     def _search(self, source: int, repetition: int) -> None:
-        """Have one timed search made, and keep its answer."""
         found, answer = self._contestant.solve(self._root(source))
         self._set_cold(found.clock_ms)  # without a warm-up, this is the first search
         search = _Search(source, repetition, found)
@@ -566,7 +541,6 @@ class _Job:
                 self._fixed[name] = statistics.median(values)
 
     def _take_costs(self) -> None:
-        """Have the costs besides time measured."""
         slowest_s = max((search.found.time_ms for search in self._searches), default=0.0) / 1e3
         more_s = planned_s(self._run.cost, slowest_s) if self._run.cost.energy_s else 0.0
         try:

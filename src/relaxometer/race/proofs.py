@@ -133,7 +133,6 @@ def prove_all(
 
 
 def _proof_of(reply: dict[str, Any]) -> Proof:
-    """Return the proof that a reply of the prover describes."""
     if "status" in reply:
         return Proof(None, {}, **reply)
     certificate = Certificate(*(reply.pop(name) for name in ("violations", "first", "item")))

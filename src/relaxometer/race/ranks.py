@@ -19,8 +19,7 @@ from relaxometer.device import cuda
 from relaxometer.distributed.launch import launch
 from relaxometer.plan.models import DistributedRun
 
-LOCAL = "mpirun"
-"""The launcher that starts ranks on this machine only."""
+LOCAL = "mpirun"  # the launcher that starts ranks on this machine only
 
 
 def run_job(run: DistributedRun, arguments: list[str], launcher: str | None) -> None:
@@ -51,11 +50,7 @@ def arguments_of(
     repetitions: int,
     warmup: int,
 ) -> list[str]:
-    """Return the arguments of :mod:`relaxometer.distributed.run` for a run; rank 0 writes into `out`.
-
-    Without the folder of a stored graph, the ranks generate Graph500's. `sources` is a Parquet file with the
-    sources on a stored graph.
-    """
+    """Return the arguments of :mod:`relaxometer.distributed.run`; without a folder, ranks generate graphs."""
     graph = f"kron:{run.scale}" if folder_of_graph is None else str(folder_of_graph)
     arguments = ["--problem", run.problem, "--engine", run.engine, "--graph", graph, "--scheme", run.scheme]
     arguments += ["--roots", str(run.roots), "--repetitions", str(repetitions), "--warmup", str(warmup)]

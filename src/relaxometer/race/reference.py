@@ -12,12 +12,10 @@ from relaxometer.core.supervision import Child, ChildDied, Link
 from relaxometer.device import Device, get_device, stopwatch
 
 CPU_STEPS = 100_000
-CPU_TRIES = 4
-"""About 20 ms together."""
+CPU_TRIES = 4  # about 20 ms together
 
 DEVICE_STEPS = 80_000
-DEVICE_TRIES = 20
-"""About 1.1 ms each on an H200; the first ones bring an idle GPU up to its clock."""
+DEVICE_TRIES = 20  # about 1.1 ms each on an H200; the first ones bring an idle GPU up to its clock
 
 WARP = 32
 MULTIPLIER, INCREMENT, MODULUS = 1_664_525, 1_013_904_223, 1 << 32

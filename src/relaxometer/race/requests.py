@@ -13,8 +13,7 @@ import pyarrow.parquet as pq
 
 from relaxometer.core.validation import Section
 
-KEY = b"drawn for"
-"""The key of the schema's metadata that holds a request as JSON."""
+KEY = b"drawn for"  # the key of the schema's metadata that holds a request as JSON
 
 AMOUNTS = ("sources", "draws")
 """Numbers of a request that a file may exceed: a run takes the first ones, which are the same."""

@@ -28,8 +28,7 @@ from relaxometer.race.proofs import Columns
 from relaxometer.rivals.answers import completed_answer, read_answer
 from relaxometer.rivals.installation import Installed
 
-MAX_PAUSE_S = 0.5
-"""Longest pause after a search before its answer is requested."""
+MAX_PAUSE_S = 0.5  # longest pause after a search before its answer is requested
 
 
 def measure_rival(
@@ -68,7 +67,6 @@ def place_of(run: RivalRun, device_kind: str) -> dict[str, str]:
 
 
 def _reference_ms(run: RivalRun, installed: Installed | str, device: str) -> float | None:
-    """Return the time of a fixed piece of work where a rival runs."""
     if isinstance(installed, str):
         return None
     return reference.apart_ms(device) if run.kind == "gpu" else reference.cpu_ms()
@@ -88,8 +86,7 @@ class _RivalClient:
         answers = entrant.rival.definition.problems[entrant.run.problem].answers
         self._given = [column for column in self._problem.columns if column in answers]
         self._round_trips: list[float] = []
-        self._idle: list[Span] = []
-        """Writing of answers whose searches were over."""
+        self._idle: list[Span] = []  # writing of answers whose searches were over
 
     def extend(self) -> None:
         """Give the rival its whole time limit again, from now."""
@@ -208,7 +205,6 @@ class _RivalClient:
         }
 
     def _read(self, folder: Path, source: int | None) -> tuple[dict[str, npt.NDArray[np.uint32]], bool]:
-        """Return the columns of an answer, empty if not requested, and whether it overflowed."""
         rows = self._entrant.rows(source)
         asked = {name: rows[name] for name in self._given if rows[name].stop > 1}
         columns, overflowed = read_answer(folder, asked)
@@ -224,7 +220,6 @@ class _RivalClient:
 
     @contextmanager
     def _new_folder(self) -> Iterator[Path]:
-        """Make a folder with an unpredictable name; remove it at the end of the block."""
         try:
             folder = tempfile.mkdtemp(prefix="answer-", dir=self._folder)
         except OSError as error:

@@ -170,7 +170,6 @@ class _VariantClient:
         return found.model_copy(update={"prepare_ms": prepare_ms, "cold_ms": cold_ms}), columns
 
     def _answer(self, source: int | None, done: _Done) -> tuple[Found, Columns]:
-        """Receive the answer of the search that was the last request."""
         clock_ms, waited_ms = self._child.reply_ms, self._child.reply_waited_ms
         given = _Given.read(self._ask(give=None))
         self._check_columns(given.columns, self._rows(source))
@@ -199,7 +198,6 @@ class _VariantClient:
         return _State.read(self._ask(context=None)).model_dump()
 
     def _rows(self, source: int | None) -> Mapping[str, range]:
-        """Return the numbers of rows that each column of an answer may have."""
         if self._queries is not None and source is not None:
             return self._queries.sets[source].rows(self._n)
         return dict.fromkeys(self._columns, range(self._n, self._n + 1))

@@ -16,26 +16,15 @@ from pathlib import Path
 from typing import Self
 
 from relaxometer.core.environment import keep_to_one_core
-from relaxometer.core.errors import Failed, quoted
+from relaxometer.core.errors import Failed, escaped, quoted
 from relaxometer.core.supervision import Orphans, cause_of_death, die_with_parent, settle, waited_ms
 
-MAX_LINE = 1000
-"""Limit on the characters of a message."""
-
-KEPT_STDERR = 1 << 13
-"""Bytes of the end of stderr that are kept; the rest is read and forgotten."""
-
-CHUNK = 1 << 16
-"""Bytes that are read at a time."""
-
-GRACE_S = 5.0
-"""Time to exit after ``end``, or after closing a pipe."""
-
-LONGEST_WAIT_MS = 1e8
-"""The longest wait that the system takes; a longer one is made of several."""
-
-FAILURES = frozenset({"skipped", "oom", "error"})
-"""Words by which an adapter says that it gives up."""
+MAX_LINE = 1000  # limit on the characters of a message
+KEPT_STDERR = 1 << 13  # bytes of the end of stderr that are kept; the rest is read and forgotten
+CHUNK = 1 << 16  # bytes that are read at a time
+GRACE_S = 5.0  # time to exit after `end`, or after closing a pipe
+LONGEST_WAIT_MS = 1e8  # the longest wait that the system takes; a longer one is made of several
+FAILURES = frozenset({"skipped", "oom", "error"})  # words by which an adapter says that it gives up
 
 
 class Adapter:
@@ -93,13 +82,10 @@ class Adapter:
         for stream in filter(None, self._streams):
             stream.close()
         if self._failed and self._stderr:
-            print(*map(printable, self._last_lines()), sep="\n", file=sys.stderr)
+            print(*map(escaped, self._last_lines()), sep="\n", file=sys.stderr)
 
     def tell(self, request: str) -> None:
-        """Send a message.
-
-        A reply that is there before the message was sent is a failure, since it would take no time.
-        """
+        """Send a message; a reply that is there before is a failure, since it would take no time."""
         self._read(0)
         if self._received:
             line = self._received.partition(b"\n")[0].decode("utf-8", "replace")
@@ -114,7 +100,7 @@ class Adapter:
         line = self._line(time.monotonic() + seconds)
         word, _, rest = line.partition(" ")
         if word in FAILURES:
-            raise self._failure(word, printable(rest) or "no reason given")
+            raise self._failure(word, escaped(rest) or "no reason given")
         if word != answer:
             raise self._failure(
                 "error", f"wrote {quoted(line)} to stdout, expected {answer!r}; only messages belong there"
@@ -134,7 +120,6 @@ class Adapter:
         os.write(self._input, line.encode() + b"\n")
 
     def _line(self, deadline: float) -> str:
-        """Return the next line of stdout."""
         while b"\n" not in self._received and len(self._received) <= MAX_LINE:
             wait_ms = (deadline - time.monotonic()) * 1e3
             if wait_ms <= 0:
@@ -175,7 +160,6 @@ class Adapter:
         return self._failure("error", cause + said)
 
     def _last_lines(self) -> list[str]:
-        """Return the end of what the adapter wrote to stderr."""
         return self._stderr.decode("utf-8", "replace").strip().splitlines()
 
     def _kill(self) -> None:
@@ -190,11 +174,6 @@ class Adapter:
         with suppress(BlockingIOError):
             while piece := os.read(self._errors, CHUNK):
                 self._stderr = (self._stderr + piece)[-KEPT_STDERR:]
-
-
-def printable(text: str) -> str:
-    """Return foreign text with its control characters escaped, since they could change a terminal."""
-    return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
 
 
 def _restrict(max_file_bytes: int, one_core: bool) -> None:

@@ -19,11 +19,8 @@ from relaxometer.problems.problem import Problem
 TYPES = {"u32": "<u4", "i32": "<i4", "u64": "<u8", "i64": "<i8", "f32": "<f4", "f64": "<f8"}
 """Types of a column by the ending of its file."""
 
-NONE = 2**32 - 1
-"""Stands in all columns for "not reached" and "none"."""
-
-EXACT = {"<f4": 2**24, "<f8": 2**53}
-"""A float of this size may be the next integer, rounded."""
+NONE = 2**32 - 1  # stands in all columns for "not reached" and "none"
+EXACT = {"<f4": 2**24, "<f8": 2**53}  # a float of this size may be the next integer, rounded
 
 
 def read_answer(folder: Path, rows: Mapping[str, range]) -> tuple[dict[str, npt.NDArray[np.uint32]], bool]:
@@ -58,11 +55,7 @@ def read_answer(folder: Path, rows: Mapping[str, range]) -> tuple[dict[str, npt.
 def completed_answer(
     problem: Problem, graph: Graph | Batch, columns: dict[str, npt.NDArray[Any]], source: int | None
 ) -> dict[str, npt.NDArray[Any]]:
-    """Make the columns that a rival does not give, and return all with the problem's types.
-
-    `columns` are as :func:`read_answer` returns them; `graph` has the weights that the rival searched with.
-    Failed if a value is too large for its type.
-    """
+    """Make the columns that a rival does not give; return all with the problem's types, if these fit."""
     is_whole = columns.keys() == problem.columns.keys()
     if not is_whole and problem.complete and isinstance(graph, Graph) and source is not None:
         columns = {**problem.complete(graph, source, columns), **columns}

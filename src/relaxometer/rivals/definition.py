@@ -17,11 +17,8 @@ from relaxometer.core.validation import NAME, Name, Section, nearest, repetition
 from relaxometer.core.yaml_files import read_sections
 from relaxometer.problems.problem import load_problem, problem_names
 
-OURS = ROOT / "workflow/rivals"
-"""The rivals that ship."""
-
-HELPERS = OURS / "helpers"
-"""The folder of ``rival.py`` and ``rival.hpp``, the adapters' side of the protocol."""
+OURS = ROOT / "workflow/rivals"  # the rivals that ship
+HELPERS = OURS / "helpers"  # the folder of `rival.py` and `rival.hpp`, the adapters' side of the protocol
 
 FILE = "rival.yaml"
 REQUIREMENTS = "requirements.txt"

@@ -24,14 +24,9 @@ from relaxometer.problems.queries import QuerySet
 from relaxometer.rivals.answers import TYPES
 from relaxometer.rivals.locks import locked
 
-PIECE = 1 << 20
-"""Arcs that are turned into text at a time."""
-
-WEIGHTED = ("gr", "mtx", "wsg")
-"""Formats that hold weights."""
-
-MAX_GAP = 2**31 - 1
-"""Largest id and weight in GAP's serialized form."""
+PIECE = 1 << 20  # arcs that are turned into text at a time
+WEIGHTED = ("gr", "mtx", "wsg")  # formats that hold weights
+MAX_GAP = 2**31 - 1  # largest id and weight in GAP's serialized form
 
 
 def export(graph: Graph | Batch, folder: Path, formats: Sequence[str]) -> Path:
@@ -82,7 +77,6 @@ def _read_facts(path: Path) -> object:
 
 
 def _writers(graph: Graph | Batch, formats: Sequence[str]) -> Iterator[tuple[str, Callable[[Path], object]]]:
-    """Yield the files of a graph by name, and what writes each."""
     for name, array in _arrays(graph).items():
         yield name, partial(_write_array, array)
     for ending in formats:
@@ -108,7 +102,6 @@ def _arrays(graph: Graph | Batch) -> dict[str, npt.NDArray[Any]]:
 
 
 def _facts(graph: Graph | Batch) -> dict[str, object]:
-    """Return the content of ``graph.json``."""
     facts: dict[str, object] = {"name": graph.name, "vertices": graph.n_vertices, "arcs": graph.n_arcs}
     if isinstance(graph, Graph):
         return facts | {"directed": bool(graph.metadata.get("directed", True))}
@@ -185,10 +178,4 @@ def _write_gap(graph: Graph, path: Path, neighbours: Callable[[Any, Any], npt.ND
             _append(ends, file)
 
 
-FORMATS: dict[str, Callable[[Graph, Path], None]] = {
-    "gr": _write_gr,
-    "mtx": _write_mtx,
-    "sg": _write_sg,
-    "wsg": _write_wsg,
-}
-"""Writers by ending."""
+FORMATS = {"gr": _write_gr, "mtx": _write_mtx, "sg": _write_sg, "wsg": _write_wsg}  # writers by ending

@@ -27,8 +27,7 @@ NEAR, LEAST, RELAXED, OVERFLOWED, REQUEST, WARP = (
     SOURCE.constants[name] for name in ("NEAR", "LEAST", "RELAXED", "OVERFLOWED", "REQUEST", "WARP")
 )
 
-NONE_WAITS = 2**62
-"""The least distance of no waiting vertices."""
+NONE_WAITS = 2**62  # the least distance of no waiting vertices
 
 
 class Parameters(variants.Parameters):
@@ -89,18 +88,10 @@ class Solver:
     @property
     def resolved(self) -> dict[str, Any]:
         """All parameters, delta as chosen, and the transport."""
-        return {
-            **self._parameters.model_dump(),
-            "delta": self._delta,
-            "transport": self._ranks.transport,
-        }
+        return {**self._parameters.model_dump(), "delta": self._delta, "transport": self._ranks.transport}
 
     def solve(self, source: int, levels: list[Level] | None = None) -> Answer:
-        """Find the distances from `source`, the same on all ranks.
-
-        With a list of `levels` the run is instrumented and not timed: a :class:`Level` of mode ``"near"`` is
-        appended for each phase.
-        """
+        """Find the distances from `source`; with a list of `levels` the search is instrumented, not timed."""
         self._begin(source)
         clock = LevelClock(self._ranks, levels)
         limit, phases = self._delta, 0

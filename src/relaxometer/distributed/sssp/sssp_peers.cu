@@ -5,12 +5,10 @@
 // a pull into the vertices that are left. A rank owns every P-th vertex in the order of degrees, its heads,
 // and has all arcs to them, by their tails and by their heads. Every vertex of the graph is a tail.
 //
-// - A phase of pushing relaxes the arcs from a frontier that all ranks know to a rank's own heads. So labels
-//   change, and compare-and-swaps contend, only within a GPU, whose labels are a P-th of all. What crosses is
-//   one message, a vertex and its final distance, per vertex that came nearer, phase and other rank.
-// - Each rank keeps for every tail the distance last heard, a cursor into its own arcs of the tail, and when
-//   the next one is due.
-// - Pulling reads the distances of tails, all in the rank's own memory.
+// A phase of pushing relaxes the arcs from a frontier that all ranks know to a rank's own heads. So labels
+// change, and compare-and-swaps contend, only within a GPU. What crosses is one message, a vertex and its
+// final distance, per vertex that came nearer, phase and other rank. Each rank keeps for every tail the
+// distance last heard, which pulling reads, a cursor into its own arcs of the tail, and when the next is due.
 //
 // A phase: push; wait for the own GPU; send the heads that came nearer; meet the other ranks (_peers.cuh). A
 // phase of pulling sends at once, since a vertex pulls only once in a phase, and takes in what was sent after

@@ -34,8 +34,7 @@ SOURCE = read_source(Path(__file__).with_name("sssp_peers.cu"))
 
 NO_HEAD = np.uint32(SOURCE.constants["NO_HEAD"])
 
-MESSAGE = 8
-"""Bytes of a message."""
+MESSAGE = 8  # bytes of a message
 
 
 class Solver:
@@ -77,7 +76,6 @@ class Solver:
         ranks.barrier()
 
     def _members(self, n_tails: int) -> dict[str, Any]:
-        """Return the members of the kernel's `Problem`."""
         xp, graph = self._ranks.device.xp, self._graph
         n_heads, n_arcs = graph.n_heads, len(graph.out[1])
         vertices = {
@@ -146,10 +144,7 @@ class Solver:
 
 
 class _Numbered(NamedTuple):
-    """A rank's arcs in the numbers of the kernel: head j of rank r is tail j * P + r.
-
-    Heads are in the order of falling degree; every rank has numbers for as many.
-    """
+    """A rank's arcs in the kernel's numbers, by falling degree: head j of rank r is tail j * P + r."""
 
     n_heads: int
     n_many: int
