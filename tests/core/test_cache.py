@@ -64,10 +64,7 @@ def test_the_next_process_finds_the_compiled_search(tmp_path):
         "nothing = np.zeros(0, dtype=np.uint32)\n"
         "search(np.zeros(2, dtype=np.int64), nothing, nothing, nothing, np.uint32(0), None)\n"
     )
-    env = os.environ | {
-        "NUMBA_CACHE_DIR": str(tmp_path),
-        "PYTHONPATH": str(cache.PACKAGE.parent),
-    }
+    env = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(cache.PACKAGE.parent)}
     kept = []
     for _ in range(2):
         subprocess.run([sys.executable, "-c", script], env=env, check=True)

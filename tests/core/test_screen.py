@@ -37,10 +37,7 @@ def begins(jobid, rule="run_variant", **wildcards):
 def screen_of(dryrun=False):
     """A screen whose workflow has started."""
     # As in a process of its own: pytest's has no file descriptor.
-    with (
-        open(2, "w", closefd=False, encoding="utf-8") as stderr,
-        pytest.MonkeyPatch.context() as patch,
-    ):
+    with open(2, "w", closefd=False, encoding="utf-8") as stderr, pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "stderr", stderr)
         made = screen.Screen(SimpleNamespace(stdout=False, nocolor=True, dryrun=dryrun), None)
         made.handle(record(LogEvent.WORKFLOW_STARTED, "Workflow has started!"))

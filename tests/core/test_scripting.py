@@ -128,9 +128,7 @@ def random_table():
 
 
 @pytest.mark.parametrize(
-    ("write", "content"),
-    [(write_text, "new" * 1000), (write_table, random_table())],
-    ids=["text", "table"],
+    ("write", "content"), [(write_text, "new" * 1000), (write_table, random_table())], ids=["text", "table"]
 )
 def test_a_file_that_does_not_fit_leaves_the_old_one(capsys, write, content):
     target = Path("results/x")

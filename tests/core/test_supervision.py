@@ -131,12 +131,7 @@ child = Child(serve)
 print(child.ask(60)["pid"], flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
-    parent = subprocess.run(
-        [sys.executable, "-c", program],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    parent = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert parent.returncode == -signal.SIGKILL
     assert is_gone(int(parent.stdout))
 

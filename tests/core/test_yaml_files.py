@@ -135,10 +135,7 @@ def test_a_home_folder_that_cannot_be_written_is_one_line(tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "end"),
-    [
-        ("surwey", "config/suites/survey.yaml?"),
-        ("nosuch", "/config/suites has adaptive.yaml, survey.yaml"),
-    ],
+    [("surwey", "config/suites/survey.yaml?"), ("nosuch", "/config/suites has adaptive.yaml, survey.yaml")],
 )
 def test_a_missing_suite_is_refused_with_the_names_of_others(tmp_path, name, end):
     folder = tmp_path / "config/suites"

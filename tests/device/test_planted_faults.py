@@ -22,12 +22,7 @@ STORES = {
     "minimum_of": np.uint32,
     "store_range": np.float64,
 }
-LOADS = {
-    "load_byte": np.uint8,
-    "load_read_only": np.uint32,
-    "load_pair": PAIR,
-    "load_range": np.uint32,
-}
+LOADS = {"load_byte": np.uint8, "load_read_only": np.uint32, "load_pair": PAIR, "load_range": np.uint32}
 SIZES = (107, 1024)
 """Elements: an array whose bytes fill no page, and one whose elements of four bytes fill one."""
 

@@ -39,7 +39,7 @@ def whole(graph: str, folder: Path) -> Graph:
 def block_of(ranks: Ranks, graph: str, folder: Path, scheme: str, *, weighted: bool) -> Block:
     if graph.startswith("kron-"):
         parameters = Graph500Parameters(scale=int(graph[5:]))
-        return kronecker_block(ranks, scheme, parameters, weighted=weighted, batch=10_000)
+        return kronecker_block(ranks, scheme, parameters, weighted=weighted, batch=1500)
     return stored_block(ranks, scheme, folder / graph, weighted=weighted, batch=700)
 
 

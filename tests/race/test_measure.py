@@ -294,6 +294,8 @@ def test_rounds_divide_the_passes_and_the_first_is_instrumented(solver, rounds, 
     assert [row.status for row in result.runs] == ["ok"] * len(expected)
     assert result.context["round"] == number
     assert bool(result.phases) == (number == 1)
+    before, after = (result.context["reference_ms"][when] for when in ("before", "after"))
+    assert [ms is not None and ms > 0.1 for ms in (before, after)] == [solver == "dijkstra-cpu"] * 2
 
 
 @pytest.mark.parametrize(("limit", "is_resident"), [(1, False), (10**6, True)])
@@ -329,13 +331,6 @@ def test_a_gpu_has_a_steady_one_and_the_emulation_none(device):
 def test_a_process_apart_opens_the_device():
     assert reference.apart_ms("host") is None
     assert reference.apart_ms("no such device") is None
-
-
-@pytest.mark.parametrize(("solver", "is_timed"), [("dijkstra-cpu", True), ("conventional", False)])
-def test_a_variant_in_real_time_is_between_two(solver, is_timed):
-    found = measured(run_of(solver), [7]).context["reference_ms"]
-    assert found.keys() == {"before", "after"}
-    assert all((ms is not None and ms > 0.1) == is_timed for ms in found.values())
 
 
 def test_a_rival_is_between_two(tmp_path):

@@ -77,37 +77,26 @@ def written(folder, request):
 
 
 @pytest.mark.parametrize(
-    ("drawn", "wanted", "fits"),
+    ("drawn", "fitting", "others"),
     [
-        ((8, 1), (3, 1), True),
-        ((8, 1), (9, 1), False),
-        ((8, 1), (8, 2), False),
-        ((8, 1), ([3, 5], 1), False),
-        (([3, 5], 1), ([3, 5], 1), True),
-        (([3, 5], 1), ([5, 3], 1), False),
-        (([3, 5], 1), (2, 1), False),
+        (8, [(8, 1), (3, 1)], [(9, 1), (8, 2), ([3, 5], 1)]),
+        ([3, 5], [([3, 5], 1)], [([5, 3], 1), (2, 1)]),
     ],
 )
-def test_sources_of_another_seed_or_too_few_do_not_serve(tmp_path, drawn, wanted, fits):
-    path = written(tmp_path, request_for_sources(*drawn))
-    assert serves(path, request_for_sources(*wanted)) is fits
+def test_sources_of_another_seed_or_too_few_do_not_serve(tmp_path, drawn, fitting, others):
+    path = written(tmp_path, request_for_sources(drawn, 1))
+    assert all(serves(path, request_for_sources(*wanted)) for wanted in fitting)
+    assert not any(serves(path, request_for_sources(*wanted)) for wanted in others)
 
 
-@pytest.mark.parametrize(
-    ("specs", "draws", "fits"),
-    [
-        ({"near": {"pairs": 4}}, 1, True),
-        ({"near": {"pairs": 4, "paths": False}}, 2, True),
-        ({"near": {"pairs": 4}}, 3, False),
-        ({"near": {"pairs": 99}}, 2, False),
-        ({"far": {"pairs": 4}}, 2, False),
-        ({"near": {"pairs": 4}, "far": {"pairs": 4}}, 2, False),
-    ],
-)
-def test_query_sets_of_other_specs_do_not_serve(tmp_path, specs, draws, fits):
-    path = written(tmp_path, request_for_queries({"near": Spec(pairs=4)}, 2, 1))
-    wanted = {name: Spec.model_validate(spec) for name, spec in specs.items()}
-    assert serves(path, request_for_queries(wanted, draws, 1)) is fits
+def test_query_sets_of_other_specs_do_not_serve(tmp_path):
+    four = Spec(pairs=4)
+    path = written(tmp_path, request_for_queries({"near": four}, 2, 1))
+    for specs, draws in (({"near": four}, 1), ({"near": Spec(pairs=4, paths=False)}, 2)):
+        assert serves(path, request_for_queries(specs, draws, 1))
+    for specs in ({"near": Spec(pairs=99)}, {"far": four}, {"near": four, "far": four}):
+        assert not serves(path, request_for_queries(specs, 2, 1))
+    assert not serves(path, request_for_queries({"near": four}, 3, 1))
 
 
 def test_an_edited_file_of_pairs_does_not_serve_and_a_missing_one_does(tmp_path):

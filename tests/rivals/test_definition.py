@@ -77,40 +77,33 @@ serve(Spy)
 ANSWERS = "distance and, if it has it, predecessor, or an empty list"
 
 FLAWS = {
-    "rival.yaml: licence: missing, and has no default": {"licence": None},
-    "rival.yaml: license: unknown key (its value is 'MIT'); did you mean 'licence'?": {
-        "licence": None,
-        "license": "MIT",
-    },
-    "rival.yaml: class: 'cpu' is invalid: should be 'cpu-1', 'cpu-all' or 'gpu'; did you mean 'cpu-1'?": {
-        "class": "cpu"
-    },
+    "licence: missing, and has no default": {"licence": None},
+    "license: unknown key (its value is 'MIT'); did you mean 'licence'?": {"licence": None, "license": "MIT"},
+    "class: 'cpu' is invalid: should be 'cpu-1', 'cpu-all' or 'gpu'; did you mean 'cpu-1'?": {"class": "cpu"},
     "adapter.cpp is not a file": {"adapter": "adapter.cpp"},
-    "rival.yaml: problems.ssps: unknown problem; did you mean 'sssp'?": {
-        "problems": {"ssps": {"answers": []}}
-    },
-    "rival.yaml: problems.routes.answers: 'path' is invalid; expected distance and, if it has it, size": {
+    "problems.ssps: unknown problem; did you mean 'sssp'?": {"problems": {"ssps": {"answers": []}}},
+    "problems.routes.answers: 'path' is invalid; expected distance and, if it has it, size": {
         "problems": {"routes": {"answers": ["path"]}}
     },
-    f"rival.yaml: problems.sssp.answers: 'predecessor' is invalid; expected {ANSWERS}": {
+    f"problems.sssp.answers: 'predecessor' is invalid; expected {ANSWERS}": {
         "problems": {"sssp": {"answers": ["predecessor"]}}
     },
-    "rival.yaml: problems.bfs.answers: 'level, level' names a column twice": {
+    "problems.bfs.answers: 'level, level' names a column twice": {
         "problems": {"bfs": {"answers": ["level", "level"]}}
     },
-    "rival.yaml: problems.dominators.answers: 'dominator' is invalid; expected idom, or an empty list": {
+    "problems.dominators.answers: 'dominator' is invalid; expected idom, or an empty list": {
         "problems": {"dominators": {"answers": ["dominator"], "takes": "either"}}
     },
-    "rival.yaml: problems.bfs.customizes: new weights are for sssp with answers; leave it out": {
+    "problems.bfs.customizes: new weights are for sssp with answers; leave it out": {
         "problems": {"bfs": {"answers": ["level"], "customizes": True}}
     },
-    "rival.yaml: problems.sssp.customizes: new weights are for sssp with answers; leave it out": {
+    "problems.sssp.customizes: new weights are for sssp with answers; leave it out": {
         "problems": {"sssp": {"answers": [], "customizes": True}}
     },
-    "rival.yaml: parameters.one: default: inf is invalid: should be a number below 2**63": {
+    "parameters.one: default: inf is invalid: should be a number below 2**63": {
         "parameters": {"one": {"default": math.inf, "about": ""}}
     },
-    "rival.yaml: parameters.tune: rename it; a configuration has another key tune": {
+    "parameters.tune: rename it; a configuration has another key tune": {
         "parameters": {"tune": {"default": 1, "about": ""}}
     },
 }
@@ -120,6 +113,7 @@ FLAWS = {
 def test_a_flaw_of_a_definition_is_one_line(tmp_path, message):
     with pytest.raises(UserError) as error:
         changed_rival(tmp_path / "rival", FLAWS[message])
+    assert str(error.value).startswith(f"{tmp_path}/rival/rival.yaml: ")
     assert message in str(error.value)
     assert "\n" not in str(error.value)
 
@@ -159,27 +153,24 @@ def test_folders_of_rivals_that_are_none(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        (
-            {"mine": {"dleta": 3}},
-            "sssp.rivals.mine: unknown key or parameter of mine 'dleta'; did you mean 'delta'?",
-        ),
+        ({"mine": {"dleta": 3}}, "mine: unknown key or parameter of mine 'dleta'; did you mean 'delta'?"),
         (
             {"mine": {"tune": {"dleta": [3]}}},
-            "sssp.rivals.mine.tune: unknown parameter of mine 'dleta'; did you mean 'delta'?",
+            "mine.tune: unknown parameter of mine 'dleta'; did you mean 'delta'?",
         ),
-        ({"mien": {}}, "sssp.rivals.mien: unknown rival for sssp 'mien'; did you mean 'mine'?"),
+        ({"mien": {}}, "mien: unknown rival for sssp 'mien'; did you mean 'mine'?"),
         (
             {"near-far": {"rival": "mine"}},
-            "sssp.rivals.near-far: the name would be 'near-far', the name of sssp.variants.near-far; rename",
+            "near-far: the name would be 'near-far', the name of sssp.variants.near-far; rename",
         ),
-        ({"mine": {"threads": 2}}, "sssp.rivals.mine.threads: mine runs on one core; leave it out"),
+        ({"mine": {"threads": 2}}, "mine.threads: mine runs on one core; leave it out"),
         (
             {"mine": {"tune": {"delta": [*range(10)], "other": [*range(10)]}}},
-            "sssp.rivals.mine.tune: 100 combinations of values, at most 64",
+            "mine.tune: 100 combinations of values, at most 64",
         ),
         (
             {"mine": {"delta": 3, "tune": {"delta": [1, 2]}}},
-            "sssp.rivals.mine.tune.delta: sssp.rivals.mine.delta is given too; leave out one",
+            "mine.tune.delta: sssp.rivals.mine.delta is given too; leave out one",
         ),
     ],
 )
@@ -193,7 +184,7 @@ def test_a_flaw_of_an_entry_is_one_line(tmp_path, entry, message):
     }
     with pytest.raises(UserError) as error:
         Plan(config, ROOT / "resources/datasets.yaml", "my.yaml")
-    assert message in str(error.value)
+    assert str(error.value).startswith(f"my.yaml: sssp.rivals.{message}")
     assert "\n" not in str(error.value)
 
 

@@ -32,8 +32,15 @@ def deriving(method, *lines):
     return f"class Mine(Honest):\n    def {method}:\n        {body}\n\nserve(Mine)\n"
 
 
+def solving(line):
+    return deriving("solve(self, source)", line)
+
+
 def answering(change):
     return deriving("answer(self)", "found = super().answer()", change, "return found")
+
+
+FLOATS = "found['distance'] = found['distance'] * 1.0; found['distance']"
 
 
 def giving(what):
@@ -45,7 +52,7 @@ BROKEN = {
     "a flood of lines": (
         "error",
         f"wrote 'y' to stdout, expected 'done'; {ONLY}",
-        "write(b'y\\n' * (100 << 20))",
+        "write(b'y\\n' * (9 << 20))",
     ),
     "one long line": ("error", LONG_LINE, "write('y' * 5000 + '\\n')"),
     "garbage": ("error", "wrote '\\x00\\x01\\x02", "write(bytes(range(256)) * 1000)"),
@@ -70,27 +77,19 @@ def test_a_reply_that_is_none(tmp_path, status, reason, what):
 ELSEWHERE = {
     "it dies at once": ("error", "exited with code 9 before it had finished", "os._exit(9)"),
     "it closes its pipe": ("error", "closed its connection", "os.close(1); time.sleep(600)"),
-    "no time of loading": (
-        "error",
-        "wrote 'loaded', expected `loaded MILLISECONDS`",
-        "talk(loaded='loaded\\n')",
-    ),
     "it gives up loading": ("skipped", "too large", "talk(loaded='skipped too large\\n')"),
     "it gives up answering": ("oom", "12 GB", "talk(given='oom 12 GB\\n')"),
-    "the helper skips": (
-        "skipped",
-        "too large",
-        deriving("solve(self, source)", "raise Skipped('too\\nlarge')"),
-    ),
+    "the helper skips": ("skipped", "too large", solving("raise Skipped('too\\nlarge')")),
     "a type that no file has": (
         "error",
         "TypeError: distance has type float16, expected one of u32, i32, u64, i64, f32, f64",
-        deriving("answer(self)", "return {'distance': np.zeros(self.n, np.float16)}"),
+        answering("found = {'distance': np.zeros(self.n, np.float16)}"),
     ),
+    # Python ignores the signal.
     "an answer beyond the limit": (
         "error",
-        "OSError: ",  # Python ignores the signal
-        deriving("answer(self)", "return {'distance': np.zeros(20 << 20)}"),
+        "OSError: ",
+        answering("found = {'distance': np.zeros(20 << 20)}"),
     ),
     "an answer beyond the limit, killed": (
         "error",
@@ -109,31 +108,12 @@ ELSEWHERE = {
         "expected one answer file predecessor.{u32,i32,u64,i64,f32,f64}, found: none",
         giving(f"{RIGHT}, os.unlink(folder / 'predecessor.u32')"),
     ),
-    "a link": (
-        "invalid",
-        REGULAR,
-        giving(
-            f"{RIGHT}, os.rename(folder / 'distance.i64', 'x'), "
-            "os.symlink(os.path.abspath('x'), folder / 'distance.i64')"
-        ),
-    ),
+    "a link": ("invalid", REGULAR, giving("os.symlink(__file__, folder / 'distance.i64')")),
     "a pipe": ("invalid", REGULAR, giving("os.mkfifo(folder / 'distance.i64')")),
-    "gone with its folder": (
-        "invalid",
-        "its answer cannot be read: No such file or directory",
-        giving("os.rmdir(folder)"),
-    ),
+    "gone with its folder": ("invalid", "its answer cannot be read: No such", giving("os.rmdir(folder)")),
     # Values
-    "NaN": (
-        "invalid",
-        "distance is NaN at vertex 5",
-        answering("found['distance'] = found['distance'] * 1.0; found['distance'][5] = np.nan"),
-    ),
-    "a fraction": (
-        "invalid",
-        "distance is 2.5 at vertex 5",
-        answering("found['distance'] = found['distance'] * 1.0; found['distance'][5] = 2.5"),
-    ),
+    "NaN": ("invalid", "distance is NaN at vertex 5", answering(f"{FLOATS}[5] = np.nan")),
+    "a fraction": ("invalid", "distance is 2.5 at vertex 5", answering(f"{FLOATS}[5] = 2.5")),
     "negative": ("invalid", "rule ", answering("found['distance'][5] = -3")),
 }
 

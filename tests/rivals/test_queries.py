@@ -62,10 +62,8 @@ class Wrong(Asked):
         return columns
 serve(Wrong)
 """
-    for source, reason in enumerate(reasons):
-        ((status, found),) = outcomes(
-            answered(tmp_path / str(source), code, sources=[source], timing={"warmup": 0})
-        )
+    rows = outcomes(answered(tmp_path, code, sources=[*range(len(reasons))], timing={"warmup": 0}))
+    for (status, found), reason in zip(rows, reasons, strict=True):
         assert (status == "ok") == (not reason)
         assert found.startswith(reason)
 
@@ -117,10 +115,7 @@ def test_one_without_paths_is_skipped_where_paths_are_asked_for(tmp_path):
 
 
 def test_one_that_takes_no_queries_says_so(tmp_path):
-    assert only(answered(tmp_path, "serve(Honest)\n")) == (
-        "error",
-        "the adapter does not answer queries",
-    )
+    assert only(answered(tmp_path, "serve(Honest)\n")) == ("error", "the adapter does not answer queries")
 
 
 CPP = """

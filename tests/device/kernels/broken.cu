@@ -103,7 +103,7 @@ extern "C" __global__ void missing_syncwarp(int* out)
 {
     __shared__ int items[32];
     u32 t = threadIdx.x;
-    items[t] = (int)t;  // missing_syncwarp: write
+    items[t] = (int)t;  // missing_syncwarp
     out[t] = items[t ^ 1];
 }
 
