@@ -6,6 +6,7 @@ Each is written to a temporary name, then renamed.
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -55,6 +56,15 @@ def reading(path: Path, form: str, *, advice: str = MAKE_AGAIN) -> Iterator[None
         if is_a_lack or isinstance(error, MemoryError):
             raise
         raise UserError(f"{path}: not readable as {form} ({quoted(error)}); {advice}") from None
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Wait until no other process, of any node, has locked `folder`, which need not exist, and lock it."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with folder.with_name(folder.name + ".lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def read_json(path: Path, *, advice: str = MAKE_AGAIN) -> dict[str, Any]:

@@ -24,22 +24,13 @@ EXACT = {"<f4": 2**24, "<f8": 2**53}  # a float of this size may be the next int
 
 
 def read_answer(folder: Path, rows: Mapping[str, range]) -> tuple[dict[str, npt.NDArray[np.uint32]], bool]:
-    """Read the columns that a rival gave, in files ``{column}.{type}`` of as many values as `rows` says.
+    """Read the columns that a rival gave, each in files ``{column}.{type}`` of as many values as `rows` says.
 
-    Returns
-    -------
-    columns : dict of str to ndarray of shape (n_values,), uint32
-        `NONE` where the rival has infinity, a negative number or the largest one of its type. Integers may
-        also be `NONE` themselves.
-    overflowed : bool
-        Whether some value of the first column is finite but does not fit 32 bits; it is read as `NONE`, and
-        so is the predecessor there.
-
-    Raises
-    ------
-    Failed
-        If a file is missing, has another size, or holds a value that is not an integer. A float that may be
-        rounded makes the status ``skipped``.
+    Columns, uint32, have `NONE` where the rival has infinity, a negative number or the largest one of its
+    type; integers may also be `NONE` themselves. Returned is also whether some value of the first column is
+    finite but does not fit 32 bits; it is read as `NONE`, and so is the predecessor there. Failed if a file
+    is missing, has another size, or holds a value that is not an integer. A float that may be rounded makes
+    the status ``skipped``.
     """
     columns: dict[str, npt.NDArray[np.uint32]] = {}
     wide = []

@@ -15,14 +15,13 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from relaxometer.core.files import replacing, write_json
+from relaxometer.core.files import locked, replacing, write_json
 from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.batch import content_hash as hash_of_batch
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.graph import content_hash as hash_of_graph
 from relaxometer.problems.queries import QuerySet
 from relaxometer.rivals.answers import TYPES
-from relaxometer.rivals.locks import locked
 
 PIECE = 1 << 20  # arcs that are turned into text at a time
 WEIGHTED = ("gr", "mtx", "wsg")  # formats that hold weights

@@ -18,11 +18,10 @@ from pathlib import Path
 
 from relaxometer.core.checkout import ROOT
 from relaxometer.core.errors import UserError, quoted
-from relaxometer.core.files import write_json
+from relaxometer.core.files import locked, write_json
 from relaxometer.device import KernelError
 from relaxometer.device.host_build import built_once, cache_folder, find_compiler
 from relaxometer.rivals.definition import HELPERS, REQUIREMENTS, Rival
-from relaxometer.rivals.locks import locked
 
 FLAGS = ("-std=c++17", "-O3", "-march=native", "-DNDEBUG", f"-I{HELPERS}")
 
