@@ -57,7 +57,7 @@ def samples(problem: str) -> list[tuple[Graph | Batch, list[int]]]:
         rooted = list(rooted_graphs().values())
         return [side_by_side("rooted", rooted), *parts, (random_batch(60), [0]), (all_graphs_of_four(), [0])]
     graphs = sample_graphs()
-    apart = ("one-vertex", "heavy") if problem == "sssp" else ("one-vertex",)
+    apart = ("one-vertex",) if problem == "bfs" else ("one-vertex", "heavy")
     together = [graph for name, graph in graphs.items() if name not in apart]
     return [side_by_side("samples", together), *((graphs[name], [0]) for name in apart)]
 
