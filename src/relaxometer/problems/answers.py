@@ -18,14 +18,8 @@ Arrays = TypeVar("Arrays")
 class Ahead(Generic[Arrays]):
     """The arrays of the next answer, allocated while the device is busy with a search.
 
-    An answer owns its arrays: none is given out twice.
-
-    Parameters
-    ----------
-    allocate : callable
-        Returns the arrays of one answer.
-    use : callable
-        Called with new arrays, to make them arguments of the next launch.
+    An answer owns its arrays: none is given out twice. `allocate` returns those of one answer, and `use`
+    makes new ones arguments of the next launch.
     """
 
     def __init__(self, allocate: Callable[[], Arrays], use: Callable[[Arrays], None]) -> None:

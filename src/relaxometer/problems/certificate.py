@@ -12,21 +12,11 @@ import numpy.typing as npt
 
 @dataclass(frozen=True)
 class Certificate:
-    """Outcome of checking one answer.
+    """Outcome of checking one answer."""
 
-    Parameters
-    ----------
-    violations : dict of str to int
-        How often each rule is broken.
-    first : dict of str to int
-        The smallest vertex or query at which each broken rule is broken.
-    item : {"vertex", "query"}
-        Which of them it is.
-    """
-
-    violations: dict[str, int]
-    first: dict[str, int]
-    item: str = "vertex"
+    violations: dict[str, int]  # how often each rule is broken
+    first: dict[str, int]  # the smallest vertex or query at which each broken rule is broken
+    item: str = "vertex"  # or "query"
 
     @classmethod
     def of_report(cls, rules: Iterable[str], report: Any) -> Certificate:
@@ -58,19 +48,11 @@ class Certificate:
     ) -> tuple[str, str]:
         """Return the status of the answer, and the reason where it is not ``ok``.
 
-        A search that meets a length beyond the type does not follow it, or gives up all vertices that depend
-        on it. The answer is right if that was only a detour, so the proof decides: an arc out of the reached
-        vertices shows that it was not. All other rules hold without that path, so an answer that breaks one
-        of them is wrong.
-
-        Parameters
-        ----------
-        overflowed : bool
-            Whether the search met such a length.
-        too_long : str
-            The reason of its status ``error``: :attr:`relaxometer.graphs.lengths.Lengths.too_long`.
-        rule : str
-            The rule that an arc out of the reached vertices breaks; no other is broken by it.
+        A search that meets a length beyond the type, if it has `overflowed`, does not follow it, or gives up
+        all vertices that depend on it. The answer is right if that was only a detour, so the proof decides:
+        an arc out of the reached vertices shows that it was not, and breaks `rule` only. All other rules hold
+        without that path, so an answer that breaks one of them is wrong. `too_long` is the reason of the
+        status ``error`` (:attr:`relaxometer.graphs.lengths.Lengths.too_long`).
         """
         if self.holds:
             return "ok", ""

@@ -56,23 +56,11 @@ def worth_a_trial(costs: Mapping[str, Cost], searches: int) -> list[str]:
 
 
 class Choosing:
-    """Base of a solver that prepares the variant of the least expected total.
+    """Base of a solver that prepares the variant, of some modules, of the least expected total.
 
     If that is in doubt, the first searches are made by each of the variants in turn, and the fastest makes
     all others. So nothing is searched that was not asked for, and a variant is prepared only for a search. If
-    a variant is skipped or runs out of memory, the next is taken.
-
-    Parameters
-    ----------
-    graph : ResidentGraph
-    searches : int
-    modules : mapping of str to module
-        The candidates.
-
-    Raises
-    ------
-    Skipped
-        If no candidate can be prepared.
+    a variant is skipped or runs out of memory, the next is taken; Skipped if no candidate can be prepared.
     """
 
     runs_on = "device"

@@ -12,13 +12,7 @@ from relaxometer.problems.certificate import Certificate
 
 
 class BfsCpuCertifier:
-    """Checks answers of breadth-first searches on one graph in host memory, in O(m + n) work.
-
-    Parameters
-    ----------
-    graph : ResidentGraph
-        Only its host copy is read.
-    """
+    """Checks answers of breadth-first searches on one graph in host memory, in O(m + n) work."""
 
     def __init__(self, graph: ResidentGraph) -> None:
         self._graph = graph.host

@@ -18,22 +18,11 @@ BLOCK = 256
 
 
 def incoming(graph: ResidentGraph, *, compare: bool = True) -> tuple[Any, Any]:
-    """Return offsets and tails of the arcs into each vertex, as CSR arrays on the graph's device.
+    """Return offsets, int64, and ascending tails, uint32, of the arcs into each vertex, on the device.
 
     An undirected graph's are its own arrays. Otherwise the arcs are sorted by head, which takes 24 bytes per
-    arc of temporary memory, and longer than to compare their directions.
-
-    Parameters
-    ----------
-    graph : ResidentGraph
-    compare : bool, default=True
-        Have a kernel find out whether the graph is undirected if its metadata does not say so.
-
-    Returns
-    -------
-    offsets : device array of shape (n_vertices + 1,), int64
-    tails : device array of shape (n_arcs,), uint32
-        Ascending within a vertex.
+    arc of temporary memory, and longer than to compare their directions: unless `compare` is false, a kernel
+    does that if the graph's metadata do not say whether it is undirected.
     """
     if graph.metadata.get("directed") is False or (compare and _is_symmetric(graph)):
         return graph.offsets, graph.targets

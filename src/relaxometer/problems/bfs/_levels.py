@@ -53,13 +53,7 @@ def kernels(device: Device, file: str, *, cooperative: bool = False) -> Any:
 
 
 def logged_levels(entries: npt.NDArray[Any]) -> list[Phase]:
-    """Return the levels of a search from a kernel's log.
-
-    Parameters
-    ----------
-    entries : ndarray of shape (n_levels + 1,), ``LevelRecord`` of the kernel's file
-        The last one has only the time at the end.
-    """
+    """Return the levels of a search from a kernel's log; the last entry has only the time at the end."""
     times_ms = np.diff(entries["begin_ns"].astype(np.int64)) / 1e6
     modes = ["top-down" if entry["is_top_down"] else "bottom-up" for entry in entries[:-1]]
     return [
@@ -82,13 +76,8 @@ class Levels:
 class OneLaunch:
     """A search in one launch of a kernel that takes ``source``, ``log`` and the arrays of the answer.
 
-    Parameters
-    ----------
-    graph : ResidentGraph
-    launch : Launch
-        Of the kernel; its log is null, or has an entry for each level and one more.
-    entry : dtype
-        Of the log, with ``begin_ns``, ``is_top_down``, ``found`` and ``examined``.
+    The log is null, or has an entry for each level and one more, with ``begin_ns``, ``is_top_down``,
+    ``found`` and ``examined``.
     """
 
     def __init__(self, graph: ResidentGraph, launch: Launch, entry: np.dtype[Any]) -> None:
@@ -143,39 +132,20 @@ class Bitmaps(NamedTuple):
 
 
 class Direction(ABC):
-    """Levels of one direction, launched by the host.
-
-    Attributes
-    ----------
-    mode : {"top-down", "bottom-up"}
-    counts : device array, uint64
-        Of the last level: arcs examined at 1, and vertices found at `found_at`.
-    adds : bool
-        Whether `run` adds to an empty bitmap of the next level; otherwise it writes every word.
-    """
+    """Levels of one direction, launched by the host."""
 
     mode: ClassVar[str]
     found_at: ClassVar[int]
-    adds: ClassVar[bool]
-    counts: Any
+    adds: ClassVar[bool]  # whether `run` adds to an empty bitmap of the next level, or writes every word
+    counts: Any  # of the last level: arcs examined at 1, and vertices found at `found_at`; uint64
 
     @abstractmethod
     def run(
         self, depth: int, words: tuple[int, int], bitmaps: Bitmaps, answer: Levels, *, instrumented: bool
     ) -> None:
-        """Launch a level.
+        """Launch the level below `depth`, over a range of words; count arcs if it is instrumented.
 
-        Parameters
-        ----------
-        depth : int
-            Level of the frontier.
-        words : (int, int)
-            Range of the words to search.
-        bitmaps : Bitmaps
-            The level adds the vertices found to `visited`, and adds or writes them to `following`.
-        answer : Levels
-        instrumented : bool
-            Whether to count arcs.
+        It adds the vertices found to the bitmap `visited`, and adds or writes them to `following`.
         """
 
 

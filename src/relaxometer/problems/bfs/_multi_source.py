@@ -16,20 +16,10 @@ HUB = 16
 
 @dataclass(frozen=True, eq=False)
 class Renumbered:
-    """The arcs of a graph between renumbered vertices.
+    """The arcs of a graph between renumbered vertices: offsets, int64, and ascending ends, uint32."""
 
-    Parameters
-    ----------
-    position : device array of shape (n_vertices,), uint32
-        The new number of each vertex; `UNREACHED` for those left out, as they have no arcs.
-    original : device array of shape (n_searched,), uint32
-        The vertices by their new numbers.
-    out, into : tuple of device array
-        Offsets, int64, and heads or tails, uint32, of outgoing and of incoming arcs, ascending within a row.
-    """
-
-    position: Any
-    original: Any
+    position: Any  # new number of each vertex, uint32; `UNREACHED` for those left out, without arcs
+    original: Any  # the vertices by their new numbers, uint32
     out: tuple[Any, Any]
     into: tuple[Any, Any]
 

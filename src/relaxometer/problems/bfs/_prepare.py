@@ -35,27 +35,12 @@ def prepare(
 ) -> tuple[Any, Any]:
     """Find the isolated vertices, and the neighbour that each of the others probes first.
 
-    Parameters
-    ----------
-    device : Device
-    module : Module
-        Compiled from `KERNELS`.
-    n_words : int
-        Words of the bitmap.
-    out_offsets : device array of shape (n_vertices + 1,), int64
-        Offsets of the outgoing arcs, or of the incoming ones to mark all vertices without these.
-    incoming : tuple of device array
-        Offsets and tails of the incoming arcs.
-    degree_offsets : device array, int64
-        Their differences are the degrees of neighbours.
-    arcs : int, optional
-        A vertex probes its neighbour of largest degree among the first `arcs` of its row; None for all.
+    `out_offsets` are those of the outgoing arcs, or of the incoming ones to mark all vertices without these.
+    Differences of `degree_offsets` are the degrees of neighbours. A vertex probes its neighbour of largest
+    degree among the first `arcs` of its row; None for all.
 
-    Returns
-    -------
-    isolated : device array of shape (n_words,), uint32
-        Bitmap of the vertices without arcs and of the bits beyond the last vertex.
-    probes : device array of shape (n_vertices,), uint32
+    Returns a bitmap of the vertices without arcs and of the bits beyond the last vertex, and the probes,
+    uint32.
     """
     xp, n_vertices = device.xp, len(incoming[0]) - 1
     isolated, probes = xp.empty(n_words, dtype=np.uint32), xp.empty(n_vertices, dtype=np.uint32)

@@ -47,18 +47,7 @@ class BfsCertifier:
         self._report = graph.device.xp.empty((len(RULES), 2), dtype=np.uint64)
 
     def check(self, source: int, level: DeviceArray, predecessor: DeviceArray) -> Certificate:
-        """Check one answer.
-
-        Parameters
-        ----------
-        source : int
-        level, predecessor : device array of shape (n_vertices,), uint32
-            As in :class:`relaxometer.problems.bfs.Answer`.
-
-        Returns
-        -------
-        Certificate
-        """
+        """Check one answer; its arrays are as in :class:`relaxometer.problems.bfs.Answer`, on the device."""
         n = np.uint32(self._graph.n_vertices)
         rows = np.uint32(source), level, predecessor
         csr = n, self._graph.offsets, self._graph.targets

@@ -56,14 +56,9 @@ class Parameters(SwitchingParameters):
 
 
 class Rows:
-    """Answers side by side, read as one row per source.
+    """Levels or predecessors of sources, 64 in each part of shape (n_vertices, 64), read as a row per source.
 
-    Parameters
-    ----------
-    parts : list of device array of shape (n_vertices, 64)
-        Levels or predecessors of 64 sources each, of any unsigned types; the greatest number of a type means
-        `UNREACHED`.
-    n_sources : int
+    Parts are of any unsigned types; the greatest number of a type means `UNREACHED`.
     """
 
     def __init__(self, parts: list[Any], n_sources: int, xp: Any) -> None:
@@ -144,21 +139,9 @@ class Solver(SolverBase):
         return Answer(Rows([level], 1, xp)[0], Rows([predecessor], 1, xp)[0], depth)
 
     def solve_many(self, sources: npt.ArrayLike) -> tuple[Rows, Rows]:
-        """Find levels and predecessors from each of at most `Parameters.sources` sources.
+        """Find levels and predecessors, as `Rows`, from each of up to `Parameters.sources` sources.
 
-        Parameters
-        ----------
-        sources : array_like of shape (n_sources,), integers
-
-        Returns
-        -------
-        level, predecessor : Rows
-            Item i is the answer for source i, as in :class:`relaxometer.problems.bfs.Answer`.
-
-        Raises
-        ------
-        ValueError
-            If there are no sources or too many.
+        ValueError if there are no sources or too many.
         """
         array = checked_sources(sources, self._parameters.sources)
         parts = [self._search_part(part, None, trees=True) for part in _parts(array)]
@@ -173,14 +156,7 @@ class Solver(SolverBase):
         return Rows(levels, len(array), self._graph.device.xp)
 
     def levels_of(self, sources: npt.ArrayLike, *, trees: bool) -> list[Phase]:
-        """Search from at most 64 sources, and return what each level of the search did and how long it took.
-
-        Parameters
-        ----------
-        sources : array_like of shape (n_sources,), integers
-        trees : bool
-            Whether to find predecessors.
-        """
+        """Return what each level of a search from at most 64 sources did, with predecessors or without."""
         array = np.asarray(sources)
         depth = self._search_part(array, None, trees=trees)[2]
         entry = SOURCE.layout("LevelRecord").dtype
@@ -191,14 +167,10 @@ class Solver(SolverBase):
     def _search_part(self, sources: npt.NDArray[Any], log: Any, *, trees: bool) -> tuple[Any, Any, int]:
         """Search from at most 64 sources.
 
-        A search that turns out too deep for the planes is repeated with more, which are kept.
-
-        Returns
-        -------
-        level : device array of shape (n_vertices, 64), of one of the types of `LEVELS`
-        predecessor : device array of shape (n_vertices, 64), uint32, or None
-        depth : int
-            Levels searched from, including the last, which finds nothing.
+        A search that turns out too deep for the planes is repeated with more, which are kept. Returns levels,
+        device array of shape (n_vertices, 64), of one of the types of `LEVELS`; predecessors of the same
+        shape, uint32, or None; and the number of levels searched from, including the last, which finds
+        nothing.
         """
         device, n = self._graph.device, self._graph.n_vertices
         xp = device.xp

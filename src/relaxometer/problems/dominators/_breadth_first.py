@@ -19,18 +19,11 @@ MANY_LEVELS = 1024
 
 
 class BreadthFirst:
-    """Breadth-first numbers of the vertices of a graph, for one root at a time.
+    """Breadth-first numbers of the vertices of a graph, for one root at a time, as device arrays of uint32.
 
-    Attributes
-    ----------
-    number : device array of shape (n_vertices,), uint32
-        By vertex; `UNREACHED` if the search does not reach it.
-    order : device array of shape (n_vertices,), uint32
-        The vertices by number; only the first `reached` are set.
-    parent : device array of shape (n_vertices,), uint32
-        By number: the number of the vertex that found each; 0 for the root.
-    reached, longest_chain : device array of shape (1,), uint32
-        Number of vertices reached, and of levels.
+    By vertex, `number` is `UNREACHED` if the search does not reach it. By number, `order` has the vertices,
+    of which only the first `reached` are set, and `parent` the number of the vertex that found each, 0 for
+    the root. `longest_chain` is the number of levels.
     """
 
     def __init__(self, graph: ResidentGraph) -> None:

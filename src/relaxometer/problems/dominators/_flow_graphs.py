@@ -22,15 +22,7 @@ NONE = np.uint32(2**32 - 1)
 
 
 class Arcs(NamedTuple):
-    """The arcs of every vertex, in one direction.
-
-    Parameters
-    ----------
-    offsets : ndarray of shape (n_vertices + 1,), int64
-        The arcs of ``v`` are ``offsets[v]`` to ``offsets[v + 1] - 1``.
-    ends : ndarray of shape (n_arcs,), uint32
-        The other ends of the arcs.
-    """
+    """The arcs of every vertex in one direction, from ``offsets[v]`` to ``offsets[v + 1] - 1``."""
 
     offsets: Offsets
     ends: Ids
@@ -48,12 +40,6 @@ class FlowGraphs(NamedTuple):
     """One or more graphs with roots.
 
     All arrays are read-only: Numba compiles a function again for writable ones.
-
-    Parameters
-    ----------
-    first_vertex : ndarray of shape (n_graphs + 1,), int64
-    roots : ndarray of shape (n_graphs,), uint32
-    out, into : Arcs
     """
 
     first_vertex: Offsets
@@ -99,45 +85,22 @@ class FlowGraphs(NamedTuple):
 
 
 class Search(NamedTuple):
-    """A depth-first search of one graph, as arrays of shape (n_vertices,). Numbers are ranks in pre-order.
+    """A depth-first search of one graph, as arrays of shape (n_vertices,). Numbers are ranks in pre-order."""
 
-    Parameters
-    ----------
-    number : ndarray of uint32
-        By vertex; `NONE` if the vertex is unreached.
-    vertex, parent, last : ndarray of uint32
-        By number: the vertex; the number of its parent in the search tree, 0 for the root; the last number in
-        its subtree.
-    path : ndarray of uint32
-        Scratch.
-    """
-
-    number: Ids
-    vertex: Ids
-    parent: Ids
-    last: Ids
-    path: Ids
+    number: Ids  # by vertex; `NONE` if it is unreached
+    vertex: Ids  # by number
+    parent: Ids  # number of the parent in the search tree by number, 0 for the root
+    last: Ids  # the last number in its subtree by number
+    path: Ids  # scratch
 
 
 class Forest(NamedTuple):
-    """The forest of Lengauer and Tarjan's LINK and EVAL, as arrays of shape (n_vertices,), by number.
+    """The forest of Lengauer and Tarjan's LINK and EVAL, as arrays of shape (n_vertices,), by number."""
 
-    Parameters
-    ----------
-    above : ndarray of uint32
-        The parent in the search tree, or an ancestor once paths are compressed.
-    label : ndarray of uint32
-        The vertex of least semidominator on the compressed path.
-    semi : ndarray of uint32
-        The semidominator.
-    path : ndarray of uint32
-        Scratch.
-    """
-
-    above: Ids
-    label: Ids
-    semi: Ids
-    path: Ids
+    above: Ids  # the parent in the search tree, or an ancestor once paths are compressed
+    label: Ids  # the vertex of least semidominator on the compressed path
+    semi: Ids  # the semidominator
+    path: Ids  # scratch
 
 
 def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

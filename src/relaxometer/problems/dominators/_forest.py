@@ -23,37 +23,21 @@ LONG_CHAIN = 65536
 
 
 class Tree(NamedTuple):
-    """A tree that reaches what the root reaches; its arrays are those of :class:`BreadthFirst`.
-
-    Parameters
-    ----------
-    number, order, parent, reached, longest_chain : device arrays
-    depth : int
-        How many vertices are on the longest chain.
-    """
+    """A tree that reaches what the root reaches; its arrays are those of :class:`BreadthFirst`."""
 
     number: Any
     order: DeviceArray
     parent: Any
     reached: Any
     longest_chain: Any
-    depth: int
+    depth: int  # how many vertices are on the longest chain
 
 
 class Forest:
     """Trees of a graph whose order is close to one in which every vertex has a smaller predecessor.
 
-    Parameters
-    ----------
-    device : Device
-    n_vertices : int
-    tails, heads : device array of shape (n_arcs,), uint32
-        The ends of every arc.
-
-    Attributes
-    ----------
-    tops : int
-        Vertices other than 0 without a smaller predecessor.
+    `tails` and `heads` are the ends of every arc; `tops` counts the vertices other than 0 without a smaller
+    predecessor.
     """
 
     def __init__(self, device: Device, n_vertices: int, tails: DeviceArray, heads: DeviceArray) -> None:

@@ -8,14 +8,7 @@ from relaxometer.graphs.resident import ResidentGraph
 
 
 def predecessors(graph: ResidentGraph) -> tuple[Any, Any]:
-    """Sort the arcs by head.
-
-    Returns
-    -------
-    offsets : device array of shape (n_vertices + 1,), int64
-        The arcs into ``v`` are ``offsets[v]`` to ``offsets[v + 1] - 1``.
-    tails : device array of shape (n_arcs,), uint32
-    """
+    """Return offsets, int64, and tails, uint32, of the arcs into each vertex."""
     xp = graph.device.xp
     order = xp.argsort(graph.targets, kind="stable")
     heads = graph.targets[order]

@@ -18,13 +18,7 @@ THREADS = 512
 
 
 def sum_of(sizes: Any) -> int:
-    """Return the sum of sizes of type uint64.
-
-    Raises
-    ------
-    UserError
-        If it does not fit 64 bits.
-    """
+    """Return the sum of sizes of type uint64; UserError if it does not fit 64 bits."""
     low = int((sizes & np.uint64(2**32 - 1)).sum())
     total = (int((sizes >> np.uint64(32)).sum()) << 32) + low
     if total >= 2**64:
@@ -33,25 +27,10 @@ def sum_of(sizes: Any) -> int:
 
 
 def retained_sizes(device: Device, idom: Any, sizes: Any, root: int) -> Any:
-    """Return the size of each vertex and all that it dominates.
+    """Return the size of each vertex and all that it dominates, 0 if it is not reached; device array, uint64.
 
-    Parameters
-    ----------
-    device : Device
-    idom : device array of shape (n_vertices,), uint32
-        A dominator tree, as in :class:`relaxometer.problems.dominators.Answer`.
-    sizes : device array of shape (n_vertices,), uint64
-    root : int
-
-    Returns
-    -------
-    device array of shape (n_vertices,), uint64
-        0 for vertices that are not reached.
-
-    Raises
-    ------
-    UserError
-        If the sum of all sizes does not fit 64 bits.
+    `idom` is a dominator tree, as in :class:`relaxometer.problems.dominators.Answer`. UserError if the sum of
+    all sizes does not fit 64 bits.
     """
     xp, n = device.xp, len(idom)
     sums = xp.where(idom == NO_DOMINATOR, np.uint64(0), sizes)

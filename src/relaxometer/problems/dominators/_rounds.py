@@ -19,15 +19,7 @@ ALL_ROUNDS = np.uint32(2**32 - 1)
 
 
 class Lifted(NamedTuple):
-    """When rounds use tables of ancestors.
-
-    Parameters
-    ----------
-    longest : int
-        Bound on the chains of parents.
-    above : int
-        They do while a chain may be longer.
-    """
+    """Rounds use tables of ancestors while chains of parents, bounded by `longest`, may exceed `above`."""
 
     longest: int
     above: int
@@ -63,27 +55,12 @@ class Rounds:
         phases: list[Phase] | None = None,
         lifted: Lifted | None = None,
     ) -> int:
-        """Run rounds until nothing moves.
+        """Run rounds until nothing moves; return their number, with the last, which changes nothing.
 
-        Parameters
-        ----------
-        arcs : tuple of device arrays of shape (n_arcs,), uint32
-            Tails and heads.
-        tree : tuple of device arrays, uint32
-            How many vertices are reached, shape (1,); the number of every vertex; the parent by number,
-            changed in place. Each strict dominator of a vertex must have a smaller number, and be its parent
-            or dominate the parent.
-        longest_chain : device array of shape (1,), uint32
-            Bound on the chains of parents.
-        phases : list, optional
-            If given, each round is a launch of its own and is recorded.
-        lifted : Lifted, optional
-            Bounds for rounds with tables of ancestors; None: no such rounds.
-
-        Returns
-        -------
-        int
-            Number of rounds, including the last, which changes nothing.
+        `arcs` are tails and heads. `tree` is how many vertices are reached, the number of every vertex, and
+        the parent by number, changed in place. Each strict dominator of a vertex must have a smaller number,
+        and be its parent or dominate the parent. `longest_chain` bounds the chains of parents. If `phases` is
+        given, each round is a launch of its own and is recorded.
         """
         reached, number, parent = tree
         n_arcs = len(arcs[0])
@@ -113,13 +90,7 @@ class Rounds:
     def _lift(
         self, n_arcs: int, reached: Any, parent: Any, lifted: Lifted, phases: list[Phase] | None
     ) -> tuple[int, int, int]:
-        """Run rounds with tables of ancestors.
-
-        Returns
-        -------
-        rounds, moved, longest : int
-            Number of rounds; the moves of the last; a bound on the chains.
-        """
+        """Run rounds with tables of ancestors; return their number, moves of the last, bound on chains."""
         device, xp, n = self._device, self._device.xp, len(parent)
         powers = lifted.longest.bit_length() + 1
         if self._up is None or len(self._up) < powers * n:

@@ -41,23 +41,11 @@ from relaxometer.problems.dominators._flow_graphs import (
 
 
 class Witnesses(NamedTuple):
-    """Search tree and semidominators of all vertices, as arrays of shape (n_vertices,).
+    """Search tree and semidominators of all vertices, as arrays of shape (n_vertices,)."""
 
-    Parameters
-    ----------
-    number : ndarray of uint32
-        By vertex of the batch; `NONE` if the vertex is unreached.
-    vertex : ndarray of uint32
-        By number, like all that follow; `NONE` if no vertex has the number.
-    last : ndarray of uint32
-        The last number in the subtree of the vertex in F.
-    semi, via, relative : ndarray of uint32
-    arc : ndarray of int64
-    """
-
-    number: Ids
-    vertex: Ids
-    last: Ids
+    number: Ids  # by vertex of the batch; `NONE` if it is unreached
+    vertex: Ids  # by number, as all that follow; `NONE` if no vertex has the number
+    last: Ids  # the last number in its subtree in F
     semi: Ids
     via: Ids
     relative: Ids
@@ -65,13 +53,7 @@ class Witnesses(NamedTuple):
 
     @classmethod
     def of(cls, graphs: FlowGraphs) -> Witnesses:
-        """Find the witnesses by the algorithm of Lengauer and Tarjan, and check every one.
-
-        Raises
-        ------
-        AssertionError
-            If one does not hold.
-        """
+        """Find the witnesses by the algorithm of Lengauer and Tarjan; AssertionError if one does not hold."""
         n = graphs.n_vertices
         number, vertex, last, semi, via, relative = np.full((6, n), NONE, dtype=np.uint32)
         found = cls(number, vertex, last, semi, via, relative, np.full(n, -1, dtype=np.int64))

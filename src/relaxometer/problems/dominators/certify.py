@@ -108,19 +108,9 @@ class DominatorsCertifier:
         self._start = np.repeat(first[:-1], np.diff(first)).astype(np.uint32)
 
     def check(self, root: int | None, idom: DeviceArray) -> Certificate:
-        """Check one answer.
+        """Check one answer, as in :class:`relaxometer.problems.dominators.Answer`.
 
-        Parameters
-        ----------
-        root : int or None
-            None for a batch.
-        idom : device array of shape (n_vertices,), uint32
-            As in :class:`relaxometer.problems.dominators.Answer`.
-
-        Returns
-        -------
-        Certificate
-            Counts vertices; those of a batch are named by their row in the batch.
+        A batch has no root, and its vertices are named by their row in it.
         """
         answer = np.asarray(self._device.asnumpy(idom))
         proof = self._known.proof(root)

@@ -94,23 +94,10 @@ def threads_for(pairs: Pairs) -> int:
 
 
 def search(csr: Csr, pairs: Pairs, cutoff: int, room: int) -> tuple[Words, Paths, bool]:
-    """Answer queries without a proof.
+    """Answer queries without a proof: return distances, paths, and whether there was room for all paths.
 
-    Parameters
-    ----------
-    csr : Csr
-    pairs : Pairs
-    cutoff : int
-        Longer paths count as no path.
-    room : int
-        Vertices of paths that each thread has room for; 0 if paths are not wanted.
-
-    Returns
-    -------
-    distance : ndarray of shape (n_queries,), uint32
-    paths : Paths
-    fits : bool
-        Whether there was room for all paths.
+    Paths longer than `cutoff` count as no path. Each thread has room for `room` vertices of paths, 0 if they
+    are not wanted.
     """
     count = len(pairs.origins)
     threads = threads_for(pairs)
@@ -128,19 +115,8 @@ def listed(paths: Paths) -> Words:
 def vertices_of_ranks(offsets: Ints, targets: Words, weights: Words, origins: Words, ranks: Ints) -> Ints:
     """Return the vertices that Dijkstra's algorithm settles as the given ones after each origin.
 
-    Parameters
-    ----------
-    offsets, targets, weights : ndarray
-        The graph.
-    origins : ndarray of shape (n_origins,), uint32
-    ranks : ndarray of shape (n_ranks,), int64
-        Ascending, from 1.
-
-    Returns
-    -------
-    ndarray of shape (n_origins, n_ranks), int64
-        -1 where fewer vertices can be reached. Of equally far vertices, the smallest is settled first, so
-        the number of cores plays no part.
+    Ranks ascend from 1. The result has shape (n_origins, n_ranks), and -1 where fewer vertices can be
+    reached. Of equally far vertices, the smallest is settled first, so the number of cores plays no part.
     """
     threads = max(1, min(get_num_threads(), len(origins)))
     return _settle(Csr(offsets, targets, weights), origins, ranks, threads)

@@ -34,20 +34,11 @@ class HierarchyParameters(variants.Parameters):
 
 @dataclass(frozen=True)
 class Contracted:
-    """A contracted map.
-
-    Parameters
-    ----------
-    cch : Contraction
-        Whose weights play no part.
-    shortcuts : Shortcuts
-    depth : ndarray of shape (n_vertices,), int64
-        Number of ancestors of each rank.
-    """
+    """A contracted map, by a hierarchy whose weights play no part."""
 
     cch: Contraction
     shortcuts: Shortcuts
-    depth: Any
+    depth: Any  # number of ancestors of each rank, int64
 
     @property
     def height(self) -> int:

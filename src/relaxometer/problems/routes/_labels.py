@@ -30,34 +30,21 @@ class Layout(NamedTuple):
     """The rows of labels of all vertices, of which each has one label per ancestor, itself included.
 
     A row is its begin, in units, times 2^16, and its number of labels, before rows are cut; one that is not
-    there is as in ``_label_rows.cuh``.
+    there is as in ``_label_rows.cuh``. Arrays are of uint32 if nothing else is said.
 
-    Parameters
-    ----------
-    units : int
-        All rows together, each rounded up to whole units.
-    nodes : ndarray of shape (n_vertices, 4), uint32
-        By vertex of the graph: its path, the bits of this and of all above, its row in two words.
-    above : ndarray of shape (n_vertices + 1,), uint32
-        By path: the number of ancestors of its uppermost vertex, without itself.
-    bands : ndarray of shape (n_bands, 4), uint32
-        By depth, vertices of about as many arcs: the first place, the end, blocks before, and in one word the
-        depth and the logarithm of the parts that share the arcs of a vertex.
-    places : ndarray of shape (n_rows, 4), uint32
-        By band: the first upward arc of a vertex, their end, its row in two words.
-    heads : ndarray of shape (n_arcs,), uint64
-        The row of the upper end of each arc.
-    widest : int
-        Threads that a level has work for, of which each finds a part of four labels.
+    A node is, by vertex of the graph, its path, the bits of this and of all above, and its row in two words.
+    A band has vertices of one depth and about as many arcs: the first place, the end, blocks before, and in
+    one word the depth and the logarithm of the parts that share the arcs of a vertex. A place is, by band,
+    the first upward arc of a vertex, their end, and its row in two words.
     """
 
-    units: int
-    nodes: Words
-    above: Words
-    bands: Words
-    places: Words
-    heads: npt.NDArray[np.uint64]
-    widest: int
+    units: int  # all rows together, each rounded up to whole units
+    nodes: Words  # shape (n_vertices, 4)
+    above: Words  # by path: ancestors of its uppermost vertex, without itself
+    bands: Words  # shape (n_bands, 4)
+    places: Words  # shape (n_rows, 4)
+    heads: npt.NDArray[np.uint64]  # the row of the upper end of each arc
+    widest: int  # threads that a level has work for, each for a part of four labels
 
 
 def most_that_fit(depth: Ints, unit: int, units: int) -> int:
@@ -118,12 +105,8 @@ def _find_paths(parent: Any, depth: Any) -> Any:
 
     Schieber and Vishkin, "On Finding Lowest Common Ancestors", SIAM Journal on Computing 17, 1988.
 
-    Returns
-    -------
-    codes : ndarray of shape (n_vertices, 2), uint32
-        By rank: the path, and the bits of it and of all paths above it.
-    above : ndarray of shape (n_vertices + 1,), uint32
-        As in :class:`Layout`.
+    Returns by rank the path, and the bits of it and of all paths above it, shape (n_vertices, 2); and
+    `above`, as in :class:`Layout`.
     """
     n = len(parent)
     codes, above = np.empty((n, 2), dtype=np.uint32), np.zeros(n + 1, dtype=np.uint32)

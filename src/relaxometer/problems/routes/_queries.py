@@ -88,29 +88,14 @@ class Spec(Section):
 
 @dataclass(frozen=True, eq=False)
 class Queries:
-    """A set of point-to-point queries, in host memory.
+    """A set of point-to-point queries, in host memory."""
 
-    Parameters
-    ----------
-    name : str
-        The key of the configuration that asks for them.
-    origins, targets : ndarray of shape (n_queries,), uint32
-        The two ends of each query.
-    columns : int
-        Of a table, the number of its targets: query i is from its row i // columns to its column i % columns.
-        0 for other sets.
-    cutoff : int
-        Longer paths count as no path.
-    paths : bool
-        Whether paths are asked for in addition to distances.
-    """
-
-    name: str
+    name: str  # the key of the configuration that asks for them
     origins: Words
     targets: Words
-    columns: int = 0
-    cutoff: int = MAX_CUTOFF
-    paths: bool = False
+    columns: int = 0  # targets of a table: query i is from row i // columns to column i % columns; else 0
+    cutoff: int = MAX_CUTOFF  # longer paths count as no path
+    paths: bool = False  # whether they are asked for in addition to distances
 
     def __len__(self) -> int:
         return len(self.origins)
@@ -138,15 +123,7 @@ class Queries:
 
 @dataclass(frozen=True, eq=False)
 class ResidentQueries:
-    """A set of queries where kernels read them.
-
-    Parameters
-    ----------
-    device : Device
-    host : Queries
-        The same queries in host memory.
-    origins, targets : device array of shape (n_queries,), uint32
-    """
+    """A set of queries where kernels read them, and in host memory."""
 
     device: Device
     host: Queries
@@ -178,27 +155,11 @@ its rows and columns; else ``columns`` is 0. ``ranks`` are the Dijkstra ranks of
 
 
 def draw_queries(graph: Graph, specs: Mapping[str, Spec], draws: int, seed: int) -> pa.Table:
-    """Draw query sets on a graph.
+    """Draw `draws` query sets per key of `specs`, and one for untimed searches.
 
-    Sets that differ in cutoff or paths only have the same pairs.
-
-    Parameters
-    ----------
-    graph : Graph
-    specs : dict of str to Spec
-    draws : int
-        Number of sets per key; a file is one.
-    seed : int
-
-    Returns
-    -------
-    Table of schema `SETS`
-
-    Raises
-    ------
-    UserError
-        If weights are not of type uint32, no vertex has arcs, or a file is missing or names something else
-        than pairs of vertices.
+    Returns a table of schema `SETS`. Sets that differ in cutoff or paths only have the same pairs. A file is
+    one set. UserError if weights are not of type uint32, no vertex has arcs, or a file is missing or names
+    something else than pairs of vertices.
     """
     if graph.lengths.name != "uint32":
         raise UserError(
@@ -302,10 +263,7 @@ def _read_pairs(path: Path, graph: Graph) -> dict[str, Words]:
 def read_queries(path: Path, graph: Graph) -> QuerySets:
     """Read the query sets that were drawn on a graph.
 
-    Raises
-    ------
-    UserError
-        If the file is missing or damaged, or names something else than vertices of this graph.
+    UserError if the file is missing or damaged, or names something else than vertices of this graph.
     """
     with parquet(path, ADVICE) as file:
         check_columns(path, file, {field.name: field.type for field in SETS}, ADVICE)

@@ -25,19 +25,15 @@ NO_PART = np.uint32(2**32 - 1)
 class Shortcuts(NamedTuple):
     """Lengths of the arcs of a hierarchy and their parts.
 
-    Parameters
-    ----------
-    upward, downward : ndarray of shape (n_arcs,), uint64
-        Distance << 32 | number of arcs of the graph: of all shortest paths through lower vertices, one with
-        the fewest arcs. All bits are set where no path leads.
-    parts : ndarray of shape (n_arcs, 2, 2), uint32
-        Upward and downward: the arc that is followed downward, then the one that is followed upward, both of
-        the same lower vertex. `NO_PART` if the arc is one of the graph, or has no path.
+    A length is distance << 32 | number of arcs of the graph: of all shortest paths through lower vertices,
+    one with the fewest arcs. All bits are set where no path leads. The parts, upward and downward, are the
+    arc that is followed downward, then the one that is followed upward, both of the same lower vertex;
+    `NO_PART` if the arc is one of the graph, or has no path.
     """
 
     upward: Pairs
     downward: Pairs
-    parts: Words
+    parts: Words  # shape (n_arcs, 2, 2)
 
 
 def find_shortcuts(graph: Graph, cch: Contraction) -> Shortcuts:
@@ -65,20 +61,10 @@ def find_depths(parent: Any) -> Any:
 def unpacking(rows: Any, up: Any, order: Any, upward: Any, downward: Any, parts: Any) -> tuple[Any, Any]:
     """Return what unpacking reads of each arc of a hierarchy; entries 2 k and 2 k + 1 are those of arc k.
 
-    Parameters
-    ----------
-    rows, up, order : ndarray
-        Of the :class:`Contraction`: offsets, upper ends and vertices.
-    upward, downward, parts : ndarray
-        Of the :class:`Shortcuts`.
-
-    Returns
-    -------
-    arcs : ndarray of shape (2 n_arcs, 2), uint32
-        Number of arcs of the graph behind the arc, upward or downward, and the vertex at its end.
-    middles : ndarray of shape (2 n_arcs, 4), uint32
-        The arc's two parts, the number of arcs of the graph behind the first, and the vertex between them;
-        0 if the arc is one of the graph, or has no path.
+    `rows`, `up` and `order` are of the :class:`Contraction`. By arc, upward or downward, one array has the
+    number of arcs of the graph behind it, and the vertex at its end; the other its two parts, the number of
+    arcs of the graph behind the first, and the vertex between them, or 0 if the arc is one of the graph, or
+    has no path.
     """
     arcs, middles = np.empty((2 * len(up), 2), dtype=np.uint32), np.zeros((2 * len(up), 4), dtype=np.uint32)
     low = np.empty(len(up), dtype=np.uint32)

@@ -23,16 +23,7 @@ class SweptTrees:
     """Shortest-path trees by sweeps down a contraction hierarchy, every distance of which is proven.
 
     The proof (:mod:`relaxometer.problems.sssp._distance_proof`) reads the graph and the distances only, so
-    that an error in the hierarchy cannot go unnoticed.
-
-    Parameters
-    ----------
-    graph : ResidentGraph
-
-    Raises
-    ------
-    Skipped
-        If the graph is not a map.
+    that an error in the hierarchy cannot go unnoticed. Skipped if the graph is not a map.
     """
 
     def __init__(self, graph: ResidentGraph) -> None:

@@ -32,19 +32,13 @@ MANY_ORIGINS = 512
 
 
 class RoutesCertifier:
-    """Checks answers to queries on one graph.
+    """Checks answers to queries on one graph, of which it reads the host copy.
 
     Around every distinct origin it grows a ball by Dijkstra's algorithm, until the last target is settled,
     and proves by the optimality conditions of shortest paths that the distances in the ball are right
-    (``_balls.py``). On a GPU, if there are many origins and the graph is a map, it takes whole trees instead,
-    and proves these (``_swept_trees.py``). This is done once per query set. Paths are followed arc by arc.
-
-    Parameters
-    ----------
-    graph : ResidentGraph
-        Only its host copy is read.
-    many_origins : int, optional
-        By default, `MANY_ORIGINS` on a GPU; elsewhere there are always balls.
+    (``_balls.py``). On a GPU, if there are more than `many_origins` and the graph is a map, it takes whole
+    trees instead, and proves these (``_swept_trees.py``). This is done once per query set. Paths are followed
+    arc by arc.
 
     References
     ----------

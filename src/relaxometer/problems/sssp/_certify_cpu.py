@@ -15,13 +15,7 @@ from relaxometer.problems.sssp.certify import RULES, check_cycle
 
 
 class SsspCpuCertifier:
-    """Checks SSSP answers on one graph in host memory, in O(m + n log n) work.
-
-    Parameters
-    ----------
-    graph : ResidentGraph
-        Only its host copy is read.
-    """
+    """Checks SSSP answers on one graph in host memory, in O(m + n log n) work."""
 
     def __init__(self, graph: ResidentGraph) -> None:
         self._graph = graph.host

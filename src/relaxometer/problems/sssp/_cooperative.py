@@ -23,13 +23,7 @@ def threads_per_block(device: Device, on_gpu: int = 1024) -> int:
 
 
 def blocks_at_once(device: Device, kernel: Kernel, threads: int, shared_bytes: int) -> int:
-    """Return the blocks of a cooperative launch that run at once.
-
-    Raises
-    ------
-    Skipped
-        If a block with `shared_bytes` of dynamic shared memory does not fit the device.
-    """
+    """Return the blocks of a cooperative launch that run at once; Skipped if one does not fit the device."""
     blocks = device.max_cooperative_blocks(kernel, threads, shared_bytes)
     if blocks == 0:
         raise Skipped(f"a block needs {shared_bytes:,} bytes of shared memory, more than the device has")
@@ -45,12 +39,8 @@ def trees_ahead(graph: ResidentGraph, launch: Launch, *words: str) -> Ahead[dict
 def logged_phases(rows: np.ndarray[Any, np.dtype[np.uint64]], modes: tuple[str, ...]) -> list[Phase]:
     """Read the phases of a kernel's log.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n_phases + 1, 4), uint64
-        Place of the mode in `modes`, vertices updated, arcs relaxed, and the clock at the end in nanoseconds;
-        the first row is the start.
-    modes : tuple of str
+    A row is the place of the mode in `modes`, vertices updated, arcs relaxed, and the clock at the end in
+    nanoseconds; the first row is the start.
     """
     times_ms = np.diff(rows[:, 3].astype(np.int64)) / 1e6
     return [

@@ -10,14 +10,7 @@ from relaxometer.graphs.graph import Graph
 
 
 def weight_of_cycle(graph: Graph, cycle: npt.NDArray[np.int64]) -> int:
-    """Return the total weight of a cycle of a graph with weights of type int32.
-
-    Parameters
-    ----------
-    graph : Graph
-    cycle : ndarray of shape (n_arcs_of_cycle,), int64
-        Its vertices, each followed by its predecessor.
-    """
+    """Return the total weight of a cycle, given by its vertices, each followed by its predecessor."""
     weights, _ = lightest_arcs(graph.offsets, graph.targets, graph.weights, np.roll(cycle, -1), cycle)
     return int(weights.sum())
 

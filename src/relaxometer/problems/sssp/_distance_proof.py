@@ -34,42 +34,21 @@ ROWS = 64
 
 @dataclass(frozen=True, eq=False)
 class Proof:
-    """Outcome of the proof.
+    """Outcome of the proof; arrays are by place."""
 
-    Parameters
-    ----------
-    certificate : Certificate
-        Violations of all sources together.
-    wrong : ndarray of shape (n_places,), bool
-        Whether some rule is broken for the source at this place.
-    reached : device array of shape (n_places,), uint32
-        Vertices reached from each source.
-    farthest : device array of shape (n_places,), uint32 or uint64
-        The greatest of the distances.
-    total : device array of shape (n_places,), uint64
-        The sum of the distances, modulo 2**64.
-    """
-
-    certificate: Certificate
-    wrong: npt.NDArray[np.bool_]
-    reached: Any
-    farthest: Any
-    total: Any
+    certificate: Certificate  # violations of all sources together
+    wrong: npt.NDArray[np.bool_]  # whether some rule is broken for this source
+    reached: Any  # vertices reached, uint32
+    farthest: Any  # the greatest of the distances, uint32 or uint64
+    total: Any  # their sum modulo 2**64, uint64
 
 
 class DistanceProver:
     """Proves distances from many sources on one resident graph.
 
-    Parameters
-    ----------
-    graph : ResidentGraph
-        Its host copy is read: the arcs by head, and the cycles of arcs of weight zero.
-
-    Raises
-    ------
-    Skipped
-        If the weights are not of type uint32; distances may have 64 bits. Where sums are rounded, arcs of
-        positive weight may form a cycle of length zero too.
+    Of its host copy it reads the arcs by head, and the cycles of arcs of weight zero. Skipped if weights are
+    not of type uint32; distances may have 64 bits. Where sums are rounded, arcs of positive weight may form a
+    cycle of length zero too.
 
     References
     ----------
@@ -97,12 +76,9 @@ class DistanceProver:
     def check(self, sources: Any, labels: DeviceArray) -> Proof:
         """Check the distances from many sources.
 
-        Parameters
-        ----------
-        sources : device array of shape (n_batches * k,), uint32
-            The source of each place; `UNREACHED` where there is none. There no vertex may be reached.
-        labels : device array of shape (n_batches, n_vertices, k), uint32 or uint64
-            Distances, in the graph's type, by vertex and place; k is a multiple of 32.
+        `sources` has the source of each place, `UNREACHED` where there is none; there no vertex may be
+        reached. `labels`, of shape (n_batches, n_vertices, k), are distances by vertex and place; k is a
+        multiple of 32.
         """
         device, xp = self._device, self._device.xp
         k, places = labels.shape[2], len(sources)
@@ -129,13 +105,8 @@ class DistanceProver:
 def zero_components(graph: Graph) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
     """Find the cycles of arcs of weight zero.
 
-    Returns
-    -------
-    component : ndarray of shape (n_vertices,), uint32
-        Number of each vertex's strongly connected component of the arcs of weight zero, among the components
-        of several vertices; `UNREACHED` for vertices in none of these.
-    members : ndarray of shape (n_components,), uint32
-        A vertex of each.
+    Returns the number of each vertex's strongly connected component of these arcs, among the components of
+    several vertices, `UNREACHED` for vertices in none of these; and a vertex of each.
     """
     zero = np.flatnonzero(graph.weights == 0)
     component = np.full(graph.n_vertices, UNREACHED, dtype=np.uint32)

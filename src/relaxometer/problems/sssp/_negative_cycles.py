@@ -26,8 +26,8 @@ class NegativeCycles:
     """Finds a negative cycle of a graph with weights of type int32, or potentials if there is none.
 
     All vertices start with label 0, as if a further vertex had an arc of weight 0 to each, and phases of
-    Bellman-Ford's algorithm follow until one changes nothing or predecessors form a cycle. The labels have
-    64 bits, so none overflows, and a phase reads only labels of the phase before. Hence
+    Bellman-Ford's algorithm follow until one changes nothing or predecessors form a cycle. The labels have 64
+    bits, so none overflows, and a phase reads only labels of the phase before. Hence
 
     - a cycle of predecessors is negative: d(v) >= d(p(v)) + w holds at any time, and with equality all round
       each vertex would have got its label before its predecessor did;
@@ -35,21 +35,11 @@ class NegativeCycles:
       changed in phase k has changed in phase k - 1 or later, so n + 1 vertices follow one another.
 
     Cycles are looked for after 1, 2, 4, ... phases, by pointer doubling: the amortized check of Cherkassky
-    and Goldberg, with doubling intervals in place of one check per n relaxations.
+    and Goldberg ("Negative-Cycle Detection Algorithms", Mathematical Programming 85, 1999), with doubling
+    intervals in place of one check per n relaxations.
 
-    Parameters
-    ----------
-    graph : ResidentGraph
-
-    Attributes
-    ----------
-    potentials : device array of shape (n_vertices,), int64
-        After a search among all vertices that found no cycle: w + potentials[u] - potentials[v] >= 0 for
-        every arc u -> v of weight w.
-
-    References
-    ----------
-    Cherkassky and Goldberg, "Negative-Cycle Detection Algorithms", Mathematical Programming 85, 1999.
+    After a search among all vertices that found no cycle, w + potentials[u] - potentials[v] >= 0 for every
+    arc u -> v of weight w.
     """
 
     def __init__(self, graph: ResidentGraph) -> None:
@@ -64,18 +54,9 @@ class NegativeCycles:
         self._lower = module.get_function("lower")
 
     def find(self, among: Any, *, spreads: bool = False) -> npt.NDArray[np.int64] | None:
-        """Find a negative cycle of the subgraph on some vertices.
+        """Find a negative cycle of the subgraph on the vertices of a mask, or on all that they reach.
 
-        Parameters
-        ----------
-        among : device array of shape (n_vertices,), bool
-        spreads : bool, default=False
-            Whether vertices that these reach belong to the subgraph, too.
-
-        Returns
-        -------
-        ndarray of shape (n_arcs_of_cycle,), int64, or None
-            The vertices of a cycle, each followed by its predecessor; None if there is none.
+        Returns the vertices of a cycle, each followed by its predecessor, int64; None if there is none.
         """
         self.potentials.fill(NOT_TAKING_PART)
         self.potentials[among] = 0
@@ -127,13 +108,7 @@ class NegativeCycles:
 
 
 class Watch:
-    """Looks for a negative cycle among the vertices that a search has reached so far.
-
-    Attributes
-    ----------
-    cycle : ndarray of shape (n_arcs_of_cycle,), int64, or None
-        As :meth:`NegativeCycles.find` returned it.
-    """
+    """Looks for a negative cycle among the vertices that a search has reached so far; `cycle` is as found."""
 
     def __init__(self, cycles: NegativeCycles, reached: Callable[[], Any]) -> None:
         self._cycles, self._reached = cycles, reached

@@ -27,20 +27,9 @@ MAX_ARCS = 2**32 - 2**10
 class PackedArcs:
     """The arcs of a graph, given as the device arrays of its CSR and the type of its weights.
 
-    The constructor does not wait for the device.
-
-    Attributes
-    ----------
-    rows : device array of shape (n_vertices, 2), uint32
-        Where a vertex's arcs begin and end, in 8 bytes.
-    arcs : device array of shape (n_arcs, 2), uint32 or uint64
-        Head and weight of each arc, in 8 bytes, or 16 for weights of 64 bits; the weight's bits, whatever
-        its type.
-
-    Raises
-    ------
-    Skipped
-        If the graph has more than `MAX_ARCS` arcs.
+    The constructor does not wait for the device. `rows`, of shape (n_vertices, 2), uint32, are where a
+    vertex's arcs begin and end, in 8 bytes. `arcs`, of shape (n_arcs, 2), uint32 or uint64, are head and bits
+    of the weight, in 8 or 16 bytes. Skipped if the graph has more than `MAX_ARCS` arcs.
     """
 
     def __init__(

@@ -34,12 +34,7 @@ def leave_two_bits(graph: ResidentGraph) -> None:
 
 
 class TightTree:
-    """Finds predecessors through the tight arcs, those that end shortest paths (``_tight_arcs.cuh``).
-
-    Parameters
-    ----------
-    graph : ResidentGraph
-    """
+    """Finds predecessors through the tight arcs, those that end shortest paths (``_tight_arcs.cuh``)."""
 
     def __init__(self, graph: ResidentGraph) -> None:
         self._graph, device = graph, graph.device
@@ -56,14 +51,7 @@ class TightTree:
         self._launch = kernel.bind(blocks, threads, (members, long_rows, *arrays))
 
     def predecessors(self, source: int, distance: DeviceArray) -> Any:
-        """Return the predecessors that shortest distances imply, device array of shape (n_vertices,), uint32.
-
-        Parameters
-        ----------
-        source : int
-        distance : device array of shape (n_vertices,)
-            Words of lengths.
-        """
+        """Return the predecessors that shortest distances, as words, imply; device array, uint32."""
         n, xp = self._graph.n_vertices, self._graph.device.xp
         predecessor = xp.full(n, NO_PREDECESSOR, dtype=np.uint32)
         predecessor[source] = source

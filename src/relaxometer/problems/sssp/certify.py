@@ -41,10 +41,6 @@ class SsspCertifier:
     chains of up to k zero-weight arcs are followed by doubling. With weights of type int32, the chains are
     the paths of the tree.
 
-    Parameters
-    ----------
-    graph : ResidentGraph
-
     References
     ----------
     Ahuja, Magnanti and Orlin, "Network Flows", 1993, section 5.2 (shortest path optimality conditions).

@@ -31,41 +31,22 @@ BEST_OF = 32
 
 @dataclass(frozen=True)
 class BestNeighbours:
-    """The neighbours of lowest rank of each vertex, packed as in ``_best_neighbours.cuh``.
+    """The neighbours of lowest rank of each vertex, packed as in ``_best_neighbours.cuh``, uint32."""
 
-    Parameters
-    ----------
-    rank : device array of shape (n_vertices,), uint32
-        Place of each vertex by falling number of incoming arcs.
-    ids : device array of shape (n_vertices,), uint32
-        The vertex of each rank.
-    best, best_ids : device array of shape (n_vertices,), uint32
-        The best neighbour of each vertex: packed, and its id.
-    others : device array of shape (4 * n_vertices,), uint32
-        The next ones.
-    """
-
-    rank: DeviceArray
-    ids: Any
-    best: Any
-    best_ids: Any
-    others: Any
+    rank: DeviceArray  # place of each vertex by falling number of incoming arcs
+    ids: Any  # the vertex of each rank
+    best: Any  # the best neighbour of each vertex, packed
+    best_ids: Any  # and its id
+    others: Any  # the next four
 
 
 def best_neighbours(
     device: Device, rows: tuple[Any, Any], n_hubs: int, most: int | None = BEST_OF
 ) -> BestNeighbours:
-    """Rank the vertices and pack the best neighbours of each.
+    """Rank the vertices, and pack the best neighbours of each among the first `most` arcs of its row, or all.
 
-    Parameters
-    ----------
-    device : Device
-    rows : tuple of device array
-        Offsets and tails of the incoming arcs.
-    n_hubs : int
-        Vertices of lowest rank that entries name by their rank.
-    most : int, optional
-        The best are chosen among the first `most` arcs of a row; None for all.
+    `rows` are offsets and tails of the incoming arcs. Entries name the `n_hubs` vertices of lowest rank by
+    it.
     """
     xp, n = device.xp, len(rows[0]) - 1
     ids = _by_falling_degree(xp, rows[0])

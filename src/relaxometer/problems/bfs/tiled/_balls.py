@@ -39,27 +39,17 @@ class Balls:
     all arcs out of the others lead to heads of the ball with at most one hop more. A vertex with more arcs
     than a ball holds has further balls, to which the last entry of each leads.
 
-    Parameters
-    ----------
-    entries : device array of shape (n_tiles, n_balls, size), uint16
-        `RIM` or 0, hops - 1 in the next bits, and an index in the lowest `index_bits`. An index below
-        `capacity` is a vertex of the tile, one of the next `outside` an arc that leaves the tile, and a
-        larger one, less `outside`, a ball. `NO_ENTRY` fills up. Ball v is that of the tile's vertex v;
-        further balls begin at `capacity`.
-    slots : device array of shape (n_tiles, outside), uint32
-        Mail slots of the heads of arcs that leave a tile.
-    capacity : int
-        Vertices of the largest tile, rounded up to a multiple of four.
-    index_bits : int
-    reach : int
-        Largest number of hops.
+    An entry, uint16, is `RIM` or 0, hops - 1 in the next bits, and an index in the lowest `index_bits`. An
+    index below `capacity` is a vertex of the tile, one of the next `outside` an arc that leaves the tile, and
+    a larger one, less `outside`, a ball. `NO_ENTRY` fills up. Ball v is that of the tile's vertex v; further
+    balls begin at `capacity`.
     """
 
-    entries: DeviceArray
-    slots: DeviceArray
-    capacity: int
+    entries: DeviceArray  # shape (n_tiles, n_balls, size)
+    slots: DeviceArray  # mail slots of the heads of arcs that leave a tile; shape (n_tiles, outside)
+    capacity: int  # vertices of the largest tile, rounded up to a multiple of four
     index_bits: int
-    reach: int
+    reach: int  # largest number of hops
 
 
 class Needs(NamedTuple):
@@ -73,14 +63,7 @@ class Needs(NamedTuple):
 
 
 class Filler:
-    """Fills the balls of a tiling's vertices on the device.
-
-    Parameters
-    ----------
-    device : Device
-    tiling : DeviceTiling
-    n_tiles : int
-    """
+    """Fills the balls of a tiling's vertices on the device."""
 
     def __init__(self, device: Device, tiling: DeviceTiling, n_tiles: int) -> None:
         self._device, self._n_tiles, self._n = device, n_tiles, len(tiling.order)
@@ -105,10 +88,7 @@ class Filler:
     def fill(self, size: int, reach: int, needs: Needs) -> Balls:
         """Fill balls of `size` entries with heads of at most `reach` hops; `needs` is that of the same size.
 
-        Raises
-        ------
-        Skipped
-            If the indices of a tile need more than 15 bits.
+        Skipped if the indices of a tile need more than 15 bits.
         """
         indices = needs.n_balls + needs.outside
         if indices > MAX_INDICES:

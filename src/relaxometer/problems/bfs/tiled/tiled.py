@@ -68,17 +68,8 @@ class Parameters(variants.Parameters):
 class Solver(TileSolver):
     """BFS on maps: each block searches its tile and sends levels across its borders.
 
-    Parameters
-    ----------
-    graph : ResidentGraph
-    parameters : Parameters
-    look : callable, optional
-        Gets the :class:`Facts` of the graph as soon as they are known; may raise to stop the preparation.
-
-    Raises
-    ------
-    Skipped
-        If a tile does not fit in shared memory, or a vertex has too many arcs for a map.
+    `look` gets the :class:`Facts` of the graph as soon as they are known; it may raise to stop the
+    preparation. Skipped if a tile does not fit in shared memory, or a vertex has too many arcs for a map.
 
     References
     ----------

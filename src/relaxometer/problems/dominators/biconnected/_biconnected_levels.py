@@ -26,14 +26,7 @@ THREADS = 512
 
 
 class FromLevels:
-    """Dominators of an undirected graph: a search by `hybrid`, and one kernel.
-
-    Parameters
-    ----------
-    graph : ResidentGraph
-    packed : Struct
-        The struct ``Graph`` of the kernel.
-    """
+    """Dominators of an undirected graph: a search by `hybrid`, and one kernel."""
 
     def __init__(self, graph: ResidentGraph, packed: Any) -> None:
         self._graph, self._packed = graph, packed

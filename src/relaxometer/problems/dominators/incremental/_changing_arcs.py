@@ -27,34 +27,18 @@ THREADS = 256
 
 
 class ChangingArcs:
-    """The arcs of a graph and their changes. Parallel arcs count once.
+    """The arcs of a graph, which stays as it is, and their changes. Parallel arcs count once.
 
-    The host knows the slot of every arc, so a change never waits for the device. A removed arc
-    leaves a loop in its slot, which no search and no round follows anywhere; the arc returns to the same
-    slot. Arcs that the layout has no slot for take spare ones.
-
-    Parameters
-    ----------
-    graph : ResidentGraph
-        The initial graph; it is not changed.
-
-    Attributes
-    ----------
-    by_tail : tuple of device arrays
-        Offsets of shape (n_vertices + 1,), int64, and heads, uint32; without the arcs in spare slots.
-    n_by_head : int
-        Number of slots by head, before the spare ones.
-    into_offsets : device array of shape (n_vertices + 1,), int64
-        The arcs into ``v`` have the places ``into_offsets[v]`` to ``into_offsets[v + 1] - 1``.
-    tails, heads : device array of shape (n_slots,), uint32
-        The ends of all arcs, by head, then those in spare slots.
+    The host knows the slot of every arc, so a change never waits for the device. A removed arc leaves a loop
+    in its slot, which no search and no round follows anywhere; the arc returns to the same slot. Arcs that
+    the layout has no slot for take spare ones.
     """
 
-    by_tail: tuple[Any, Any]
-    n_by_head: int
-    into_offsets: Any
-    tails: DeviceArray
-    heads: DeviceArray
+    by_tail: tuple[Any, Any]  # offsets, int64, and heads, uint32, without the arcs in spare slots
+    n_by_head: int  # slots by head, before the spare ones
+    into_offsets: Any  # places of the arcs into each vertex, int64
+    tails: DeviceArray  # of all arcs, by head, then those in spare slots; uint32
+    heads: DeviceArray  # of these
     _keys: Keys
     _spare: Keys
     _held: npt.NDArray[np.bool_]
@@ -91,17 +75,9 @@ class ChangingArcs:
             self._lay_out(self._original)
 
     def difference(self, added: Keys, removed: Keys) -> tuple[Keys, Keys]:
-        """Return which arcs go, and which come, if these are removed and then added.
+        """Return which arcs go, and which come, if these, sorted and unique, are removed and then added.
 
-        Parameters
-        ----------
-        added, removed : array of uint64
-            Sorted and unique.
-
-        Raises
-        ------
-        UserError
-            If a removed arc does not exist.
+        UserError if a removed arc does not exist.
         """
         _, holds = self._find(removed)
         if not holds.all():

@@ -23,20 +23,12 @@ MAX_LOST = 2**16
 
 
 class Known(NamedTuple):
-    """The tree of a search and dominators, as device arrays of shape (n_vertices,), uint32.
+    """The tree of a search and dominators, as device arrays of shape (n_vertices,), uint32."""
 
-    Parameters
-    ----------
-    number : device array
-        By vertex; `UNREACHED` for vertices that are not reached.
-    order, parent, idom : device array
-        By number: the vertex, its parent in the tree of the search, and its immediate dominator.
-    """
-
-    number: Any
-    order: DeviceArray
-    parent: Any
-    idom: DeviceArray
+    number: Any  # by vertex; `UNREACHED` if it is not reached
+    order: DeviceArray  # the vertex by number
+    parent: Any  # the number of its parent in the tree of the search
+    idom: DeviceArray  # that of its immediate dominator
 
 
 class Doubts:
@@ -75,24 +67,10 @@ class Doubts:
         self._doubt.fill(0)
 
     def add(self, gone: Any, arcs: ChangingArcs, before: Known, number: Any, reached: int) -> int:
-        """Add what `gone` arcs put in doubt.
+        """Add what the keys of `gone` arcs put in doubt; return the number of vertices in doubt.
 
-        Parameters
-        ----------
-        gone : device array of uint64
-            Keys of arcs that are not there.
-        arcs : ChangingArcs
-            Those that are there.
-        before : Known
-            The tree and the dominators with the gone arcs, of `reached` vertices.
-        number : device array
-            By vertex; `UNREACHED` for vertices that no detour passes.
-        reached : int
-
-        Returns
-        -------
-        int
-            Number of vertices in doubt.
+        `arcs` are those that are there, and `before` the tree and the dominators with the gone ones, of
+        `reached` vertices. `number` is `UNREACHED` for vertices that no detour passes.
         """
         tree, into = before._asdict(), {"offsets": arcs.into_offsets, "tails": arcs.tails, "number": number}
         sees_all, capacity = np.uint32(arcs.n_spare == 0), np.uint32(self._capacity)
@@ -119,24 +97,11 @@ class Doubts:
         return bool(self._device.item(self._votes))
 
     def list_arcs(self, arcs: ChangingArcs, begin: int, before: Known, number: Any) -> tuple[Any, Any]:
-        """List the arcs into the vertices that were reached again, and the arcs that were lost.
+        """List tails and heads of the arcs into the vertices that were reached again, and lost arcs.
 
-        Parameters
-        ----------
-        arcs : ChangingArcs
-        begin : int
-            The smallest number of a vertex that was reached again.
-        before : Known
-        number : device array
-            By vertex: the numbers now.
-
-        Returns
-        -------
-        into : tuple of device arrays
-            Tails and heads.
-        lost : device array of uint64 or None
-            Keys of arcs from vertices that became unreachable to reachable ones, except where the head
-            dominated the tail nearby. None if there are more than `MAX_LOST`.
+        `begin` is the smallest number of a vertex that was reached again, and `number` has the numbers now.
+        Lost are the keys of arcs from vertices that became unreachable to reachable ones, except where the
+        head dominated the tail nearby; None if there are more than `MAX_LOST`.
         """
         if len(self._tails) < arcs.n_slots:
             xp = self._device.xp

@@ -172,10 +172,7 @@ class Solver(variants.SolverBase):
     def _grow(self, numbered: int, *, limited: bool = True) -> bool:
         """Search on from the first `numbered` vertices; parents bound the dominators of the others.
 
-        Returns
-        -------
-        bool
-            False if a forest would take fewer steps; the tree is invalid then.
+        Returns False if a forest would take fewer steps; the tree is invalid then.
         """
         search, arcs = self._search, self._arcs
         first = numbered
@@ -205,11 +202,8 @@ class Solver(variants.SolverBase):
     def _search_again(self, gone: Any) -> tuple[Any, Any] | None:
         """Search again for the vertices that `gone` arcs put in doubt; return the arcs into them.
 
-        Returns
-        -------
-        tuple of device arrays or None
-            Tails and heads. None if too many vertices are in doubt or too many levels are searched; the tree
-            is invalid then.
+        Returns None if too many vertices are in doubt or too many levels are searched; the tree is invalid
+        then.
         """
         before, all_gone = self._tree, gone
         self._doubts.clear()

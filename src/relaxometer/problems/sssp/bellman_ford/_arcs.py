@@ -43,18 +43,11 @@ def _kernels(graph: ResidentGraph) -> Module:
 
 @dataclass(frozen=True, eq=False)
 class IncomingArcs:
-    """The arcs of a graph by head: the rows of its transposed adjacency matrix.
+    """The arcs of a graph by head: the rows of its transposed adjacency matrix."""
 
-    Parameters
-    ----------
-    offsets : device array of shape (n_vertices + 1,), int64
-    tails : device array of shape (n_arcs,), uint32
-    weights : device array of shape (n_arcs,), uint32 or uint64
-    """
-
-    offsets: DeviceArray
-    tails: DeviceArray
-    weights: DeviceArray
+    offsets: DeviceArray  # int64
+    tails: DeviceArray  # uint32
+    weights: DeviceArray  # uint32 or uint64
 
     @classmethod
     def of(cls, graph: ResidentGraph) -> IncomingArcs:

@@ -27,21 +27,14 @@ class EdgeList:
     """The edges of a graph, listed and sorted on its device.
 
     If every arc has one of the same weight in the other direction, each pair of arcs is one edge, relaxed
-    both ways. Otherwise every arc is an edge, relaxed one way. Self-loops are left out unless negative.
+    both ways; its start is the smaller end. Otherwise every arc is an edge, relaxed one way. Self-loops are
+    left out unless negative.
 
     With `block`, edges are sorted by block of the end, then block of the start, of this many consecutive
     vertices each. Otherwise they keep the order of the CSR arrays.
 
-    Attributes
-    ----------
-    starts, ends : device array of shape (n_padded,), uint32
-        Ends of each edge; the smaller one is the start if edges are relaxed both ways. Padded to a multiple
-        of `GROUP_EDGES` with edges of weight zero from vertex 0 to itself, which change nothing.
-    weights : device array of shape (n_padded,), float64, uint32 or uint64
-        Words of the weights unless `weight_type` is float64.
-    n_edges : int
-        Without the padding.
-    both_ways : bool
+    Starts and ends, uint32, and weights, float64 or words, are padded to a multiple of `GROUP_EDGES` with
+    edges of weight zero from vertex 0 to itself, which change nothing; `n_edges` is without these.
     """
 
     def __init__(self, graph: ResidentGraph, weight_type: Any, block: int | None) -> None:
@@ -96,15 +89,9 @@ class EdgeList:
             kernel(*over(groups), (*edges, *arguments))
 
     def tree(self, source: int, distance: DeviceArray) -> tuple[Any, bool]:
-        """Return the predecessors that shortest distances imply, and whether the search overflowed.
+        """Return the predecessors that distances, as words, imply, and whether the search overflowed.
 
         It has if some vertex counts as unreached only because the type does not hold its distance.
-
-        Parameters
-        ----------
-        source : int
-        distance : device array of shape (n_vertices,)
-            Words of lengths.
         """
         predecessor = self._graph.device.xp.full(self._graph.n_vertices, NO_PREDECESSOR, dtype=np.uint32)
         predecessor[source] = source

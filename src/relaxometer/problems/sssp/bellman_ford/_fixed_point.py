@@ -19,15 +19,11 @@ class FixedPoint:
     """Runs phases, each of which examines `arcs` arcs, until one changes nothing.
 
     A check for a change makes the host wait for the device. With one check in `check_every` phases, up to
-    ``check_every - 1`` may run in vain at the end.
+    ``check_every - 1`` may run in vain at the end. Kernels write the last phase that changed a distance to
+    `last_phase` (``report_change``).
 
     With negative weights a search may have no end, or end with distances that are too short. So it looks for
     a negative cycle after 32, 64, 128, ... phases, and :meth:`verdict` does if the answer has overflowed.
-
-    Attributes
-    ----------
-    last_phase : device array of shape (1,), uint32
-        The last phase that changed a distance, written by the kernels (``report_change``).
     """
 
     def __init__(self, graph: ResidentGraph, arcs: int, check_every: int) -> None:
@@ -97,15 +93,8 @@ def drop_too_short(lengths: Lengths, words: Any) -> bool:
 def keeps_whole_paths(xp: Any, predecessor: DeviceArray, fits: Any) -> Any:
     """Return which vertices fit together with their whole chain of predecessors, shape (n_vertices,), bool.
 
-    A length may fit again after one on the way did not, if weights may be negative.
-
-    Parameters
-    ----------
-    xp : module
-        NumPy or CuPy.
-    predecessor : array of shape (n_vertices,), uint32
-        A tree on the vertices that fit and perhaps more; its root is its own predecessor.
-    fits : array of shape (n_vertices,), bool
+    A length may fit again after one on the way did not, if weights may be negative. Predecessors are a tree
+    on the vertices that fit and perhaps more; its root is its own predecessor.
     """
     n = len(predecessor)
     ahead = xp.full(n + 1, n, dtype=np.uint32)  # place n is where chains end that are cut off

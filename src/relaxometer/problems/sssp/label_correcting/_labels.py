@@ -25,15 +25,8 @@ If distances have 64 bits, it is the last bit.
 class Labels:
     """Distance, predecessor and waiting bit of every vertex.
 
-    Attributes
-    ----------
-    words : device array of shape (n_vertices,), uint64
-    overflow : device array of shape (1,), uint32
-
-    Raises
-    ------
-    Skipped
-        If vertex ids need more than 31 bits, or distances are integers of 64 and paths may need more than 62.
+    Skipped if vertex ids need more than 31 bits, or distances are integers of 64 and paths may need more than
+    62.
     """
 
     def __init__(self, graph: ResidentGraph) -> None:

@@ -87,22 +87,10 @@ class Solver:
         return Answer(distance[0], predecessor[0], count, overflowed)
 
     def solve_many(self, sources: npt.ArrayLike) -> Trees:
-        """Find the shortest paths from each of at most `Parameters.sources` sources in one launch.
+        """Find the shortest paths from each of up to `Parameters.sources` sources in one launch.
 
-        Parameters
-        ----------
-        sources : array_like of shape (n_sources,), integers
-
-        Returns
-        -------
-        Trees
-            `distance` and `predecessor` are device arrays of shape (n_sources, n_vertices), with gaps between
-            the rows.
-
-        Raises
-        ------
-        ValueError
-            If there are no sources or too many.
+        Distances and predecessors are device arrays of shape (n_sources, n_vertices), with gaps between the
+        rows. ValueError if there are no sources or too many.
         """
         array = checked_sources(sources, self._sources)
         distance, predecessor, _, overflowed = self._launch(array, None)

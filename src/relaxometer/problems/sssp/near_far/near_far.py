@@ -126,11 +126,7 @@ class Solver:
     def solve_from(self, sources: npt.NDArray[np.uint32], bound: Any = None) -> Answer:
         """Find the shortest paths from the nearest of different sources; each is its own predecessor.
 
-        Parameters
-        ----------
-        sources : ndarray of shape (n_sources,), uint32
-        bound : scalar of the type of distances, optional
-            Paths of this length or longer are not followed.
+        Paths as long as `bound`, a scalar of the type of distances, or longer are not followed.
         """
         while self._capacity < len(sources):
             self._double()

@@ -25,21 +25,10 @@ def over(threads: int) -> tuple[int, int]:
 class Arrays:
     """The arrays of algorithms 1 and 4 of Suzuki et al., on a device.
 
-    Attributes
-    ----------
-    Ca : device array of shape (n_vertices,), uint32 or uint64
-        Distances settled so far, as words of the graph's `Lengths`.
-    Ua : device array of shape (n_vertices,), uint64
-        Distances proposed, each packed with its predecessor or a flag (see ``_phase_synchronous.cuh``).
-    Pa : device array of shape (n_vertices,), uint32
-        Predecessors.
-    Ma : device array of shape (n_vertices,), uint8
-        1 where the distance changed in the phase before.
-
-    Raises
-    ------
-    Skipped
-        If distances are integers of 64 bits, and paths may need more than 62.
+    Ca has the distances settled so far, as words of the graph's `Lengths`; Ua those proposed, uint64, each
+    packed with its predecessor or a flag (see ``_phase_synchronous.cuh``); Pa the predecessors, uint32; Ma 1
+    where the distance changed in the phase before, uint8. Skipped if distances are integers of 64 bits, and
+    paths may need more than 62.
     """
 
     def __init__(self, graph: ResidentGraph) -> None:

@@ -135,17 +135,9 @@ class Solver(variants.SolverBase):
 def best_thresholds(
     selected_us: npt.NDArray[np.float64], all_us: npt.NDArray[np.float64]
 ) -> tuple[float, float]:
-    """Find the pair of thresholds with the shortest predicted search.
+    """Return the thresholds with the shortest predicted search; of equals, those that switch least.
 
-    Parameters
-    ----------
-    selected_us, all_us : ndarray of shape (n_phases,)
-        Time of each phase in either mode, in microseconds.
-
-    Returns
-    -------
-    to_all_us, to_selected_us : float
-        Among equally good pairs the one that switches least.
+    The arrays are the times of each phase in either mode.
     """
     shares = np.linspace(0, 1, CANDIDATES)
     to_all = [*np.unique(np.quantile(selected_us, shares)).tolist(), float("inf")]

@@ -16,11 +16,7 @@ Parameters = variants.NoParameters
 class SelectedVertices:
     """Phases of two kernels, ``select_relax`` and ``select_update``, over a list of the changed vertices.
 
-    Attributes
-    ----------
-    NRa : device array of shape (n_vertices,), uint32
-        The vertices to relax in the next phase: the first `selected` entries.
-    selected : int
+    The first `selected` entries of `NRa`, uint32, are the vertices to relax in the next phase.
     """
 
     name = "selected"

@@ -39,36 +39,23 @@ MAX_TRIANGLES = 2**31
 class Contraction:
     """A contracted graph. The rank of a vertex is its place in the order; higher ranks are contracted later.
 
-    Parameters
-    ----------
-    order : ndarray of shape (n_vertices,), int64
-        The vertex of each rank.
-    offsets : ndarray of shape (n_vertices + 1,), int64
-    up : ndarray of shape (n_arcs,), int64
-        The higher neighbours of each rank, ascending. The lowest is its parent in the elimination tree, and
-        all are its ancestors there.
-    upward, downward : ndarray of shape (n_arcs,), uint32
-        Weights of the arc to each of these neighbours and of the arc from it.
-    parent : ndarray of shape (n_vertices,), int64
-        Parent of each rank in the elimination tree; -1 for a root.
+    The lowest higher neighbour of a rank is its parent in the elimination tree, and all are its ancestors
+    there.
     """
 
-    order: Ints
-    offsets: Ints
-    up: Ints
-    upward: Words
-    downward: Words
-    parent: Ints
+    order: Ints  # the vertex of each rank
+    offsets: Ints  # of the arcs of each rank
+    up: Ints  # its higher neighbours, ascending
+    upward: Words  # weight of the arc to each of these neighbours
+    downward: Words  # and of the arc from it
+    parent: Ints  # parent of each rank in the elimination tree; -1 for a root
 
 
 def contract(graph: Graph, fill: float, keep_order: bool = False) -> Contraction:
     """Order and contract a graph, and find the weights of all arcs.
 
-    Raises
-    ------
-    Skipped
-        If the hierarchy would have more than `fill` arcs per edge of the graph, or a vertex more than a slice
-        can hold.
+    Skipped if the hierarchy would have more than `fill` arcs per edge of the graph, or a vertex more than a
+    slice can hold.
     """
     cch = number(graph, fill, keep_order)
     upward, downward = _customize(graph, cch.order, cch.offsets, cch.up)
@@ -76,13 +63,7 @@ def contract(graph: Graph, fill: float, keep_order: bool = False) -> Contraction
 
 
 def number(graph: Graph, fill: float, keep_order: bool = False) -> Contraction:
-    """Order and contract a graph whatever its weights: the weight of every arc is its number, both ways.
-
-    Raises
-    ------
-    Skipped
-        As :func:`contract`.
-    """
+    """Do so whatever the weights: that of every arc is its number, both ways."""
     order, offsets, up = _preprocess(graph, fill, keep_order)
     numbers = np.arange(len(up), dtype=np.uint32)
     parent = np.full(len(order), -1, dtype=np.int64)

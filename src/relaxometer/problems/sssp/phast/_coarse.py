@@ -19,23 +19,13 @@ Small = npt.NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Weighted:
-    """A graph whose vertices stand for several of another graph, and its edges too.
-
-    Parameters
-    ----------
-    offsets, adjacent : ndarray, int32
-        Neighbours of each vertex.
-    edge_weights : ndarray of shape (offsets[-1],), int32
-    vertex_weights : ndarray of shape (n_vertices,), int32
-    members : ndarray, int32
-        The vertex that each vertex of the other graph has become.
-    """
+    """A graph whose vertices stand for several of another graph, and its edges too."""
 
     offsets: Small
-    adjacent: Small
-    edge_weights: Small
+    adjacent: Small  # neighbours of each vertex
+    edge_weights: Small  # by neighbour
     vertex_weights: Small
-    members: Small
+    members: Small  # what each vertex of the other graph has become
 
 
 def coarsen(offsets: Small, adjacent: Small, most: int) -> Weighted:

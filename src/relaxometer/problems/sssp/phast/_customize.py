@@ -50,57 +50,29 @@ class Schedule:
     """The triangles of a hierarchy by level; those with the same arc (v, u) of their lowest vertex are a fan.
 
     The lowest levels are those of single vertices: each is one above the highest of those below it in the
-    elimination tree. Further up, where levels have few vertices, they are levels of chains, paths of the
-    tree that are cut like those of the search.
+    elimination tree. Further up, where levels have few vertices, they are levels of chains, paths of the tree
+    that are cut like those of the search.
 
-    Parameters
-    ----------
-    begins : ndarray of shape (n_levels + 1,), int64
-        The first fan of each level.
-    fans : ndarray of shape (n_fans, 4), uint32
-        The number of the arc (v, u), the first triangle, the number of triangles, and 0. The arcs (v, w) of
-        the triangles have the numbers that follow. Those with v and u in one chain are left out.
-    n_triangles : int
-    n_low : int
-        Levels of single vertices.
-    chain_levels : ndarray of shape (n_levels - n_low + 1,), uint32
-        The first chain of each level of chains.
-    chains : ndarray of shape (n_chains, 4), uint32
-        The first of its arcs, their end, vertices and columns of each chain of several vertices.
-    chain_arcs : ndarray of shape (n, 2), uint32
-        The number of an arc from a vertex of a chain, and its place in the chain's matrix.
+    A fan is the number of the arc (v, u), the first triangle, the number of triangles, and 0; the arcs (v, w)
+    of the triangles have the numbers that follow. Those with v and u in one chain are left out. A chain, of
+    several vertices, is the first of its arcs, their end, its vertices and its columns.
     """
 
-    begins: Ints
-    fans: Words
+    begins: Ints  # the first fan of each level, and their number
+    fans: Words  # shape (n_fans, 4)
     n_triangles: int
-    n_low: int
-    chain_levels: Words
-    chains: Words
-    chain_arcs: Words
+    n_low: int  # levels of single vertices
+    chain_levels: Words  # the first chain of each level of chains, and their number
+    chains: Words  # shape (n_chains, 4)
+    chain_arcs: Words  # number of an arc from a vertex of a chain, place in the chain's matrix; shape (n, 2)
 
 
 class Customizer:
     """Finds the lengths of all arcs of a hierarchy for new weights of the graph's arcs.
 
-    Parameters
-    ----------
-    graph : ResidentGraph
-        Its weights play no part.
-    numbered : Contraction
-        Whose arcs weigh their own numbers (:func:`relaxometer.problems.sssp.phast._cch.number`).
-    plan : Schedule
-        Of `numbered`.
-    hierarchy : Hierarchy, optional
-        Cut from `numbered`.
-    copies : dict, optional
-        The arcs ``inside`` and ``outside`` and ``up_arcs`` of the hierarchy on the device, where lengths
-        replace the numbers.
-
-    Raises
-    ------
-    Skipped
-        If 32 bits do not number the words of the arrays.
+    The arcs of `numbered` weigh their own numbers (:func:`relaxometer.problems.sssp.phast._cch.number`), and
+    `hierarchy` is cut from it; `copies` has its arcs ``inside``, ``outside`` and ``up_arcs`` on the device,
+    where lengths replace the numbers. Skipped if 32 bits do not number the words of the arrays.
     """
 
     def __init__(
@@ -163,19 +135,10 @@ class Customizer:
         return {"customization_levels": self._levels, "triangles": self._n_triangles}
 
     def customize(self, weights: Any, times_ms: list[float] | None = None) -> bool:
-        """Find the lengths for these weights; return whether any weight is zero.
+        """Find the lengths for these weights, by the graph's arcs; return whether any weight is zero.
 
-        Parameters
-        ----------
-        weights : device array of shape (n_arcs,), uint32
-            By the graph's arcs.
-        times_ms : list, optional
-            Gets the times of the graph's weights, each level, and the copies, from an instrumented run.
-
-        Raises
-        ------
-        ValueError
-            If a weight is `UNREACHED`; the copies are as before.
+        `times_ms` gets the times of the graph's weights, each level, and the copies, from an instrumented
+        run. ValueError if a weight is `UNREACHED`; the copies are as before.
         """
         log = None if times_ms is None else self._device.xp.zeros(self._levels + 3, dtype=np.uint64)
         self._facts.fill(0)
@@ -242,27 +205,10 @@ def _cut(cch: Contraction) -> tuple[Ints, Ints, Ints, int]:
 
 
 def find_places(hierarchy: Hierarchy, copies: dict[str, Any], device: Device) -> tuple[Any, Any]:
-    """Return where the upward and the downward length of each numbered arc stands.
+    """Return where the upward and the downward length of each numbered arc stands, by arc, uint32.
 
-    Parameters
-    ----------
-    hierarchy : Hierarchy
-        With numbers for lengths.
-    copies : dict
-        Its arcs on the device.
-    device : Device
-
-    Returns
-    -------
-    device array of shape (n_arcs,), uint32
-        Words of ``up_arcs``.
-    device array of shape (n_arcs,), uint32
-        Words of ``inside`` followed by those of ``outside``.
-
-    Raises
-    ------
-    Skipped
-        If 32 bits do not number the words.
+    The former are words of ``up_arcs``, the latter those of ``inside`` followed by those of ``outside``.
+    `copies` holds the arcs of the hierarchy on the device. Skipped if 32 bits do not number the words.
     """
     xp, (inside, outside, up_arcs) = device.xp, (copies[name] for name in ("inside", "outside", "up_arcs"))
     n_words, n_arcs = inside.size + outside.size, len(up_arcs)

@@ -38,18 +38,8 @@ _INFINITE = 1 << 30
 def improve(offsets: Small, adjacent: Small, side: Small, corridor: float = CORRIDOR) -> Small:
     """Return labels 0, 1 or `SEPARATOR` for a graph whose vertices are on sides 0 and 1.
 
-    Parameters
-    ----------
-    offsets, adjacent : ndarray, int32
-        Neighbours of each vertex.
-    side : ndarray of shape (n_vertices,), int32
-    corridor : float
-        Vertices of the corridor on each side, as a fraction of the graph.
-
-    Returns
-    -------
-    ndarray of shape (n_vertices,), int32
-        No edge joins label 0 with label 1.
+    No edge joins label 0 with label 1. `corridor` is the share of the vertices that may change their label on
+    each side.
     """
     n = len(side)
     limit = min(int(corridor * n), WIDEST)

@@ -42,24 +42,9 @@ def add_shortcuts(
 ) -> tuple[Ints, Ints]:
     """Contract the vertices of a graph in order, which :func:`arrange` makes fast.
 
-    Parameters
-    ----------
-    offsets : ndarray of shape (n_vertices + 1,), int64
-    adjacent : ndarray of shape (offsets[-1],), integers
-        Neighbours of each vertex, in both directions, each once.
-    order : ndarray of shape (n_vertices,), int64
-        The vertex of each rank.
-    limit : int
-        Stop after more arcs than this.
-    parent : ndarray of shape (n_vertices,), int64, optional
-        Parent of each rank in the elimination tree, if it is known.
-
-    Returns
-    -------
-    offsets : ndarray of shape (n_vertices + 1,), int64
-    up : ndarray of shape (n_arcs,), int64
-        The higher neighbours of each rank, ascending. If there are more than `limit`, only the number of
-        those that were found has a meaning.
+    `adjacent` has the neighbours of each vertex, in both directions, each once; `parent` those of the ranks
+    in the elimination tree, if they are known. Returns offsets and higher neighbours of each rank, ascending,
+    int64. If there are more than `limit`, only the number of those that were found has a meaning.
     """
     n = len(order)
     if parent is None:

@@ -58,40 +58,20 @@ class Hierarchy:
     The first stage is one task. The last has most of the vertices; what is above it is the top.
 
     Vertices are numbered by task, then level: a chain's level is one more than the highest of those that its
-    vertices need in its own task. A level takes two steps: the arcs from levels above, then its chains.
-
-    Parameters
-    ----------
-    order : ndarray of shape (n_vertices,), uint32
-        The graph's vertex at each position.
-    stages : ndarray of shape (n_stages + 1,), uint32
-        The first task of each stage, and the number of tasks. The first stage has one task.
-    task_begins : ndarray of shape (n_tasks + 1,), uint32
-        The first position of each task.
-    task_steps : ndarray of shape (n_tasks + 1,), uint32
-        The first step of each task. A step is a group of `inside`: rows of arcs and chains alternate.
-    inside, outside : Slices
-        Downward arcs into each position, from positions of the same task, numbered within it, and from those
-        of earlier stages. The groups of `outside` are tasks.
-    up_offsets : ndarray of shape (n_vertices + 1,), uint32
-    up_arcs : ndarray of shape (n_arcs, 2), uint32
-        Depth of the head, and weight, of the upward arcs from each position.
-    depth : ndarray of shape (n_vertices,), uint32
-        Number of ancestors of each position in the elimination tree.
-    jumps : ndarray of shape (n_jumps, n_vertices), uint32
-        The ancestor 1, 2, 4, ... steps above each position, or the root.
+    vertices need in its own task. A level takes two steps: the arcs from levels above, then its chains. All
+    arrays but slices are uint32.
     """
 
-    order: Words
-    stages: Words
-    task_begins: Words
-    task_steps: Words
-    inside: Slices
-    outside: Slices
-    up_offsets: Words
-    up_arcs: Words
-    depth: Words
-    jumps: Words
+    order: Words  # the graph's vertex at each position
+    stages: Words  # the first task of each stage, and the number of tasks
+    task_begins: Words  # the first position of each task, and the number of vertices
+    task_steps: Words  # the first step of each task, and their number; a step is a group of `inside`
+    inside: Slices  # arcs into each position from its own task, numbered within it; rows and chains alternate
+    outside: Slices  # those from earlier stages; groups are tasks
+    up_offsets: Words  # of the upward arcs from each position
+    up_arcs: Words  # depth of the head, and weight; shape (n_arcs, 2)
+    depth: Words  # number of ancestors of each position in the elimination tree
+    jumps: Words  # the ancestor 1, 2, 4, ... steps above each position, or the root; shape (n_jumps, n)
 
     @property
     def top(self) -> int:
@@ -105,20 +85,13 @@ def build(
     """Contract a graph to at most `fill` arcs per edge, and cut the hierarchy; see :func:`lay_out`.
 
     With `keep_order`, the order of contraction is kept in the cache of compiled kernels, for any weights.
-
-    Raises
-    ------
-    Skipped
-        If the hierarchy would have more arcs, or a row or a task more than slices can hold.
+    Skipped if the hierarchy would have more arcs, or a row or a task more than slices can hold.
     """
     return lay_out(contract(graph, fill, keep_order), n_tasks, middle)
 
 
 def lay_out(cch: Contraction, n_tasks: int, middle: Sequence[int] = ()) -> Hierarchy:
-    """Cut a contracted graph into a first task, stages of `middle` tasks each, and `n_tasks` tasks.
-
-    Raises as :func:`build`.
-    """
+    """Cut a contracted graph into a first task, stages of `middle` tasks each, and `n_tasks`; see `build`."""
     up, parent = cch.up, cch.parent
     stages = np.cumsum([0, 1, *middle, n_tasks])
     task = _tasks(parent, np.diff(cch.offsets), stages)

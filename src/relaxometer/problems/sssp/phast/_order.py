@@ -103,27 +103,11 @@ class Part:
 def dissect(
     offsets: Ints, adjacent: npt.NDArray[Any], limits: Size = NO_LIMITS, cores: int | None = None
 ) -> Ints:
-    """Order the vertices of a graph by nested dissection.
+    """Order the vertices of a graph by nested dissection; return them, the one to contract first first.
 
-    Parameters
-    ----------
-    offsets : ndarray of shape (n_vertices + 1,), int64
-    adjacent : ndarray of shape (offsets[-1],), integers
-        Neighbours of each vertex, without itself, each once, and in both directions.
-    limits : Size
-        Of the hierarchy.
-    cores : int, optional
-        Processes to use; if left out, as many as numba has threads.
-
-    Returns
-    -------
-    ndarray of shape (n_vertices,), int64
-        The vertices, the one to contract first first.
-
-    Raises
-    ------
-    Skipped
-        If the hierarchy is expected to be `TOO_LARGE` times as large as its limits.
+    `adjacent` has the neighbours of each vertex, without itself, each once, and in both directions. `cores`
+    is the number of processes, by default that of Numba's threads. Skipped if the hierarchy is expected to be
+    `TOO_LARGE` times as large as its limits.
     """
     if len(offsets) <= MIN_CUT:
         return _reduced(offsets, adjacent, _dissect_alone)

@@ -43,41 +43,22 @@ MAX_HEIGHT = 1 << 16
 class Preorder:
     """A hierarchy whose vertices are numbered in preorder of the elimination tree.
 
-    Parameters
-    ----------
-    order : ndarray of shape (n_vertices,), uint32
-        The graph's vertex at each position.
-    records : ndarray of shape (n_records + PADDING, 8), uint32
-        The struct ``Record`` of ``phast_many.cu``: each vertex and its further arcs, then once more those of
-        the ancestors of the segments, and zeros, which are only loaded ahead.
-    first_record : ndarray of shape (n_vertices + 1,), int64
-        The record of each position, and their number.
-    segments : ndarray of shape (MAX_SEGMENTS + 1,), uint32
-        The first position of each of `MAX_SEGMENTS` segments of about equal work; some may be empty.
-    segment_records, path_records : ndarray of shape (MAX_SEGMENTS,), uint32
-        The first record of each segment, and of the ancestors of its first position, from the root.
-    path_lengths : ndarray of shape (MAX_SEGMENTS,), uint32
-        The number of these ancestors.
-    depth : ndarray of shape (n_vertices,), uint32
-        Number of ancestors of each position.
-    jumps : ndarray of shape (n_jumps, n_vertices), uint32
-        The ancestor 1, 2, 4, ... steps above each position, or the root.
-    up_offsets : ndarray of shape (n_vertices + 1,), uint32
-    up_arcs : ndarray of shape (n_arcs, 2), uint32
-        Depth of the head, and weight, of the upward arcs from each position.
+    Arrays are of uint32 if nothing else is said. Records are the struct ``Record`` of ``phast_many.cu``: each
+    vertex and its further arcs, then once more those of the ancestors of the segments, and `PADDING` zeros,
+    which are only loaded ahead. Segments have about equal work; some may be empty.
     """
 
-    order: Words
-    records: Words
-    first_record: Ints
-    segments: Words
-    segment_records: Words
-    path_records: Words
-    path_lengths: Words
-    depth: Words
-    jumps: Words
-    up_offsets: Words
-    up_arcs: Words
+    order: Words  # the graph's vertex at each position
+    records: Words  # shape (n_records + PADDING, 8)
+    first_record: Ints  # the record of each position, and their number; int64
+    segments: Words  # the first position of each of `MAX_SEGMENTS` segments, and the number of vertices
+    segment_records: Words  # the first record of each segment
+    path_records: Words  # that of the ancestors of its first position, from the root
+    path_lengths: Words  # the number of these ancestors
+    depth: Words  # number of ancestors of each position
+    jumps: Words  # the ancestor 1, 2, 4, ... steps above each position, or the root; shape (n_jumps, n)
+    up_offsets: Words  # of the upward arcs from each position
+    up_arcs: Words  # depth of the head, and weight; shape (n_arcs, 2)
 
     @property
     def height(self) -> int:

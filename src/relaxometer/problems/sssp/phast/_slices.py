@@ -40,28 +40,18 @@ class Slices:
     """Rows of arcs in slices, each for a warp to read at once.
 
     A slice holds 32, 16, ... or 1 rows, whose arcs are read by 1, 2, ... or 32 lanes each. The k-th arcs of
-    all lanes are contiguous; missing ones are arcs from row 0 of weight `UNREACHED`.
+    all lanes are contiguous; missing ones are arcs from row 0 of weight `UNREACHED`. Its entry in the table
+    is where its arcs begin, in multiples of 32; then, in one word: its first row (16 bits), number of rows
+    less one (5), logarithm of the lanes per row (3), arcs per lane (8).
 
-    Parameters
-    ----------
-    table : ndarray of shape (n_slices, 2), uint32
-        Where the arcs of a slice begin, in multiples of 32. Then, in one word: its first row (16 bits),
-        number of rows less one (5), logarithm of the lanes per row (3), arcs per lane (8).
-    arcs : ndarray of shape (n_places, 2), uint32
-        Tail and weight.
-    bounds : ndarray of shape (n_groups + 1,), int64
-        The first slice of each group of rows: no slice has rows of two groups.
-
-    Notes
-    -----
     A slice of chains has one lane per vertex and no rows. The first word of a lane is its row (16 bits) and
     the first lane of its chain (5). The others are the weights of the arcs from the first, second, ... vertex
     of its chain, `UNREACHED` if there is none. A lane without a vertex has all bits set.
     """
 
-    table: Words
-    arcs: Words
-    bounds: Ints
+    table: Words  # shape (n_slices, 2)
+    arcs: Words  # tail and weight; shape (n_places, 2)
+    bounds: Ints  # the first slice of each group of rows, and their number: no slice has rows of two groups
 
 
 def slice_rows(offsets: Ints, arcs: Words, begins: Ints, groups: Ints) -> Slices:

@@ -56,13 +56,7 @@ class Parameters(variants.Parameters):
 
 
 class Rows:
-    """Labels side by side, read as one row per source.
-
-    Parameters
-    ----------
-    labels : device array of shape (n_batches, n_vertices, k), uint32
-    n_sources : int
-    """
+    """Labels side by side, of shape (n_batches, n_vertices, k), uint32, read as one row per source."""
 
     def __init__(self, labels: Any, n_sources: int, xp: Any) -> None:
         self.labels = labels
@@ -86,25 +80,13 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Sweeps:
-    """Results of sweeps from many sources, on the device. A place is a source's; idle places follow the last.
+    """Results of sweeps from many sources, on the device, by place; idle places follow the last source."""
 
-    Parameters
-    ----------
-    sources : device array of shape (n_batches * k,), uint32
-        The source of each place; `UNREACHED` where there is none.
-    reached, farthest : device array of shape (n_batches * k,), uint32
-        Vertices reached from each source, and the greatest of their distances.
-    total : device array of shape (n_batches * k,), uint64
-        The sum of their distances. `farthest` and `total` are None unless asked for.
-    labels : device array of shape (n_batches, n_vertices, k), uint32
-        Distances by vertex and place, or None if they were not stored.
-    """
-
-    sources: Any
-    reached: Any
-    farthest: Any
-    total: Any
-    labels: Any
+    sources: Any  # by place; `UNREACHED` where there is none; uint32
+    reached: Any  # vertices reached; uint32
+    farthest: Any  # the greatest of their distances, uint32; None unless asked for
+    total: Any  # the sum of their distances, uint64; None unless asked for
+    labels: Any  # distances, shape (n_batches, n_vertices, k), uint32, or None if they were not stored
 
 
 class Solver:
@@ -192,21 +174,9 @@ class Solver:
         return Answer(distance, predecessor, None, overflowed)
 
     def solve_many(self, sources: npt.ArrayLike) -> Trees:
-        """Find the shortest paths from each of at most `Parameters.sources` sources.
+        """Find the shortest paths from each of up to `Parameters.sources` sources, as `Rows`.
 
-        Parameters
-        ----------
-        sources : array_like of shape (n_sources,), integers
-
-        Returns
-        -------
-        Trees
-            `distance` and `predecessor` are `Rows`.
-
-        Raises
-        ------
-        ValueError
-            If there are no sources or too many.
+        ValueError if there are no sources or too many.
         """
         distance, predecessor, overflowed = self._solve(sources, predecessors=True)
         return Trees(distance, Rows(predecessor, len(distance), self.device.xp), overflowed)
@@ -225,15 +195,9 @@ class Solver:
     def sweep(self, sources: npt.NDArray[np.integer], *, labels: Any = True, sums: bool = False) -> Sweeps:
         """Launch the climb and the sweep for some sources, and wait for nothing.
 
-        Where there is a choice, give sources in the order of `position_of`.
-
-        Parameters
-        ----------
-        sources : ndarray of shape (n_sources,), integers
-        labels : bool or device array of shape (n_batches, n_vertices, k), uint32
-            Whether to store all distances, or where.
-        sums : bool
-            Whether to find the greatest and the sum of the distances.
+        Where there is a choice, give sources in the order of `position_of`. `labels` is whether to store all
+        distances, or where: a device array of shape (n_batches, n_vertices, k), uint32. With `sums`, the
+        greatest and the sum of the distances are found.
         """
         device, n, k = self._graph.device, self._graph.n_vertices, self.k
         xp = device.xp

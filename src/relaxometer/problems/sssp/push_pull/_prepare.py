@@ -20,56 +20,29 @@ BLOCK = 256
 
 @dataclass(frozen=True)
 class Rows:
-    """The arcs of each vertex, lightest first.
+    """The arcs of each vertex, lightest first."""
 
-    Parameters
-    ----------
-    offsets : device array of shape (n_with_arcs + 1,), int64
-    arcs : device array of shape (n_arcs,) or (n_arcs, 2), uint64
-        weight << 32 | other end; or both apart, if weights have 64 bits.
-    """
-
-    offsets: DeviceArray
-    arcs: Any
+    offsets: DeviceArray  # int64
+    arcs: Any  # weight << 32 | other end, uint64; in two words if weights have 64 bits
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A graph with its vertices numbered by falling degree.
+    """A graph with its vertices numbered by falling degree; arrays are of uint32."""
 
-    Parameters
-    ----------
-    out, into : Rows
-        Arcs by their tails, and by their heads; the same object if the graph is symmetric.
-    ids : device array of shape (n_with_arcs,), uint32
-        Old number of each vertex.
-    rank : device array of shape (n_vertices,), uint32
-        New number of each vertex; vertices without arcs come last.
-    n_many : int
-        Vertices that have more outgoing arcs than asked for.
-    mean_weight : float
-        0 without arcs.
-    """
-
-    out: Rows
-    into: Rows
-    ids: Any
-    rank: DeviceArray
-    n_many: int
-    mean_weight: float
+    out: Rows  # by tail
+    into: Rows  # by head; the same object if the graph is symmetric
+    ids: Any  # old number of each vertex that has arcs
+    rank: DeviceArray  # new number of each vertex; those without arcs come last
+    n_many: int  # vertices that have more outgoing arcs than asked for
+    mean_weight: float  # 0 without arcs
 
 
 def prepare(graph: ResidentGraph, many: int) -> Prepared:
     """Renumber the vertices of a graph by falling degree, and sort the arcs of each by weight.
 
     Arcs of one weight ascend by their other end, unless row, weight and end have more than 64 bits together;
-    then they are in the order of the graph.
-
-    Parameters
-    ----------
-    graph : ResidentGraph
-    many : int
-        Vertices with more outgoing arcs than this are counted.
+    then they are in the order of the graph. Vertices with more than `many` outgoing arcs are counted.
     """
     return _Preparation(graph).run(many)
 

@@ -84,35 +84,21 @@ class DeviceTiling:
     """A graph cut into tiles, in device memory, with the arcs as the kernels read them.
 
     Vertices are numbered as in :class:`Tiling`: tile by tile, the border first. Mail slots ascend with them,
-    but there may be gaps between those of two tiles.
-
-    Parameters
-    ----------
-    order, place : device arrays of shape (n_vertices,), uint32
-        The graph's number of each renumbered vertex, and the inverse.
-    begins : device array of shape (n_tiles + 1,), uint32
-        The first vertex of each tile, by its new number.
-    mail_begins, borders : device arrays of shape (n_tiles,) or longer, uint32
-        The first mail slot of each tile, and its number of slots.
-    rows, first, arcs : device arrays
-        As in :class:`PackedArcs`; of the fourth and later arcs only those of vertices with more than four
-        need be in `arcs`.
-    n_slots : int
-        Mail slots, with the gaps.
-    largest : int
-        Vertices of the largest tile.
+    but there may be gaps between those of two tiles. Rows, first and other arcs are as in
+    :class:`PackedArcs`; of the fourth and later arcs only those of vertices with more than four need be
+    there. The others are of uint32.
     """
 
-    order: DeviceArray
-    place: DeviceArray
-    begins: DeviceArray
-    mail_begins: Any
-    borders: Any
+    order: DeviceArray  # the graph's number of each renumbered vertex
+    place: DeviceArray  # the inverse
+    begins: DeviceArray  # the first vertex of each tile, by its new number, and their number
+    mail_begins: Any  # the first mail slot of each tile
+    borders: Any  # its number of slots
     rows: Any
     first: Any
     arcs: Any
-    n_slots: int
-    largest: int
+    n_slots: int  # with the gaps
+    largest: int  # vertices of the largest tile
 
     def packed(self, module: Module) -> Struct:
         """Return the struct ``Tiling`` in ``_tile.cuh``."""
@@ -141,47 +127,22 @@ class DeviceTiling:
 
 @dataclass(frozen=True)
 class Facts:
-    """Results of one pass over the arcs.
+    """Results of one pass over the arcs."""
 
-    Parameters
-    ----------
-    crossing : int
-        Arcs between two of the equal ranges of vertices as the graph numbers them.
-    zero_arcs : int
-        Arcs of weight zero.
-    max_degree : int
-    with_arcs : int
-        Vertices that have arcs.
-    mean, deviation : float
-        Of the weights; 0 without arcs.
-    """
-
-    crossing: int
-    zero_arcs: int
+    crossing: int  # arcs between two of the equal ranges of vertices as the graph numbers them
+    zero_arcs: int  # arcs of weight zero
     max_degree: int
-    with_arcs: int
-    mean: float
-    deviation: float
+    with_arcs: int  # vertices that have arcs
+    mean: float  # of the weights; 0 without arcs
+    deviation: float  # of the weights
 
 
 class Cutter:
-    """Cuts a resident graph into tiles of equal size, to one vertex.
+    """Cuts a resident graph into tiles of equal size, to one vertex, at most one per vertex.
 
     Nothing waits for the device except `facts`. A cutter has memory for one tiling: a second cut overwrites
-    the first.
-
-    Parameters
-    ----------
-    graph : ResidentGraph
-    n_tiles : int
-        At most one per vertex.
-    weighted : bool, default=True
-        Without, arcs have weight 0, and the facts count each as 1.
-
-    Raises
-    ------
-    Skipped
-        If the graph has more than `MAX_VERTICES` vertices or `MAX_ARCS` arcs.
+    the first. If it is not `weighted`, arcs have weight 0, and the facts count each as 1. Skipped if the
+    graph has more than `MAX_VERTICES` vertices or `MAX_ARCS` arcs.
     """
 
     def __init__(self, graph: ResidentGraph, n_tiles: int, *, weighted: bool = True) -> None:
@@ -250,10 +211,7 @@ class Cutter:
     def survey(self, most_crossing: int = -1) -> DeviceTiling:
         """Start the survey, and cut the ids' order into equal ranges unless more arcs cross; do not wait.
 
-        Returns
-        -------
-        DeviceTiling
-            To be used only if `facts` says that at most `most_crossing` arcs cross.
+        The tiling is to be used only if `facts` says that at most `most_crossing` arcs cross.
         """
         self._surveyed = True
         self._launch_cut(None, self._found, most_crossing)

@@ -23,18 +23,10 @@ MAX_THREADS = 1024
 
 
 class TileSolver(SolverBase):
-    """Base of the searches on maps in which each block has a tile.
+    """Base of the searches on maps in which each block has a tile."""
 
-    Attributes
-    ----------
-    few_cross : float
-        Cut by ranges of ids if at most this share of arcs crosses between them, else grow an order.
-    log : tuple of str
-        Names of what an instrumented run records per tile; `tile_log` holds those of the last one.
-    """
-
-    few_cross: ClassVar[float]
-    log: ClassVar[tuple[str, ...]]
+    few_cross: ClassVar[float]  # up to this share of arcs that cross, ranges of ids are tiles
+    log: ClassVar[tuple[str, ...]]  # what an instrumented run records in `tile_log`, by tile
     _tiles: int
     _threads: int
     _kernel: Kernel

@@ -25,31 +25,15 @@ class Tiling:
 
     Within a tile the border comes first: the heads of arcs from other tiles. Each has a mail slot; slots are
     numbered tile by tile in the order of their vertices.
-
-    Parameters
-    ----------
-    order : ndarray of shape (n_vertices,), uint32
-        The graph's number of each renumbered vertex.
-    place : ndarray of shape (n_vertices,), uint32
-        The new number of each of the graph's vertices: the inverse of `order`.
-    begins : ndarray of shape (n_tiles + 1,), uint32
-        The first vertex of each tile, by its new number.
-    mail_begins : ndarray of shape (n_tiles + 1,), uint32
-        The first mail slot of each tile.
-    offsets : ndarray of shape (n_vertices + 1,), int64
-    targets : ndarray of shape (n_arcs,), uint32
-        The head's number in its tile for an arc within a tile; else `REMOTE` and the head's mail slot.
-    weights : ndarray of shape (n_arcs,), uint32 or uint64
-        The bits of the weights, whatever their type.
     """
 
-    order: npt.NDArray[np.uint32]
-    place: npt.NDArray[np.uint32]
-    begins: npt.NDArray[np.uint32]
-    mail_begins: npt.NDArray[np.uint32]
+    order: npt.NDArray[np.uint32]  # the graph's number of each renumbered vertex
+    place: npt.NDArray[np.uint32]  # the inverse
+    begins: npt.NDArray[np.uint32]  # the first vertex of each tile, by its new number, and their number
+    mail_begins: npt.NDArray[np.uint32]  # the first mail slot of each tile, and their number
     offsets: npt.NDArray[np.int64]
-    targets: npt.NDArray[np.uint32]
-    weights: npt.NDArray[np.unsignedinteger[Any]]
+    targets: npt.NDArray[np.uint32]  # head's number in its tile; of another tile, `REMOTE` | mail slot
+    weights: npt.NDArray[np.unsignedinteger[Any]]  # the bits of the weights
 
     @property
     def largest(self) -> int:

@@ -90,17 +90,8 @@ class Parameters(variants.Parameters):
 class Solver(TileSolver):
     """SSSP on maps: each block searches its tile and sends lengths of paths that cross a border.
 
-    Parameters
-    ----------
-    graph : ResidentGraph
-    parameters : Parameters
-    look : callable, optional
-        Gets the :class:`Facts` of the graph as soon as they are known; may raise to stop the preparation.
-
-    Raises
-    ------
-    Skipped
-        If a vertex has too many arcs for a map, or not all tiles can be searched at once.
+    `look` gets the :class:`Facts` of the graph as soon as they are known; it may raise to stop the
+    preparation. Skipped if a vertex has too many arcs for a map, or not all tiles can be searched at once.
 
     References
     ----------
