@@ -10,15 +10,9 @@ from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.variants import Skipped
 
-DOUBT = 3.0
-"""The searches of two variants may differ by this factor more, or less, than expected."""
-
-BUDGET = 0.06
-"""What decides between variants may take this part of the expected total."""
-
-ROUNDS = 2
-"""Searches that each of them makes, unless the first of each differ by `CLEAR`."""
-
+DOUBT = 3.0  # the searches of two variants may differ by this factor more, or less, than expected
+BUDGET = 0.06  # what decides between variants may take this part of the expected total
+ROUNDS = 2  # searches that each of them makes, unless the first of each differ by `CLEAR`
 CLEAR = 1.5
 
 

@@ -31,8 +31,7 @@ from relaxometer.problems.queries import QueryFormat
 FIRST = ("sssp", "bfs", "dominators")
 """The problems that come first in tables and reports; others follow in alphabetical order."""
 
-_ADDED: dict[str, None] = {}
-"""Folders that :func:`add_folders` has added, in order."""
+_ADDED: dict[str, None] = {}  # folders that :func:`add_folders` has added, in order
 
 
 def _is_known(columns: Mapping[str, Any]) -> Any:

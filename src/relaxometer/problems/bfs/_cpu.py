@@ -18,12 +18,8 @@ from relaxometer.core.compiled import njit, prange
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.bfs._incoming import incoming
 
-CHUNK = 64
-"""Vertices of a frontier, or words of a bitmap, that a thread takes at a time."""
-
-HELD = 1024
-"""Vertices that a thread finds before it adds them to the next frontier."""
-
+CHUNK = 64  # vertices of a frontier, or words of a bitmap, that a thread takes at a time
+HELD = 1024  # vertices that a thread finds before it adds them to the next frontier
 FOUND, ARCS, EXAMINED = range(3)
 """Words of a level's counts: vertices found, arcs that leave them, arcs examined."""
 

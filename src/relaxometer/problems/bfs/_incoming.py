@@ -10,10 +10,7 @@ import numpy as np
 from relaxometer.device import blocks_for
 from relaxometer.graphs.resident import ResidentGraph
 
-HALF = np.uint64(32)
-"""Bits of an end in a key of an arc."""
-
-
+HALF = np.uint64(32)  # bits of an end in a key of an arc
 BLOCK = 256
 
 

@@ -19,22 +19,12 @@ from relaxometer.problems.bfs import NO_PREDECESSOR, UNREACHED, Answer
 from relaxometer.problems.phases import Phase, PhaseLog
 from relaxometer.problems.variants import Parameters, SolverBase
 
-BLOCK = 256
-"""Threads per block of the kernels launched level by level."""
-
-WORD = 32
-"""Vertices per word of a bitmap."""
-
+BLOCK = 256  # threads per block of the kernels launched level by level
+WORD = 32  # vertices per word of a bitmap
 _CONSTANTS = read_source(Path(__file__).with_name("_bottom_up.cuh")).constants
-
-PIECE = _CONSTANTS["PIECE"]
-"""Most arcs of an entry of a list of rows."""
-
-WARP = _CONSTANTS["WARP"]
-"""Lanes of a warp, which write the bits of a word together."""
-
-GROUP_VERTICES = _CONSTANTS["GROUP_VERTICES"]
-"""Vertices that a warp scans at a time."""
+PIECE = _CONSTANTS["PIECE"]  # most arcs of an entry of a list of rows
+WARP = _CONSTANTS["WARP"]  # lanes of a warp, which write the bits of a word together
+GROUP_VERTICES = _CONSTANTS["GROUP_VERTICES"]  # vertices that a warp scans at a time
 
 
 def over(threads: int) -> tuple[int, int]:

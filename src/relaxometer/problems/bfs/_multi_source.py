@@ -10,8 +10,7 @@ from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.bfs import UNREACHED
 from relaxometer.problems.bfs._incoming import HALF, incoming, rows_of
 
-HUB = 16
-"""A graph has hubs if a vertex has more than this many times the mean number of arcs."""
+HUB = 16  # a graph has hubs if a vertex has more than this many times the mean number of arcs
 
 
 @dataclass(frozen=True, eq=False)

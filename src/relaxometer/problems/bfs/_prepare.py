@@ -15,9 +15,7 @@ from relaxometer.device.signature import read_source
 from relaxometer.problems.bfs._levels import WARP, filling
 
 KERNELS = Path(__file__).with_name("_prepare.cu")
-
 SOURCE = read_source(KERNELS)
-
 PROBED_ARCS = 16
 """Arcs of a row among which the neighbour to probe is chosen; simulated in docs/performance/bfs.md."""
 

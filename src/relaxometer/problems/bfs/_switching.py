@@ -9,8 +9,7 @@ from pydantic import PositiveFloat
 
 from relaxometer.problems import variants
 
-NEVER = 2.0**63
-"""More arcs or vertices than any graph has."""
+NEVER = 2.0**63  # more arcs or vertices than any graph has
 
 
 class SwitchingParameters(variants.Parameters):

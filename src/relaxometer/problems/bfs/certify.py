@@ -21,8 +21,7 @@ RULES = {
 """The rules of a BFS certificate, in the order of the kernels' report."""
 
 BLOCK = 256
-MAX_BLOCKS = 1 << 16
-"""Limit on the grid; warps then take several rows each."""
+MAX_BLOCKS = 1 << 16  # limit on the grid; warps then take several rows each
 
 
 class BfsCertifier:

@@ -19,9 +19,7 @@ from relaxometer.problems.phases import Phase
 from relaxometer.problems.variants import SolverBase
 
 SOURCE = read_source(Path(__file__).with_name("hybrid.cu"))
-
-BLOCK = 512
-"""Threads per block of the persistent kernel, as in its launch bounds."""
+BLOCK = 512  # threads per block of the persistent kernel, as in its launch bounds
 
 
 class Parameters(SwitchingParameters):

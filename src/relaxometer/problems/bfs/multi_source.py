@@ -20,18 +20,10 @@ from relaxometer.problems.phases import Phase
 from relaxometer.problems.variants import SolverBase
 
 SOURCE = read_source(Path(__file__).with_name("multi_source.cu"))
-
-AT_ONCE = SOURCE.constants["SOURCES"]
-"""Sources of one launch."""
-
-BLOCK = 512
-"""Threads per block of the persistent kernels, as in their launch bounds."""
-
-PLANES = {True: 8, False: 12}
-"""Bits of a level, with and without hubs, until some search needs more."""
-
+AT_ONCE = SOURCE.constants["SOURCES"]  # sources of one launch
+BLOCK = 512  # threads per block of the persistent kernels, as in their launch bounds
+PLANES = {True: 8, False: 12}  # bits of a level, with and without hubs, until some search needs more
 MOST_PLANES = 28
-
 LEVELS: dict[Any, str] = {np.uint8: "u8", np.uint16: "unsigned short", np.uint32: "u32"}
 """Types of levels side by side: the narrowest that holds a search's levels is taken."""
 

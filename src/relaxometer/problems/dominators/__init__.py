@@ -18,10 +18,7 @@ from relaxometer.problems.dominators.certify import RULES, DominatorsCertifier
 from relaxometer.problems.problem import Problem, Solver
 
 __all__ = ["NO_DOMINATOR", "PROBLEM", "Answer", "Solver"]
-
-NO_DOMINATOR = np.uint32(2**32 - 1)
-"""Immediate dominator of an unreached vertex; the root is its own."""
-
+NO_DOMINATOR = np.uint32(2**32 - 1)  # immediate dominator of an unreached vertex; the root is its own
 PROBLEM = Problem({"idom": np.uint32}, RULES, DominatorsCertifier, takes_batches=True, proof_reads_arcs=False)
 
 

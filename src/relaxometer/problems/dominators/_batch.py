@@ -23,10 +23,7 @@ from relaxometer.problems.dominators import Answer
 from relaxometer.problems.phases import Phase
 
 _CONSTANTS = read_source(Path(__file__).with_name("_batch.cuh")).constants
-
-THREADS = _CONSTANTS["THREADS"]
-"""Threads per block."""
-
+THREADS = _CONSTANTS["THREADS"]  # threads per block
 TREE_WORDS = _CONSTANTS["TREE_WORDS"]
 """Words of shared memory for a tree; larger trees are built in the array of the answer."""
 
@@ -59,8 +56,7 @@ class BatchSolver(variants.SolverBase):
     """All graphs of a resident batch in one launch of persistent blocks."""
 
     takes: ClassVar[Literal["batch"]] = "batch"
-    file: ClassVar[str]
-    """The file of the kernel."""
+    file: ClassVar[str]  # the file of the kernel
 
     def __init__(self, graph: ResidentBatch, parameters: Parameters) -> None:
         super().__init__(graph, parameters)

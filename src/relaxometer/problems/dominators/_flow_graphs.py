@@ -16,9 +16,7 @@ from relaxometer.graphs.resident_batch import ResidentBatch
 
 Ids = npt.NDArray[np.uint32]
 Offsets = npt.NDArray[np.int64]
-
-NONE = np.uint32(2**32 - 1)
-"""No vertex, or the number of an unreached vertex."""
+NONE = np.uint32(2**32 - 1)  # no vertex, or the number of an unreached vertex
 
 
 class Arcs(NamedTuple):

@@ -12,14 +12,11 @@ from relaxometer.device import Device
 from relaxometer.device.arrays import DeviceArray
 from relaxometer.graphs.graph import UNREACHED
 
-THREADS = 512
-"""Threads per block, as in the launch bounds."""
-
+THREADS = 512  # threads per block, as in the launch bounds
 MOST_TOPS = 1 / 64
 """Maximum share of vertices without a smaller predecessor for which a forest gives the first tree."""
 
-LONG_CHAIN = 65536
-"""Rounds on a tree with longer chains have tables of ancestors."""
+LONG_CHAIN = 65536  # rounds on a tree with longer chains have tables of ancestors
 
 
 class Tree(NamedTuple):

@@ -17,26 +17,19 @@ from relaxometer.problems._page_locked import Mirrored
 from relaxometer.problems.variants import Skipped
 
 SOURCE = read_source(Path(__file__).with_name("_from_host.cu"))
-
-SORTERS = SOURCE.constants["SIZES"]
-"""Threads per block of the preparation."""
-
-WIDENERS = SOURCE.constants["WIDENERS"]
-"""Blocks that widen offsets."""
-
+SORTERS = SOURCE.constants["SIZES"]  # threads per block of the preparation
+WIDENERS = SOURCE.constants["WIDENERS"]  # blocks that widen offsets
 MOST_SHARED = SOURCE.constants["MOST_SHARED"]
 """The kernel reads batches of at most this many bytes from page-locked memory, without copies."""
 
 _WARPS = read_source(Path(__file__).with_name("batch_warp.cu")).constants
-
 LARGEST_OF_WARP, THREADS = _WARPS["LARGEST_OF_WARP"], _WARPS["THREADS"]
 """Most vertices of a graph for a warp, and threads per block."""
 
 SETS_BYTES = 8 * LARGEST_OF_WARP * THREADS // 32
 """Shared memory of a block for the predecessors of one small graph per warp."""
 
-LOOKS = 2000
-"""Looks at a word before the host waits for the device; some 0.1 ms."""
+LOOKS = 2000  # looks at a word before the host waits for the device; some 0.1 ms
 
 
 def copied(device: Device, source: Any, target: Any) -> None:

@@ -18,7 +18,6 @@ from relaxometer.problems.phases import Phase
 
 THREADS = 512
 MAX_BLOCKS = 1024
-
 KERNELS = Path(__file__).with_name("_out_of_core.cu")
 SHORT_CHAIN = read_source(KERNELS).constants["SHORT_CHAIN"]
 

@@ -14,7 +14,6 @@ from relaxometer.problems.dominators import NO_DOMINATOR
 from relaxometer.problems.phases import Phase
 
 THREADS = 512
-
 ALL_ROUNDS = np.uint32(2**32 - 1)
 
 

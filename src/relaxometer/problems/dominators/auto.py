@@ -16,23 +16,14 @@ from relaxometer.problems.dominators.biconnected import biconnected
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.variants import Skipped
 
-SMALL_GRAPH = 2048
-"""A CPU core solves graphs of at most this many vertices before a GPU kernel would start."""
-
-SMALL_GRAPH_FROM_HOST = 7000
-"""The same for sweeps where the GPU first needs upload and preparation."""
-
-SMALL_SEARCHED_FROM_HOST = 4000
-"""The same for `semi-nca`."""
-
-DENSE = 8
-"""Arcs per vertex above which a graph has few levels: sweeps are fast although arcs lead both ways."""
-
+SMALL_GRAPH = 2048  # a CPU core solves graphs of at most this many vertices before a GPU kernel would start
+SMALL_GRAPH_FROM_HOST = 7000  # the same for sweeps where the GPU first needs upload and preparation
+SMALL_SEARCHED_FROM_HOST = 4000  # the same for `semi-nca`
+DENSE = 8  # arcs per vertex above which a graph has few levels: sweeps are fast although arcs lead both ways
 LOOKED_AT = 4096
 """Arcs of a graph that are looked at on the host: if one has no reverse, no kernel counts the others."""
 
-SMALL_BATCH = 900
-"""Maximum vertices of a batch for a CPU core, compared with a replayed launch."""
+SMALL_BATCH = 900  # maximum vertices of a batch for a CPU core, compared with a replayed launch
 
 
 class Cost(NamedTuple):
@@ -53,8 +44,7 @@ UPLOADED = Cost(66, 1.2)
 """Ways from host to host, for one NVIDIA H200 and Xeon cores: the mean of searches one after the other and of
 searches after a pause, which delays threads more than a kernel; see docs/performance/dominators.md."""
 
-GAIN = 0.8
-"""c cores divide the time per vertex by c ** GAIN."""
+GAIN = 0.8  # c cores divide the time per vertex by c ** GAIN
 
 
 class Parameters(variants.Parameters):
@@ -107,8 +97,7 @@ class Solver:
         self.resolved = self._solver.resolved | choice | {"host_to_host": self._host_to_host}
 
 
-Choice = tuple[str, str, Any]
-"""A variant's name, the reason for it, and its solver."""
+Choice = tuple[str, str, Any]  # a variant's name, the reason for it, and its solver
 
 
 def _of_batch(batch: ResidentBatch) -> Choice:

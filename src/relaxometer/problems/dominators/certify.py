@@ -54,7 +54,6 @@ RULES = {
 """The rules of a certificate."""
 
 NONE = np.uint32(2**32 - 1)
-
 VERTICES_KEPT = 2**27
 """Limit on the vertices of all proofs kept for a graph, at 32 bytes per vertex; the oldest go first."""
 

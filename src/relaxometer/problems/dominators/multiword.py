@@ -17,9 +17,7 @@ from relaxometer.problems.dominators._predecessors import predecessors
 from relaxometer.problems.phases import Phase
 
 THREADS = 512
-
-SHARED_WORDS = 12_288
-"""64-bit words in a block's shared memory; larger graphs work in the masks themselves."""
+SHARED_WORDS = 12_288  # 64-bit words in a block's shared memory; larger graphs work in the masks themselves
 
 
 class Parameters(variants.Parameters):

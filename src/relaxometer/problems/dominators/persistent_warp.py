@@ -14,9 +14,7 @@ from relaxometer.problems.dominators import Answer
 from relaxometer.problems.dominators._predecessors import predecessors
 from relaxometer.problems.phases import Phase
 
-MAX_VERTICES = 32
-"""A set of vertices is one word, and a vertex is one lane."""
-
+MAX_VERTICES = 32  # a set of vertices is one word, and a vertex is one lane
 STEPS = ("prepare", "initialize", "persistent")
 """The steps that the paper times: modes of an instrumented run's phases, besides their sum "total"."""
 

@@ -18,11 +18,9 @@ from relaxometer.core.compiled import get_num_threads, njit, prange
 
 Words = npt.NDArray[np.uint32]
 Ints = npt.NDArray[np.int64]
-
 UNREACHED = np.uint32(2**32 - 1)
 LOW = np.uint64(32)
-ARITY = 4
-"""Children per node of the heap: fewer levels than two, and siblings share a cache line."""
+ARITY = 4  # children per node of the heap: fewer levels than two, and siblings share a cache line
 
 
 class Csr(NamedTuple):

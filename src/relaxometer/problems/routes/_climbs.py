@@ -18,7 +18,6 @@ from relaxometer.problems.routes._contracted import Contracted
 Words = npt.NDArray[np.uint32]
 Ints = npt.NDArray[np.int64]
 Lengths = npt.NDArray[np.uint64]
-
 LOW = np.uint64(32)
 NO_PATH = np.uint64(2**64 - 1)
 UNREACHED = np.uint32(2**32 - 1)

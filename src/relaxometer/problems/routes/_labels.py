@@ -13,16 +13,9 @@ from relaxometer.problems.sssp.phast._cch import Contraction
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint32]
 Flags = npt.NDArray[np.bool_]
-
-MAX_ARCS = 127
-"""Most arcs of a vertex without a row."""
-
-SIZE_BITS = np.uint64(16)
-"""Of the number of labels of a row; its begin is in the other 48 bits."""
-
-LOADS = 4
-"""Labels that a thread of ``_build_labels.cu`` loads at once."""
-
+MAX_ARCS = 127  # most arcs of a vertex without a row
+SIZE_BITS = np.uint64(16)  # of the number of labels of a row; its begin is in the other 48 bits
+LOADS = 4  # labels that a thread of ``_build_labels.cu`` loads at once
 WARP = 32
 
 

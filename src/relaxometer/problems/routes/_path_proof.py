@@ -14,9 +14,7 @@ from relaxometer.problems.routes._queries import Queries
 
 Flags = npt.NDArray[np.bool_]
 Words = npt.NDArray[np.uint32]
-
-TOO_LONG = 2**32
-"""More than any distance; longer lengths are not told apart, so that no sum wraps."""
+TOO_LONG = 2**32  # more than any distance; longer lengths are not told apart, so that no sum wraps
 
 
 def broken(csr: Csr, queries: Queries, distance: Words, size: Words, path: Words) -> dict[str, Flags]:

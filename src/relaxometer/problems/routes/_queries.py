@@ -23,18 +23,11 @@ from relaxometer.graphs.graph import Graph
 from relaxometer.problems.queries import QuerySets
 
 Words = npt.NDArray[np.uint32]
-
-MAX_QUERIES = 2**24
-"""Limit of the queries of a set."""
-
-MAX_CUTOFF = 2**32 - 2
-"""The largest distance that 32 bits hold, one less than `UNREACHED`."""
-
+MAX_QUERIES = 2**24  # limit of the queries of a set
+MAX_CUTOFF = 2**32 - 2  # the largest distance that 32 bits hold, one less than `UNREACHED`
 ADVICE = "delete the file, and it is drawn again"
-
 Count = Annotated[int, Field(ge=1, le=MAX_QUERIES)]
 Rank = Annotated[int, Field(ge=1, lt=2**32)]
-
 KINDS = (("pairs",), ("origins", "targets"), ("origins", "ranks"), ("file",))
 """The keys that choose pairs; a set has those of one line."""
 

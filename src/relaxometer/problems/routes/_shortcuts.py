@@ -16,7 +16,6 @@ from relaxometer.problems.sssp.phast._cch import Contraction, inverse, weigh_arc
 
 Words = npt.NDArray[np.uint32]
 Pairs = npt.NDArray[np.uint64]
-
 LOW = np.uint64(32)
 NO_PATH = np.uint64(2**64 - 1)
 NO_PART = np.uint32(2**32 - 1)

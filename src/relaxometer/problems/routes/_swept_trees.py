@@ -15,8 +15,7 @@ from relaxometer.problems.routes._queries import Queries
 from relaxometer.problems.sssp._distance_proof import DistanceProver
 from relaxometer.problems.sssp.phast import phast_many
 
-MAX_LABELS = 1 << 29
-"""Distances in memory at once: 2 GiB."""
+MAX_LABELS = 1 << 29  # distances in memory at once: 2 GiB
 
 
 class SweptTrees:

@@ -27,8 +27,7 @@ RULES = {
 }
 """The rules of a certificate."""
 
-MANY_ORIGINS = 512
-"""On a GPU, a map is prepared for sweeps if a set has more distinct origins than this."""
+MANY_ORIGINS = 512  # on a GPU, a map is prepared for sweeps if a set has more distinct origins than this
 
 
 class RoutesCertifier:

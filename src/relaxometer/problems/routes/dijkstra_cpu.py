@@ -11,8 +11,7 @@ from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.routes import Answer, ResidentQueries
 
-ROOM = 1 << 16
-"""Vertices of paths that each thread has room for at first."""
+ROOM = 1 << 16  # vertices of paths that each thread has room for at first
 
 
 class Parameters(variants.Parameters):

@@ -23,14 +23,10 @@ if TYPE_CHECKING:
 
 SOURCE = read_source(Path(__file__).with_suffix(".cu"))
 BUILDER = read_source(Path(__file__).with_name("_build_labels.cu"))
-
 GROUP = SOURCE.constants["GROUP"]
 UNIT, LOG_BITS, BUILD_THREADS = (BUILDER.constants[name] for name in ("UNIT", "LOG_BITS", "BUILD_THREADS"))
-
 BLOCK = 256
-
-SPARED = 16
-"""One part in this many of the free memory is left to queries and answers."""
+SPARED = 16  # one part in this many of the free memory is left to queries and answers
 
 
 class Parameters(hierarchy.Parameters):

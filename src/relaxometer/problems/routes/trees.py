@@ -18,7 +18,6 @@ from relaxometer.problems.sssp.phast import phast_many
 
 BLOCK = 128
 WARP = 32
-
 SOLVERS = {"many-sources": many_sources, "phast-many": phast_many}
 
 

@@ -13,8 +13,7 @@ from relaxometer.problems.answers import Ahead, arrays_ahead
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.variants import Skipped
 
-LOG_ROWS = 1 << 17
-"""Phases that an instrumented run can record separately."""
+LOG_ROWS = 1 << 17  # phases that an instrumented run can record separately
 
 
 def threads_per_block(device: Device, on_gpu: int = 1024) -> int:

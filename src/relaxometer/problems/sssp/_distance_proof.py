@@ -27,9 +27,7 @@ RULES = {
 """The rules of the proof, in the order of the kernels' report."""
 
 BLOCK = 256
-
-ROWS = 64
-"""Consecutive vertices that a warp checks."""
+ROWS = 64  # consecutive vertices that a warp checks
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,28 +21,15 @@ from relaxometer.problems.answers import Ahead
 from relaxometer.problems.sssp._cooperative import threads_per_block
 from relaxometer.problems.variants import Skipped
 
-SHARED_BYTES = 226 * 1024
-"""Maximum dynamic shared memory of a block, so that static variables still fit."""
-
-MIN_VERTICES = 64
-"""Do not cut a map into parts of fewer vertices."""
-
-MAP_DEGREE = 8
-"""Maximum mean degree of a map."""
-
-HUB = 64
-"""A vertex of higher degree is a hub: a warp needs more than two steps to read it."""
-
+SHARED_BYTES = 226 * 1024  # maximum dynamic shared memory of a block, so that static variables still fit
+MIN_VERTICES = 64  # do not cut a map into parts of fewer vertices
+MAP_DEGREE = 8  # maximum mean degree of a map
+HUB = 64  # a vertex of higher degree is a hub: a warp needs more than two steps to read it
 BLOCK = 256
-
 SURVEYS = read_source(Path(__file__).with_name("_survey.cu"))
 HOPS, ENOUGH, BALL_THREADS = (SURVEYS.constants[name] for name in ("HOPS", "ENOUGH", "THREADS"))
-
 N_BALLS = 8
-
-WORTH_BALLS = 10
-"""Searches from which on it pays to grow balls."""
-
+WORTH_BALLS = 10  # searches from which on it pays to grow balls
 MAX_ARCS, MAX_MEAN = 1024, 8.0
 """Maximum and mean arcs per vertex of what is contracted as a map; ordering other graphs would take long."""
 
@@ -165,8 +152,7 @@ class AnswerArrays(NamedTuple):
     distance: DeviceArray
     predecessor: DeviceArray
     board: Any
-    overflow: Any
-    """The word of the board that is not 0 if some path was too long."""
+    overflow: Any  # the word of the board that is not 0 if some path was too long
 
 
 def answers_ahead(graph: ResidentGraph, launch: Launch, state: Struct, board: Layout) -> Ahead[AnswerArrays]:

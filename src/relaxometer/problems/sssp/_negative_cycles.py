@@ -15,9 +15,7 @@ from relaxometer.problems.sssp import NO_PREDECESSOR, Answer
 from relaxometer.problems.sssp.bellman_ford._arcs import IncomingArcs
 from relaxometer.problems.sssp.phase_synchronous._phase_synchronous import over
 
-NOT_TAKING_PART = np.int64(2**63 - 1)
-"""The label of a vertex that is left out, as in the kernel."""
-
+NOT_TAKING_PART = np.int64(2**63 - 1)  # the label of a vertex that is left out, as in the kernel
 FIRST_WATCHED = 32
 """A search looks for a negative cycle after this many phases, and after twice, four times, ... as many."""
 

@@ -17,9 +17,7 @@ from relaxometer.problems.variants import Skipped
 _KERNELS = Path(__file__).with_name("_packed_arcs.cu")
 _CONSTANTS = read_source(_KERNELS.with_suffix(".cuh")).constants
 FIRST, NO_ARC, MORE_ARCS = (_CONSTANTS[name] for name in ("FIRST", "NO_ARC", "MORE_ARCS"))
-
 BLOCK = 256
-
 MAX_ARCS = 2**32 - 2**10
 """Arcs that kernels number with 32 bits: the step of a block from the last one must not wrap to the first."""
 

@@ -14,14 +14,9 @@ from relaxometer.problems.sssp._cooperative import threads_per_block
 from relaxometer.problems.sssp._maps import graph_members
 from relaxometer.problems.variants import Skipped
 
-MAX_ROW = 128
-"""Arcs that one thread follows at most; longer rows are cut into pieces."""
-
-MAX_ARCS = 1024
-"""Arcs of a piece, which a warp follows."""
-
-MAX_VERTICES = 1 << 30
-"""A path of 32-bit weights through this many vertices is less than 2**62 long."""
+MAX_ROW = 128  # arcs that one thread follows at most; longer rows are cut into pieces
+MAX_ARCS = 1024  # arcs of a piece, which a warp follows
+MAX_VERTICES = 1 << 30  # a path of 32-bit weights through this many vertices is less than 2**62 long
 
 
 def leave_two_bits(graph: ResidentGraph) -> None:

@@ -24,36 +24,25 @@ CANDIDATES: dict[str, Any] = {"tiled": tiled, "near-far": near_far, "push-pull":
 PHAST_DEGREE = 3.5
 """Maximum mean degree of a map for `phast`: those tried have up to 3.2, and it gives up on a grid, with 4."""
 
-LARGE = 3_277_824
-"""Vertices of a map that tiles in the shared memory of an H200 hold; one with more is large."""
-
+LARGE = 3_277_824  # vertices of a map that tiles in the shared memory of an H200 hold; one with more is large
 STEEP = 300
 """Mean degree of the ends of arcs above which hubs decide; about 100 where degrees fall off as a cube."""
 
-FEW = 1 << 16
-"""Vertices below which `phast` starts no processes."""
-
-FEW_CROSS = 0.05
-"""Share of arcs between tiles below which tiles hardly wait for each other."""
-
-MANY_LEVELS = 140
-"""Depth beyond which tiles repeat no more work."""
-
+FEW = 1 << 16  # vertices below which `phast` starts no processes
+FEW_CROSS = 0.05  # share of arcs between tiles below which tiles hardly wait for each other
+MANY_LEVELS = 140  # depth beyond which tiles repeat no more work
 MILLION = 1e6
 
 
 class Model(NamedTuple):
-    """Milliseconds of a variant on a kind of graph, sizes in millions."""
+    """Milliseconds of a variant on a kind of graph, sizes in millions: of preparation, then of a search."""
 
     fixed: float
     per_vertex: float
     per_arc: float
-    """Of the preparation."""
-
     search: float
     search_per_arc: float
     per_level: float = 0
-    """Of a search."""
 
     def cost(self, n: float, m: float, depth: float) -> Cost:
         """Return the cost on a graph of `n` million vertices and `m` million arcs."""
@@ -62,7 +51,6 @@ class Model(NamedTuple):
 
 
 Kind = Literal["even degrees", "a large map", "hubs", "few hubs"]
-
 NEAR_FAR = Model(0.5, 0, 0.008, 0.15, 0.03, 0.015)
 PUSH_PULL = Model(1, 0, 0.08, 0.3, 0.0103)
 

@@ -28,9 +28,7 @@ RULES = {
 The others are for the answer that is a negative cycle, which rules the first ones out.
 """
 
-ON_DEVICE = 5
-"""Rules that kernels check."""
-
+ON_DEVICE = 5  # rules that kernels check
 BLOCK = 256
 
 

@@ -15,18 +15,10 @@ from relaxometer.problems.bfs._levels import filling
 from relaxometer.problems.bfs._prepare import ALL_ARCS
 
 KERNELS = Path(__file__).with_name("_best_neighbours.cu")
-
 _CONSTANTS = read_source(KERNELS).constants
-
-MAX_VERTICES = _CONSTANTS["PACKED_ID"] + 1
-"""Vertices that a packed entry can name."""
-
-OTHERS = _CONSTANTS["OTHERS"]
-"""Neighbours packed besides the best one."""
-
-
-BEST_OF = 32
-"""Arcs of a row among which the best neighbours are chosen; simulated in docs/performance/bfs.md."""
+MAX_VERTICES = _CONSTANTS["PACKED_ID"] + 1  # vertices that a packed entry can name
+OTHERS = _CONSTANTS["OTHERS"]  # neighbours packed besides the best one
+BEST_OF = 32  # arcs of a row among which the best neighbours are chosen; simulated in docs/performance/bfs.md
 
 
 @dataclass(frozen=True)

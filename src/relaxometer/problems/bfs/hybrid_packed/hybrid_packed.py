@@ -21,17 +21,10 @@ from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp._cooperative import threads_per_block
 
 KERNEL = Path(__file__).with_name("hybrid_packed.cu")
-
 SOURCE = read_source(KERNEL)
-
-GROUP_VERTICES = SOURCE.constants["GROUP_WORDS"] * WORD
-"""Vertices that a warp scans at a time."""
-
+GROUP_VERTICES = SOURCE.constants["GROUP_WORDS"] * WORD  # vertices that a warp scans at a time
 MAX_HUBS = SOURCE.constants["MAX_HUB_WORDS"] * WORD
-
-
-SMALL = 2**21
-"""Smaller blocks are faster on graphs of at most this many vertices."""
+SMALL = 2**21  # smaller blocks are faster on graphs of at most this many vertices
 
 
 class Parameters(variants.Parameters):

@@ -19,15 +19,10 @@ from relaxometer.problems.variants import Skipped
 
 SOURCE = read_source(Path(__file__).with_name("_balls.cu"))
 RIM, NO_ENTRY = (SOURCE.constants[name] for name in ("RIM", "NO_ENTRY"))
-
 WORD_BITS = 16
 ENTRY_BYTES = 2
-
-MAX_INDICES = RIM - 1
-"""Balls of a tile and arcs that leave it, together; one index is left for `NO_ENTRY`."""
-
-BLOCK = 256
-"""Threads per block that fill balls, as in the kernel's launch bounds."""
+MAX_INDICES = RIM - 1  # balls of a tile and arcs that leave it, together; one index is left for `NO_ENTRY`
+BLOCK = 256  # threads per block that fill balls, as in the kernel's launch bounds
 
 
 @dataclass(frozen=True)
@@ -55,11 +50,8 @@ class Balls:
 class Needs(NamedTuple):
     """Maximum memory of a tile for balls of one size."""
 
-    outside: int
-    """Arcs that leave a tile."""
-
-    n_balls: int
-    """Balls per tile, rounded up so that their bytes are a multiple of 16."""
+    outside: int  # arcs that leave a tile
+    n_balls: int  # balls per tile, rounded up so that their bytes are a multiple of 16
 
 
 class Filler:

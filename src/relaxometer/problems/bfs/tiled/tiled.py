@@ -26,13 +26,9 @@ from relaxometer.problems.sssp.tiled._tile_solver import MAX_THREADS, TileSolver
 from relaxometer.problems.variants import Skipped
 
 SOURCE = read_source(Path(__file__).with_name("tiled.cu"))
-
 QUEUE_BYTES = 2 * 2 * SOURCE.constants["QUEUE"]
 WORD_BYTES = 4
-
-SIZES = (16, 8, 4)
-"""Entries per ball, as tried by "auto"; without shared memory the last."""
-
+SIZES = (16, 8, 4)  # entries per ball, as tried by "auto"; without shared memory the last
 LARGE, CHAINS = 32, 2.3
 """Entries per ball, tried first on maps up to this mean degree, which are mostly chains."""
 

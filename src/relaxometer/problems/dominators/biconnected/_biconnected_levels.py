@@ -14,15 +14,11 @@ from relaxometer.problems.dominators import Answer
 from relaxometer.problems.phases import Phase
 
 SOURCE = read_source(Path(__file__).with_name("_biconnected_levels.cu"))
-
 STAGES = ("connect", "join", "heads", "answer")
 """As in the kernel; an instrumented run records each, after the search."""
 
-MOST_LEVELS = 256
-"""Climbing side by side takes as many steps as there are levels."""
-
-THREADS = 512
-"""Threads per block, as in the launch bounds."""
+MOST_LEVELS = 256  # climbing side by side takes as many steps as there are levels
+THREADS = 512  # threads per block, as in the launch bounds
 
 
 class FromLevels:

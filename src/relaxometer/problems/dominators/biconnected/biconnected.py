@@ -18,16 +18,11 @@ from relaxometer.problems.phases import Phase
 from relaxometer.problems.variants import Skipped
 
 SOURCE = read_source(Path(__file__).with_name("biconnected.cu"))
-
 STAGES = ("connect", "tour", "rank", "place", "extremes", "fences", "join", "answer")
 """As in the kernel; an instrumented run records each."""
 
-THREADS = 512
-"""Threads per block, as in the launch bounds."""
-
-
-HUB = 1024
-"""Arcs of a vertex from which "auto" searches breadth-first: graphs with hubs have few levels."""
+THREADS = 512  # threads per block, as in the launch bounds
+HUB = 1024  # arcs of a vertex from which "auto" searches breadth-first: graphs with hubs have few levels
 
 
 class Parameters(variants.Parameters):

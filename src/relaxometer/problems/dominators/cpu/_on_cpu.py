@@ -19,9 +19,7 @@ from relaxometer.problems.dominators._flow_graphs import FlowGraphs, Ids
 from relaxometer.problems.phases import Phase
 
 Bounds = npt.NDArray[np.int64]
-
-SHARES = 4
-"""Shares of a batch per core, since graphs of as many arcs do not take equally long."""
+SHARES = 4  # shares of a batch per core, since graphs of as many arcs do not take equally long
 
 
 class CpuParameters(variants.Parameters):

@@ -21,8 +21,7 @@ from relaxometer.problems.dominators._flow_graphs import (
 )
 from relaxometer.problems.dominators.cpu._on_cpu import Bounds
 
-ROWS = 10
-"""Rows of scratch that a graph needs."""
+ROWS = 10  # rows of scratch that a graph needs
 
 
 @njit(cache=True)

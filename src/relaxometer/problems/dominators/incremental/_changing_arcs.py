@@ -13,12 +13,9 @@ from relaxometer.device.arrays import DeviceArray
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.dominators._predecessors import arc_tails
 
-Keys = npt.NDArray[np.uint64]
-"""Arcs as ``tail << 32 | head``: they sort by tail, then head."""
-
+Keys = npt.NDArray[np.uint64]  # arcs as ``tail << 32 | head``: they sort by tail, then head
 HALF = np.uint64(32)
 LOW = np.uint64(2**32 - 1)
-
 LEAST_SPARE = 1024
 SPARE_SHARE = 64
 """New arcs fill spare slots: one for every 64 arcs, but at least 1,024. Then all arcs are laid out again."""

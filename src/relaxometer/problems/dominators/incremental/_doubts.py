@@ -14,12 +14,10 @@ from relaxometer.graphs.graph import UNREACHED
 from relaxometer.problems.dominators.incremental._changing_arcs import ChangingArcs
 
 THREADS = 256
-
 CAPACITIES = 4096, 2048, 1024
 """Vertices around a removed arc among which detours are sought: the most that fit into shared memory."""
 
-MAX_LOST = 2**16
-"""If unreached vertices lose more arcs than this, an update solves from scratch."""
+MAX_LOST = 2**16  # if unreached vertices lose more arcs than this, an update solves from scratch
 
 
 class Known(NamedTuple):

@@ -13,8 +13,7 @@ from relaxometer.device.kernels import Module
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp.phase_synchronous._phase_synchronous import BLOCK, over
 
-WARPS = BLOCK // 32
-"""Warps per block."""
+WARPS = BLOCK // 32  # warps per block
 
 
 def tails_of_arcs(graph: ResidentGraph) -> Any:

@@ -16,9 +16,7 @@ from relaxometer.problems.sssp.bellman_ford._fixed_point import FixedPoint, drop
 from relaxometer.problems.sssp.phase_synchronous._phase_synchronous import over
 from relaxometer.problems.variants import SolverBase
 
-GROUP_EDGES = 4
-"""Edges that one thread reads with 128-bit loads; lists are padded to a multiple of it."""
-
+GROUP_EDGES = 4  # edges that one thread reads with 128-bit loads; lists are padded to a multiple of it
 PIECE = 1 << 30
 """Maximum number of edges per launch, a multiple of `GROUP_EDGES`: kernels count them in 32 bits."""
 

@@ -18,12 +18,10 @@ from relaxometer.problems.sssp.bellman_ford._matrix import MatrixSolver
 from relaxometer.problems.sssp.phase_synchronous._phase_synchronous import BLOCK, over
 
 SOURCE = read_source(Path(__file__).with_name("spmv_csr.cu"))
-
 TILE_ITEMS: int = SOURCE.constants["TILE_ITEMS"]
 """Items per block of the merged list of arcs and ends of rows."""
 
-MIN_WIDE = 2**31
-"""With this many arcs or more, kernels count them in 64 bits."""
+MIN_WIDE = 2**31  # with this many arcs or more, kernels count them in 64 bits
 
 
 class Parameters(variants.Parameters):

@@ -15,9 +15,7 @@ from relaxometer.problems.sssp.bellman_ford._matrix import MatrixSolver
 from relaxometer.problems.sssp.phase_synchronous._phase_synchronous import over
 
 SOURCE = Path(__file__).with_name("spmv_ell.cu")
-
-LINE = 32
-"""Columns are padded to a multiple of this many rows, so that each begins at a cache line."""
+LINE = 32  # columns are padded to a multiple of this many rows, so that each begins at a cache line
 
 
 class Parameters(variants.Parameters):

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-THREADS = (128, 256, 512, 1024)
-"""Threads per block in table 1 of the survey."""
-
-VALUES_PER_THREAD = 8
-"""Values that a thread reduces alone before the tree begins."""
-
-MAX_BLOCKS = 1024
-"""This many blocks fill every GPU, and one block can reduce their minima."""
+THREADS = (128, 256, 512, 1024)  # threads per block in table 1 of the survey
+VALUES_PER_THREAD = 8  # values that a thread reduces alone before the tree begins
+MAX_BLOCKS = 1024  # this many blocks fill every GPU, and one block can reduce their minima
 
 
 def blocks_for(values: int, threads: int) -> int:

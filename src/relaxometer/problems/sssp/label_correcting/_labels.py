@@ -12,9 +12,7 @@ from relaxometer.problems import variants
 from relaxometer.problems.sssp import Answer
 from relaxometer.problems.sssp._tight_tree import TightTree, leave_two_bits
 
-BLOCK = 256
-"""Threads per block of the kernels that work on labels."""
-
+BLOCK = 256  # threads per block of the kernels that work on labels
 WAITS = 1 << 31
 """The bit of a vertex that waits to be relaxed; the bits below hold its predecessor.
 

@@ -21,17 +21,13 @@ from relaxometer.problems.sssp.label_correcting._labels import BLOCK, WAITS, Lab
 
 SOURCE = read_source(Path(__file__).with_name("bellman_ford_queue.cu"))
 _WIDE_SOURCE = read_source(SOURCE.path, options=LENGTHS["uint32/uint64"].options)
-
 _CONSTANTS = SOURCE.constants
 EMPTY_SLOT, HEAD, TAIL, WORK, TAKEN, RELAXED, BUDGET = (
     _CONSTANTS[name] for name in ("EMPTY_SLOT", "HEAD", "TAIL", "WORK", "TAKEN", "RELAXED", "BUDGET")
 )
 SLF, LLL = _CONSTANTS["SMALL_LABEL_FIRST"], _CONSTANTS["LARGE_LABEL_LAST"]
 OPTIONS = {"fifo": 0, "slf": SLF, "lll": LLL, "slf-lll": SLF | LLL}
-
-
-TURNS = 4
-"""Vertices per vertex of the graph that the first launch takes, if weights may be negative."""
+TURNS = 4  # vertices per vertex of the graph that the first launch takes, if weights may be negative
 
 
 def _power_of_two(value: int) -> int:

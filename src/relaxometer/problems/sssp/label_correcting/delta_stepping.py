@@ -23,11 +23,8 @@ NO_BUCKET, CURRENT, NEXT, PHASES, RELAXED, FINISHED, CONTROL_WORDS, ARC_BITS = (
     for name in ("NO_BUCKET", "CURRENT", "NEXT", "PHASES", "RELAXED", "FINISHED", "CONTROL_WORDS", "ARC_BITS")
 )
 
-VERTICES_PER_THREAD = 4
-"""Vertices examined per thread on small graphs: fewer blocks make faster barriers."""
-
+VERTICES_PER_THREAD = 4  # vertices examined per thread on small graphs: fewer blocks make faster barriers
 MAX_SPLITTING_BLOCKS = 65_536
-
 NO_LIMIT = np.uint32(2**32 - 1)
 
 

@@ -15,10 +15,8 @@ from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp._packed_arcs import PackedArcs
 
 SOURCE = read_source(Path(__file__).with_name("near_far.cu"))
-
 QUEUE: int = SOURCE.constants["QUEUE"]
 PILES: int = SOURCE.constants["PILES"]
-
 MODES = ("block", "grid")
 """Blocks that run a phase: one or the whole grid, in the order of the kernels' `Mode`."""
 
@@ -26,9 +24,7 @@ SHIFTS = {"uint32": (0, 31), "float32": (-126, 126), "float64": (-1022, 1022)}
 """Least and greatest shift by type of weights; 2**-shift is a normal number too."""
 
 _WIDE_SOURCE = read_source(SOURCE.path, options=LENGTHS["uint32/uint64"].options)
-
-SPARSE = 8
-"""Greatest mean degree of a sparse graph."""
+SPARSE = 8  # greatest mean degree of a sparse graph
 
 
 def packed_arcs(graph: ResidentGraph) -> PackedArcs:

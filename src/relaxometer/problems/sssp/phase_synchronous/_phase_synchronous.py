@@ -13,8 +13,7 @@ from relaxometer.problems.sssp import NO_PREDECESSOR, Answer
 from relaxometer.problems.sssp._tight_tree import TightTree, leave_two_bits
 from relaxometer.problems.variants import NoParameters, SolverBase
 
-BLOCK = 256
-"""Threads per block of all kernels here."""
+BLOCK = 256  # threads per block of all kernels here
 
 
 def over(threads: int) -> tuple[int, int]:

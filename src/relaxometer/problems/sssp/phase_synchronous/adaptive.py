@@ -21,11 +21,8 @@ from relaxometer.problems.sssp.phase_synchronous.selection import SelectedVertic
 PAPER_RATIO = 330 / 350
 """The paper's threshold for switching back over that for switching to all vertices (section 6)."""
 
-PROBES = 3
-"""Searches per mode of the tuning, which takes the shortest time of each phase."""
-
-CANDIDATES = 24
-"""Values of each threshold that the tuning tries."""
+PROBES = 3  # searches per mode of the tuning, which takes the shortest time of each phase
+CANDIDATES = 24  # values of each threshold that the tuning tries
 
 
 class Parameters(variants.Parameters):

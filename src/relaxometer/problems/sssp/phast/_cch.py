@@ -27,12 +27,10 @@ from relaxometer.problems.variants import Skipped
 
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint32]
-
 MAX_UPWARD = 2**32 - 2**10
 """Upward arcs that 32 bits can number, less those that a warp may read beyond the end."""
 
-MAX_TRIANGLES = 2**31
-"""Kernels step through fans of triangles, of which there are fewer, with 32 bits."""
+MAX_TRIANGLES = 2**31  # kernels step through fans of triangles, of which there are fewer, with 32 bits
 
 
 @dataclass(frozen=True)

@@ -25,24 +25,14 @@ from relaxometer.problems.variants import Skipped
 
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint32]
-
 SOURCE = read_source(Path(__file__).with_name("_customize.cu"))
 TRIANGLES = Path(__file__).with_name("_triangles.cu")
-
 FAN_LANES = read_source(TRIANGLES).constants["FAN_LANES"]
 NO_WORD, HAS_ZERO, IS_NOT_ONE = (SOURCE.constants[name] for name in ("NO_WORD", "HAS_ZERO", "IS_NOT_ONE"))
-
-LOW_LEVELS = 32
-"""Levels of single vertices; above, where a level has few vertices, levels consist of chains."""
-
-CHAIN = 16
-"""Maximum vertices of a chain."""
-
-MAX_CELLS = 6144
-"""Pairs of lengths in the matrix of a chain: 48 KiB of shared memory."""
-
-MAX_BLOCKS = 1 << 16
-"""Of a launch of ``_triangles.cu``."""
+LOW_LEVELS = 32  # levels of single vertices; above, where a level has few vertices, levels consist of chains
+CHAIN = 16  # maximum vertices of a chain
+MAX_CELLS = 6144  # pairs of lengths in the matrix of a chain: 48 KiB of shared memory
+MAX_BLOCKS = 1 << 16  # of a launch of ``_triangles.cu``
 
 
 @dataclass(frozen=True)

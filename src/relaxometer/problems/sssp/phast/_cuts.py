@@ -22,16 +22,9 @@ import numpy.typing as npt
 from relaxometer.core.compiled import njit
 
 Small = npt.NDArray[np.int32]
-
-CORRIDOR = 0.08
-"""Vertices of the corridor on each side of the cut, as a fraction of the graph."""
-
-WIDEST = 12_000
-"""Maximum of these vertices: a flow in a larger corridor takes long."""
-
-SEPARATOR = 2
-"""Label of a separator's vertices; those of the sides are 0 and 1."""
-
+CORRIDOR = 0.08  # vertices of the corridor on each side of the cut, as a fraction of the graph
+WIDEST = 12_000  # maximum of these vertices: a flow in a larger corridor takes long
+SEPARATOR = 2  # label of a separator's vertices; those of the sides are 0 and 1
 _INFINITE = 1 << 30
 
 

@@ -19,9 +19,7 @@ import numpy.typing as npt
 from relaxometer.core.compiled import get_num_threads, njit
 
 Ints = npt.NDArray[np.int64]
-
-SUBTREES = 64
-"""A subtree that one thread takes has at most this fraction of the vertices."""
+SUBTREES = 64  # a subtree that one thread takes has at most this fraction of the vertices
 
 
 def arrange(offsets: Ints, adjacent: npt.NDArray[Any], order: Ints) -> tuple[Ints, Ints]:

@@ -34,16 +34,11 @@ from relaxometer.problems.variants import Skipped
 
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint32]
-
 SUBTREES_PER_TASK = 4
 """Average number in the last stage; more balance the tasks better, but the top becomes larger."""
 
-SUBTREES_PER_MIDDLE_TASK = 2
-"""The same for the stages before."""
-
-WORK_PER_VERTEX = 4
-"""Of a task, in arcs; their slices are padded."""
-
+SUBTREES_PER_MIDDLE_TASK = 2  # the same for the stages before
+WORK_PER_VERTEX = 4  # of a task, in arcs; their slices are padded
 MAX_TOP = 1 << 15
 """Take fewer subtrees per task if the top has more vertices: one block sweeps it in shared memory."""
 

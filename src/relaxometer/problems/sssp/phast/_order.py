@@ -53,34 +53,15 @@ from relaxometer.problems.variants import Skipped
 
 Ints = npt.NDArray[np.int64]
 Small = npt.NDArray[np.int32]
-
-MIN_CUT = 1 << 16
-"""Leave smaller graphs to METIS alone."""
-
-MIN_PART = 4096
-"""Do not cut parts of fewer vertices."""
-
-PARTS = 128
-"""Do not cut parts below this fraction of the reduced graph, so that 16 cores have work alike."""
-
-SEEDS = 16
-"""Bisections of the whole graph; smaller parts get fewer, in proportion, but two at least."""
-
-FLOWS = 3
-"""Most of the cuts of a part that become separators."""
-
-COARSE = 1 << 12
-"""Merge vertices of larger parts before METIS bisects them."""
-
-SEPARATORS = 1
-"""Separators that METIS tries for each of its own dissections."""
-
-
-TOO_LARGE = 1.5
-"""Skip a graph whose hierarchy is expected to exceed a limit this many times."""
-
+MIN_CUT = 1 << 16  # leave smaller graphs to METIS alone
+MIN_PART = 4096  # do not cut parts of fewer vertices
+PARTS = 128  # do not cut parts below this fraction of the reduced graph, so that 16 cores have work alike
+SEEDS = 16  # bisections of the whole graph; smaller parts get fewer, in proportion, but two at least
+FLOWS = 3  # most of the cuts of a part that become separators
+COARSE = 1 << 12  # merge vertices of larger parts before METIS bisects them
+SEPARATORS = 1  # separators that METIS tries for each of its own dissections
+TOO_LARGE = 1.5  # skip a graph whose hierarchy is expected to exceed a limit this many times
 NO_LIMITS = Size(math.inf, math.inf)
-
 CHOICES = (MIN_PART, MIN_CUT, PARTS, SEEDS, FLOWS, COARSE, SEPARATORS, CORRIDOR, WIDEST, IMBALANCE)
 """What an order depends on besides the graph."""
 

@@ -19,24 +19,13 @@ from relaxometer.problems.variants import Skipped
 
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint32]
-
 # Compiled functions take these as arguments: numba's cache does not see a changed value.
-STORED = 3
-"""Arcs stored with a vertex: the one from its parent and two further ones."""
-
-RECORD_ARCS = 4
-"""Arcs of a further record of a vertex."""
-
-PADDING = 80
-"""Records that may be loaded beyond the last one: five chunks of ``phast_many.cu``."""
-
+STORED = 3  # arcs stored with a vertex: the one from its parent and two further ones
+RECORD_ARCS = 4  # arcs of a further record of a vertex
+PADDING = 80  # records that may be loaded beyond the last one: five chunks of ``phast_many.cu``
 WARP = 32
-
-MAX_SEGMENTS = 64
-"""Segments of equal work; a power of two."""
-
-MAX_HEIGHT = 1 << 16
-"""Depths that 16 bits can number."""
+MAX_SEGMENTS = 64  # segments of equal work; a power of two
+MAX_HEIGHT = 1 << 16  # depths that 16 bits can number
 
 
 @dataclass(frozen=True)

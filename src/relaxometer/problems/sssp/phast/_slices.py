@@ -18,9 +18,7 @@ from relaxometer.graphs.graph import UNREACHED
 
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint32]
-
 WARP = 32
-
 # Compiled functions take these as arguments: numba's cache does not see a changed value.
 AHEAD = read_source(Path(__file__).with_name("phast.cu")).constants["AHEAD"]
 """Arcs per lane, except for long rows: as many as the kernel reads ahead."""
@@ -28,11 +26,8 @@ AHEAD = read_source(Path(__file__).with_name("phast.cu")).constants["AHEAD"]
 CHAIN = 2 * AHEAD
 """Maximum vertices of a chain: a lane's row and the weights from all but the last take this many words."""
 
-MAX_ROWS = 1 << 16
-"""Rows of a task that a slice can number."""
-
-MAX_ROW = 255 * WARP
-"""Arcs of a row that a slice can hold."""
+MAX_ROWS = 1 << 16  # rows of a task that a slice can number
+MAX_ROW = 255 * WARP  # arcs of a row that a slice can hold
 
 
 @dataclass(frozen=True)

@@ -20,12 +20,8 @@ from relaxometer.core.compiled import get_num_threads, njit
 from relaxometer.problems.sssp.phast._cuts import SEPARATOR, improve
 
 Small = npt.NDArray[np.int32]
-
-PART = 1 << 14
-"""Vertices of a part, grown breadth first."""
-
+PART = 1 << 14  # vertices of a part, grown breadth first
 PARTS = 5
-
 CORRIDOR = 0.25
 """Share of a part on each side of a first cut, which need not be good, that its separator may lie in."""
 

@@ -25,17 +25,12 @@ if TYPE_CHECKING:
     from relaxometer.problems.sssp.phast._slices import Slices
 
 SOURCE = read_source(Path(__file__).with_name("phast.cu"))
-
 BOARD = SOURCE.layout("Board")
-
-TRIANGLE_BYTES = 4 * 32 * 32
-"""Shared memory for the arcs between the ancestors of a round of the climb."""
-
+TRIANGLE_BYTES = 4 * 32 * 32  # shared memory for the arcs between the ancestors of a round of the climb
 MAX_PART = 28_000
 """Vertices of a part on average; those of the largest part and its slices have to fit in shared memory."""
 
-BLOCKS_PER_MIDDLE_TASK = 8
-"""More middle tasks leave more to the first block, fewer more to each of them."""
+BLOCKS_PER_MIDDLE_TASK = 8  # more middle tasks leave more to the first block, fewer more to each of them
 
 
 class Parameters(variants.Parameters):

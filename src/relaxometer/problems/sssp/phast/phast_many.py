@@ -20,18 +20,10 @@ from relaxometer.problems.sssp._incoming import incoming_arcs
 from relaxometer.problems.variants import Skipped
 
 WARP = 32
-
-CLIMB_WARPS = 4
-"""Warps per block of the climb."""
-
-PULL_WARPS = 8
-"""Warps per block of the pass over the graph's arcs."""
-
-RING_BYTES = 2048
-"""Shared memory of a sweep for the records that it reads ahead."""
-
-MAX_PLACES = 65_535
-"""Places of sources per launch: the largest second dimension of a grid."""
+CLIMB_WARPS = 4  # warps per block of the climb
+PULL_WARPS = 8  # warps per block of the pass over the graph's arcs
+RING_BYTES = 2048  # shared memory of a sweep for the records that it reads ahead
+MAX_PLACES = 65_535  # places of sources per launch: the largest second dimension of a grid
 
 
 class Parameters(variants.Parameters):

@@ -14,7 +14,6 @@ from relaxometer.graphs.lengths import mean_weight
 from relaxometer.graphs.resident import ResidentGraph
 
 KERNELS = Path(__file__).with_name("_prepare.cu")
-
 BLOCK = 256
 
 

@@ -20,10 +20,7 @@ from relaxometer.problems.sssp._tight_tree import TightTree
 from relaxometer.problems.sssp.push_pull._prepare import Prepared, prepare
 
 BLOCK = 512
-
-MANY_ARCS = 64
-"""A vertex with more arcs than this gets a whole warp."""
-
+MANY_ARCS = 64  # a vertex with more arcs than this gets a whole warp
 SOURCE = read_source(Path(__file__).with_name("push_pull.cu"))
 
 

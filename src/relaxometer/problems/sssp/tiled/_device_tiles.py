@@ -32,12 +32,10 @@ CELLS, CELLS_PER_BLOCK, NEIGHBOURS, FRONTIER, LANDMARKS = (
 )
 FACTS = CUT.layout("Facts")
 WARP = 32
-
 MAX_VERTICES = (2**32 - 2**20) // FIRST
 """Vertices whose first arcs kernels number with 32 bits, less the threads of a launch, their step."""
 
-MIN_CELL = 16
-"""Mean number of vertices per cell, at least."""
+MIN_CELL = 16  # mean number of vertices per cell, at least
 
 
 class Kernels:
@@ -72,11 +70,8 @@ def kernels_of(device: Device, name: str = "uint32") -> Kernels:
 class Order(NamedTuple):
     """An order of the vertices: two device arrays of shape (n_vertices,), uint32, inverse to each other."""
 
-    position: Any
-    """The position of each vertex."""
-
-    vertices: Any
-    """The vertices in their order."""
+    position: Any  # the position of each vertex
+    vertices: Any  # the vertices in their order
 
 
 @dataclass(frozen=True)

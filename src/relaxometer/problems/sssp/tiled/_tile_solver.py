@@ -15,9 +15,7 @@ from relaxometer.problems.sssp import _maps
 from relaxometer.problems.sssp.tiled._device_tiles import Cutter, Facts
 from relaxometer.problems.variants import Parameters, Skipped, SolverBase
 
-MAX_ARCS = 4096
-"""Skip graphs with more arcs at a vertex: one thread follows nearly all of them."""
-
+MAX_ARCS = 4096  # skip graphs with more arcs at a vertex: one thread follows nearly all of them
 MAX_THREADS = 1024
 """Threads of the largest block; with all the shared memory, one has a multiprocessor to itself."""
 

@@ -14,7 +14,6 @@ from relaxometer.device.signature import read_source
 from relaxometer.graphs.graph import Graph
 
 Ints = npt.NDArray[np.int64]
-
 REMOTE = read_source(Path(__file__).with_name("_tile.cuh")).constants["REMOTE"]
 """Marks the head of an arc into another tile; the rest of the word is its mail slot."""
 

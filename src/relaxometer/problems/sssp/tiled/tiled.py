@@ -27,10 +27,7 @@ from relaxometer.problems.variants import Skipped
 
 SOURCE = read_source(Path(__file__).with_name("tiled.cu"))
 BOARD = SOURCE.layout("Board")
-
-NONE = np.uint32(0)
-"""For what is set later."""
-
+NONE = np.uint32(0)  # for what is set later
 QUEUE_BYTES = 2 * 8 * SOURCE.constants["QUEUE"]
 CHUNK_VERTICES = SOURCE.constants["CHUNK_VERTICES"]
 VERTEX_BYTES = 8
@@ -40,18 +37,12 @@ ARC_BYTES = 8 * FIRST
 Queue and words take twice that if distances have 64 bits, and arcs if weights do.
 """
 
-SMALL = 4096
-"""Vertices of a tile whose phases are too narrow to keep 1024 threads busy."""
-
-THREADS_IN_GLOBAL = 512
-"""Threads of a block whose tile is in global memory; a multiprocessor has two."""
-
+SMALL = 4096  # vertices of a tile whose phases are too narrow to keep 1024 threads busy
+THREADS_IN_GLOBAL = 512  # threads of a block whose tile is in global memory; a multiprocessor has two
 AHEAD = 20
 """Mean weights that a tile runs ahead if weights vary little; with a heavy tail that is wasted work."""
 
-LEASH = 1.5
-"""How far a tile may be above the last one, as a multiple of delta, if weights have a heavy tail."""
-
+LEASH = 1.5  # how far a tile may be above the last one, as a multiple of delta, if weights have a heavy tail
 LEASH_IN_GLOBAL = 3.0
 """The same for tiles in global memory, where wasted work takes longer, if weights have none."""
 
