@@ -39,10 +39,7 @@ def measured(monkeypatch, change, sources=None):
 
 def test_every_set_has_a_row_and_the_first_answer_is_kept(monkeypatch, tmp_path):
     result = measured(monkeypatch, lambda answer, queries: answer)
-    assert [(row.source, row.status, row.reached) for row in result.runs] == [
-        (0, "ok", 6),
-        (1, "ok", 6),
-    ]
+    assert [(row.source, row.status, row.reached) for row in result.runs] == [(0, "ok", 6), (1, "ok", 6)]
     assert all(row.reached_arcs is None and row.time_ms > 0 for row in result.runs)
     assert [(row.queries, row.queries_hash) for row in result.runs] == [
         (QUERIES.sets[source].name, content_hash(QUERIES.sets[source])) for source in (0, 1)

@@ -85,11 +85,7 @@ def test_edges_are_sorted_by_pairs_of_blocks(device, block):
 
 @pytest.mark.parametrize(
     ("variant", "parameters", "bytes_per_edge", "bytes_per_vertex"),
-    [
-        ("edge-bf", {}, 16, 8),
-        ("edge-bf", {"distance": "uint32"}, 12, 4),
-        ("edge-bf-atomic", {}, 12, 4),
-    ],
+    [("edge-bf", {}, 16, 8), ("edge-bf", {"distance": "uint32"}, 12, 4), ("edge-bf-atomic", {}, 12, 4)],
 )
 def test_the_bytes_of_a_phase_are_edges_and_distances(
     host_device, variant, parameters, bytes_per_edge, bytes_per_vertex

@@ -192,11 +192,7 @@ CYCLES = {
     ),
     "of-weight-0": (5, [(0, 1, 4), (1, 2, -3), (2, 3, 1), (3, 1, 2), (3, 4, -9), (4, 3, 9)], None),
     "not-reachable": (4, [(0, 1, -5), (2, 3, -1), (3, 2, -1), (2, 0, 1)], None),
-    "range": (
-        5,
-        [(0, 1, -LARGEST), (0, 2, LARGEST - 1), (1, 3, 2 * (LARGEST // 2)), (2, 4, -LARGEST)],
-        None,
-    ),
+    "range": (5, [(0, 1, -LARGEST), (0, 2, LARGEST - 1), (1, 3, 2 * (LARGEST // 2)), (2, 4, -LARGEST)], None),
     "detour-beyond-32-bits": (4, [(0, 1, LARGEST - 1), (1, 2, 9), (0, 2, 5), (2, 3, -7)], None),
 }
 """Vertices, arcs, and the negative cycle that 0 reaches."""

@@ -83,8 +83,7 @@ class TestDeltaStepping:
     """Buckets, and light arcs before heavy ones."""
 
     @pytest.mark.parametrize(
-        ("delta", "width"),
-        [("median", 6), ("mean", 33), ("max-over-degree", 50), (9, 9), (0.2, 1), (3.4, 3)],
+        ("delta", "width"), [("median", 6), ("mean", 33), ("max-over-degree", 50), (9, 9), (0.2, 1), (3.4, 3)]
     )
     def test_the_width_follows_its_rule(self, device, delta, width):
         graph = Graph.from_arcs("few", 4, [0, 0, 1, 2, 3], [1, 2, 2, 3, 0], [2, 3, 6, 53, 100])

@@ -84,10 +84,7 @@ def expected_costs(
         if has_hubs
         else (0.011 * depth + 0.01 * m, 0.016 * depth + 0.0045 * m)
     )
-    costs = {
-        "hybrid": Cost(0.5 + 0.015 * m, searches[0]),
-        "hybrid-packed": Cost(1.2 + 0.02 * m, searches[1]),
-    }
+    costs = {"hybrid": Cost(0.5 + 0.015 * m, searches[0]), "hybrid-packed": Cost(1.2 + 0.02 * m, searches[1])}
     if not has_hubs:
         border = 0.012 * max(degrees.mean, 5) * (1 + n) * (0.3 + 0.7 * crossing)
         costs["tiled"] = Cost(0.6 + 0.6 * n + 0.06 * m, 0.0005 * depth + border * m)

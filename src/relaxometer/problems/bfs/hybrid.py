@@ -65,13 +65,7 @@ class Solver(SolverBase):
         pieces = n + graph.n_arcs // PIECE
         rows = incoming(graph)
         isolated, probes = prepare(
-            device,
-            device.module(KERNELS),
-            n_words,
-            graph.offsets,
-            rows,
-            rows[0],
-            parameters.probed_arcs,
+            device, device.module(KERNELS), n_words, graph.offsets, rows, rows[0], parameters.probed_arcs
         )
         many_arcs, few_vertices = parameters.limits(n, graph.n_arcs)
         search = module.struct(

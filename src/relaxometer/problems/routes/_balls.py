@@ -275,14 +275,7 @@ def _mark(pairs: Any, first: int, last: int, is_wanted: Any, mark: bool) -> int:
 
 @njit(parallel=True, cache=True)
 def _search_all(
-    csr: Any,
-    pairs: Any,
-    cutoff: Any,
-    threads: int,
-    found: Any,
-    paths: Any,
-    prove: bool,
-    is_proven: Any,
+    csr: Any, pairs: Any, cutoff: Any, threads: int, found: Any, paths: Any, prove: bool, is_proven: Any
 ) -> bool:
     """Answer all queries, groups in turn by thread; return whether there was room for all paths."""
     n = len(csr.offsets) - 1

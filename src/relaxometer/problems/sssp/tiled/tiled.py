@@ -182,10 +182,7 @@ class Solver(TileSolver):
 
     def _settings(self) -> dict[str, Any]:
         """Return the members of the struct ``Settings`` in ``_tile.cuh`` that do not depend on weights."""
-        return {
-            "capacity": np.uint32(self._capacity),
-            "arcs_in_shared": np.uint32(self._arcs_in_shared),
-        }
+        return {"capacity": np.uint32(self._capacity), "arcs_in_shared": np.uint32(self._arcs_in_shared)}
 
     def _state_members(self, n_slots: int) -> dict[str, Any]:
         """Return the members of the struct ``State`` in ``tiled.cu``; each search has its own board."""
