@@ -86,10 +86,7 @@ class Skipped(Exception):  # noqa: N818  (a status, not an error)
 def solver_modules(problem: str) -> dict[str, str]:
     """Return the dotted names of the modules of a problem's variants, by variant in alphabetical order.
 
-    Raises
-    ------
-    UserError
-        If two modules have the same name, or Python cannot import a file of this name.
+    UserError if two modules have the same name, or Python cannot import a file of this name.
     """
     package = importlib.import_module(f"relaxometer.problems.{problem}")
     return dict(_modules_in(problem, package.__name__, *map(Path, package.__path__)))

@@ -37,23 +37,11 @@ PROBLEM = Problem(
 
 @dataclass(frozen=True)
 class Answer:
-    """Levels of a breadth-first search from one source and the tree that proves them.
+    """Levels of a breadth-first search from one source and the tree that proves them; arrays of uint32."""
 
-    Parameters
-    ----------
-    level : array of shape (n_vertices,), uint32
-        Arcs on a shortest path from the source; `UNREACHED` where no path leads.
-    predecessor : array of shape (n_vertices,), uint32
-        A vertex one level nearer with an arc to this one, not always the same one of several;
-        `NO_PREDECESSOR` where no path leads.
-    n_levels : int or device array of shape (1,), uint32
-        Levels searched from, including the last, which finds nothing. An array is read only by `phases`, so a
-        search need not wait for it.
-    """
-
-    level: DeviceArray
-    predecessor: DeviceArray
-    n_levels: Any
+    level: DeviceArray  # arcs on a shortest path from the source; `UNREACHED` where no path leads
+    predecessor: DeviceArray  # a vertex one level nearer with an arc to this one, or `NO_PREDECESSOR`
+    n_levels: Any  # levels searched from, also the last, which finds nothing; int, or array for `phases`
 
     @property
     def phases(self) -> int:

@@ -32,7 +32,6 @@ def incoming(graph: ResidentGraph, *, compare: bool = True) -> tuple[Any, Any]:
 
 
 def _is_symmetric(graph: ResidentGraph) -> bool:
-    """Return whether every arc has a reverse arc."""
     device, n_arcs = graph.device, graph.n_arcs
     sums = device.xp.zeros(2, dtype=np.uint64)
     if n_arcs:

@@ -39,12 +39,8 @@ class Solver(Choosing):
     A search by levels takes about as long as the graph is deep, one by tiles as the graph is large; a graph
     with hubs is not cut into tiles. On what may be a map, the degrees come from the survey that `tiled`
     begins with. Where the model leaves the best in doubt, the first searches decide; see
-    :class:`relaxometer.problems.choosing.Choosing`.
-
-    Raises
-    ------
-    Skipped
-        If every candidate is skipped or runs out of memory.
+    :class:`relaxometer.problems.choosing.Choosing`. Skipped if every candidate is skipped or runs out of
+    memory.
     """
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:

@@ -139,7 +139,6 @@ class _DeviceSide:
         self._received = page_locked(graph.device, self._n_words, np.uint32)
 
     def start(self, source: int) -> None:
-        """Begin a search."""
         xp, n = self._graph.device.xp, self._graph.n_vertices
         self.answer = Levels(self._graph, source)
         self._frontier = singleton(xp, n, source)
@@ -158,7 +157,6 @@ class _DeviceSide:
             self._received[:] = self._following
 
     def examined(self, direction: str) -> int:
-        """Return the arcs that the GPU examined in the last level."""
         return int(self._graph.device.item(self._kernels[direction].counts, 1))
 
     def received(self) -> Any:
@@ -193,7 +191,6 @@ class _CpuSide:
         self._counts = np.zeros(3, dtype=np.int64)
 
     def start(self, source: int) -> None:
-        """Begin a search."""
         self.answer = np.full(self._n, UNREACHED), np.full(self._n, NO_PREDECESSOR)
         self.frontier, self._following = self._bitmaps
         self.frontier[:] = singleton(np, self._n, source)

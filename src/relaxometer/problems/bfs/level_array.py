@@ -52,5 +52,4 @@ class Solver(variants.SolverBase):
         return Answer(answer.level, answer.predecessor, depth)
 
     def _vertices_at(self, depth: int, level: DeviceArray) -> Any:
-        """Return the vertices at a level."""
         return self._device.xp.flatnonzero(level == np.uint32(depth))

@@ -24,19 +24,10 @@ PROBLEM = Problem({"idom": np.uint32}, RULES, DominatorsCertifier, takes_batches
 
 @dataclass(frozen=True)
 class Answer:
-    """The dominator tree.
+    """The dominator tree; in a batch, ids are those within the graph."""
 
-    Parameters
-    ----------
-    idom : array of shape (n_vertices,), uint32
-        Immediate dominator of every vertex; a root is its own, an unreached vertex has `NO_DOMINATOR`. In a
-        batch, ids are those within the graph.
-    phases : int or None
-        Rounds until nothing changed. None if the variant has none, or each graph of a batch has its own.
-    """
-
-    idom: DeviceArray
-    phases: int | None
+    idom: DeviceArray  # uint32; a root is its own, an unreached vertex has `NO_DOMINATOR`
+    phases: int | None  # rounds until nothing changed; None without any, and for a batch
 
     @property
     def columns(self) -> dict[str, Any]:

@@ -57,7 +57,6 @@ def _kernel(device: Device) -> Kernel:
 
 @cache
 def _climb_from_leaves() -> Any:
-    """Return the function for one CPU core, in which Numba is loaded."""
     from relaxometer.core.compiled import njit
 
     @njit(cache=True)

@@ -198,7 +198,6 @@ class _EachUploaded:
         self.resolved = solver.resolved
 
     def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
-        """Find the immediate dominators."""
         asarray, host = self._device.asarray, self._host
         # Dominators do not depend on weights.
         graph = ResidentGraph(self._device, host, asarray(host.offsets), asarray(host.targets), None)
@@ -220,7 +219,6 @@ class _Swept:
         self.solve(0)  # compiles
 
     def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
-        """Find the immediate dominators."""
         host = self._host
         idom = np.empty(len(host.offsets) - 1, dtype=np.uint32)
         assert root is not None, "a graph needs a root"
@@ -237,7 +235,6 @@ class _EachPrepared:
         self._graph, self._find, self.resolved = graph, type(solver).find, solver.resolved
 
     def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
-        """Find the immediate dominators."""
         from relaxometer.problems.dominators._flow_graphs import FlowGraphs
 
         graphs = FlowGraphs.of(self._graph).rooted_at(root)

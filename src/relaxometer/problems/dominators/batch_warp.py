@@ -88,7 +88,6 @@ class Solver(_batch.BatchSolver):
         return Answer(self._large.download(self._idom), None)
 
     def _solve_uploaded(self, uploaded: LargeBatches, sizes: npt.NDArray[np.int64]) -> None:
-        """Solve the graphs of an uploaded batch."""
         shared_bytes = self.shared_bytes(sizes)
         most = self._device.max_cooperative_blocks(self._kernel, _batch.THREADS, shared_bytes)
         large = np.uint32(np.count_nonzero(sizes > LARGEST_OF_WARP))

@@ -35,10 +35,7 @@ class Parameters(variants.Parameters):
 class Solver(variants.SolverBase):
     """Dominator sets as rows of a bit matrix; a block computes 64 columns.
 
-    Raises
-    ------
-    Skipped
-        If the masks take more than `memory_mib`.
+    Skipped if the masks take more than `memory_mib`.
 
     References
     ----------

@@ -48,22 +48,11 @@ PROBLEM = Problem(
 
 @dataclass(frozen=True)
 class Answer:
-    """Distances of pairs and, if asked for, their paths.
+    """Distances of pairs and, if asked for, their paths; arrays of uint32."""
 
-    Parameters
-    ----------
-    distance : array of shape (n_queries,), uint32
-        In the graph's weight unit; `UNREACHED` where no path leads or the shortest is longer than the cutoff.
-    size : array of shape (n_queries,) or (0,), uint32
-        Vertices of each path, both ends included: 1 from a vertex to itself, 0 where no path leads. Empty if
-        paths were not asked for.
-    path : array of shape (sum of `size`,), uint32
-        The vertices of all paths, from origin to target, query after query.
-    """
-
-    distance: DeviceArray
-    size: Any
-    path: Any
+    distance: DeviceArray  # in the graph's weight unit; `UNREACHED` without a path within the cutoff
+    size: Any  # vertices of each path with both ends, 0 without a path; empty if not asked for
+    path: Any  # the vertices of all paths, from origin to target, query after query
 
     @property
     def phases(self) -> None:

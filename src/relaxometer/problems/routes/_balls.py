@@ -277,7 +277,6 @@ def _mark(pairs: Any, first: int, last: int, is_wanted: Any, mark: bool) -> int:
 def _search_all(
     csr: Any, pairs: Any, cutoff: Any, threads: int, found: Any, paths: Any, prove: bool, is_proven: Any
 ) -> bool:
-    """Answer all queries, groups in turn by thread; return whether there was room for all paths."""
     n = len(csr.offsets) - 1
     fits = np.ones(threads, dtype=np.bool_)
     for t in prange(threads):
@@ -308,7 +307,6 @@ def _search_all(
 
 @njit(cache=True)
 def _listed(rows: Any, begins: Any, sizes: Any, total: int) -> Any:
-    """Return the vertices of all paths, query after query."""
     vertices = np.empty(total, dtype=np.uint32)
     at = 0
     for query in range(len(sizes)):

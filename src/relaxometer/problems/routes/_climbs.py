@@ -90,7 +90,6 @@ def _added(first: Any, second: Any) -> Any:
 
 @njit(cache=True)
 def _follow(tree: Any, lengths: Any, climb: Any, rank: int) -> None:
-    """Follow the upward arcs of a vertex."""
     own = climb.labels[tree.depth[rank]]
     for i in range(tree.rows[rank], tree.rows[rank + 1]):
         length = _added(own, lengths[i])
@@ -172,7 +171,6 @@ def _keep_path(tree: Any, up: Any, down: Any, x: int, y: int, depth: int, stack:
 def _answer(
     tree: Any, climbs: Any, ends: Any, query: int, limit: Any, found: Any, paths: Any, t: int, used: int
 ) -> Any:
-    """Write the answer of a query; return the new end of the thread's row, -1 if it is too short."""
     up, down, stack = climbs
     x, y = tree.rank[ends[0][query]], tree.rank[ends[1][query]]
     best, depth = _meet(tree, up, down, x, y, limit)
@@ -193,7 +191,6 @@ def _answer(
 def _find_routes(
     tree: Any, origins: Any, targets: Any, cutoff: Any, threads: int, found: Any, paths: Any
 ) -> bool:
-    """Answer all queries, in turn by thread; return whether there was room for all paths."""
     height = tree.depth.max() + 1
     fits = np.ones(threads, dtype=np.bool_)
     limit = (cutoff + np.uint64(1)) << LOW

@@ -34,12 +34,7 @@ class Solver:
     """Queries by `labels` for many pairs, by `hierarchy` for few or if labels do not fit in memory.
 
     The map is contracted once, and only the chosen variant is prepared. It takes new weights if that variant
-    does.
-
-    Raises
-    ------
-    Skipped
-        As :class:`relaxometer.problems.routes.hierarchy.Solver`.
+    does. Skipped as :class:`relaxometer.problems.routes.hierarchy.Solver`.
     """
 
     runs_on = "device"

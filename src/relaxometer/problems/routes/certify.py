@@ -83,7 +83,6 @@ class RoutesCertifier:
         return len(device.xp.unique(device.asarray(queries.origins))) > self._many_origins
 
     def _grow(self, queries: Queries) -> tuple[npt.NDArray[np.uint32], bool]:
-        """Return the distances by balls."""
         pairs = self._balls.grouped(queries.origins, queries.targets)
         return self._balls.distances(self._csr, pairs, queries.cutoff)
 

@@ -38,13 +38,8 @@ class Solver:
     """Bidirectional climbs in a customizable contraction hierarchy, one warp per query.
 
     The preparation is that of :class:`relaxometer.problems.sssp.phast.phast.Solver`, mostly nested
-    dissection. Of a table, every origin and target climbs once.
-
-    Raises
-    ------
-    Skipped
-        If a vertex or the hierarchy has too many arcs for a map, or the labels of a query do not fit in
-        shared memory.
+    dissection. Of a table, every origin and target climbs once. Skipped if a vertex or the hierarchy has too
+    many arcs for a map, or the labels of a query do not fit in shared memory.
 
     References
     ----------
@@ -99,7 +94,6 @@ class Solver:
         return Answer(distance, nothing, nothing)
 
     def _find_distances(self, queries: ResidentQueries, distance: DeviceArray) -> None:
-        """Find the distances of pairs or of a table."""
         if queries.host.columns:
             self._fill_table(queries, distance)
             return
@@ -162,14 +156,12 @@ class Solver:
         return Answer(distance, size, path)
 
     def _list_pieces(self, queries: Struct, count: int, pieces: Struct, distance: DeviceArray) -> None:
-        """Find the distances of queries and the pieces of their paths."""
         words = self._words[1]
         arguments = self._hierarchy, *self._lengths_of_paths, queries, np.uint32(words)
         results = self._shortcuts, pieces, distance
         self._launch(self._kernel(self._find_pieces), count, words, (*arguments, *results))
 
     def _fill_table(self, queries: ResidentQueries, distance: DeviceArray) -> None:
-        """Find the distances of a table."""
         columns, cutoff = queries.host.columns, np.uint32(queries.host.cutoff)
         xp = self._device.xp
         ends = xp.ascontiguousarray(queries.origins[::columns]), queries.targets[:columns]
@@ -193,7 +185,6 @@ class Solver:
 
 
 def _distances(lengths: Any) -> Any:
-    """Return the distances of lengths with numbers of arcs."""
     return (lengths >> np.uint64(32)).astype(np.uint32)
 
 

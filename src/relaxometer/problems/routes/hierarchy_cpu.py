@@ -22,12 +22,7 @@ class Solver:
     """Bidirectional climbs in a customizable contraction hierarchy; threads take queries in turn.
 
     The preparation is that of :class:`relaxometer.problems.routes.hierarchy.Solver`. Of a table, every origin
-    and target climbs once.
-
-    Raises
-    ------
-    Skipped
-        If a vertex or the hierarchy has too many arcs for a map.
+    and target climbs once. Skipped if a vertex or the hierarchy has too many arcs for a map.
 
     References
     ----------

@@ -45,14 +45,8 @@ class Solver(hierarchy.Solver):
     the way. ``resolved`` has the number of rows, their greatest length, and the bytes.
 
     Paths follow from labels, too, unless some arc has weight 0: then they are found by climbs, among labels
-    that count arcs.
-
-    Raises
-    ------
-    DeviceOutOfMemory
-        If not even eight labels per row fit in the free memory; `hierarchy` needs none.
-    Skipped
-        As :class:`relaxometer.problems.routes.hierarchy.Solver`.
+    that count arcs. DeviceOutOfMemory if not even eight labels per row fit in the free memory; `hierarchy`
+    needs none. Skipped as :class:`relaxometer.problems.routes.hierarchy.Solver`.
 
     References
     ----------
@@ -85,19 +79,9 @@ class Solver(hierarchy.Solver):
     def customize(self, weights: DeviceArray) -> None:
         """Give the graph's arcs new weights for the next queries; order and hierarchy stay.
 
-        The first paths after that wait for shortcuts to be found again, on the host.
-
-        Parameters
-        ----------
-        weights : ndarray or device array of shape (n_arcs,), uint32
-            From 0 to 2^32 - 2, in the order of the graph's arcs. Copied; the graph keeps its own.
-
-        Raises
-        ------
-        ValueError
-            If shape, type or a weight does not fit; the weights stay as they were.
-        DeviceOutOfMemory
-            If labels differ by direction now, and not even eight fit; the weights stay as they were.
+        They are as for :meth:`relaxometer.problems.sssp.phast.phast.Solver.customize`; so is the ValueError.
+        DeviceOutOfMemory if labels differ by direction now, and not even eight fit; the weights stay as they
+        were. The first paths after that wait for shortcuts to be found again, on the host.
         """
         from relaxometer.problems.sssp.phast._customize import checked_weights
 
@@ -151,7 +135,6 @@ class Solver(hierarchy.Solver):
         }
 
     def _place(self, layout: Layout) -> None:
-        """Upload a layout of the labels."""
         asarray, most = self._device.asarray, np.uint32(self._most)
         available = self._device.max_cooperative_blocks(self._build_labels, self._threads)
         self._blocks = max(1, min(available, -(-2 * layout.widest // self._threads)))
@@ -190,7 +173,6 @@ class Solver(hierarchy.Solver):
         return super()._find_paths(queries)
 
     def _list_pieces(self, queries: Struct, count: int, pieces: Struct, distance: DeviceArray) -> None:
-        """Find the distances of queries and the pieces of their paths."""
         if self._has_free_arcs or self._is_cut:
             super()._list_pieces(queries, count, pieces, distance)
             return

@@ -42,26 +42,14 @@ class Answer:
 
     If the source reaches a negative cycle, walks have no least length, and the answer is one such cycle:
     `distance` is :data:`relaxometer.graphs.lengths.ON_CYCLE` and `predecessor` the vertex before on the cycle
-    for the vertices on it; all others count as unreached.
-
-    Parameters
-    ----------
-    distance : array of shape (n_vertices,)
-        In the graph's type of distances and the unit of its weights;
-        :func:`relaxometer.graphs.lengths.unreached` where no path leads.
-    predecessor : array of shape (n_vertices,), uint32
-        The vertex before on a shortest path; `NO_PREDECESSOR` where no path leads.
-    n_phases : int, None or device array of shape (1,), uint32
-        Phases of the search; None where the variant has none.
-    overflow : bool or device array of shape (1,), uint32
-        Whether some path was too long for the type, so that it was not followed. Arrays are read only
-        by `phases` and `overflowed`, so a search need not wait for them.
+    for the vertices on it; all others count as unreached. Arrays of one word are read only by `phases` and
+    `overflowed`, so a search need not wait for them.
     """
 
-    distance: DeviceArray
-    predecessor: DeviceArray
-    n_phases: Any
-    overflow: Any
+    distance: DeviceArray  # in the graph's type of distances and unit; `unreached` without a path
+    predecessor: DeviceArray  # the vertex before on a shortest path, uint32; `NO_PREDECESSOR` without a path
+    n_phases: Any  # int, None where the variant has none, or device array of one word
+    overflow: Any  # whether some path was too long for the type; bool or device array of one word
 
     @property
     def phases(self) -> int | None:
@@ -81,16 +69,8 @@ class Answer:
 
 
 class Trees(NamedTuple):
-    """Shortest distances from many sources and the trees that prove them.
+    """Shortest distances from many sources and the trees that prove them."""
 
-    Parameters
-    ----------
-    distance, predecessor : sequence of device arrays of shape (n_vertices,)
-        Item i is as in `Answer`, for source i.
-    overflowed : bool
-        Whether any search met a length that the type does not hold, as in `Answer`.
-    """
-
-    distance: Any
-    predecessor: Any
-    overflowed: bool
+    distance: Any  # item i is as in `Answer`, for source i
+    predecessor: Any  # so is this
+    overflowed: bool  # whether any search met a length that the type does not hold

@@ -104,7 +104,6 @@ def depth_of(graph: ResidentGraph, searches: int) -> Callable[[], float]:
 
 
 def _depth(ball: list[int], n_vertices: int) -> float:
-    """Return the depth of a graph by the sizes of a ball."""
     whole = max(ball)
     hops = ball.index(whole)
     if hops < 2 or (hops < HOPS and whole < ENOUGH):
@@ -117,7 +116,6 @@ def _depth(ball: list[int], n_vertices: int) -> float:
 
 @functools.cache
 def _surveys(device: Device) -> dict[str, Kernel]:
-    """Return the kernels for a device, by name."""
     module = device.module(SURVEYS.path)
     return {name: module.get_function(name) for name in ("survey_degrees", "grow_balls")}
 
@@ -195,7 +193,6 @@ def graph_members(graph: ResidentGraph, zero_arcs: tuple[int, Any] | None = None
 
 
 def _zero_arcs(graph: ResidentGraph) -> tuple[int, Any]:
-    """Find the arcs of weight zero on the host."""
     host = graph.host
     zero = np.flatnonzero(host.weights == 0) if graph.lengths.dtype == np.uint32 else ()
     if not len(zero):

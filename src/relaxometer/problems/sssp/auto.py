@@ -102,12 +102,7 @@ class Solver(Choosing):
     Where the model leaves the best in doubt, the first searches decide; see
     :class:`relaxometer.problems.choosing.Choosing`. Only the long preparation of `phast` is not begun in a
     search: where it is in doubt, a search is made before. Variants that do not take the type of the weights
-    are left out.
-
-    Raises
-    ------
-    Skipped
-        If every candidate is skipped or runs out of memory.
+    are left out. Skipped if every candidate is skipped or runs out of memory.
     """
 
     weight_types: ClassVar = {"uint32", "uint32/uint64", "float32", "float64"}

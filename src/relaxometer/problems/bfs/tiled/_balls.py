@@ -117,5 +117,4 @@ class Filler:
 
 @functools.cache
 def _module(device: Device) -> Module:
-    """Return the kernels of a device."""
     return device.module(SOURCE.path)

@@ -151,7 +151,6 @@ class Solver(TileSolver):
         return needs
 
     def _sizes(self) -> tuple[int, ...]:
-        """Return the sizes of balls to try."""
         if self._parameters.ball != "auto":
             return (self._parameters.ball,)
         n = self._graph.n_vertices
@@ -175,16 +174,12 @@ class Solver(TileSolver):
         }
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
-        """Find the levels from `source`; see :class:`relaxometer.problems.problem.Solver`.
-
-        Levels are not searched one by one; an instrumented run records the whole search as one phase.
-        """
+        """Find the levels from `source`; an instrumented run records the whole search as one phase."""
         return Answer(**self._search(source, phases, "examined"))
 
 
 @functools.cache
 def _compiled(device: Device) -> tuple[Module, Kernel]:
-    """Return the module and its kernel for a device."""
     module = device.module(SOURCE.path, cooperative=True)
     return module, module.get_function("tiled")
 

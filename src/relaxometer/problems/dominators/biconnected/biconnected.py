@@ -43,12 +43,8 @@ class Solver:
     """Immediate dominators by an Euler tour of any spanning tree; no step depends on the graph's depth.
 
     In an undirected graph, the immediate dominator of a vertex is the vertex nearest to the root of its
-    biconnected component. Arcs at the root may lead one way.
-
-    Raises
-    ------
-    Skipped
-        If arcs between other vertices lead one way.
+    biconnected component. Arcs at the root may lead one way. Skipped if arcs between other vertices lead one
+    way.
 
     References
     ----------
@@ -91,7 +87,6 @@ class Solver:
         )
 
     def _searches(self, parameters: Parameters) -> bool:
-        """Return whether the tree comes from a search."""
         if parameters.tree != "auto":
             return parameters.tree == "search"
         graph = self._graph

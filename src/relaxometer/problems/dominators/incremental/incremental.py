@@ -148,7 +148,6 @@ class Solver(variants.SolverBase):
         return self._finish(arcs, None)
 
     def _start_over(self, phases: list[Phase] | None) -> Answer:
-        """Solve from scratch."""
         self.kept = 0
         if self._most_levels:
             return self._start_from(Forest(self._device, self._n, *self._arcs.all), phases)
@@ -161,7 +160,6 @@ class Solver(variants.SolverBase):
         return self._finish(self._arcs.all, phases)
 
     def _start_from(self, forest: Forest, phases: list[Phase] | None) -> Answer:
-        """Solve from scratch, without a search."""
         tree = forest.tree_of(self._root)
         for ours, found in zip(self._tree, (tree.number, tree.order, tree.parent, tree.parent), strict=True):
             ours[:] = found

@@ -43,10 +43,7 @@ class Solver(variants.SolverBase):
         self._search(np.zeros(2, dtype=np.int64), nothing, nothing.view(self._lengths.dtype), 0)
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
-        """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`.
-
-        There are no phases; an instrumented run records the search as one.
-        """
+        """Find the shortest paths from `source`; an instrumented run records the search as one phase."""
         lengths, predecessor, relaxed, on_cycle = self._search(*self._csr, source)
         if phases is not None:
             phases.append(Phase("queue", int((predecessor != NO_PREDECESSOR).sum()), int(relaxed), 0.0))

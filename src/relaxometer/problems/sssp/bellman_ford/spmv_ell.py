@@ -36,10 +36,7 @@ class Parameters(variants.Parameters):
 class Solver(MatrixSolver):
     """SSSP by products of the transposed adjacency matrix, its rows padded to equal length, with distances.
 
-    Raises
-    ------
-    Skipped
-        If the padded matrix would be larger than the limit.
+    Skipped if the padded matrix would be larger than the limit.
 
     References
     ----------

@@ -33,10 +33,7 @@ class Parameters(variants.Parameters):
 class Solver(variants.SolverBase):
     """SSSP that settles the nearest queued vertex in each step.
 
-    Raises
-    ------
-    Skipped
-        If the graph has more vertices than the parameter `limit`.
+    Skipped if the graph has more vertices than the parameter `limit`.
 
     References
     ----------
@@ -69,11 +66,7 @@ class Solver(variants.SolverBase):
         self.resolved["blocks"] = self._blocks
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
-        """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`.
-
-        The phases of the answer are its steps, one per settled vertex. An instrumented run records the whole
-        search as one phase.
-        """
+        """Find the shortest paths from `source`; phases are steps, but an instrumented run records one."""
         start = time.perf_counter()
         lengths = self._graph.lengths
         self._queue.fill(lengths.unreached)

@@ -44,10 +44,7 @@ class Solver(variants.SolverBase):
         self._search(np.zeros(2, dtype=np.int64), nothing, host.weights[:0], nothing, self._lengths.unreached)
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
-        """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`.
-
-        There are no phases; an instrumented run records the search as one.
-        """
+        """Find the shortest paths from `source`; an instrumented run records the search as one phase."""
         answer, relaxed = self._solve(np.array([source], dtype=np.uint32), self._lengths.unreached)
         if phases is not None:
             phases.append(Phase("heap", int((answer.predecessor != source).sum()), relaxed, 0.0))
@@ -60,7 +57,6 @@ class Solver(variants.SolverBase):
         return self._solve(sources, words)[0]
 
     def _solve(self, sources: npt.NDArray[np.uint32], bound: Any) -> tuple[Answer, int]:
-        """Return the answer and the number of relaxed arcs."""
         distance, predecessor, relaxed, overflowed = self._search(*self._csr, sources, bound)
         answer = Answer(self._lengths.distance(distance), predecessor, None, bool(overflowed))
         return answer, int(relaxed)

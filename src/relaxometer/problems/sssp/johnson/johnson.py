@@ -58,15 +58,10 @@ class Solver:
 
     Preparation finds potentials h by Bellman-Ford's algorithm, as if a further vertex had an arc of weight 0
     to every vertex, and gives each arc u -> v the weight w + h(u) - h(v), which is not negative. Shortest
-    paths stay the same. A search is that of the solver inside, and one pass that maps its distances back.
-    If new distances may exceed 32 bits, the solver inside searches with 64. On graphs with weights of type
-    uint32 it runs as it is.
-
-    Raises
-    ------
-    Skipped
-        If the graph has a negative cycle, wherever it is, a new weight does not fit in 32 bits, or new
-        distances may not and the solver inside takes none of 64 bits.
+    paths stay the same. A search is that of the solver inside, and one pass that maps its distances back. If
+    new distances may exceed 32 bits, the solver inside searches with 64. On graphs with weights of type
+    uint32 it runs as it is. Skipped if the graph has a negative cycle, wherever it is, a new weight does not
+    fit in 32 bits, or new distances may not and the solver inside takes none of 64 bits.
 
     References
     ----------

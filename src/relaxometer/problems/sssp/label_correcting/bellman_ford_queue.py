@@ -97,10 +97,9 @@ class Solver(variants.SolverBase):
         self.resolved["blocks"] = self._blocks
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
-        """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`.
+        """Find the shortest paths from `source`; an instrumented run records the search as one phase.
 
-        An instrumented run records the search as one phase. Its updated vertices are those taken from queues;
-        a vertex counts each time it was taken.
+        Its updated vertices are those taken from queues, each time that they were.
         """
         start = time.perf_counter()
         self._labels.start(source)

@@ -49,10 +49,7 @@ class Parameters(variants.Parameters):
 class Solver:
     """SSSP by delta-stepping.
 
-    Raises
-    ------
-    Skipped
-        If the graph has 2**31 vertices or 2**33 arcs or more.
+    Skipped if the graph has 2**31 vertices or 2**33 arcs or more.
 
     References
     ----------
@@ -102,10 +99,7 @@ class Solver:
         self.resolved = {"delta": width, "delta_rule": rule, "blocks": self._blocks}
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
-        """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`.
-
-        Phases count, light and heavy alike, if they have arcs to relax.
-        """
+        """Find the shortest paths from `source`; phases count if they have arcs to relax."""
         self._labels.start(source)
         self._buckets.fill(NO_BUCKET)
         self._buckets[source] = 0
@@ -156,7 +150,6 @@ def _width(graph: ResidentGraph, rule: str | float) -> float:
 
 
 def _by_rule(graph: ResidentGraph, rule: str) -> float:
-    """Return the width by one of the survey's rules."""
     if graph.n_arcs == 0:
         return 1
     weights, middle = graph.weights.view(graph.lengths.dtype), graph.n_arcs // 2

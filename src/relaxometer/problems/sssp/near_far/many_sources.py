@@ -97,7 +97,6 @@ class Solver:
         return Trees(distance, predecessor, overflowed)
 
     def _double(self, searches: int) -> None:
-        """Double the capacity; if memory runs out, restore the former one so that later searches can run."""
         former = self._capacity
         try:
             self._allocate(searches, 2 * former)

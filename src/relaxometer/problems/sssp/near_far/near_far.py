@@ -117,10 +117,7 @@ class Solver:
         self.resolved = {"bucket": bucket_width(self._graph, self._shift), **self._limits}
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
-        """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`.
-
-        A search whose piles turn out too small is repeated with twice the capacity, which is kept.
-        """
+        """Find the shortest paths from `source`; piles that turn out too small are doubled, which is kept."""
         return self._solve(phases, source=np.uint32(source), **self._one)
 
     def solve_from(self, sources: npt.NDArray[np.uint32], bound: Any = None) -> Answer:
@@ -180,7 +177,6 @@ class Solver:
 
 
 def _limits(parameters: Parameters, n_vertices: int, *, sparse: bool) -> dict[str, int]:
-    """Return the members of the kernel's `Limits`."""
     narrow = min(1024, parameters.wide) if sparse else 0
     crowd = min(max(16384, n_vertices // 10), 131072) if sparse else 32768
     crowd = max(crowd, parameters.grid_target)

@@ -93,7 +93,6 @@ class Solver(variants.SolverBase):
         return self._arrays.answer(phase)
 
     def _set_thresholds(self, parameters: Parameters) -> None:
-        """Set both thresholds, tuned if they are "auto"."""
         to_all, to_selected = parameters.to_all_us, parameters.to_selected_us
         if to_all == "auto":
             to_all, tuned = self._tune()

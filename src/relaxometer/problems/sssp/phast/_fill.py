@@ -83,7 +83,6 @@ def add_shortcuts(
 
 @njit(cache=True, nogil=True)
 def _inverse(order: Any) -> Any:
-    """Return the rank of each vertex."""
     rank = np.empty(len(order), dtype=np.uint32)
     for r in range(len(order)):
         rank[order[r]] = r
@@ -240,7 +239,6 @@ def _merge(one: Any, other: Any, left_out: int, merged: Any) -> int:
 
 @njit(cache=True, nogil=True)
 def _copy_rows(ranks: Any, begin: Any, up_offsets: Any, n_low: int, high: Any, up: Any) -> None:
-    """Copy the rows of `ranks`, which lie in `high`, to their places."""
     for r in ranks:
         for i in range(up_offsets[r + 1] - up_offsets[r]):
             up[up_offsets[r] + i] = high[begin[r] - n_low + i]

@@ -128,7 +128,6 @@ def lay_out(cch: Contraction, n_tasks: int, middle: Sequence[int] = ()) -> Hiera
 
 
 def _slice(gather: Any, kept: int, ends: Ints, weights: Words, begins: Ints, groups: Ints) -> Slices:
-    """Return the slices of the kept arcs."""
     offsets, arcs = gather(kept, ends, weights)
     return slice_rows(offsets, arcs, begins, groups)
 

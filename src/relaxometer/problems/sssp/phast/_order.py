@@ -149,12 +149,10 @@ class _Metis:
         weakref.finalize(self, _end, os.getpid(), self._process, self._pipes)
 
     def bisect(self, graph: Weighted, seed: int) -> Small:
-        """Return a side, 0 or 1, for each vertex."""
         arrays = graph.offsets, graph.adjacent, graph.edge_weights, graph.vertex_weights
         return self._ask(2, seed, len(graph.vertex_weights), arrays)
 
     def dissect(self, part: Part) -> Small:
-        """Return the vertices of a part in order, by its own numbers."""
         return self._ask(0, 0, part.size, (part.offsets, part.adjacent))
 
     def _ask(self, parts: int, seed: int, size: int, arrays: tuple[Small, ...]) -> Small:
@@ -206,7 +204,6 @@ class _Dissection:
         self._order = np.empty(whole.size, dtype=np.int32)
 
     def run(self) -> Small:
-        """Return the order of the whole graph."""
         self._cut(self._whole)
         # Begun before, they would delay cuts that others wait for. The largest first: none is left alone.
         parts = sorted(self._small, key=lambda part: (-part.size, part.begin))
@@ -363,7 +360,6 @@ def _replace(offsets: Any, adjacent: Any, degree: Any, u: int, old: int, new: in
 
 @njit(cache=True, nogil=True)
 def _rows_left(offsets: Any, adjacent: Any, degree: Any, is_left: Any, core: Any) -> Any:
-    """Return the graph on the vertices that are left."""
     place = (np.cumsum(is_left) - 1).astype(np.int32)
     new_offsets = np.zeros(len(core) + 1, dtype=np.int32)
     for k in range(len(core)):

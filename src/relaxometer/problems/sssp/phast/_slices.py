@@ -146,7 +146,6 @@ def _cut_rows(degrees: Any, first: Any, groups: Any, ahead: int) -> Any:
 def _fill_rows(
     table: Any, offsets: Any, arcs: Any, first: Any, groups: Any, bounds: Any, n_places: int
 ) -> Any:
-    """Return the arcs of all slices in their places."""
     placed = np.empty((n_places, 2), dtype=np.uint32)
     placed[:, 0] = 0
     placed[:, 1] = UNREACHED
@@ -215,7 +214,6 @@ def _fill_chains(
     chain: Any,
     n_places: int,
 ) -> Any:
-    """Return the words of all lanes in their places."""
     placed = np.full((n_places, 2), UNREACHED, dtype=np.uint32)
     for m in range(len(members)):
         r, lane = members[m], lanes[m] % WARP

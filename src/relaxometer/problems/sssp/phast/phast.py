@@ -67,12 +67,8 @@ class Solver:
     source. A shortcut adds up the weights of its path first, which gives another number, and not even an
     upper bound if it is rounded up: 2**24 and a hundred times 1.1 are 2**24 + 200 arc by arc, but 2**24 + 112
     if the small weights are added up first. To add arc by arc takes as many rounds as a path has arcs, which
-    the hierarchy is there to avoid.
-
-    Raises
-    ------
-    Skipped
-        If a vertex or the hierarchy has too many arcs for a map, or a part does not fit in shared memory.
+    the hierarchy is there to avoid. Skipped if a vertex or the hierarchy has too many arcs for a map, or a
+    part does not fit in shared memory.
 
     References
     ----------
@@ -141,15 +137,8 @@ class Solver:
     def customize(self, weights: DeviceArray) -> None:
         """Give the graph's arcs new weights for the next searches; order, hierarchy and layout stay.
 
-        Parameters
-        ----------
-        weights : ndarray or device array of shape (n_arcs,), uint32
-            From 0 to 2^32 - 2, in the order of the graph's arcs. Copied; the graph keeps its own.
-
-        Raises
-        ------
-        ValueError
-            If shape, type or a weight does not fit; the weights stay as they were.
+        They are from 0 to 2^32 - 2, of type uint32, in the order of the graph's arcs, and copied; the graph
+        keeps its own. ValueError if shape, type or a weight does not fit; the weights stay as they were.
         """
         from relaxometer.problems.sssp.phast._customize import checked_weights
 
@@ -165,11 +154,10 @@ class Solver:
         self._graph_members.set(weights=own, zero_arcs=zero_arcs, n_zero_arcs=n_zero_arcs)
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
-        """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`.
+        """Find the shortest paths from `source`; an instrumented run records the parts of the search.
 
-        There are no phases; an instrumented run records the parts of the search. These relax every arc of
-        the hierarchy downward once, and those of the climb upward. Arcs of the graph that are read for the
-        predecessors are not counted.
+        These relax every arc of the hierarchy downward once, and those of the climb upward. Arcs of the graph
+        that are read for the predecessors are not counted.
         """
         device, found = self._graph.device, self._arrays.take()
         position = self._position[source]
@@ -199,8 +187,6 @@ class Solver:
 
 
 def _members(device: Device, hierarchy: Hierarchy) -> dict[str, Any]:
-    """Return the members of the struct ``Hierarchy`` in ``phast.cu``."""
-
     def slices(given: Slices) -> dict[str, Any]:
         arrays = {"table": given.table, "bounds": given.bounds.astype(np.uint32)}
         return {name: device.asarray(array) for name, array in arrays.items()}

@@ -155,10 +155,7 @@ class Solver:
         return self._position[vertices]
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
-        """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`.
-
-        There are no phases, and an instrumented run records none.
-        """
+        """Find the shortest paths from `source`; there are no phases."""
         sweeps = self.sweep(np.array([source]))
         predecessors, overflowed = self._finish(sweeps, 1, predecessors=True)
         xp = self._graph.device.xp
@@ -220,7 +217,6 @@ class Solver:
         return self._finish(sweeps, n_sources, predecessors=False)[1]
 
     def _batches(self, sweeps: Sweeps, count: int, positions: Any) -> Any:
-        """Return the struct ``Batches`` of ``phast_many.cu``."""
         xp = self._graph.device.xp
         return self._module.struct(
             "Batches",

@@ -85,7 +85,6 @@ class _Preparation:
         return total, all_bits.bit_length(), once == twice == 0
 
     def _mean_weight(self, total: int) -> float:
-        """Return the mean weight, given the sum of the words of weights."""
         if self._graph.lengths.is_float:
             return mean_weight(self._graph.weights.view(self._graph.lengths.dtype))
         return total / max(self._n_arcs, 1)

@@ -81,7 +81,6 @@ class Solver:
         self.resolved = {"delta": self._delta.item(), "beta": self._beta}
 
     def _members(self, prepared: Prepared) -> dict[str, Any]:
-        """Return the members of the kernel's `Problem`."""
         n, n_arcs, xp = self._n, self._graph.n_arcs, self._graph.device.xp
         vertices = {
             "n": np.uint32(n),

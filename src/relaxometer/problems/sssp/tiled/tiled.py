@@ -164,7 +164,6 @@ class Solver(TileSolver):
         self._allocate_shared(largest)
 
     def _threads_for(self, fitting: int) -> int:
-        """Return the threads of a block: those wanted, or as many as fit its tile."""
         wanted = self._threads_wanted
         return threads_per_block(self._graph.device, fitting) if wanted == "auto" else wanted
 
@@ -204,23 +203,18 @@ class Solver(TileSolver):
         }
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
-        """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`.
-
-        There are no phases; an instrumented run records the whole search as one.
-        """
+        """Find the shortest paths from `source`; an instrumented run records the search as one phase."""
         found = self._search(source, phases, "relaxed")
         return Answer(found.distance, found.predecessor, None, found.overflow)
 
 
 @functools.cache
 def _compiled(device: Device, options: tuple[str, ...]) -> tuple[Module, Kernel, Kernel]:
-    """Return the module and its kernels for a device: for tiles in shared and in global memory."""
     module = device.module(SOURCE.path, options=options, cooperative=True)
     return module, module.get_function("tiled"), module.get_function("tiled_in_global")
 
 
 def _capacity(largest: int) -> int:
-    """Return the vertices for which a block has memory."""
     return -(-largest // 4) * 4
 
 
