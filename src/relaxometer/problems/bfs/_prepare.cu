@@ -3,8 +3,7 @@
 
 #include "_bfs.cuh"
 
-// Arcs that a lane reads at once.
-const u32 IN_FLIGHT = 4;
+const u32 IN_FLIGHT = 4;  // arcs that a lane reads at once
 
 // Marks the vertices without arcs, and bits beyond the last vertex, in a bitmap.
 extern "C" __global__ void mark_isolated(u32 n, u32 n_words, const i64* __restrict__ out_offsets,

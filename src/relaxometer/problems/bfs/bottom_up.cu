@@ -16,8 +16,7 @@
 
 #include "_bfs.cuh"
 
-// Most threads of a block, and so words that it owns.
-const u32 MAX_THREADS = 256;
+const u32 MAX_THREADS = 256;  // most threads of a block, and so words that it owns
 
 // Marks the vertices whose rows a whole warp searches.
 extern "C" __global__ void mark_large(u32 n, const i64* __restrict__ offsets, u32 threshold, u32* large)

@@ -5,8 +5,7 @@
 #include "_tree.cuh"
 #include "device/constants.cuh"
 
-// Chains of parents up to this length are climbed step by step.
-__device__ const u32 SHORT_CHAIN = 48;
+__device__ const u32 SHORT_CHAIN = 48;  // chains of parents up to this length are climbed step by step
 
 // By number: the parent of every vertex, and an ancestor far up.
 struct Tree {

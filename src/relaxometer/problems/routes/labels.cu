@@ -148,8 +148,6 @@ extern "C" __global__ void find_distances_of_cut(const __grid_constant__ Labels 
     if (is_query && lane == 0) distance[query] = length <= queries.cutoff ? length : UNREACHED;
 }
 
-// ----------------------------------------------------------------------------------------------------- paths
-
 // Lists the arcs of a shortest climb from a vertex, given by rank and row, to its ancestor at a depth;
 // returns their number. For a whole warp; without arcs of weight 0.
 __device__ __forceinline__ u32 list_climb(const Hierarchy& hierarchy, const Shortcuts& shortcuts,

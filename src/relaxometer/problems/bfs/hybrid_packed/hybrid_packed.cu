@@ -45,8 +45,7 @@ const u32 SNAPSHOTS = 8;
 #define THREADS 1024
 #endif
 
-// Most words of the bitmap of hubs.
-const u32 MAX_HUB_WORDS = 8192;
+const u32 MAX_HUB_WORDS = 8192;  // most words of the bitmap of hubs
 
 // Sums over the blocks during a level.
 enum Count { FOUND, ARCS, EXAMINED, OPEN, SEVERAL, LISTED, CONVERTED, PIECES };
@@ -109,8 +108,7 @@ struct Search {
     }
 };
 
-// An entry of the tail that has been found.
-const u64 CLOSED = ~0ull;
+const u64 CLOSED = ~0ull;  // an entry of the tail that has been found
 
 // Where a search stands; the same in every thread, but for the lists of its warp.
 struct State {

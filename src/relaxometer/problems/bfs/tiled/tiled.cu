@@ -117,8 +117,6 @@ struct Search {
         }
     }
 
-    // -------------------------------------------------------------------------------------------- phases
-
     // Runs phases until the queue is empty. Mail that a phase takes was loaded when the phase before ended.
     __device__ void run_phases(u32 count)
     {
@@ -210,8 +208,6 @@ struct Search {
             }
         }
     }
-
-    // ----------------------------------------------------------------------------------------------- mail
 
     // Loads the thread's first slots.
     __device__ void load_mail(u32* loaded)

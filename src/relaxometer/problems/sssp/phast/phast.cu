@@ -76,8 +76,6 @@ struct State {
     Board* board;
 };
 
-// --------------------------------------------------------------------------- slices of rows and chains
-
 // The second word of a slice: its first row, its rows minus one, the logarithm of the lanes of a row, and the
 // arcs of a lane; see _slices.py.
 __device__ __forceinline__ u32 first_row(uint2 slice)
@@ -178,8 +176,6 @@ __device__ __forceinline__ void follow(const Loaded& loaded, u32* distance)
     if (best < before) distance[row] = best;
 }
 
-// ------------------------------------------------------------------------------------------------- the climb
-
 // The upward arcs of an ancestor, the first of each lane loaded before they are needed.
 struct Upward {
     u32 begin;  // the lane's first arc
@@ -261,8 +257,6 @@ __device__ __forceinline__ void climb(const Hierarchy& hierarchy, u32 n, u32 sou
     if (threadIdx.x == 0) state.board->path_length = depth + 1;
     __syncthreads();
 }
-
-// ------------------------------------------------------------------------------------------------- the sweep
 
 // A task in shared memory. Its functions are for whole blocks.
 struct Task {

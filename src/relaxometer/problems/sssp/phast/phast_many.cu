@@ -74,8 +74,6 @@ struct Incoming {
     const uint2* arcs;  // tail and weight
 };
 
-// ------------------------------------------------------------------------------------------------- the climb
-
 // The ancestors of a source in shared memory, by depth.
 struct Ancestors {
     u32* begin;  // their arcs
@@ -129,8 +127,6 @@ extern "C" __global__ void climb(const __grid_constant__ Hierarchy hierarchy,
     u32* ascent = batches.ascents + static_cast<size_t>(place) * hierarchy.height;
     for (u32 d = lane(); d <= depth; d += WARP) ascent[d] = above.distance[d];
 }
-
-// ------------------------------------------------------------------------------------------------- the sweep
 
 // The labels of one vertex that a lane has: `WIDTH` of the k = 32 * WIDTH of a batch.
 template <u32 WIDTH>
@@ -367,8 +363,6 @@ template __global__ decltype(sweep<1, 0>) sweep<1, 0>;
 template __global__ decltype(sweep<1, 1>) sweep<1, 1>;
 template __global__ decltype(sweep<2, 0>) sweep<2, 0>;
 template __global__ decltype(sweep<2, 1>) sweep<2, 1>;
-
-// ------------------------------------------------------------------------------------------ the graph's arcs
 
 const u32 TOGETHER = 4;  // arcs whose tails are loaded together; after the last one, it repeats
 

@@ -164,8 +164,6 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     }
 }
 
-// ------------------------------------------------------------------------------------ the order of the cells
-
 // The cells in the shared memory of the only block; functions are for all its threads.
 struct CellGraph {
     u32 n;

@@ -135,8 +135,6 @@ struct Search {
         }
     }
 
-    // ------------------------------------------------------------------------------------- near vertices
-
     // Runs phases until no near vertex is left and the mail has been checked since.
     __device__ void run_near()
     {
@@ -217,8 +215,6 @@ struct Search {
         if (length >= threshold || !near.push(v, length)) tile.note(v, length);
     }
 
-    // --------------------------------------------------------------------------------- far vertices
-
     // Raises the threshold above the least waiting distance, if there is one and no other tile is too far
     // behind; publishes that distance. It is a bound: what waited may be nearer and expanded now. Then
     // nothing is pushed, but the bound is higher the next time.
@@ -273,8 +269,6 @@ struct Search {
         least = least_of_warp(least);
         if (threadIdx.x % WARP == 0 && least != NO_PATH) atomicMin(least_of_block, least);
     }
-
-    // ----------------------------------------------------------------------------------------------- mail
 
     // Takes the mail after some phases; `loaded` holds the thread's first slots.
     __device__ void take_mail(const length_t* loaded)
