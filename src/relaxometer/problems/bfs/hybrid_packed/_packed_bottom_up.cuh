@@ -11,7 +11,7 @@
 #include "_best_neighbours.cuh"
 #include "problems/bfs/_bfs.cuh"
 
-const u32 GROUP_WORDS = 8;  // words of a bitmap that a warp scans at a time, a sector of memory
+const u32 GROUP_WORDS = 8;   // words of a bitmap that a warp scans at a time, a sector of memory
 const u32 ARCS_AT_ONCE = 8;  // arcs of a row that a lane reads at a time, a sector of memory
 
 // What bottom-up levels read besides the bitmaps.
