@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 from bfs.test_certify import solve as solved_by_scipy
 from graph_strategies import drawn_graphs
 from relaxometer.device import get_device
+from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.bfs import NO_PREDECESSOR, UNREACHED
+from relaxometer.problems.bfs._incoming import incoming
 from relaxometer.problems.bfs._switching import SwitchingParameters
 from relaxometer.problems.bfs.certify import BfsCertifier
 from relaxometer.problems.variants import load_solver, solver_names
@@ -99,10 +101,9 @@ def test_levels_and_phases_are_right_and_certified(device, variant, parameters, 
             assert phase.relaxed_arcs == graph.degrees[levels == depth].sum()
 
 
-@pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize(("variant", "parameters"), SETTINGS, ids=name_of)
-def test_levels_do_not_depend_on_the_order_of_threads(variant, parameters, seed):
-    resident = ResidentGraph.upload(get_device("host", order_seed=seed), sample_graphs()["random-directed"])
+def test_levels_do_not_depend_on_the_order_of_threads(variant, parameters):
+    resident = ResidentGraph.upload(get_device("host", order_seed=1), sample_graphs()["random-directed"])
     checked(resident, make_solver(variant, resident, **parameters), 3)
 
 
@@ -147,7 +148,7 @@ def test_rows_longer_than_a_piece(device, variant, parameters):
 
 @pytest.mark.parametrize("variant", VARIANTS)
 @given(case=drawn_graphs(st.just(1), most=70), data=st.data())
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_any_small_graph(variant, case, data):
     graph, source = case
     parameters = data.draw(st.sampled_from([given for name, given in SETTINGS if name == variant]))
@@ -226,10 +227,9 @@ class TestCooperative:
         assert solver._cut("top-down") == pytest.approx(words, abs=1)
 
 
-@pytest.mark.parametrize("kind", ["float32", "float64"])
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_the_type_of_weights_does_not_matter(host_device, variant, kind):
-    resident = ResidentGraph.upload(host_device, as_type(sample_graphs()["grid"], kind))
+def test_the_type_of_weights_does_not_matter(host_device, variant):
+    resident = ResidentGraph.upload(host_device, as_type(sample_graphs()["grid"], "float64"))
     checked(resident, make_solver(variant, resident), 4)
 
 
@@ -241,3 +241,20 @@ def test_extreme_switching_parameters_have_limits(extreme, way_back):
         many, few = parameters.limits(n_vertices, n_arcs)
         assert 0 <= many <= 2**63
         assert 0 <= few <= 2**63
+
+
+@pytest.mark.parametrize("removed", [0, 1])
+def test_only_a_graph_whose_arcs_all_have_a_reverse_is_its_own_reverse(device, removed):
+    tails, heads = np.random.default_rng(5).integers(0, 280, (2, 1500))
+    both = Graph.from_arcs(
+        "both", 300, tails, heads, np.ones(1500, np.uint32), undirected=True, keep_self_loops=True
+    )
+    ends = both.tails[removed:], both.targets[removed:]
+    graph = Graph.from_arcs("arcs", 300, *ends, np.ones(len(ends[0]), np.uint32), keep_self_loops=True)
+    resident = ResidentGraph.upload(device, graph)
+    offsets, found = incoming(resident)
+    assert (found is resident.targets) == (removed == 0)
+    order = np.lexsort((graph.tails, graph.targets))
+    assert np.array_equal(device.asnumpy(found), graph.tails[order])
+    degrees = np.bincount(graph.targets, minlength=300)
+    assert np.array_equal(np.diff(device.asnumpy(offsets)), degrees)

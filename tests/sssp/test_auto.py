@@ -17,8 +17,7 @@ from relaxometer.problems import choosing
 from relaxometer.problems.choosing import Cost
 from relaxometer.problems.sssp import _maps, auto
 from relaxometer.problems.variants import Skipped
-from sample_graphs import as_type, reference_distances, sample_graphs, undirected
-from sssp.searches import solved, variants_for
+from sample_graphs import reference_distances, sample_graphs, undirected
 
 
 def resident(device, name="grid"):
@@ -64,15 +63,6 @@ def expected(graph):
 def star(device):
     edges = np.array([[0, leaf] for leaf in range(1, 101)])
     return ResidentGraph.upload(device, undirected("star", 200, edges, np.ones(100, dtype=int)))
-
-
-def test_features_give_the_kind_and_the_candidates(host_device):
-    kind, costs = expected(resident(host_device))
-    assert kind.startswith("even degrees (mean degree 3.85, largest 4, about ")
-    assert set(costs) == {"tiled", "near-far", "push-pull"}
-    kind, costs = expected(star(host_device))
-    assert kind == "few hubs (mean degree 1.98, largest 100, about 2 levels)"
-    assert list(costs) == ["near-far", "push-pull"]
 
 
 def test_balls_grow_by_hops_and_tell_the_depth(device):
@@ -249,10 +239,3 @@ def test_a_variant_that_runs_out_of_memory_in_a_trial_is_not_taken(host_device, 
 
 def fails(self, *_):
     raise DeviceOutOfMemory("no room")
-
-
-@pytest.mark.parametrize("name", ["grid", "random-directed"])
-@pytest.mark.parametrize("kind", ["uint32/uint64", "float32", "float64"])
-def test_other_weights_are_searched_by_a_variant_that_takes_them(device, name, kind):
-    solver, _ = solved(device, "auto", as_type(sample_graphs()[name], kind), 0)
-    assert solver.resolved["chosen"] in variants_for(kind)

@@ -10,7 +10,7 @@ from relaxometer.graphs.lengths import ON_CYCLE
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.plan.models import Run, Timing
 from relaxometer.problems.sssp import NO_PREDECESSOR
-from relaxometer.problems.sssp._negative_cycles import FIRST_WATCHED, NegativeCycles
+from relaxometer.problems.sssp._negative_cycles import FIRST_WATCHED
 from relaxometer.problems.sssp.certify import SsspCertifier
 from relaxometer.problems.variants import Skipped, load_solver
 from relaxometer.race.variant import measure
@@ -132,7 +132,7 @@ def side_by_side(graphs):
 def test_hundreds_of_drawn_graphs(device, variant):
     """Cycles in other parts, which are not reachable, do not matter."""
     found = {"distances": 0, "cycle": 0}
-    drawn_graphs, parts = 200, PARTS.get(variant, 50)
+    drawn_graphs, parts = 100, PARTS.get(variant, 50)
     for seed in range(0, drawn_graphs, parts):
         graphs = [drawn(part) for part in range(seed, seed + parts)]
         n, arcs, first = side_by_side(graphs)
@@ -330,28 +330,13 @@ class TestJohnson:
             load_solver("sssp", "johnson").Parameters(inside=name)
 
 
-def test_potentials_leave_no_arc_negative(device):
-    graph = with_arcs(*between_heights(sample_graphs()["random-directed"], seed=8))
-    cycles = NegativeCycles(ResidentGraph.upload(device, graph))
-    assert cycles.find(device.xp.ones(graph.n_vertices, dtype=bool)) is None
-    potential = device.asnumpy(cycles.potentials)
-    assert (graph.weights + potential[graph.tails] - potential[graph.targets] >= 0).all()
-    assert potential.max() <= 0
-
-
-@pytest.mark.parametrize("variant", ["spmv-csr", "johnson", "conventional"])
-def test_what_a_run_records(variant):
+def test_what_a_run_records():
     graph = with_arcs(5, [(0, 1, 4), (1, 2, -3), (2, 1, 2), (3, 4, -9), (4, 3, 9)])
     timing = Timing(repetitions=2, rounds=1, warmup=1)
-    run = Run(problem="sssp", graph="g", variant="v", solver=variant, parameters={}, timing=timing)
+    run = Run(problem="sssp", graph="g", variant="v", solver="spmv-csr", parameters={}, timing=timing)
     result = measure(run, graph, np.array([0, 3]), "host")
     assert [row.source for row in result.runs] == [0, 3, 0, 3]
-    if variant in FIND_CYCLES:
-        assert {row.status for row in result.runs} == {"ok"}
-        assert all(row["holds"] for row in result.certificates)
-        assert [row.reached for row in result.runs] == [2, 2, 2, 2]
-        assert result.answer["distance"].tolist() == [UNREACHED, ON_CYCLE, ON_CYCLE, UNREACHED, UNREACHED]
-    else:
-        assert {row.status for row in result.runs} == {"skipped"}
-        reason = "has weight -1" if variant == "johnson" else "takes weights of type "
-        assert all(reason in row.reason for row in result.runs)
+    assert {row.status for row in result.runs} == {"ok"}
+    assert all(row["holds"] for row in result.certificates)
+    assert [row.reached for row in result.runs] == [2, 2, 2, 2]
+    assert result.answer["distance"].tolist() == [UNREACHED, ON_CYCLE, ON_CYCLE, UNREACHED, UNREACHED]

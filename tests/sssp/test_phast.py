@@ -5,7 +5,6 @@ import pytest
 
 from relaxometer.datasets.formats.generated import RoadParameters
 from relaxometer.datasets.generators.roads import road_like
-from relaxometer.device import get_device
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp import _maps
@@ -62,7 +61,7 @@ def archipelago():
     return Graph.from_arcs("archipelago", int(first[-1]), tails, heads, weights)
 
 
-@pytest.mark.parametrize(("tasks", "middle"), [(1, 0), (3, 0), (20, 0), (20, 3), (4, 9)])
+@pytest.mark.parametrize(("tasks", "middle"), [(1, 0), (20, 0), (20, 3), (4, 9)])
 @pytest.mark.parametrize("make", [directed_grid, roads, clique_among_islands, archipelago])
 def test_distances_are_right_however_the_hierarchy_is_cut(device, make, tasks, middle):
     graph = make()
@@ -72,7 +71,7 @@ def test_distances_are_right_however_the_hierarchy_is_cut(device, make, tasks, m
     assert solver.resolved["tasks"] == tasks
     hierarchy = _hierarchy.build(graph, tasks, 16.0)
     of_top, of_most_arcs = hierarchy.order[[0, np.argmax(np.diff(hierarchy.up_offsets))]].tolist()
-    for source in (0, 17, graph.n_vertices - 9, of_top, of_most_arcs):
+    for source in (0, graph.n_vertices - 9, of_top, of_most_arcs):
         proven(solver, resident, source)
 
 
@@ -88,11 +87,6 @@ def test_graphs_without_arcs(device, n, tasks):
     """With a hundred vertices the top is empty; with one, the tasks are."""
     solver, _ = solved(device, "phast", Graph.from_arcs("bare", n, [], [], []), n - 1, tasks=tasks)
     assert solver.resolved["top"] == (n == 1)
-
-
-@pytest.mark.parametrize("seed", [1, 2])
-def test_distances_do_not_depend_on_the_order_of_threads(seed):
-    solved(get_device("host", order_seed=seed), "phast", directed_grid(), 17, tasks=20)
 
 
 @pytest.mark.parametrize("there_and_back", [(256, 0), (128, 128)])

@@ -49,7 +49,7 @@ def test_every_sample_graph(device, graph, k):
     proven_many(resident, solver, sources)
 
 
-@pytest.mark.parametrize("segments", [1, 2, 4, 8, 16, 32, 64, "auto"])
+@pytest.mark.parametrize("segments", [1, 8, 64, "auto"])
 @pytest.mark.parametrize("make", [roads, forest])
 def test_distances_are_right_however_the_sweep_is_cut(device, make, segments):
     graph = make()
@@ -74,12 +74,6 @@ def test_distances_without_predecessors_from_any_number_of_sources(host_device, 
     np.testing.assert_array_equal([distance[i] for i in range(count)], expected(graph, sources))
     with pytest.raises(IndexError):
         distance[count]
-
-
-@pytest.mark.parametrize("seed", [1, 2])
-def test_distances_do_not_depend_on_the_order_of_threads(seed):
-    resident, solver = solver_for(get_device("host", order_seed=seed), forest(), segments=8)
-    proven_many(resident, solver, np.arange(40))
 
 
 def test_a_path_too_long_is_noticed(host_device):
@@ -114,7 +108,7 @@ def test_a_path_of_the_tree_that_does_not_fit_is_skipped(host_device):
 
 
 @given(case=small_graphs("uint32"), k=st.sampled_from([32, 64]), segments=st.sampled_from([1, 4, 64]))
-@settings(max_examples=25)
+@settings(max_examples=12)
 def test_any_small_graph(case, k, segments):
     graph, _ = case
     resident, solver = solver_for(get_device("host"), graph, k=k, segments=segments)

@@ -37,16 +37,6 @@ class TestDijkstra:
 class TestBellmanFordQueue:
     """A queue per block, and a common pool."""
 
-    def test_an_instrumented_search_counts_vertices_and_arcs(self, device):
-        graph = sample_graphs()["hub"]
-        phases = []
-        _, answer = solved(device, "bellman-ford-queue", graph, 0, phases=phases)
-        assert answer.phases is None
-        (phase,) = phases
-        assert phase.mode == "fifo"
-        assert phase.updated >= graph.n_vertices
-        assert phase.relaxed_arcs >= graph.n_arcs
-
     def test_a_chain_takes_each_vertex_once(self, host_device):
         """On a chain the queue never holds more than one vertex."""
         n = 50
@@ -92,12 +82,10 @@ class TestDeltaStepping:
         assert isinstance(solver.resolved["delta"], int)
         assert solver.resolved["delta_rule"] == (delta if isinstance(delta, str) else "given")
 
-    @pytest.mark.parametrize(
-        ("delta", "width"), [("median", 0.5), ("mean", 0.75), ("max-over-degree", 0.75), (0.125, 0.125)]
-    )
-    def test_widths_of_floats_are_not_rounded(self, device, delta, width):
+    def test_widths_of_floats_are_not_rounded(self, device):
         graph = graph_of("float32", 3, [0, 0, 1], [1, 2, 2], [0.25, 0.5, 1.5])
-        assert solved(device, "delta-stepping", graph, 0, delta=delta)[0].resolved["delta"] == width
+        for delta, width in (("median", 0.5), ("mean", 0.75), ("max-over-degree", 0.75), (0.125, 0.125)):
+            assert solved(device, "delta-stepping", graph, 0, delta=delta)[0].resolved["delta"] == width
 
     @pytest.mark.parametrize("kind", ["float32", "float64"])
     def test_heavy_arcs_that_lead_back_into_their_bucket_are_followed_again(self, device, kind):
@@ -116,14 +104,3 @@ class TestDeltaStepping:
         seen = [(phase.mode, phase.updated, phase.relaxed_arcs) for phase in phases]
         assert seen == [("light", 1, 1), ("light", 1, 1), ("heavy", 1, 2), ("light", 1, 1)]
         assert answer.phases == len(phases)
-
-    def test_wide_buckets_relax_more_in_fewer_phases(self, host_device):
-        graph, narrow, wide = sample_graphs()["grid"], [], []
-        solved(host_device, "delta-stepping", graph, 0, phases=narrow, delta=10)
-        solved(host_device, "delta-stepping", graph, 0, phases=wide, delta=10**6)
-        assert len(wide) < len(narrow)
-        assert (
-            sum(phase.relaxed_arcs for phase in wide)
-            > sum(phase.relaxed_arcs for phase in narrow)
-            >= reached_arcs(graph, 0)
-        )

@@ -14,7 +14,7 @@ from relaxometer.problems.problem import load_problem
 from relaxometer.problems.sssp import _tight_tree
 from relaxometer.problems.sssp.phase_synchronous.adaptive import PAPER_RATIO, best_thresholds, predicted_us
 from relaxometer.problems.variants import Skipped, load_solver, refuse_weights
-from sample_graphs import FLOATS, as_type, reference_distances, reference_phases, sample_graphs
+from sample_graphs import FLOATS, as_type, reference_phases, sample_graphs
 from sssp.searches import (
     CASES,
     KINDS,
@@ -63,7 +63,7 @@ def test_all_others_refuse_in_one_line(kind):
 @pytest.mark.parametrize("graph", sample_graphs().values(), ids=lambda graph: graph.name)
 @every_case
 def test_every_sample_graph(device, variant, kind, graph):
-    sources = {0, graph.n_vertices - 1} | ({graph.n_vertices // 2} if kind == "uint32" else set())
+    sources = {0, graph.n_vertices // 2, graph.n_vertices - 1} if kind == "uint32" else {0}
     solved(device, variant, as_type(graph, kind), *sources)
 
 
@@ -72,12 +72,6 @@ def test_every_sample_graph(device, variant, kind, graph):
 )
 def test_hard_sums(device, variant, kind, name):
     solved(device, variant, HARD[kind][name], 3, phases=[])
-
-
-def test_hard_sums_pass_33_and_40_bits():
-    for name, bits in (("heaviest", 33), ("chain", 40)):
-        distance = reference_distances(HARD["uint32/uint64"][name], 3)
-        assert 2**bits < distance[distance != unreached(np.uint64)].max()
 
 
 def many_graphs(kind, count=300):
@@ -157,23 +151,32 @@ GRAPHS["uint32"] = [sample_graphs()[name] for name in ("grid", "random-directed"
 
 @pytest.mark.parametrize(
     ("variant", "kind", "parameters"),
-    [(*case, parameters) for case in CASES for parameters in OPTIONS.get(case[0], ())],
+    [
+        (*case, parameters)
+        for case in CASES
+        if case[1] in ("uint32", "float64")
+        for parameters in OPTIONS.get(case[0], ())
+    ],
 )
 def test_every_option(device, variant, kind, parameters):
-    """Also buckets so narrow that one more is the same length, or that the last of 2**32 takes most."""
+    """Also buckets so narrow that one more is the same length, or that the last of 2**32 takes most.
+
+    The other types have these words or this arithmetic; `test_any_small_graph` draws options for them, too.
+    """
     for graph in GRAPHS[kind]:
         if not (variant == "phast" and graph.name == "hub"):
             solved(device, variant, graph, 1, **parameters)
 
 
-@every_case
+@pytest.mark.parametrize("variant", VARIANTS)
 @given(data=st.data())
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_any_small_graph(variant, kind, data):
+def test_any_small_graph(variant, data):
     """Small weights vanish in large lengths, and zero-length cycles appear where no weight is zero.
 
     Sums of heavy weights may be too long, and those of floats fall on ties of rounding.
     """
+    kind = data.draw(st.sampled_from([kind for name, kind in CASES if name == variant]))
     graph, source = data.draw(small_graphs(kind, heavy=kind == "uint32" and data.draw(st.booleans())))
     parameters = data.draw(st.sampled_from([{}, *OPTIONS.get(variant, ())]))
     if "tiles" in parameters:
@@ -190,13 +193,12 @@ OF_ORDER = [
 """Variants whose threads are run in other orders, too."""
 
 
-@pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize(
     ("variant", "kind", "parameters"),
     [(name, kind, given) for name, given in OF_ORDER for kind in KINDS if (name, kind) in CASES],
 )
-def test_the_order_of_threads_does_not_matter(variant, kind, parameters, seed):
-    for graph in GRAPHS[kind][:2]:
+def test_the_order_of_threads_does_not_matter(variant, kind, parameters):
+    for seed, graph in enumerate(GRAPHS[kind][:2], 1):
         _, answer = solved(get_device("host", order_seed=seed), variant, graph, 3, **parameters)
         if kind == "uint32" and variant in (*PHASE_SYNCHRONOUS, "delta-stepping", "spmv-csr", "spmv-ell"):
             _, plain = solved(get_device("host"), variant, graph, 3, **parameters)
@@ -214,6 +216,14 @@ def test_each_answer_has_its_own_overflow(device, variant, kind):
     solver = solver_for(variant, resident)
     assert [proven(solver, resident, source).overflowed for source in (0, 2, 0)] == [True, False, True]
     proven(solver, resident, 4)
+
+
+@pytest.mark.parametrize("pieces", [(0, 1), (3, 5), (1025, 2)])
+def test_long_rows_are_followed_in_pieces(device, monkeypatch, pieces):
+    monkeypatch.setattr(_tight_tree, "MAX_ROW", pieces[0])
+    monkeypatch.setattr(_tight_tree, "MAX_ARCS", pieces[1])
+    for name in ("hub", "random-directed"):
+        solved(device, "conventional", as_type(sample_graphs()[name], "float64"), 0)
 
 
 def test_lengths_that_may_need_more_than_62_bits_are_skipped(host_device, monkeypatch):
@@ -278,13 +288,10 @@ class TestAdaptive:
         assert solver.resolved == {"to_all_us": 350, "to_selected_us": 350 * PAPER_RATIO}
         assert pytest.approx(330) == 350 * PAPER_RATIO
 
-    def test_tuning_prefers_the_cheaper_mode_of_each_stretch(self):
-        selected = np.array([10.0] * 20 + [100.0] * 20 + [10.0] * 20)
-        everything = np.array([30.0] * 20 + [50.0] * 20 + [30.0] * 20)
-        high, low = best_thresholds(selected, everything)
-        assert predicted_us(selected, everything, high, low) < 1.05 * (400 + 1000 + 400)
-
-    def test_tuning_never_switches_where_selection_always_wins(self):
-        selected, everything = np.full(50, 10.0), np.full(50, 11.0)
-        high, low = best_thresholds(selected, everything)
-        assert predicted_us(selected, everything, high, low) == pytest.approx(500)
+    @pytest.mark.parametrize(
+        ("selected", "everything", "best"),
+        [([10.0, 100.0, 10.0], [30.0, 50.0, 30.0], 1800), ([10.0] * 3, [11.0] * 3, 600)],
+    )
+    def test_tuning_prefers_the_cheaper_mode_of_each_stretch(self, selected, everything, best):
+        times = np.repeat(selected, 20), np.repeat(everything, 20)
+        assert predicted_us(*times, *best_thresholds(*times)) < 1.05 * best

@@ -1,5 +1,4 @@
-// Done once per graph, before the first source: vertices that need no search, and the neighbour that each of
-// the others probes first.
+// Once per graph: the vertices that need no search, and the neighbour that each of the others probes first.
 
 #include "_bfs.cuh"
 

@@ -2,8 +2,7 @@
 
 #include "device/atomics.cuh"
 
-// Every arc of the layout has a slot by tail; `place` is its place by head. Spare slots follow, in both
-// alike.
+// Every arc of the layout has a slot by tail; `place` is its place by head. Spare slots follow in both.
 struct Slots {
     u64 n_by_tail;
     u32* heads;  // by tail

@@ -1,5 +1,4 @@
-// SSSP for skewed graphs: push near vertices along light arcs, then pull into the few that are left, in one
-// launch.
+// SSSP for skewed graphs in one launch: push near vertices along light arcs, then pull into the few left.
 //
 // Delta-stepping reads every arc at least once. On a graph with hubs most of these arcs lead to vertices that
 // are settled already. Two measures avoid reading them:
@@ -28,8 +27,7 @@
 // for Massively Parallel Systems", IPDPS 2014, who push and pull between the nodes of a cluster; the buckets
 // are those of Meyer and Sanders, "Delta-stepping", 2003. Deviations from the former:
 //
-//   - it classifies arcs as short and long by delta; here sorted arcs and cursors defer every arc that leaves
-//     the bucket.
+//   - it classifies arcs by delta; here sorted arcs and cursors defer all that leave the bucket.
 //   - it chooses between pushing and pulling along the long arcs of each bucket; here all buckets push until
 //     the search changes direction, once and for all.
 //   - vertices are numbered by falling degree, so that the data of hubs share cache lines, and vertices
@@ -40,8 +38,7 @@
 #include "_pull.cuh"
 #include "_push.cuh"
 
-// Labels every vertex unreached except the source, whose first arc is due. A source without arcs is none of
-// the n vertices that have some.
+// Labels all but the source unreached; its first arc is due. Without arcs it is none of the n vertices.
 __device__ __forceinline__ void start(Search& s, u32 source)
 {
     Vertices& all = s.vertices;
