@@ -28,8 +28,6 @@ inline void require(bool holds, int code)
     if (!holds) throw Failure{code};
 }
 
-// ------------------------------------------------------------------------------------- memory and launches
-
 template <class T>
 using Memory = std::unique_ptr<T[], cudaError_t (*)(void*)>;
 

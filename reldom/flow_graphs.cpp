@@ -9,8 +9,6 @@
 
 namespace {
 
-// ---------------------------------------------------------------------------------------------------- DOT
-//
 // LLVM writes one statement per line: `digraph "CFG for 'f' function" {`, the blocks in the function's order
 // as `Node0x1 [shape=record,...,label="{name:\l...|{<s0>T|<s1>F}}"];`, each before its arcs
 // `Node0x1:s0 -> Node0x2;`, and a `}`.
@@ -123,9 +121,7 @@ void read_dot(std::istream& file, FlowGraphs& graphs)
     if (!open.empty()) fail("the file ends within a digraph");
 }
 
-// --------------------------------------------------------------------------------------------------- batch
-//
-// All numbers are little-endian: MAGIC, the numbers of graphs, vertices and arcs as int64, first_vertex and
+// A batch, little-endian: MAGIC, the numbers of graphs, vertices and arcs as int64, first_vertex and
 // offsets as int64, targets as uint32, and the graphs' names, each with a zero byte behind it.
 
 const char MAGIC[] = "reldom1\n";

@@ -30,8 +30,6 @@ constexpr u32 SETS_BYTES = 8 * LARGEST_OF_WARP * WARPS;  // the predecessors of 
 constexpr u32 LARGEST_TREE = TREE_WORDS;
 constexpr int64_t MOST_NUMBERS = 0xffffffff;
 
-// ------------------------------------------------------------------------------------------------ batches
-
 // The caller's arrays and facts about them.
 struct Batch {
     u32 n_graphs;
@@ -95,8 +93,6 @@ struct Renumbered {
 };
 
 }  // namespace
-
-// ------------------------------------------------------------------------------------------------ the solver
 
 struct reldom {
 public:
@@ -291,8 +287,6 @@ void reldom::order(const Batch& batch, u32 graph, const Arrays<Number>& staged)
     require(found != Order::IMPOSSIBLE, RELDOM_BAD_TARGET);
     if (found == Order::NEEDED) renumbered_.push_back({first, reldom_host::renumber(rows)});
 }
-
-// ------------------------------------------------------------------------------------------ the C functions
 
 int reldom_open(reldom_t** solver, int64_t max_vertices, int64_t max_arcs, int64_t max_graphs)
 {
