@@ -63,19 +63,17 @@ class Levels:
         self.predecessor[source] = source
 
 
-class OneLaunch:
-    """A search in one launch of a kernel that takes ``source``, ``log`` and the arrays of the answer.
+class OneLaunch(SolverBase):
+    """Base of solvers by one launch of a kernel with ``source``, ``log`` and the arrays of the answer.
 
-    The log is null, or has an entry for each level and one more, with ``begin_ns``, ``is_top_down``,
-    ``found`` and ``examined``.
+    The log, if any, has one more entry than levels: ``begin_ns``, ``is_top_down``, ``found``, ``examined``.
     """
 
-    def __init__(self, graph: ResidentGraph, launch: Launch, entry: np.dtype[Any]) -> None:
-        self._device, self._launch, self._entry = graph.device, launch, entry
-        n = graph.n_vertices
-        self._arrays = arrays_ahead(graph, launch, level=n, predecessor=n, n_levels=1)
+    def _bind(self, launch: Launch, entry: np.dtype[Any]) -> None:
+        self._launch, self._entry, n = launch, entry, self._graph.n_vertices
+        self._arrays = arrays_ahead(self._graph, launch, level=n, predecessor=n, n_levels=1)
 
-    def solve(self, source: int, phases: list[Phase] | None) -> Answer:
+    def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the levels from `source`; an instrumented run first counts them by another search."""
         answer = self._run(source, None)
         if phases is None:
@@ -133,10 +131,7 @@ class Direction(ABC):
     def run(
         self, depth: int, words: tuple[int, int], bitmaps: Bitmaps, answer: Levels, *, instrumented: bool
     ) -> None:
-        """Launch the level below `depth`, over a range of words; count arcs if it is instrumented.
-
-        It adds the vertices found to the bitmap `visited`, and adds or writes them to `following`.
-        """
+        """Search below `depth` in a range of words; add what is found to `visited`, put it in `following`."""
 
 
 class LevelByLevel(SolverBase):

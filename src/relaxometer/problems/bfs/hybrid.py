@@ -10,13 +10,10 @@ from pydantic import Field, NonNegativeInt
 
 from relaxometer.device.signature import read_source
 from relaxometer.graphs.resident import ResidentGraph
-from relaxometer.problems.bfs import Answer
 from relaxometer.problems.bfs._incoming import incoming
 from relaxometer.problems.bfs._levels import GROUP_VERTICES, PIECE, WARP, WORD, OneLaunch, kernels
 from relaxometer.problems.bfs._prepare import KERNELS, PROBED_ARCS, prepare
 from relaxometer.problems.bfs._switching import SwitchingParameters
-from relaxometer.problems.phases import Phase
-from relaxometer.problems.variants import SolverBase
 
 SOURCE = read_source(Path(__file__).with_name("hybrid.cu"))
 BLOCK = 512  # threads per block of the persistent kernel, as in its launch bounds
@@ -45,7 +42,7 @@ class Parameters(SwitchingParameters):
         return named[self.first_probe] if isinstance(self.first_probe, str) else self.first_probe
 
 
-class Solver(SolverBase):
+class Solver(OneLaunch):
     """BFS that changes direction, in a single cooperative launch.
 
     References
@@ -90,8 +87,4 @@ class Solver(SolverBase):
             counts=xp.empty(3 * SOURCE.constants["COUNTS"], dtype=xp.uint64),
         )
         launch = kernel.bind(blocks, BLOCK, (search, np.uint32(0), None, None, None, None))
-        self._search = OneLaunch(graph, launch, SOURCE.layout("LevelRecord").dtype)
-
-    def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
-        """Find the levels from `source`; an instrumented run first counts them by another search."""
-        return self._search.solve(source, phases)
+        self._bind(launch, SOURCE.layout("LevelRecord").dtype)

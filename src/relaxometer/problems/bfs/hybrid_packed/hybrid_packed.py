@@ -12,12 +12,10 @@ from relaxometer.device.arrays import DeviceArray
 from relaxometer.device.signature import read_source
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems import variants
-from relaxometer.problems.bfs import Answer
 from relaxometer.problems.bfs._incoming import incoming
 from relaxometer.problems.bfs._levels import PIECE, WARP, WORD, OneLaunch, filling
 from relaxometer.problems.bfs._prepare import KERNELS
 from relaxometer.problems.bfs.hybrid_packed import _best_neighbours as packed
-from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp._cooperative import threads_per_block
 
 KERNEL = Path(__file__).with_name("hybrid_packed.cu")
@@ -64,7 +62,7 @@ class Parameters(variants.Parameters):
     threads: Literal[512, 768, 1024, "auto"] = "auto"
 
 
-class Solver(variants.SolverBase):
+class Solver(OneLaunch):
     """BFS that changes direction, for graphs with hubs, in a single cooperative launch.
 
     References
@@ -91,12 +89,8 @@ class Solver(variants.SolverBase):
         members = self._memory(rows[0]) | self._neighbours(rows) | {"rule": self._rule()}
         arguments = module.struct("Search", **members), np.uint32(0), None, None, None, None
         launch = kernel.bind(self._blocks, self._threads, arguments)
-        self._search = OneLaunch(graph, launch, SOURCE.layout("LevelRecord").dtype)
+        self._bind(launch, SOURCE.layout("LevelRecord").dtype)
         self.resolved |= {"tail": self._tail, "threads": self._threads}
-
-    def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
-        """Find the levels from `source`; an instrumented run first counts them by another search."""
-        return self._search.solve(source, phases)
 
     @property
     def _hub_words(self) -> int:

@@ -48,7 +48,7 @@ from relaxometer.problems.sssp.phast import _metis_worker
 from relaxometer.problems.sssp.phast._coarse import Weighted, coarsen, cut_of
 from relaxometer.problems.sssp.phast._cuts import CORRIDOR, SEPARATOR, WIDEST, badness, improve
 from relaxometer.problems.sssp.phast._metis_worker import IMBALANCE
-from relaxometer.problems.sssp.phast._widths import PART, Size, guess
+from relaxometer.problems.sssp.phast._widths import PART, Size, guess, induced
 from relaxometer.problems.variants import Skipped
 
 Ints = npt.NDArray[np.int64]
@@ -97,10 +97,7 @@ def dissect(
 
 
 def kept(offsets: Ints, adjacent: npt.NDArray[Any], make: Callable[[], Ints]) -> Ints:
-    """Return an order from the cache of compiled kernels; if it is not there, make and keep it.
-
-    Its name is a hash of the graph's edges and of what the order depends on here.
-    """
+    """Return an order from the cache of compiled kernels, made if missing, under a hash of all it needs."""
     key = hashlib.sha256(repr(CHOICES).encode())
     key.update(np.ascontiguousarray(offsets, dtype=np.int64).data)
     key.update(np.ascontiguousarray(adjacent, dtype=np.uint32).data)
@@ -255,39 +252,17 @@ def _dissect_parts(metis: _Metis, limits: Size, whole: Part) -> Small:
 def _split(order: Small, part: Part, labels: Small) -> list[Part]:
     """Put a part's separator at its end of the order; return the other two parts."""
     halves = []
-    place = np.empty(part.size, dtype=np.int32)
     begin = part.begin
     for label in range(SEPARATOR):
-        own = np.flatnonzero(labels == label)
-        place[own] = np.arange(len(own))
-        offsets, adjacent = _induced(part.offsets, part.adjacent, labels, label, own, place)
-        halves.append(Part(begin, part.vertices[own], offsets, adjacent))
+        own = np.flatnonzero(labels == label).astype(np.int32)
+        halves.append(Part(begin, part.vertices[own], *induced(part.offsets, part.adjacent, own)))
         begin += len(own)
     order[begin : part.begin + part.size] = part.vertices[labels == SEPARATOR]
     return halves
 
 
-@njit(cache=True, nogil=True)
-def _induced(offsets: Any, adjacent: Any, labels: Any, label: int, own: Any, place: Any) -> Any:
-    """Return the graph on the vertices `own` of a part, which have `label`, by their `place`."""
-    new_offsets = np.zeros(len(own) + 1, dtype=np.int32)
-    heads = np.empty(len(adjacent), dtype=np.int32)
-    size = 0
-    for k in range(len(own)):
-        for i in range(offsets[own[k]], offsets[own[k] + 1]):
-            u = adjacent[i]
-            if labels[u] == label:
-                heads[size] = place[u]
-                size += 1
-        new_offsets[k + 1] = size
-    return new_offsets, heads[:size].copy()
-
-
 def _reduce(offsets: Ints, adjacent: Small) -> tuple[Small, Small, Small, Small]:
-    """Contract vertices of up to two neighbours; return them in order, the others, and the graph on those.
-
-    `adjacent` is overwritten.
-    """
+    """Contract vertices of up to two neighbours; return them in order, the others, and the graph on those."""
     contracted, degree = _contract_simple(offsets, adjacent)
     is_left = np.ones(len(degree), dtype=np.bool_)
     is_left[contracted] = False
@@ -297,10 +272,7 @@ def _reduce(offsets: Ints, adjacent: Small) -> tuple[Small, Small, Small, Small]
 
 @njit(cache=True, nogil=True)
 def _contract_simple(offsets: Any, adjacent: Any) -> Any:
-    """Contract vertices of up to two neighbours in rounds; return them in order, and all degrees left.
-
-    The rows of the others keep their begin, and their neighbours are the first `degree`.
-    """
+    """Contract vertices of up to two neighbours in rounds; return them, and what is left of all rows."""
     n = len(offsets) - 1
     degree = np.empty(n, dtype=np.int32)
     order = np.empty(n, dtype=np.int32)

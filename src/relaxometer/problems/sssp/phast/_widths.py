@@ -2,8 +2,7 @@
 
 Separators of meshes grow with the root of their part, and those of the whole decide: in an order by nested
 dissection the hierarchy has about s² log s arcs and s³ triangles if the first separator has s vertices. Maps
-have far smaller separators, which grow more slowly, so theirs are overestimated by up to ten times without
-harm.
+have far smaller separators, which grow more slowly, so theirs are overestimated up to tenfold without harm.
 
 George, "Nested Dissection of a Regular Finite Element Mesh", SIAM Journal on Numerical Analysis 10, 1973.
 """
@@ -49,7 +48,7 @@ def guess(offsets: Small, adjacent: Small) -> Size:
 def _width(offsets: Small, adjacent: Small, begin: int) -> int:
     """Return the size of a separator of the part around a vertex."""
     part = _grow(offsets, adjacent, begin, PART)
-    own, heads = _induced(offsets, adjacent, part)
+    own, heads = induced(offsets, adjacent, part)
     # The last vertex is far from the first, so the half that is near to it is one end of the part.
     side = np.zeros(len(part), dtype=np.int32)
     side[_grow(own, heads, len(part) - 1, len(part))[: len(part) // 2]] = 1
@@ -76,7 +75,7 @@ def _grow(offsets: Any, adjacent: Any, begin: int, most: int) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _induced(offsets: Any, adjacent: Any, part: Any) -> Any:
+def induced(offsets: Any, adjacent: Any, part: Any) -> Any:
     """Return the graph on a part, by the places of its vertices."""
     place = np.full(len(offsets) - 1, -1, dtype=np.int32)
     size = 0
