@@ -231,7 +231,8 @@ def test_preparation_leaves_the_host_graph_alone(device, module):
 @both_problems
 def test_an_instrumented_search_is_one_record(device, module):
     graph, phases = sample_graphs()["grid"], []
-    solver = module.Solver(ResidentGraph.upload(device, graph), module.Parameters(tiles=4))
+    one_hop = {} if module is tiled else {"ball": 4, "reach": 1}
+    solver = module.Solver(ResidentGraph.upload(device, graph), module.Parameters(tiles=4, **one_hop))
     answer = solver.solve(0, phases)
     levels = getattr(answer, "level", None)
     assert answer.phases == (None if levels is None else int(levels.max()) + 1)

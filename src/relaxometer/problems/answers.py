@@ -46,10 +46,7 @@ class Ahead(Generic[Arrays]):
 
 
 def arrays_ahead(graph: ResidentGraph, launch: Launch, **sizes: int) -> Ahead[dict[str, Any]]:
-    """Return the arrays for the answers of a kernel that takes them by these names.
-
-    They are uint32, but a `distance` has the graph's type of distances.
-    """
+    """Return the arrays of a kernel's answers by name, uint32 but for the graph's type of a `distance`."""
     empty, lengths = graph.device.xp.empty, graph.lengths
 
     def allocate() -> dict[str, Any]:

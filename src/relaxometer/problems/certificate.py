@@ -20,10 +20,7 @@ class Certificate:
 
     @classmethod
     def of_report(cls, rules: Iterable[str], report: Any) -> Certificate:
-        """Return the outcome that kernels report: violations and the smallest vertex, for each rule in order.
-
-        Rules without a report hold.
-        """
+        """Return what kernels report, violations and smallest vertex by rule; those without a report hold."""
         counts = dict.fromkeys(rules, 0)
         first = {}
         for rule, (count, vertex) in zip(counts, report.tolist(), strict=False):

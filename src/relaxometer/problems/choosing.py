@@ -33,10 +33,7 @@ def by_total(costs: Mapping[str, Cost], searches: int) -> list[str]:
 
 
 def worth_a_trial(costs: Mapping[str, Cost], searches: int) -> list[str]:
-    """Return the variants that the first searches decide between, the best first; none without a doubt.
-
-    A variant is tried if it may be the best, and if the trial, should it be lost, is within `BUDGET`.
-    """
+    """Return, the best first, variants that may be best and are within `BUDGET` if lost; none if clear."""
     first, *others = by_total(costs, searches)
     best = costs[first]
     left, names = BUDGET * best.total(searches), [first]

@@ -77,10 +77,7 @@ def top_down(
     found: np.ndarray,
     counts: np.ndarray,
 ) -> None:
-    """Search from the first `size` vertices of a list; append the vertices found to the list `found`.
-
-    `leaving` holds the offsets by which to count the arcs that leave them, or is None.
-    """
+    """Search from the first `size` of a list; append to `found`, counting arcs by `leaving`, if given."""
     offsets, targets = rows
     visited, level, predecessor = state
     counts[:] = 0

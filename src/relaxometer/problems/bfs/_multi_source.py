@@ -31,10 +31,7 @@ def has_hubs(graph: ResidentGraph) -> bool:
 
 
 def renumber(graph: ResidentGraph, *, by_degree: bool) -> Renumbered:
-    """Sort vertices by falling number of incoming arcs and leave out those without arcs, or keep all.
-
-    The sort of the arcs takes 32 bytes per arc of temporary memory.
-    """
+    """Sort vertices by falling in-degree and drop those without arcs, or keep all; 32 bytes per arc."""
     xp, n = graph.device.xp, graph.n_vertices
     rows = incoming(graph)
     own = graph.offsets, graph.targets

@@ -37,8 +37,7 @@ def prepare(
     Differences of `degree_offsets` are the degrees of neighbours. A vertex probes its neighbour of largest
     degree among the first `arcs` of its row; None for all.
 
-    Returns a bitmap of the vertices without arcs and of the bits beyond the last vertex, and the probes,
-    uint32.
+    Returns a bitmap of vertices without arcs and of bits beyond the last vertex, and the probes, uint32.
     """
     xp, n_vertices = device.xp, len(incoming[0]) - 1
     isolated, probes = xp.empty(n_words, dtype=np.uint32), xp.empty(n_vertices, dtype=np.uint32)

@@ -37,10 +37,9 @@ class Solver(Choosing):
     """BFS by `tiled`, `hybrid` or `hybrid-packed`, as the number of searches and the graph suggest.
 
     A search by levels takes about as long as the graph is deep, one by tiles as the graph is large; a graph
-    with hubs is not cut into tiles. On what may be a map, the degrees come from the survey that `tiled`
-    begins with. Where the model leaves the best in doubt, the first searches decide; see
-    :class:`relaxometer.problems.choosing.Choosing`. Skipped if every candidate is skipped or runs out of
-    memory.
+    with hubs is not cut into tiles. On a possible map, the degrees come from the survey of `tiled`. Where the
+    model leaves the best in doubt, the first searches decide; see
+    :class:`relaxometer.problems.choosing.Choosing`. Skipped if no candidate can be prepared.
     """
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
@@ -69,8 +68,7 @@ def expected_costs(
 ) -> tuple[str, dict[str, Cost]]:
     """Return the kind of graph, in words, and the expected milliseconds of each candidate.
 
-    They are fitted to one NVIDIA H200 (docs/performance/fast-sssp.md). `crossing` is the share of arcs
-    between equal ranges of ids.
+    Fitted to an H200 (docs/performance/fast-sssp.md). `crossing`: the share of arcs between ranges of ids.
     """
     n, m = graph.n_vertices / MILLION, graph.n_arcs / MILLION
     has_hubs = degrees.largest > _maps.HUB

@@ -25,10 +25,7 @@ class Parameters(variants.Parameters):
 
 
 class BottomUp(Direction):
-    """Bottom-up levels of two kernels each, over the words whose vertices are searched.
-
-    `counts` are vertices and, if a level was instrumented, arcs.
-    """
+    """Bottom-up levels of two kernels each over words; counts vertices and, if instrumented, arcs."""
 
     mode, found_at, adds = "bottom-up", 0, False
 

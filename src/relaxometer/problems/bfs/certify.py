@@ -29,7 +29,7 @@ class BfsCertifier:
 
     The rules are Graph500's, applied to arcs. On an undirected graph both arcs of an edge are checked, so the
     rules are the same. On a directed graph an arc may lead back up any number of levels, and the tree spans
-    what the source reaches.
+    what is reached.
 
     The work is O(m) for the arcs and O(n log d) for predecessors, where d is the largest degree.
 

@@ -131,10 +131,7 @@ class Solver(SolverBase):
         return Answer(Rows([level], 1, xp)[0], Rows([predecessor], 1, xp)[0], depth)
 
     def solve_many(self, sources: npt.ArrayLike) -> tuple[Rows, Rows]:
-        """Find levels and predecessors, as `Rows`, from each of up to `Parameters.sources` sources.
-
-        ValueError if there are no sources or too many.
-        """
+        """Find `Rows` of levels and predecessors from sources; ValueError if there are none or too many."""
         array = checked_sources(sources, self._parameters.sources)
         parts = [self._search_part(part, None, trees=True) for part in _parts(array)]
         xp = self._graph.device.xp
@@ -161,8 +158,7 @@ class Solver(SolverBase):
 
         A search that turns out too deep for the planes is repeated with more, which are kept. Returns levels,
         device array of shape (n_vertices, 64), of one of the types of `LEVELS`; predecessors of the same
-        shape, uint32, or None; and the number of levels searched from, including the last, which finds
-        nothing.
+        shape, uint32, or None; and the number of levels searched from, with the last, empty one.
         """
         device, n = self._graph.device, self._graph.n_vertices
         xp = device.xp

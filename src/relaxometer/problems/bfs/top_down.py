@@ -21,10 +21,7 @@ Parameters = variants.NoParameters
 
 
 class TopDown(Direction):
-    """Top-down levels of three kernels each, over the words to search from; arcs are always counted.
-
-    `counts` are pieces, arcs and vertices.
-    """
+    """Top-down levels of three kernels each over words, with counts of pieces, arcs and vertices."""
 
     mode, found_at, adds = "top-down", 2, True
 

@@ -47,10 +47,7 @@ class BreadthFirst:
         self._run(root, 0, (self._graph.offsets, self._graph.targets))
 
     def tree_of(self, root: int, forest: Forest | None = None) -> Tree:
-        """Search from `root`; the next search overwrites the arrays.
-
-        After `MANY_LEVELS`, a forest goes on if it serves.
-        """
+        """Search from `root`, overwriting the arrays; after `MANY_LEVELS`, a forest goes on if it serves."""
         tree = Tree(self.number, self.order, self.parent, self.reached, self.longest_chain, 0)
         if forest is None:
             self.search(root)
@@ -67,10 +64,7 @@ class BreadthFirst:
         return tree
 
     def go_on(self, numbered: int, arcs: tuple[Any, Any]) -> None:
-        """Assign numbers to the vertices reached from the first `numbered` ones.
-
-        `arcs` are the offsets and targets of a graph with the same vertices.
-        """
+        """Search on from the first `numbered` vertices through other `arcs`, offsets and targets."""
         self._run(0, numbered, arcs)
 
     def goes_on_within(self, most_levels: int, numbered: int, arcs: tuple[Any, Any]) -> bool:

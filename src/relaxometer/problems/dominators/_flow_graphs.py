@@ -35,10 +35,7 @@ class FlowGraph(NamedTuple):
 
 
 class FlowGraphs(NamedTuple):
-    """One or more graphs with roots.
-
-    All arrays are read-only: Numba compiles a function again for writable ones.
-    """
+    """Graphs with roots. All arrays are read-only: Numba compiles a function again for writable ones."""
 
     first_vertex: Offsets
     roots: Ids

@@ -33,8 +33,7 @@ class Tree(NamedTuple):
 class Forest:
     """Trees of a graph whose order is close to one in which every vertex has a smaller predecessor.
 
-    `tails` and `heads` are the ends of every arc; `tops` counts the vertices other than 0 without a smaller
-    predecessor.
+    `tails` and `heads` are the ends of every arc; `tops` counts vertices but 0 without a smaller predecessor.
     """
 
     def __init__(self, device: Device, n_vertices: int, tails: DeviceArray, heads: DeviceArray) -> None:
@@ -85,10 +84,7 @@ class Forest:
         return only
 
     def extended(self, root: int, begun: Tree) -> Tree | None:
-        """Go on with a tree from `root` that a search has begun, and number its vertices by depth.
-
-        None if many of the vertices that the search has not found have several predecessors.
-        """
+        """Go on with a tree from `root`, and number by depth; None if many left have several predecessors."""
         xp = self._device.xp
         left = begun.number == UNREACHED
         tops = int((left & (self._only == self._vertices)).sum())

@@ -109,8 +109,7 @@ class SmallBatches:
 class OneGraph:
     """The same for one graph, all of which the kernel reads at once.
 
-    The kernel sets a word when the answer is there in host memory. Looking at it takes less time
-    than waiting for the device.
+    The kernel sets a word when the answer is in host memory: to look is faster than to wait for the device.
     """
 
     def __init__(self, device: Device, batch: Batch, module: Module) -> None:

@@ -29,8 +29,7 @@ def sum_of(sizes: Any) -> int:
 def retained_sizes(device: Device, idom: Any, sizes: Any, root: int) -> Any:
     """Return the size of each vertex and all that it dominates, 0 if it is not reached; device array, uint64.
 
-    `idom` is a dominator tree, as in :class:`relaxometer.problems.dominators.Answer`. UserError if the sum of
-    all sizes does not fit 64 bits.
+    `idom` is as in :class:`relaxometer.problems.dominators.Answer`. UserError if their sum exceeds 64 bits.
     """
     xp, n = device.xp, len(idom)
     sums = xp.where(idom == NO_DOMINATOR, np.uint64(0), sizes)
@@ -82,10 +81,7 @@ def _climb_from_leaves() -> Any:
 def unproven(
     idom: npt.NDArray[np.uint32], sizes: npt.NDArray[np.uint64], sums: npt.NDArray[np.uint64]
 ) -> Any:
-    """Return the vertices whose sum is not their size and the sums of those that they dominate at once.
-
-    On a proven dominator tree only one answer has none. Arrays are in host memory.
-    """
+    """Return the vertices whose sum is not their size plus their children's sums; none if right."""
     reached = idom != NO_DOMINATOR
     expected = np.where(reached, sizes, np.uint64(0))
     sum_of(expected)

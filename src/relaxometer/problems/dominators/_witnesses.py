@@ -187,10 +187,7 @@ def tree_of(parent: Ids) -> Tree:
 
 @njit(cache=True, parallel=True)
 def arcs_past_dominators(first: Ids, into: Arcs, number: Ids, tree: Tree) -> npt.NDArray[np.bool_]:
-    """Mark the vertices with an incoming arc from outside the subtree of their parent.
-
-    `first` holds the first vertex of each vertex's graph.
-    """
+    """Mark vertices with an arc from outside the subtree of their parent; graphs begin at `first`."""
     marked = np.zeros(len(number), dtype=np.bool_)
     for w in prange(len(number)):
         if number[w] == NONE or tree.parent[number[w]] == number[w]:

@@ -121,10 +121,7 @@ def _batch_from_host(batch: ResidentBatch) -> Choice:
 
 
 def costs_from_host(n_vertices: int, cores: int, *, few: bool) -> dict[str, float]:
-    """Return the µs that a batch is expected to take from host to host, by where it is solved.
-
-    With `few`, a kernel reads it from host memory.
-    """
+    """Return the µs that a batch takes from host to host by where it is solved; if `few`, in host memory."""
     shared = ALL_CORES._replace(per_vertex=ALL_CORES.per_vertex / cores**GAIN)
     costs = {"one core": ONE_CORE, f"{cores} cores": shared, "GPU": FEW_GRAPHS if few else UPLOADED}
     if cores == 1:

@@ -15,8 +15,7 @@ the tree of a depth-first search, with its numbers.
 Both hold for the dominator tree (Lengauer and Tarjan, theorems 2 to 4), so no right answer is refused.
 
 Georgiadis and Tarjan construct a low-high order from each tree instead; witnesses serve every answer. They
-take O(m log n) on the CPU once for each root; an answer then takes O(n + m), or O(n) if it equals the last
-one proven.
+take O(m log n) on the CPU once for each root; an answer then takes O(n + m), O(n) if it equals the last.
 
 References
 ----------

@@ -94,8 +94,7 @@ def threads_for(pairs: Pairs) -> int:
 def search(csr: Csr, pairs: Pairs, cutoff: int, room: int) -> tuple[Words, Paths, bool]:
     """Answer queries without a proof: return distances, paths, and whether there was room for all paths.
 
-    Paths longer than `cutoff` count as no path. Each thread has room for `room` vertices of paths, 0 if they
-    are not wanted.
+    Paths longer than `cutoff` count as none. A thread has room for `room` vertices of paths, 0 if not wanted.
     """
     count = len(pairs.origins)
     threads = threads_for(pairs)

@@ -98,8 +98,7 @@ def _find_paths(parent: Any, depth: Any) -> Any:
 
     Schieber and Vishkin, "On Finding Lowest Common Ancestors", SIAM Journal on Computing 17, 1988.
 
-    Returns by rank the path, and the bits of it and of all paths above it, shape (n_vertices, 2); and
-    `above`, as in :class:`Layout`.
+    Returns by rank the path, its bits and those of all above it, (n_vertices, 2); `above` as in `Layout`.
     """
     n = len(parent)
     codes, above = np.empty((n, 2), dtype=np.uint32), np.zeros(n + 1, dtype=np.uint32)

@@ -34,10 +34,7 @@ def broken(csr: Csr, queries: Queries, distance: Words, size: Words, path: Words
 
 @njit(cache=True)
 def _lightest(offsets: Any, targets: Any, weights: Any, tail: Any, head: Any) -> Any:
-    """Return the weight of the lightest arc between two vertices, -1 if there is none.
-
-    Arcs are in the order of their heads, parallel ones in that of their weights.
-    """
+    """Return the weight of the lightest arc between two vertices, the first parallel one; -1 if none."""
     first, last = offsets[tail], offsets[tail + 1]
     i = first + np.searchsorted(targets[first:last], head)
     return np.int64(weights[i]) if i < last and targets[i] == head else np.int64(-1)

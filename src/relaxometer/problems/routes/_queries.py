@@ -254,10 +254,7 @@ def _read_pairs(path: Path, graph: Graph) -> dict[str, Words]:
 
 
 def read_queries(path: Path, graph: Graph) -> QuerySets:
-    """Read the query sets that were drawn on a graph.
-
-    UserError if the file is missing or damaged, or names something else than vertices of this graph.
-    """
+    """Read the query sets of a graph; UserError if missing, damaged or of vertices that it does not have."""
     with parquet(path, ADVICE) as file:
         check_columns(path, file, {field.name: field.type for field in SETS}, ADVICE)
         table = file.read()

@@ -62,8 +62,7 @@ def unpacking(rows: Any, up: Any, order: Any, upward: Any, downward: Any, parts:
 
     `rows`, `up` and `order` are of the :class:`Contraction`. By arc, upward or downward, one array has the
     number of arcs of the graph behind it, and the vertex at its end; the other its two parts, the number of
-    arcs of the graph behind the first, and the vertex between them, or 0 if the arc is one of the graph, or
-    has no path.
+    arcs of the graph behind the first, and the vertex between them, or 0 for one of the graph or no path.
     """
     arcs, middles = np.empty((2 * len(up), 2), dtype=np.uint32), np.zeros((2 * len(up), 4), dtype=np.uint32)
     low = np.empty(len(up), dtype=np.uint32)

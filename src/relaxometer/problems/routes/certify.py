@@ -34,10 +34,9 @@ class RoutesCertifier:
     """Checks answers to queries on one graph, of which it reads the host copy.
 
     Around every distinct origin it grows a ball by Dijkstra's algorithm, until the last target is settled,
-    and proves by the optimality conditions of shortest paths that the distances in the ball are right
-    (``_balls.py``). On a GPU, if there are more than `many_origins` and the graph is a map, it takes whole
-    trees instead, and proves these (``_swept_trees.py``). This is done once per query set. Paths are followed
-    arc by arc.
+    and proves by the optimality of shortest paths that the distances in it are right (``_balls.py``). On a
+    GPU, if there are more than `many_origins` and the graph is a map, it takes whole trees instead, and
+    proves these (``_swept_trees.py``). This is done once per query set. Paths are followed arc by arc.
 
     References
     ----------
@@ -96,10 +95,7 @@ class RoutesCertifier:
             return None
 
     def _sweep(self, queries: Queries) -> tuple[npt.NDArray[np.uint32], bool] | None:
-        """Return the distances by whole trees; None if the graph is not a map, or a tree is not proven.
-
-        A tree is not if a path in it, perhaps to no target, is longer than 32 bits hold.
-        """
+        """Return distances by whole trees; None if the graph is no map, or a path of a tree too long."""
         if self._trees is None:
             return None
         found, is_proven = self._trees.distances(queries)

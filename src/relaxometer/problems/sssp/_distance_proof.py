@@ -44,9 +44,8 @@ class Proof:
 class DistanceProver:
     """Proves distances from many sources on one resident graph.
 
-    Of its host copy it reads the arcs by head, and the cycles of arcs of weight zero. Skipped if weights are
-    not of type uint32; distances may have 64 bits. Where sums are rounded, arcs of positive weight may form a
-    cycle of length zero too.
+    Of the host copy it reads arcs by head, and cycles of weight zero. Skipped unless weights are uint32;
+    distances may have 64 bits. If sums are rounded, arcs of positive weight may form a cycle of length zero.
 
     References
     ----------
@@ -75,8 +74,7 @@ class DistanceProver:
         """Check the distances from many sources.
 
         `sources` has the source of each place, `UNREACHED` where there is none; there no vertex may be
-        reached. `labels`, of shape (n_batches, n_vertices, k), are distances by vertex and place; k is a
-        multiple of 32.
+        reached. `labels`, of shape (n_batches, n_vertices, k), are distances; k is a multiple of 32.
         """
         device, xp = self._device, self._device.xp
         k, places = labels.shape[2], len(sources)

@@ -87,8 +87,7 @@ class Balls:
         """Return about how many levels a breadth-first search has, within a factor of three.
 
         As far as a ball shows, it grows by a power of the hops; a map, whose balls hold few vertices, by
-        their square. A ball that grows no more holds all that its vertex reaches. The median of the balls
-        counts.
+        their square. A ball that grows no more holds all that its vertex reaches. Their median counts.
         """
         sizes = self._graph.device.asnumpy(self._sizes).tolist()  # NumPy would take longer
         depths = sorted(_depth(ball, self._graph.n_vertices) for ball in sizes)
@@ -142,10 +141,7 @@ def parts_for(n_vertices: int, blocks: int) -> int:
 
 
 class AnswerArrays(NamedTuple):
-    """Device arrays of an answer, and the board on which the blocks of its search communicate.
-
-    Distances have the graph's type of distances; all others are uint32.
-    """
+    """Device arrays of an answer, uint32 but for distances, and the board on which blocks communicate."""
 
     distance: DeviceArray
     predecessor: DeviceArray
@@ -177,8 +173,7 @@ def graph_members(graph: ResidentGraph, zero_arcs: tuple[int, Any] | None = None
     """Return the members of the struct ``Graph`` in ``_tight_arcs.cuh``.
 
     `zero_arcs` gives the arcs of weight zero, if they have been found already: their number, and their tails
-    and heads, device array of shape (count, 2), uint32, or None. The kernel does not need them if sums are
-    rounded.
+    and heads, device array of shape (count, 2), uint32, or None. No kernel needs them if sums are rounded.
     """
     n, offsets, targets, weights = graph.csr
     count, ends = _zero_arcs(graph) if zero_arcs is None else zero_arcs

@@ -36,8 +36,7 @@ class NegativeCycles:
     and Goldberg ("Negative-Cycle Detection Algorithms", Mathematical Programming 85, 1999), with doubling
     intervals in place of one check per n relaxations.
 
-    After a search among all vertices that found no cycle, w + potentials[u] - potentials[v] >= 0 for every
-    arc u -> v of weight w.
+    After a search of all vertices without a cycle, w + potentials[u] - potentials[v] >= 0 for arcs u -> v.
     """
 
     def __init__(self, graph: ResidentGraph) -> None:

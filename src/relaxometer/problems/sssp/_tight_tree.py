@@ -20,10 +20,7 @@ MAX_VERTICES = 1 << 30  # a path of 32-bit weights through this many vertices is
 
 
 def leave_two_bits(graph: ResidentGraph) -> None:
-    """Raise `Skipped` if integers may need more than 62 bits; the others are a flag and a sign.
-
-    Floats leave the bit of the sign to the flag.
-    """
+    """Raise `Skipped` unless lengths leave bits for a flag and a sign; floats have their sign's bit."""
     if graph.n_vertices > MAX_VERTICES and not graph.lengths.is_float:
         raise Skipped(f"{graph.n_vertices:,} vertices; lengths of paths may need more than 62 bits")
 

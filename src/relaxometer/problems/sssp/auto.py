@@ -177,10 +177,7 @@ def model_costs(graph: ResidentGraph, kind: Kind, depth: float) -> dict[str, Cos
 def expected_costs(
     graph: ResidentGraph, degrees: _maps.Degrees, depth: float, crossing: float = 1
 ) -> tuple[str, dict[str, Cost]]:
-    """Return the kind of graph, in words, and the expected cost of each candidate.
-
-    `crossing` is the share of arcs between equal ranges of ids.
-    """
+    """Return the kind of graph, in words, and candidates' costs; `crossing`: arcs between ranges of ids."""
     kind = kind_of(degrees, graph.n_vertices)
     costs = model_costs(graph, kind, depth)
     if degrees.mean > PHAST_DEGREE:

@@ -35,9 +35,8 @@ BLOCK = 256
 class SsspCertifier:
     """Checks SSSP answers on one resident graph.
 
-    The work is O(m) for arcs and O(n log k) for predecessors: each is looked up in a row of up to k arcs, and
-    chains of up to k zero-weight arcs are followed by doubling. With weights of type int32, the chains are
-    the paths of the tree.
+    The work is O(m) for arcs and O(n log k) for predecessors, each looked up in a row of up to k arcs; chains
+    of up to k zero-weight arcs are followed by doubling. With int32 weights, chains are paths of the tree.
 
     References
     ----------
@@ -77,11 +76,7 @@ class SsspCertifier:
         return Certificate.of_report(RULES, device.asnumpy(self._report))
 
     def _follow_chains(self, launch: tuple[int, int], n: np.uint32) -> None:
-        """Point every vertex to the end of its chain of equal distances.
-
-        The vertices of a cycle still point at each other after the doublings that the longest chain needs;
-        the rule about the tree finds them.
-        """
+        """Point vertices to the end of their chain of equal distances; the tree's rule finds cycles."""
         for _ in range(int(n).bit_length() + 1):
             self._moved.fill(0)
             self._double_pointers(*launch, (n, self._pointer, self._doubled, self._moved))

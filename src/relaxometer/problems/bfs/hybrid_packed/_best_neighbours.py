@@ -37,8 +37,7 @@ def best_neighbours(
 ) -> BestNeighbours:
     """Rank the vertices, and pack the best neighbours of each among the first `most` arcs of its row, or all.
 
-    `rows` are offsets and tails of the incoming arcs. Entries name the `n_hubs` vertices of lowest rank by
-    it.
+    `rows` are offsets and tails of the incoming arcs. Entries name `n_hubs` vertices by their rank.
     """
     xp, n = device.xp, len(rows[0]) - 1
     ids = _by_falling_degree(xp, rows[0])

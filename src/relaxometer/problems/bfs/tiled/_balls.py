@@ -35,9 +35,8 @@ class Balls:
     than a ball holds has further balls, to which the last entry of each leads.
 
     An entry, uint16, is `RIM` or 0, hops - 1 in the next bits, and an index in the lowest `index_bits`. An
-    index below `capacity` is a vertex of the tile, one of the next `outside` an arc that leaves the tile, and
-    a larger one, less `outside`, a ball. `NO_ENTRY` fills up. Ball v is that of the tile's vertex v; further
-    balls begin at `capacity`.
+    index below `capacity` is a vertex of the tile, one of the next `outside` an arc that leaves the tile,
+    else, less `outside`, a ball. `NO_ENTRY` fills up. Ball v is of the tile's vertex v; others follow.
     """
 
     entries: DeviceArray  # shape (n_tiles, n_balls, size)

@@ -191,8 +191,5 @@ def _members(tiling: DeviceTiling) -> dict[str, Any]:
 
 
 def _reach(size: int) -> int:
-    """Return how many hops balls of this size reach at most by default.
-
-    If small balls reached as far as they can, their radii would differ, and levels be corrected often.
-    """
+    """Return how many hops balls of this size reach: not all, as differing radii cost corrections."""
     return max(1, size // (2 if size >= 16 else 4))

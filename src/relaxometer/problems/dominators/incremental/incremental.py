@@ -168,10 +168,7 @@ class Solver(variants.SolverBase):
         return self._finish(self._arcs.all, phases, lifted)
 
     def _grow(self, numbered: int, *, limited: bool = True) -> bool:
-        """Search on from the first `numbered` vertices; parents bound the dominators of the others.
-
-        Returns False if a forest would take fewer steps; the tree is invalid then.
-        """
+        """Search on from the first `numbered`; False, with an invalid tree, if a forest takes fewer steps."""
         search, arcs = self._search, self._arcs
         first = numbered
         while True:
@@ -198,11 +195,7 @@ class Solver(variants.SolverBase):
         return Answer(self._rounds.dominators(self._n, search.reached, search.order, idom), rounds)
 
     def _search_again(self, gone: Any) -> tuple[Any, Any] | None:
-        """Search again for the vertices that `gone` arcs put in doubt; return the arcs into them.
-
-        Returns None if too many vertices are in doubt or too many levels are searched; the tree is invalid
-        then.
-        """
+        """Search for what `gone` arcs put in doubt; return the arcs in, None (invalid tree) if too much."""
         before, all_gone = self._tree, gone
         self._doubts.clear()
         for _ in range(2):

@@ -24,9 +24,8 @@ PIECE = 1 << 30
 class EdgeList:
     """The edges of a graph, listed and sorted on its device.
 
-    If every arc has one of the same weight in the other direction, each pair of arcs is one edge, relaxed
-    both ways; its start is the smaller end. Otherwise every arc is an edge, relaxed one way. Self-loops are
-    left out unless negative.
+    If every arc has one of the same weight in the other direction, each pair is one edge, relaxed both ways;
+    its start is the smaller end. Otherwise every arc is an edge. Self-loops are left out unless negative.
 
     With `block`, edges are sorted by block of the end, then block of the start, of this many consecutive
     vertices each. Otherwise they keep the order of the CSR arrays.
@@ -75,10 +74,7 @@ class EdgeList:
         return self.n_edges * (8 + int(self.weights.dtype.itemsize))
 
     def launch(self, kernel: Any, edges_per_thread: int, *arguments: Any) -> None:
-        """Launch a kernel over all edges.
-
-        Its first parameters are: groups of edges, starts, ends, weights, both_ways; `arguments` follow.
-        """
+        """Launch over all edges a kernel of groups, starts, ends, weights, both_ways and `arguments`."""
         for begin in range(0, len(self.starts), PIECE):
             piece = slice(begin, begin + PIECE)
             starts, ends, weights = self.starts[piece], self.ends[piece], self.weights[piece]
@@ -118,8 +114,7 @@ def _padded(xp: Any, array: Any) -> Any:
 class EdgeSolver(SolverBase):
     """Base of the solvers that relax all edges in every phase, by the kernel ``relax_edges``.
 
-    `parameters` have `blocked`, `block`, `edges_per_thread` and `check_every`; `kernel` is the name with the
-    template's arguments.
+    `parameters` have `blocked`, `block`, `edges_per_thread`, `check_every`; `kernel` is a full name.
     """
 
     weight_types: ClassVar = {"uint32", "int32"}
@@ -157,10 +152,7 @@ class EdgeSolver(SolverBase):
         return Answer(distance, predecessor, count, is_any_too_short or overflowed)
 
     def _words(self) -> Any:
-        """Return the words of the distances; those that are too long become unreached.
-
-        `EdgeList.tree` detects them.
-        """
+        """Return the words of the distances, unreached if too long; `EdgeList.tree` detects these."""
         xp, distance = self._xp, self._distance
         if distance.dtype == np.float64 and self._lengths.is_signed:
             distance = xp.maximum(distance + int(self._lengths.zero), 0)

@@ -18,9 +18,8 @@ from relaxometer.problems.sssp._negative_cycles import FIRST_WATCHED, NegativeCy
 class FixedPoint:
     """Runs phases, each of which examines `arcs` arcs, until one changes nothing.
 
-    A check for a change makes the host wait for the device. With one check in `check_every` phases, up to
-    ``check_every - 1`` may run in vain at the end. Kernels write the last phase that changed a distance to
-    `last_phase` (``report_change``).
+    A check for a change waits for the device. With one in `check_every` phases, the others may run in vain at
+    the end. Kernels write the last phase with a change to `last_phase`.
 
     With negative weights a search may have no end, or end with distances that are too short. So it looks for
     a negative cycle after 32, 64, 128, ... phases, and :meth:`verdict` does if the answer has overflowed.
@@ -79,10 +78,7 @@ class FixedPoint:
 
 
 def drop_too_short(lengths: Lengths, words: Any) -> bool:
-    """Let vertices whose distance is too short for the type count as unreached; return whether any is.
-
-    They have the word 0 if weights may be negative.
-    """
+    """Make distances too short for the type (word 0 of signed ones) unreached; return whether any was."""
     if not lengths.is_signed:
         return False
     too_short = words == 0

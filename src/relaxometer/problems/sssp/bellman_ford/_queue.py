@@ -15,10 +15,7 @@ NO_PATH = np.int64(2**63 - 1)
 
 @njit(cache=True)
 def vertex_on_cycle(predecessor: npt.NDArray[np.uint32], source: int, mark: npt.NDArray[np.int64]) -> int:
-    """Return a vertex on a cycle of predecessors; -1 if there is none.
-
-    The source, unless -1, is its own predecessor and ends a chain. `mark` is space for a word per vertex.
-    """
+    """Return a vertex on a cycle of predecessors, not the source's, or -1; `mark` has a word per vertex."""
     mark[:] = -1
     for start in range(len(predecessor)):
         v = np.int64(start)

@@ -61,8 +61,7 @@ def search(
 ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32], int, bool]:
     """Return distances, predecessors, the number of relaxed arcs, and whether a path is too long.
 
-    Distances are those from the nearest source. Paths as long as `bound`, the bits of a length, or longer are
-    not followed.
+    Distances are those from the nearest source. Paths of length `bound`, its bits, or more are not followed.
 
     Weights are integers if `rounded` is None. Otherwise they are float32, distances are their bits, which
     compare as they do, and `rounded` has one element to add them in. The compiler leaves out the other case.

@@ -1,7 +1,4 @@
-"""Dijkstra's algorithm with 64-bit distances: a binary heap of two arrays, compiled with Numba.
-
-As in ``_heap.py``, all of it is at the top of one module.
-"""
+"""Dijkstra's algorithm with 64-bit distances: a heap of two arrays, in one module as in ``_heap.py``."""
 
 from __future__ import annotations
 
@@ -72,8 +69,7 @@ def search(
 ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint32], int, bool]:
     """Return distances, predecessors, the number of relaxed arcs, and whether a path is too long.
 
-    Distances are those from the nearest source. Paths as long as `bound`, the bits of a length, or longer are
-    not followed.
+    Distances are those from the nearest source. Paths of length `bound`, its bits, or more are not followed.
 
     Weights are uint32 if `rounded` is None. Then no path is too long: with fewer than 2**32 arcs it is
     shorter than 2**64. Otherwise they are float64, distances are their bits, which compare as they do, and

@@ -23,8 +23,7 @@ If distances have 64 bits, it is the last bit.
 class Labels:
     """Distance, predecessor and waiting bit of every vertex.
 
-    Skipped if vertex ids need more than 31 bits, or distances are integers of 64 and paths may need more than
-    62.
+    Skipped if ids need more than 31 bits, or 64-bit integers are distances and paths may need more than 62.
     """
 
     def __init__(self, graph: ResidentGraph) -> None:

@@ -97,10 +97,7 @@ class Solver(variants.SolverBase):
         self.resolved["blocks"] = self._blocks
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
-        """Find the shortest paths from `source`; an instrumented run records the search as one phase.
-
-        Its updated vertices are those taken from queues, each time that they were.
-        """
+        """Find the shortest paths; an instrumented run is one phase, which updates what queues hand out."""
         start = time.perf_counter()
         self._labels.start(source)
         self._control[WORK:] = 0

@@ -109,10 +109,7 @@ class Solver:
         allocate_piles(self._problem, self._graph, searches, capacity, self._shift)
 
     def _launch(self, sources: npt.NDArray[Any], log: Any) -> tuple[Any, Any, int, bool]:
-        """Return the trees, the sum of the phases and whether any path was too long.
-
-        Searches whose piles turn out too small are repeated with twice the capacity, which is kept.
-        """
+        """Return trees, sum of phases and overflow; searches with too small piles are made again."""
         device, n = self._graph.device, self._graph.n_vertices
         xp = device.xp
         shape = len(sources), self._stride

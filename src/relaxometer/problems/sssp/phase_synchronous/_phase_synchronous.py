@@ -26,8 +26,7 @@ class Arrays:
 
     Ca has the distances settled so far, as words of the graph's `Lengths`; Ua those proposed, uint64, each
     packed with its predecessor or a flag (see ``_phase_synchronous.cuh``); Pa the predecessors, uint32; Ma 1
-    where the distance changed in the phase before, uint8. Skipped if distances are integers of 64 bits, and
-    paths may need more than 62.
+    where the distance changed in the phase before, uint8. Skipped if integers may need more than 62 bits.
     """
 
     def __init__(self, graph: ResidentGraph) -> None:
@@ -53,8 +52,7 @@ class Arrays:
     def start(self, source: int) -> None:
         """Set the arrays for a search from `source` (lines 2 to 4 of algorithms 1 and 4).
 
-        The paper leaves Ua of the source infinite; here it is zero, so that an arc back to it is no
-        improvement.
+        The paper leaves Ua of the source infinite; here it is zero: an arc back to it improves nothing.
         """
         lengths, self._source = self.graph.lengths, source
         self.Ca.fill(lengths.unreached)

@@ -131,10 +131,7 @@ class Solver(variants.SolverBase):
 def best_thresholds(
     selected_us: npt.NDArray[np.float64], all_us: npt.NDArray[np.float64]
 ) -> tuple[float, float]:
-    """Return the thresholds with the shortest predicted search; of equals, those that switch least.
-
-    The arrays are the times of each phase in either mode.
-    """
+    """Return, by each phase's time in either mode, the thresholds with the shortest search; few switches."""
     shares = np.linspace(0, 1, CANDIDATES)
     to_all = [*np.unique(np.quantile(selected_us, shares)).tolist(), float("inf")]
     to_selected = [0.0, *np.unique(np.quantile(all_us, shares)).tolist()]

@@ -14,10 +14,7 @@ Parameters = variants.NoParameters
 
 
 class AllVertices:
-    """Phases of two kernels, ``relax`` and ``update``, with one thread per vertex.
-
-    A user's kernel that replaces ``relax`` may take `more` arguments.
-    """
+    """Phases of ``relax``, or a user's, which may take `more`, and ``update``, one thread per vertex."""
 
     name = "all"
 

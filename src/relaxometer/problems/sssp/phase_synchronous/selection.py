@@ -14,10 +14,7 @@ Parameters = variants.NoParameters
 
 
 class SelectedVertices:
-    """Phases of two kernels, ``select_relax`` and ``select_update``, over a list of the changed vertices.
-
-    The first `selected` entries of `NRa`, uint32, are the vertices to relax in the next phase.
-    """
+    """Phases of ``select_relax`` and ``select_update`` over the first `selected` of a list, `NRa`, uint32."""
 
     name = "selected"
 

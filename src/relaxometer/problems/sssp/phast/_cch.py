@@ -2,8 +2,7 @@
 
 Vertices are contracted in order: when a vertex is removed, shortcuts join its remaining neighbours. A
 shortest path then climbs to its highest vertex and descends from there, whatever the weights; those of the
-shortcuts follow from triangles. These are the paper's preprocessing and customization; the query is PHAST
-(``phast.cu``).
+shortcuts follow from triangles. These are the paper's preprocessing and customization; the query is PHAST.
 
 Dibbelt, Strasser and Wagner, "Customizable Contraction Hierarchies", ACM JEA 21, 2016.
 """
@@ -37,8 +36,7 @@ MAX_TRIANGLES = 2**31  # kernels step through fans of triangles, of which there 
 class Contraction:
     """A contracted graph. The rank of a vertex is its place in the order; higher ranks are contracted later.
 
-    The lowest higher neighbour of a rank is its parent in the elimination tree, and all are its ancestors
-    there.
+    The lowest higher neighbour of a rank is its parent in the elimination tree; all are its ancestors.
     """
 
     order: Ints  # the vertex of each rank
@@ -52,8 +50,7 @@ class Contraction:
 def contract(graph: Graph, fill: float, keep_order: bool = False) -> Contraction:
     """Order and contract a graph, and find the weights of all arcs.
 
-    Skipped if the hierarchy would have more than `fill` arcs per edge of the graph, or a vertex more than a
-    slice can hold.
+    Skipped if the hierarchy would have more than `fill` arcs per edge, or a vertex more than a slice.
     """
     cch = number(graph, fill, keep_order)
     upward, downward = _customize(graph, cch.order, cch.offsets, cch.up)
@@ -143,10 +140,7 @@ def _is_undirected(offsets: Any, targets: Any) -> bool:
 
 
 def _dissect(offsets: Ints, adjacent: npt.NDArray[Any], limits: Size = NO_LIMITS) -> tuple[Ints, Ints]:
-    """Order the vertices by nested dissection, so that subtrees of the elimination tree are contiguous.
-
-    Returns the parents in that tree, too.
-    """
+    """Return the vertices by nested dissection, subtrees contiguous, and the elimination tree's parents."""
     return arrange(offsets, adjacent, dissect(offsets, adjacent, limits))
 
 
@@ -169,10 +163,7 @@ def weigh_arcs(
 
 @njit(cache=True, nogil=True)
 def _weigh_shortcuts(offsets: Any, up: Any, upward: Any, downward: Any) -> None:
-    """Lower the weight of every arc to that of its lower triangles, the lowest vertex first.
-
-    Lengths beyond 32 bits count as unreached: no part of a path is longer than the path.
-    """
+    """Lower each arc's weight to its lower triangles', bottom-up; lengths beyond 32 bits are unreached."""
     for v in range(len(offsets) - 1):
         end = offsets[v + 1]
         for one in range(offsets[v], end):

@@ -29,11 +29,7 @@ _INFINITE = 1 << 30
 
 
 def improve(offsets: Small, adjacent: Small, side: Small, corridor: float = CORRIDOR) -> Small:
-    """Return labels 0, 1 or `SEPARATOR` for a graph whose vertices are on sides 0 and 1.
-
-    No edge joins label 0 with label 1. `corridor` is the share of the vertices that may change their label on
-    each side.
-    """
+    """Return labels 0, 1 or `SEPARATOR` from two sides; a share of each, `corridor`, may change."""
     n = len(side)
     limit = min(int(corridor * n), WIDEST)
     inside, members = _corridor(offsets, adjacent, side, limit)
@@ -58,8 +54,7 @@ def badness(labels: Small) -> float:
 def _corridor(offsets: Any, adjacent: Any, side: Any, limit: int) -> Any:
     """Return the place of each vertex in the corridor, or -1, and the corridor's vertices.
 
-    A corridor holds the ends of the cut edges and, in the order of a breadth-first search, vertices of each
-    side up to `limit`.
+    A corridor holds the ends of cut edges and, in breadth-first order, vertices of each side up to `limit`.
     """
     n = len(side)
     place = np.full(n, -1, dtype=np.int32)
@@ -191,10 +186,7 @@ def _maximize_flow(begins: Any, heads: Any, capacity: Any, reverse: Any) -> None
 
 @njit(cache=True, nogil=True)
 def _nearest_first(begins: Any, heads: Any, capacity: Any, reverse: Any) -> Any:
-    """Return the arcs of each node in the order of their heads' distances to the goal, and the ends of rows.
-
-    Heads from which no flow reaches the goal are left out.
-    """
+    """Return arcs of each node by distance of the heads, if any, to the goal, and the ends of rows."""
     n_nodes = len(begins) - 1
     goal = n_nodes - 1
     seen = np.zeros(n_nodes, dtype=np.bool_)

@@ -23,10 +23,7 @@ SUBTREES = 64  # a subtree that one thread takes has at most this fraction of th
 
 
 def arrange(offsets: Ints, adjacent: npt.NDArray[Any], order: Ints) -> tuple[Ints, Ints]:
-    """Return an order with the same hierarchy in which subtrees are contiguous, a postorder, and the parents.
-
-    These are those of the ranks in the elimination tree, -1 for a root.
-    """
+    """Return a postorder with the same hierarchy, and the ranks' parents in the elimination tree, or -1."""
     parent = _elimination_tree(offsets, adjacent, order)
     place = _postorder(parent)
     arranged, parents = np.empty_like(order), np.empty_like(parent)
@@ -130,10 +127,7 @@ def _postorder(parent: Any) -> Any:
 
 @njit(cache=True, nogil=True)
 def _subtree_ends(parent: Any, largest: int) -> Any:
-    """Return first rank and end of contiguous subtrees of up to `largest` ranks, with the larger ones above.
-
-    Much smaller ones are left out: they are not worth a task.
-    """
+    """Return begins and ends of contiguous subtrees of up to `largest` ranks for tasks, and larger ones."""
     n = len(parent)
     size, first = np.ones(n, dtype=np.int64), np.arange(n)
     for r in range(n):

@@ -1,9 +1,8 @@
 """Contraction hierarchies cut into tasks for blocks to sweep.
 
-A separator becomes a path of the elimination tree, and each of its vertices needs nearly all above it. So
-the tree is cut into short chains, the arcs within a chain are stored apart, and levels consist of chains, not
-of vertices: there are fewer of them. (Sparse triangular solvers call these supernodes and dense diagonal
-blocks.)
+A separator becomes a path of the elimination tree, and each of its vertices needs nearly all above it. So the
+tree is cut into short chains, the arcs within a chain are stored apart, and levels consist of chains, not of
+vertices: there are fewer of them. (Sparse triangular solvers call these supernodes.)
 """
 
 from __future__ import annotations
@@ -53,8 +52,8 @@ class Hierarchy:
     The first stage is one task. The last has most of the vertices; what is above it is the top.
 
     Vertices are numbered by task, then level: a chain's level is one more than the highest of those that its
-    vertices need in its own task. A level takes two steps: the arcs from levels above, then its chains. All
-    arrays but slices are uint32.
+    vertices need in its own task. A level has two steps: arcs from above, then its chains. Arrays but slices
+    are uint32.
     """
 
     order: Words  # the graph's vertex at each position
@@ -196,8 +195,7 @@ def _inherit(parent: Any, task: Any) -> None:
 def _cut_into_chains(task: Any, parent: Any, longest: int) -> Any:
     """Return the chain of each rank, named by its highest member, and the rank's place in it.
 
-    A chain continues with the child whose subtree is the tallest, within its task and up to `longest`
-    vertices.
+    A chain continues with the child of the tallest subtree, within its task and up to `longest` vertices.
     """
     n = len(task)
     height, tallest = np.zeros(n, np.int64), np.full(n, -1, np.int64)
@@ -217,10 +215,7 @@ def _cut_into_chains(task: Any, parent: Any, longest: int) -> Any:
 
 @njit(cache=True, nogil=True)
 def _find_levels(offsets: Any, up: Any, task: Any, parent: Any, chain: Any, n_tasks: int) -> Any:
-    """Return each rank's level in its task, levels of the tasks, arcs from higher levels there, and depths.
-
-    A rank needs only ancestors, of which its parent is the last to be swept.
-    """
+    """Return each rank's level in its task, levels of tasks, arcs from higher ones, and depths."""
     n = len(task)
     level, inside, depth = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
     n_levels = np.zeros(n_tasks, np.int64)

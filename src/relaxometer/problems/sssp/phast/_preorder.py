@@ -99,10 +99,7 @@ def in_preorder(cch: Contraction) -> Preorder:
 
 
 def _copied(records: Words, first_record: Ints, paths: list[list[int]]) -> tuple[Words, Ints]:
-    """Return the records of paths, one after the other, and where those of each begin after the others.
-
-    Vertices have their positions in place of their numbers in the graph.
-    """
+    """Return the records of paths, by position, and where those of each begin after the others."""
     on_paths = np.array([position for path in paths for position in path], dtype=np.int64)
     begins, counts = first_record[on_paths], np.diff(first_record)[on_paths]
     places = np.concatenate([[0], np.cumsum(counts)])
@@ -123,10 +120,7 @@ def _path(parent: Ints, position: int) -> list[int]:
 
 @njit(cache=True)
 def _number(parent: Any) -> Any:
-    """Return the place in preorder, the size of the subtree and the depth of each rank.
-
-    The parent of a rank is higher.
-    """
+    """Return each rank's place in preorder, size of subtree and depth; parents are higher."""
     n = len(parent)
     size = np.ones(n, np.int64)
     for r in range(n):

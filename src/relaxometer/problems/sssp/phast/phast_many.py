@@ -163,10 +163,7 @@ class Solver:
         return Answer(distance, predecessor, None, overflowed)
 
     def solve_many(self, sources: npt.ArrayLike) -> Trees:
-        """Find the shortest paths from each of up to `Parameters.sources` sources, as `Rows`.
-
-        ValueError if there are no sources or too many.
-        """
+        """Find paths from each of 1 to `Parameters.sources` sources, else ValueError, as `Rows`."""
         distance, predecessor, overflowed = self._solve(sources, predecessors=True)
         return Trees(distance, Rows(predecessor, len(distance), self.device.xp), overflowed)
 
@@ -231,10 +228,7 @@ class Solver:
         )
 
     def _best_segments(self, count: int) -> int:
-        """Return the number of segments that should take the least time for a number of batches.
-
-        A segment costs its share of the sweep and the path that precedes it. Sweeps run in waves.
-        """
+        """Return the fastest number of segments: each costs its share and its path; sweeps run in waves."""
         whole, path = self._work
 
         def cost(segments: int) -> float:

@@ -60,10 +60,7 @@ class Kernels:
 
 @functools.cache
 def kernels_of(device: Device, name: str = "uint32") -> Kernels:
-    """Return the kernels of a device; to look whether a file has changed takes as long as an array.
-
-    `name` is that of a type of weights in :data:`LENGTHS`.
-    """
+    """Return the kernels of a device for a type in :data:`LENGTHS`, without a look at their files."""
     return Kernels(device, name)
 
 
@@ -79,9 +76,8 @@ class DeviceTiling:
     """A graph cut into tiles, in device memory, with the arcs as the kernels read them.
 
     Vertices are numbered as in :class:`Tiling`: tile by tile, the border first. Mail slots ascend with them,
-    but there may be gaps between those of two tiles. Rows, first and other arcs are as in
-    :class:`PackedArcs`; of the fourth and later arcs only those of vertices with more than four need be
-    there. The others are of uint32.
+    maybe with gaps between two tiles. Rows, first and other arcs are as in :class:`PackedArcs`; of the fourth
+    and later arcs only those of vertices with more than four need be there. Others are uint32.
     """
 
     order: DeviceArray  # the graph's number of each renumbered vertex

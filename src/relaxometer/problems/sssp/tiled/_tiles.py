@@ -105,10 +105,7 @@ def _bisect(graph: Graph, n_tiles: int) -> tuple[Ints, Ints]:
 
 @njit(cache=True)
 def _search(offsets: Any, targets: Any, tile: Any, members: Any, start: int, level: Any) -> int:
-    """Search breadth-first within the tile of `start`; return the last vertex found.
-
-    `members` are the vertices of that tile; `level` receives their hop distances, -1 for unreached ones.
-    """
+    """Search within the tile `members` of `start`; return the last vertex; `level` has hops, or -1."""
     for v in members:
         level[v] = -1
     queue = np.empty(len(members), dtype=np.int64)
