@@ -36,7 +36,8 @@ std::string function_name(const std::string& line)
     return name.substr(before.size(), name.size() - before.size() - behind.size());
 }
 
-// Returns what a record's label begins with: the block's name, without the colon before instructions.
+// Returns what a record's label begins with: the block's name, without the colon of a block with
+// instructions.
 std::string block_name(const std::string& line)
 {
     const char begin[] = "label=\"{";

@@ -19,5 +19,6 @@ struct FlowGraphs {
 };
 
 // Appends the graphs of a file: control-flow graphs in DOT as LLVM's passes dot-cfg and dot-cfg-only write
-// them, or a batch that `relaxometer export-batch` wrote. Throws std::runtime_error, which names the file.
+// them, or a batch that `relaxometer export-batch` wrote. Throws std::runtime_error with one
+// line that names the file.
 void read_file(const std::string& path, FlowGraphs& graphs);

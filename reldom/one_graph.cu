@@ -1,4 +1,5 @@
-// One large graph and retained sizes for libreldom, by the kernels of `iterative-tree`; see reldom.h.
+// One large graph and retained sizes for libreldom, by the kernels of `iterative-tree`. reldom.h says what it
+// does.
 //
 // Where every vertex but the root 0 has a smaller predecessor, the smallest ones are the first tree and the
 // rounds work on the input's numbers; else a breadth-first search gives tree and numbers.

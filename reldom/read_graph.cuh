@@ -10,7 +10,8 @@ struct GraphFacts {
     u32 is_unordered;    // a vertex other than 0 has no predecessor with a smaller number
 };
 
-// Finds the tail of every arc and the smallest predecessor, `lowest`, of every vertex, UNREACHED before.
+// Finds the tail of every arc and the smallest predecessor of every vertex; `lowest` is filled with
+// UNREACHED.
 extern "C" __global__ void read_arcs(u32 n, u64 n_arcs, const i64* __restrict__ offsets,
                                      const u32* __restrict__ targets, u32* __restrict__ tails, u32* lowest,
                                      GraphFacts* facts)

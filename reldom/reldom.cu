@@ -5,7 +5,8 @@
 // stays in page-locked memory, where a kernel reads it and writes the answer.
 //
 // The kernels need an order of the vertices and trust the targets. So a kernel looks through an uploaded
-// batch first, and the host renumbers the graphs that it lists; small batches only the host looks through.
+// batch first, and the host renumbers the graphs that it lists; small batches are looked through by the host
+// alone.
 
 #include <algorithm>
 #include <cstdint>
@@ -136,7 +137,8 @@ private:
     Stream stream_;
     std::vector<Renumbered> renumbered_;
 
-    // Page-locked: first vertices, offsets (of 64 bits in small batches) and targets.
+    // In page-locked memory: first vertices, offsets and targets; small batches have 64-bit first
+    // vertices and offsets.
     Memory<u32> staged_;
     Memory<i64> small_;
     Memory<u32> listed_;  // graphs that the host must look at, after their number

@@ -9,7 +9,8 @@ namespace reldom_host {
 
 const uint32_t UNRANKED = 0xffffffffu;
 
-// A batch's graph on the host; the arcs of v, to targets in the batch, are offsets[v] to offsets[v + 1] - 1.
+// A graph of a batch of which the host has a copy: the arcs of vertex v are offsets[v] to offsets[v + 1] - 1.
+// Targets are those of the batch.
 template <class Offset>
 struct Graph {
     uint32_t n;

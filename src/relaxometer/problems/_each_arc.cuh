@@ -31,7 +31,8 @@ __device__ __forceinline__ u32 row_of(const i64* offsets, u32 low, u32 high, i64
     return low;
 }
 
-// Calls `visit` with each arc and its tail. Hubs are divided: a warp takes CHUNK_ARCS arcs of any rows.
+// Calls `visit` with each arc and its tail. Hubs are divided: a warp takes CHUNK_ARCS arcs, whatever their
+// rows.
 template <typename Visit>
 __device__ __forceinline__ void for_each_arc(u32 n, i64 n_arcs, const i64* offsets, Visit visit)
 {

@@ -1,8 +1,10 @@
-// How a search over tiles ends, one per block, whose blocks send each other mail and never wait for others.
+// How a search over tiles ends, one tile per block, whose blocks send each other mail and never wait for one
+// another.
 //
 // A block with nothing to do passes a fence and counts itself idle, until it finds mail. If all are idle,
-// each checks its mail again and confirms that there is none. Once all have confirmed equal numbers of
-// wake-ups, no block has sent anything since it was last idle, and all have seen earlier mail: it ends.
+// each checks its mail again and confirms that there is none. When all have confirmed the same number of
+// wake-ups, no block has sent anything since it was last idle, and all have seen what was sent before: the
+// search has ended.
 
 #pragma once
 

@@ -1,4 +1,5 @@
-// Sums of lengths that stop at the largest number, the label of an unreached vertex: no part exceeds a path.
+// Sums of lengths that stop at the largest number, which is the label of an unreached vertex: no part of a
+// path is longer than the path.
 
 #pragma once
 

@@ -2,8 +2,9 @@
 // and by the kernels of distributed/.
 //
 // The first bottom-up level scans: a warp takes a group of vertices and probes, for each that is open, one
-// chosen neighbour. Vertices that this does not settle go on the warp's own list. Then, as in all further
-// ones, the warp searches the rows of its list, a thread per row, or all lanes of a long one.
+// chosen neighbour. The vertices that this does not settle go on the warp's own list. Then, as in all further
+// levels, the warp searches the rows of its list, a thread per row with several neighbours in flight, and
+// long rows by all lanes.
 
 #pragma once
 

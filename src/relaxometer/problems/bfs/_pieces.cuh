@@ -1,7 +1,8 @@
 // Lists of pieces of rows: the frontier of a top-down level, cut so that no entry has more than PIECE arcs.
 //
-// The rows of a Kronecker graph have from one arc to millions. An entry has a vertex in the low word, the
-// number of a piece of its row in the high one. A hub becomes many entries of about equal work.
+// The rows of a Kronecker graph have from one arc to millions. An entry holds a vertex in the low word and,
+// in the high word, the number of a piece of its row. A hub becomes many entries, so that equal numbers of
+// entries are about equal work.
 
 #pragma once
 

@@ -1,4 +1,5 @@
-// Once per graph: the vertices that need no search, and the neighbour that each of the others probes first.
+// Done once per graph, before the first source: vertices that need no search, and the neighbour that each of
+// the others probes first.
 
 #include "_bfs.cuh"
 

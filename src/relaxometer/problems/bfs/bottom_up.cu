@@ -10,7 +10,8 @@
 // vertex could find a parent of its own level, and adds the parent u to the next frontier instead of v.
 //
 // Deviations from the paper:
-//   - in figure 4 all lanes with work left write `selected[warp]`, one survives; here a vote elects the lane.
+//   - in figure 4 all lanes with work left write `selected[warp]` and one write survives; here a vote elects
+//     the lane.
 //   - visited |= next, a separate step in the paper, is done by the word's owner.
 
 #include "_bfs.cuh"
@@ -67,7 +68,8 @@ extern "C" __global__ void warp_bottom_up(const __grid_constant__ Rows rows, con
     count_level(counts, __popc(found), examined, instrumented);
 }
 
-// Figure 6, thread-bottom-up, for words `first_word` to `last_word` - 1; adds to what `warp_bottom_up` wrote.
+// Figure 6, thread-bottom-up, for the words `first_word` to `last_word` - 1; adds to the words of `next` that
+// `warp_bottom_up` has written.
 extern "C" __global__ void thread_bottom_up(const __grid_constant__ Rows rows, const u32* __restrict__ large,
                                             u32 first_word, u32 last_word, const u32* __restrict__ frontier,
                                             u32 depth, u32* __restrict__ visited, u32* __restrict__ next,

@@ -6,7 +6,8 @@
 // next level follows from counts that every thread reads after the barrier.
 //
 // Top-down. The frontier is a list of pieces of rows (_pieces.cuh). A warp takes a piece, reads its heads,
-// four per lane, claims unvisited ones in an exact bitmap, and appends their rows to the next list.
+// four per lane, claims those that are not visited in an exact bitmap, and appends their rows to the next
+// list.
 //
 // Bottom-up. See _bottom_up.cuh. The scan probes one neighbour, which _prepare.cu has packed into an array:
 // among the first arcs of the row, the neighbour of highest degree, which is the most likely to be in the
@@ -25,7 +26,8 @@
 // 24 (n = 16.8 million, of which 8.9 million have arcs) the start moves 135 MB and the scan 140 MB.
 //
 // Deviations from the paper:
-//   - |E| is the number of arcs, as it is compared with m_f, the frontier's arcs; the paper does not say.
+//   - |E| is the number of arcs, since it is compared with m_f, the arcs out of the frontier; the paper does
+//     not say which it counts.
 //   - its search of rows by degree (figures 4 and 6, see bottom_up.cu) serves the lists only.
 //   - nothing is partitioned: one GPU holds the graph.
 
@@ -42,8 +44,9 @@ enum Count { FOUND, ARCS, EXAMINED, PIECES, CONVERTED };
 const u32 COUNTS = 5;
 static_assert(COUNTS == CONVERTED + 1, "one word for each count");
 
-// Bitmaps have `n_words`, a multiple of GROUP_WORDS. Bottom-up begins when the frontier has more than
-// `many_arcs` arcs, and ends when it has fewer than `few_vertices` vertices.
+// Bitmaps have `n_words`, a multiple of GROUP_WORDS. Bottom-up begins when the arcs of the frontier are more
+// than `many_arcs`, and ends when its vertices are fewer than `few_vertices`;
+// see _switching.py.
 struct Search {
     u32 n;
     u32 n_words;

@@ -3,7 +3,8 @@
 // Traversal" (PVLDB 8, 2014); changes of direction as by Beamer, Asanovic and Patterson (SC 2012), on a GPU
 // first by Liu, Huang and Hu, "iBFS: Concurrent Breadth-First Search on GPUs" (SIGMOD 2016).
 //
-// The search is one cooperative launch, a barrier per level. An arc costs all sources one access.
+// The whole search is one cooperative launch with a barrier of the grid per level. An arc costs one access of
+// a word for all sources together.
 //
 // Top-down, while few arcs leave the frontier. The frontier is a list of pieces of rows (_pieces.cuh) and a
 // word per vertex. A warp takes a piece and adds the bits of its vertex to the heads that lack them. A vertex
@@ -30,7 +31,8 @@
 // per bit that its number has. `finish` turns planes into numbers side by side, of as few bytes as the
 // deepest level needs. Predecessors are written when found.
 //
-// Unlike Then et al.: words of 64 bits, not wider; changes of direction; levels and predecessors stored.
+// Deviations from Then et al.: words are of 64 bits, not wider; the direction changes; levels and
+// predecessors are stored.
 
 #include <cooperative_groups.h>
 
@@ -42,11 +44,13 @@ namespace cg = cooperative_groups;
 
 const u32 SOURCES = 64;
 
-// Incoming arcs of a row: a lane searches fewer than WIDE_ROW, a warp up to LONG_ROW, the size of a piece.
+// Incoming arcs of a row: a lane searches fewer than WIDE_ROW, a warp up to LONG_ROW; a longer row is cut
+// into pieces of LONG_ROW arcs.
 const u32 WIDE_ROW = 32;
 const u32 LONG_ROW = 512;
 
-// Sources for which a lane writes the predecessors of its vertex; with more, the warp does, lane by lane.
+// Sources for which a lane writes the predecessor of a vertex itself. If any lane has more, the warp writes
+// those of one lane at a time.
 const int FEW_SOURCES = 4;
 
 // Planes that a search clears at its start; the others follow when they are needed.
@@ -420,7 +424,8 @@ __device__ __forceinline__ u64 first_of_warp(u64 value)
     return lane ? value & ~below : value;
 }
 
-// Like collect_row, but a whole warp reads one row, `begin` to `end`, of the same vertex in all lanes.
+// Like collect_row, but a whole warp reads one row, from `begin` to `end`: all lanes pass the same vertex and
+// get the same answer.
 template <bool WANTED>
 __device__ __forceinline__ u64 collect_by_warp(const Search& search, const Predecessors<WANTED>& predecessors,
                                                const u64* seen, u32 v, i64 begin, i64 end, u64 needed,
@@ -504,7 +509,8 @@ __device__ __forceinline__ u64 collect_wide_rows(const Search& search,
     return needed;
 }
 
-// A bottom-up level for some sources: from `seen` to `seen_next`, to which other warps add if `shared`.
+// A bottom-up level for some sources: reads `seen`, writes `seen_next`, to which other warps add if it is
+// shared.
 template <bool WANTED>
 __device__ void pull(const Search& search, const Predecessors<WANTED>& predecessors, const u64* seen,
                      u64* seen_next, u64 sources, bool is_shared, u32 depth, Tally* tally)
@@ -609,7 +615,8 @@ struct State {
     }
 };
 
-// Clears the arrays and lists the first frontier; returns its counts, which lie where a level leaves them.
+// Clears the arrays and lists the first frontier. Returns its counts, which lie where a level before the
+// first would have left them.
 __device__ __forceinline__ const u64* begin_search(const cg::grid_group& grid, const Search& search,
                                                    const u32* sources, u32 n_sources)
 {

@@ -6,7 +6,8 @@
 // paper by Hirakushi and Takahashi, atomics keep the bitmap of visited vertices exact, so that bottom-up
 // levels can use it. Merrill et al. let duplicates pass and remove them by warp and block.
 //
-// Erratum of the paper: figure 1 adds the frontier's vertex u to the next one; the found v is meant.
+// Errata of the paper: its pseudo-code (figure 1) adds the frontier's vertex u to the next frontier; the
+// vertex found, v, is meant.
 //
 // Deviations from the papers:
 //   - Merrill et al. spread a row over a block, a warp or a scan, by its length; here the list holds pieces

@@ -35,7 +35,8 @@ __device__ __forceinline__ u32 next_ticket(u32* queue, u32* ticket)
 }
 
 // Moves vertices up the tree until nothing changes. Threads take vertices in reverse post-order, so later
-// ones of a sweep see what earlier ones moved, and sweeps are few. `parent` is in shared memory if it fits.
+// vertices of a sweep see what earlier ones moved, and few sweeps are needed. `parent` holds n words, in
+// shared memory if they fit.
 __device__ __forceinline__ void solve_by_block(const FlowGraph& graph, u32* parent)
 {
     for (u32 v = threadIdx.x; v < graph.n; v += blockDim.x) store_relaxed(&parent[v], v == 0 ? 0 : NO_PARENT);

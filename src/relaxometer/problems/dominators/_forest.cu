@@ -6,7 +6,8 @@
 // are found again, until none moves. So a round reaches whole subtrees, where a breadth-first search reaches
 // one level; at worst it takes as many rounds as the search takes levels.
 //
-// No cycle arises: parents outside the root's tree are smaller than their children; inside nothing moves.
+// No cycle arises: parents outside the root's tree are smaller than their children, and nothing moves inside
+// it.
 //
 // `extend_tree` goes on where a search has found all but long chains, as the lists of a heap: outside the
 // root's tree, a vertex with one predecessor has that as parent, whatever its number, and the others are

@@ -1,4 +1,5 @@
-// Dominators of a graph whose arcs do not fit the device: rounds of iterative_tree.cu, a launch per piece.
+// Dominators of a graph whose arcs do not fit the device: the rounds of iterative_tree.cu over pieces of the
+// arcs, one launch per piece.
 //
 // The arrays of the vertices stay on the device. Breadth-first levels also come from rounds, since the arcs
 // of a frontier may be in any piece: an arc lowers the level of its head, in place, until nothing changes.

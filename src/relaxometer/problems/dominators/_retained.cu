@@ -23,7 +23,8 @@ __device__ __forceinline__ void add_up(u64* sums, u32 target, u64 value)
 }
 
 // Turns the sizes in `sums` into sums, for all vertices but the root. `others`, `near` and `far` are scratch,
-// `unfinished` are three zeros. After an odd number of `rounds`, the sums are in `others`.
+// `unfinished` are three zeros. `rounds` receives the number of rounds; if it is odd, the sums are in
+// `others`.
 extern "C" __global__ void retain(u32 n, u32 root, const u32* __restrict__ idom, u64* sums, u64* others,
                                   u32* near, u32* far, u32* unfinished, u32* rounds)
 {

@@ -1,4 +1,5 @@
-// Dominators of a batch in one launch: a warp per graph of up to 64 vertices, a block per larger one.
+// Dominators of all graphs of a batch in one launch: one warp per graph of up to 64 vertices, one block per
+// larger graph.
 //
 // Persistent blocks take work from a queue: first the large graphs, one at a time (see _batch.cuh), then
 // small ones, one per warp, sorted by size so that the warps of a block finish together.
@@ -6,7 +7,8 @@
 // The lane that owns a vertex keeps the set of its dominators, a word of 32 or 64 bits, in a register. The
 // warp sweeps over the vertices in reverse post-order: all lanes intersect the sets of the predecessors of
 // one vertex in one reduction. Without irreducible loops the first sweep is right and the second changes
-// nothing. In reverse post-order the immediate dominator is the strict one with the highest number.
+// nothing. In reverse post-order the immediate dominator is the strict dominator with the highest number, as
+// in the paper.
 
 #include "_batch.cuh"
 #include "device/constants.cuh"

@@ -5,7 +5,8 @@
 // dominate it, in shared memory if it fits. It sweeps over the vertices until its words no longer change.
 // Persistent blocks take words from a queue; none waits for another.
 //
-// Vertices have breadth-first numbers. Threads intersect in place: sets only shrink, and sweeps read again.
+// Vertices have breadth-first numbers. Threads intersect in place: sets only shrink, and a later sweep reads
+// again what was read too early.
 //
 // A second kernel finds the immediate dominators. The dominators of v form a chain, so its immediate
 // dominator is the one that has one dominator less than v.
@@ -24,7 +25,8 @@ extern "C" __global__ void renumber(u32 n, const i64* __restrict__ predecessor_o
     }
 }
 
-// Dynamic shared memory: `capacity` words. `masks`: `reached` words for every 64 vertices. `sizes` are zeros.
+// The dynamic shared memory holds `capacity` words; `masks` holds `reached` words for every 64 vertices;
+// `sizes` are zeros.
 extern "C" __global__ void intersect(const u32* __restrict__ reached, const u32* __restrict__ order,
                                      const i64* __restrict__ predecessor_offsets,
                                      const u32* __restrict__ by_number, u32 capacity, u64* masks, u32* sizes,

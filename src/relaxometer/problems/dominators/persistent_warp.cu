@@ -2,7 +2,8 @@
 //
 // Dom(v) is a word whose bit d says that d dominates v. All sets except the root's start full. Lane v repeats
 // Dom(v) = {v} | AND of Dom(p) over its predecessors p, until a ballot finds that no lane changed. The sets
-// are in shared memory; `initialize` writes the first ones and the Gray labels to global memory.
+// are in shared memory; as in the paper, `initialize` writes the first ones and the labels of the Gray code
+// to global memory.
 //
 // Deviations from the paper, each of them an error there:
 //   - The immediate dominator is the strict dominator with the most dominators of its own. The paper takes
@@ -11,7 +12,8 @@
 //   - Unreached vertices keep the full set, which is also the right set of the last vertex of a chain. So a
 //     second ballot tracks what the root reaches. Full sets of unreached predecessors change no intersection.
 //   - With 32 vertices, (1 << n) - 1 shifts by the width of the word; here the full set is shifted down.
-//   - The block is always a whole warp. The paper's has n threads, so its ballot of all lanes is undefined.
+//   - The block is a whole warp for any number of vertices. The paper's block has n threads, so its ballot
+//     over the full mask is undefined.
 //   - The paper's lanes read sets while others write them. Here a round stores after a barrier.
 
 #include "device/constants.cuh"

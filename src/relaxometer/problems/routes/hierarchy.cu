@@ -18,7 +18,8 @@
 //   - While they climb towards the root, common ancestors lower the bound on the distance; labels that are
 //     not below it are not followed. A cutoff is the first bound.
 //   - No path visits a vertex twice. Without arcs of weight 0 that holds for every shortest path. With such
-//     arcs, a label of a path is a distance and, in its low word, its number of arcs: the fewest win.
+//     arcs, a label of a path is a distance and, in its low word, a number of arcs of the graph, so that one
+//     with the fewest arcs is found.
 //   - A shortcut stands for two arcs through a lower vertex. Paths are unpacked in parallel: since the number
 //     of arcs behind each shortcut is known, a lane finds the vertex at any place of a path on its own.
 //   - Tables: every origin and target climbs once, and its labels are kept. RPHAST's restricted sweep would
@@ -41,7 +42,8 @@ __device__ __forceinline__ void set_limit(u32 cutoff, u64* limit)
     *limit = (static_cast<u64>(cutoff) + 1) << 32;
 }
 
-// A climb: labels by depth, the depths that set them, and the lengths of arcs in its direction.
+// The climb from one end: labels by depth, the depths from which they were set, and the lengths of arcs in
+// its direction.
 template <typename Label>
 struct Climb {
     Label* labels;
@@ -79,7 +81,8 @@ struct Meeting {
     u32 depth;
 };
 
-// A warp climbs from two ranks, without labels of at least `limit` and meetings above depth `highest`.
+// Climbs from two vertices given by rank, labels of at least `limit` and meetings above depth `highest` left
+// out; for a whole warp.
 template <bool paths, typename Label>
 __device__ __forceinline__ Meeting<Label> meet(const Hierarchy& hierarchy, const Climb<Label>& up,
                                                const Climb<Label>& down, u32 x, u32 y, Label limit,
@@ -157,7 +160,8 @@ __device__ __forceinline__ Found<Label> answer(const Hierarchy& hierarchy, const
     return found;
 }
 
-// One lane turns the links from the meeting down to an end around, to lead up; returns their number.
+// Turns the links from the meeting down to an end around, so that each leads up; returns how many there are.
+// Called by one lane.
 __device__ __forceinline__ u32 turn(u16* from, u32 meeting, u32 end)
 {
     u32 count = 0, above = meeting;
@@ -200,7 +204,8 @@ __device__ __forceinline__ u32 list_climb(const Hierarchy& hierarchy, const Shor
     return hops;
 }
 
-// A warp lists the pieces of a path, or counts them if too many; returns its vertices, 0 if not listed.
+// Lists the pieces of a path, or only counts them if they do not fit. Returns the path's vertices, 0 if it is
+// not listed; for a whole warp.
 template <typename Label>
 __device__ __forceinline__ u32 list_pieces(const Hierarchy& hierarchy, const Shortcuts& shortcuts,
                                            const Found<Label>& found, const Pieces& pieces, u32 query)
@@ -362,7 +367,8 @@ extern "C" __global__ void unpack_paths(const __grid_constant__ Shortcuts shortc
     }
 }
 
-// Climbs from all origins or targets of a table, a warp each. By depth and vertex: ancestor, label.
+// Climbs from all origins or all targets of a table; one warp per vertex. By depth and vertex: the rank of
+// the ancestor, and its label.
 extern "C" __global__ void climb_all(const __grid_constant__ Hierarchy hierarchy,
                                      const u32* __restrict__ lengths, u32 count,
                                      const u32* __restrict__ vertices, u32 cutoff, u32 words, u32* ancestors,

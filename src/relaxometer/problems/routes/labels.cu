@@ -126,7 +126,8 @@ extern "C" __global__ void find_distances(const __grid_constant__ Labels labels,
     if (is_query && threadIdx.x % GROUP == 0) distance[query] = length <= queries.cutoff ? length : UNREACHED;
 }
 
-// The same where not all labels are in memory; `open` are queries with more common ancestors than labels.
+// The same where not all labels are in memory. Says which queries are `open`: their ends have more common
+// ancestors than rows have labels.
 extern "C" __global__ void find_distances_of_cut(const __grid_constant__ Labels labels,
                                                  const __grid_constant__ Steps steps,
                                                  const __grid_constant__ Queries queries, u32* distance,

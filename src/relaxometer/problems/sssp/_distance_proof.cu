@@ -11,10 +11,12 @@
 //
 // Rule SOURCE: d[s] = 0.
 // Rule OVERSTRETCHED: d[v] <= d[u] + w for every arc from a reached vertex; v is reached, too.
-// Rule TIGHT: a tight arc leads to every reached vertex but s, or to its component from outside.
+// Rule TIGHT: a tight arc leads to every reached vertex but s, or to the component of the vertex from
+// outside.
 //
-// For each rule, kernels report the number of violations and the smallest vertex that violates it, and mark
-// sources with a violation. Distances of k sources are side by side; a warp takes 32 of them.
+// For each rule, kernels report the number of violations and the smallest vertex that violates it, and they
+// mark the places of sources with a violation. Distances of k sources are side by side; a warp takes 32 of
+// them.
 
 #include "problems/sssp/_lengths.cuh"
 

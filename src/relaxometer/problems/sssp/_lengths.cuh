@@ -130,7 +130,8 @@ __device__ __forceinline__ u64 extended_length(u32 length, u32 weight)
 __device__ const length_t ZERO_LENGTH = 0;
 __device__ const length_t NO_PATH = ~static_cast<length_t>(0);
 
-// No path of fewer than 2^32 arcs is too long for 64 bits, but an answer to be proven may have any lengths.
+// No path of fewer than 2^32 arcs is too long for 64 bits, but an answer that is to be proven may have any
+// lengths.
 __device__ __forceinline__ u64 extended_length(length_t length, u32 weight)
 {
     u64 sum = static_cast<u64>(length) + weight;

@@ -2,7 +2,8 @@
 
 #include "device/block_sum.cuh"
 
-// Adds to found[0] the vertices that have arcs, to found[1] the squared out-degrees; found[2] is the largest.
+// Adds to found[0] the number of vertices that have arcs, and to found[1] the squares of the out-degrees, and
+// raises found[2] to the largest.
 extern "C" __global__ void __launch_bounds__(256)
     survey_degrees(u32 n, const i64* __restrict__ offsets, u64* found)
 {

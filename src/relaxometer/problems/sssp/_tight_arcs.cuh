@@ -72,7 +72,8 @@ __device__ inline void follow_four(const Graph& graph, const length_t* distance,
 
 __device__ const i64 ANY_ROW = 0x7fffffffffffffff;
 
-// Follows the arcs of rows of up to `max_row`. Sets `overflowed` if the type does not hold a path's length.
+// Follows the arcs of rows of up to `max_row` arcs. Sets `overflowed` if the type does not hold the length of
+// a path.
 __device__ inline void follow_rising_arcs(const Graph& graph, const length_t* distance, u32* predecessor,
                                           u32* overflowed, u32* flat, i64 max_row)
 {
@@ -88,7 +89,8 @@ __device__ inline void follow_rising_arcs(const Graph& graph, const length_t* di
 }
 
 // Rows of more than `max_row` arcs, in pieces of up to `max_arcs`: a hub's arcs, four at a time, would keep
-// one thread busy for longer than all other rows together. Any warp takes any piece: hubs may be neighbours.
+// one thread busy for longer than all other rows together. Any warp takes any piece, since hubs may have
+// neighbouring ids.
 struct Pieces {
     const uint2* row_and_index;
     u32 count;

@@ -2,7 +2,8 @@
 
 #include "_tight_arcs.cuh"
 
-// Before the launch, only the source has a predecessor, and the words of `changed` and `overflowed` are zero.
+// Before the launch, all vertices but the source have no predecessor, and all words of `changed` and
+// `overflowed` are zero.
 extern "C" __global__ void find_tree(const __grid_constant__ Graph graph,
                                      const __grid_constant__ Pieces long_rows,
                                      const length_t* __restrict__ distance, u32* predecessor, u32* overflowed,

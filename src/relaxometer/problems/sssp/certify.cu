@@ -1,4 +1,5 @@
-// Proves that distances and predecessors are shortest paths, in nearly linear work (certify.py).
+// Proves that distances and predecessors are shortest paths, without a reference solver and in nearly linear
+// work (certify.py).
 //
 // If d[s] = 0, no arc u -> v of weight w has d[v] > d[u] + w, and every reached vertex has a predecessor with
 // d[v] = d[p] + w such that the predecessors lead back to s, then each d[v] is the length of a real path and
@@ -6,7 +7,8 @@
 // Flows", theorem 5.1). Predecessors along arcs of positive weight cannot form a cycle; those along arcs of
 // weight zero can, so pointer doubling follows chains of them.
 //
-// With 64-bit lengths, a sum that would wrap counts as no path, so no made-up length can be tight.
+// With 64-bit lengths, a sum that would wrap counts as no path, so no length that is made up can be
+// tight.
 //
 // With weights of type float32 or float64, `+` is the rounded sum. It grows with each of its terms, so the
 // same argument shows that d[v] is the least sum over all paths, added arc by arc from the source. A small

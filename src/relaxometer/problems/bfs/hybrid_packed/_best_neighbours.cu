@@ -21,8 +21,9 @@ __device__ __forceinline__ void insert(u32 (&ranks)[BEST], u32 rank)
 }
 
 // A warp takes a row. Each lane keeps the best of its arcs, and the warp takes the best of all, one by one.
-// It looks at the first `most` arcs only: vertices with more are marked. `rank` numbers the vertices, `ids`
-// inverts it. `best` gets the packed best neighbours, `best_ids` their ids, `others` the next ones.
+// It looks at the first `most` arcs only: a vertex with more arcs is marked as having others. `rank` numbers
+// the vertices, `ids` inverts it. `best` gets the packed best neighbour of each vertex, `best_ids` its id,
+// and `others` the next ones.
 extern "C" __global__ void __launch_bounds__(256)
     pack_neighbours(u32 n, const i64* __restrict__ offsets, const u32* __restrict__ targets,
                     const u32* __restrict__ rank, const u32* __restrict__ ids, u32 n_hubs, u32 most,

@@ -188,7 +188,8 @@ __device__ __forceinline__ u32 search_arcs(const u32* targets, i64 begin, i64 en
     return NO_PREDECESSOR;
 }
 
-// A parent for each lane's `own` vertex: lanes search `long_row` arcs, the warp the rest. All lanes call it.
+// A parent for the lane's `own` vertex in its row: a lane searches the first `long_row` arcs, the whole warp
+// the rest. All lanes call it.
 __device__ __forceinline__ u32 search_row_of(const Packed& search, const Visited& visited, bool own, u32 v,
                                              u32* examined)
 {
@@ -277,7 +278,8 @@ __device__ __forceinline__ u32 search_list(const Packed& search, const Visited& 
     return kept;
 }
 
-// Searches for parents of all listed vertices, not among best neighbours that have just been probed.
+// Searches for parents of all listed vertices. Best neighbours that have just been probed are not probed
+// again.
 __device__ __forceinline__ void search_lists(const Packed& search, const Visited& visited,
                                              const Answer& answer, bool best_probed, Lists* lists,
                                              Tally* tally)

@@ -1,7 +1,8 @@
 // Direction-optimising BFS for graphs with hubs, in one persistent kernel: few bytes, and each of them once.
 //
 // Like hybrid.cu it goes top-down while few arcs leave the frontier and bottom-up while many do (Beamer,
-// Asanovic and Patterson, "Direction-Optimizing Breadth-First Search", SC 2012). The differences:
+// Asanovic and Patterson, "Direction-Optimizing Breadth-First Search", SC 2012), with one barrier of the grid
+// per level. The differences:
 //
 //   - Best neighbours (_best_neighbours.cuh). In Graph500's graphs most vertices find their parent in the
 //     neighbour of largest degree, and nearly all in one of the five largest, which are packed. Most best
@@ -11,7 +12,8 @@
 //     predecessor once, in order, also those of unreached vertices, so nothing is initialised. Top-down
 //     levels store what they find, and bottom-up levels the few predecessors that are not best neighbours.
 //   - The arcs of the source and those of its neighbours are one step without a barrier: every block marks
-//     all neighbours itself, so none claims them again. (With more than threads, these are two levels.)
+//     all neighbours itself, so none claims them again. (With more neighbours than a block has threads these
+//     are two levels.)
 //   - Bottom-up begins earlier, since a probe costs less than an arc does top-down.
 //   - Once few vertices are open, one block searches on alone, while the others write the answer.
 //   - Bitmaps are as the next search needs them when a search ends, so none begins with a pass.
@@ -139,7 +141,8 @@ __device__ __forceinline__ void visit_hub(const Search& search, const State& sta
     atomicOr(&search.hubs_of(state.snapshot)[rank / 32], bit_of(rank));
 }
 
-// Appends each lane's vertices with a bit in `taken`, by one atomic addition per warp. All lanes call it.
+// Appends each lane's vertices for which `taken` has a bit, with one atomic addition per warp. All lanes call
+// it.
 __device__ __forceinline__ void append(const u32 (&vertices)[IN_FLIGHT], u32 taken, u32* list, u64* length)
 {
     u32 below = sum_below(__popc(taken));
@@ -208,7 +211,8 @@ __device__ __forceinline__ void expand(const Search& search, const State& state,
     append(heads, fresh, search.frontier(state.depth + 1), length);
 }
 
-// Cuts the rows of a small frontier, one vertex per thread; none if the thread does not count its vertex.
+// Cuts the rows of a small frontier, one vertex per thread. A thread that does not count its vertex makes no
+// pieces.
 __device__ void cut_in_block(const Search& search, const u32* ids, u32 count, bool counts, u64 degree,
                              SmallFrontier* small)
 {
@@ -219,7 +223,8 @@ __device__ void cut_in_block(const Search& search, const u32* ids, u32 count, bo
     __syncthreads();
 }
 
-// Every block marks the source and, if it has a thread for each, its neighbours, which are then the frontier.
+// Marks the source and, if a block has a thread for each, its neighbours, which are then the frontier. Every
+// block does the same.
 __device__ void start(const Search& search, const Answer& answer, u32 source, State* state,
                       SmallFrontier* small)
 {
@@ -379,7 +384,8 @@ __device__ __forceinline__ u32 level_in(const u32 (&snapshots)[SNAPSHOTS / 4], c
 }
 
 // Writes the answer for the vertices of a group that were not visited when deferring began: their levels are
-// those of the snapshots that have them first. Lanes read words of all bitmaps at once.
+// those of the snapshots that have them first. Every lane reads some words of every bitmap, so that all are
+// read at once.
 __device__ __forceinline__ void write_group(const Search& search, const State& state, const Answer& answer,
                                             u32 source, u32 group)
 {
@@ -505,7 +511,8 @@ __device__ __forceinline__ bool is_tail(const Search& search, const State& state
     return !state.top_down && state.open <= search.rule.tail && state.several <= search.rule.tail / 8;
 }
 
-// Gathers the open vertices of all warps. The last pass leaves out them and what was visited before.
+// Gathers the open vertices of all warps. The last pass leaves them out, as it does what was visited before
+// answers were deferred.
 __device__ void gather_tail(const Search& search, const State& state, u64* length)
 {
     u32 lane = threadIdx.x % WARP;
@@ -546,7 +553,8 @@ __device__ void probe_tail(const Search& search, const Visited& visited, u32 cou
     }
 }
 
-// Stores what the block has found, takes it off the tail, and returns to all threads how many they were.
+// Stores what the block has found and takes it off the tail. Returns the number of vertices found, the same
+// in all threads of the block.
 __device__ u32 settle_tail(const Search& search, const State& state, const Answer& answer, u32 count,
                            u32* hubs)
 {

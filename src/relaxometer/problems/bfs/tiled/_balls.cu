@@ -191,7 +191,8 @@ __device__ void write_slots(const Map& map, const Balls& balls, u32 v, u32* slot
     }
 }
 
-// Fills a tile's balls by `per_tile` blocks, one per thread, and clears its unused entries and mail slots.
+// Fills the balls of a tile by `per_tile` blocks, one ball per thread. Also clears the entries and mail slots
+// of the tile that are not used.
 extern "C" __global__ void __launch_bounds__(256)
     fill_balls(const __grid_constant__ Map map, const __grid_constant__ Balls balls)
 {

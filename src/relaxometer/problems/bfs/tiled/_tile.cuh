@@ -9,7 +9,8 @@ typedef unsigned short u16;
 const u32 RIM = 0x8000u;       // see Balls in _balls.py, as for the next
 const u32 NO_ENTRY = 0xffffu;  // fills up a ball
 
-// A map cut into tiles, by which vertices are numbered, and their balls: _device_tiles.py, _balls.py.
+// A map cut into tiles and the balls of its vertices; see sssp/tiled/_device_tiles.py and _balls.py. Vertices
+// are numbered tile by tile.
 struct Tiling {
     const u32* begins;       // the first vertex of each tile
     const u32* mail_begins;  // the first mail slot of each tile

@@ -9,12 +9,15 @@
 //     the ball, the vertices of the most hops; the ball already has what is one hop beyond the others. Balls
 //     have different numbers of hops, so a level may be found too high at first; it is lowered later, as
 //     often as needed. At the end no arc can lower a level: a level that an entry inside a rim has set comes
-//     with those of the next hop, and an expansion follows one that a rim, the mail or the source has set.
+//     with those of the next hop, and one that a rim, the mail or the source has set is followed by an
+//     expansion.
 //   - A vertex with more arcs than a ball holds has further balls, which one thread reads one after another.
-//   - A full queue drops vertices. Once it is empty, the block expands its tile's vertices with levels.
+//   - A full queue drops vertices. Then, once the queue is empty, the block expands all vertices of its tile
+//     that have a level.
 //   - Blocks do not wait for each other. An entry for a head in another tile sends the level with an atomic
 //     minimum to the head's mail slot, a word in global memory. A block loads its tile's slots in every
-//     phase, for the next. Slots are never emptied, and a message is only the word: they need no order.
+//     phase, for the next. Slots are never emptied, and a message is only the word itself, so no memory order
+//     is needed.
 //   - The search ends when all blocks are idle and no mail is on its way (_mail.cuh).
 //
 // A tile of a map as in sssp/tiled/tiled.cu; balls of several hops are the shortcuts of "Parallel shortest
@@ -146,7 +149,8 @@ struct Search {
         ++sweeps;
     }
 
-    // Expands the queue, or `count` of the tile; a warp takes several, a lane per entry of their balls.
+    // Expands the vertices of the queue, or the first `count` of the tile; a warp takes several, with a lane
+    // for each entry of their balls.
     template <bool ALL>
     __device__ void expand(u32 count)
     {

@@ -1,4 +1,5 @@
-// Dominators where arcs lead both ways, as in biconnected.cu, but from a breadth-first tree of few levels.
+// Dominators of a graph whose arcs lead both ways, as in biconnected.cu, but from a breadth-first tree of few
+// levels.
 //
 //   connect   A spanning forest of the arcs that are not in the tree (_spanning_forest.cuh). With the tree,
 //             its arcs have the same biconnected components as all arcs: Cong and Bader, "An Experimental
@@ -28,7 +29,8 @@ struct InTree {
     }
 };
 
-// By vertex: level and parent in the tree; component by union-find; by root of a component its head.
+// By vertex: its level and parent in the tree; the component by union-find, and by root of a component its
+// head.
 struct Tree {
     const u32* level;
     const u32* parent;

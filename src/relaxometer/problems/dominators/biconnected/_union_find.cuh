@@ -22,7 +22,8 @@ __device__ __forceinline__ u32 find_root(u32* link, u32 v)
     }
 }
 
-// Unites the components of `a` and `b`; returns the root that this has linked, UNREACHED if they were one.
+// Unites the components of `a` and `b`. Returns the root that this has linked to another, or UNREACHED if the
+// two were one component already.
 __device__ __forceinline__ u32 unite(u32* link, u32 a, u32 b)
 {
     a = find_root(link, a);

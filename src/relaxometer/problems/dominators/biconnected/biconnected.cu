@@ -1,4 +1,5 @@
-// Dominators of a graph whose arcs lead both ways, by biconnected components: no step depends on its depth.
+// Dominators of a graph whose arcs lead both ways, by its biconnected components: no step depends on its
+// depth.
 //
 // In an undirected graph, u strictly dominates v if and only if removing u separates v from the root. So all
 // vertices of a biconnected component but the one nearest to the root have that one as immediate dominator.
@@ -319,7 +320,8 @@ extern "C" __global__ void __launch_bounds__(512, 3)
     stamp(times, ANSWER);
 }
 
-// Counts the arcs without a reverse, at each vertex and in all, from zeros. Heads ascend within a vertex.
+// Counts the arcs without a reverse, at each vertex and in all; both counts are zeros before.
+// Heads ascend within a vertex.
 extern "C" __global__ void count_one_way(u64 n_arcs, const i64* __restrict__ offsets,
                                          const u32* __restrict__ tails, const u32* __restrict__ heads,
                                          u32* at, u64* all)

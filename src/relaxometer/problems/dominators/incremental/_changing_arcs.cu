@@ -2,7 +2,8 @@
 
 #include "device/atomics.cuh"
 
-// Every arc of the layout has a slot by tail; `place` is its place by head. Spare slots follow in both.
+// Every arc of the layout has a slot by tail; `place` is its place by head. Spare slots follow, in both
+// alike.
 struct Slots {
     u64 n_by_tail;
     u32* heads;  // by tail

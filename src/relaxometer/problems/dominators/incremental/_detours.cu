@@ -191,7 +191,8 @@ __device__ void find_dominators(const Part& part, const Into& into, u32 seen)
     }
 }
 
-// One thread puts in doubt what may dominate without the arc, and its head if the tree used the arc.
+// Puts in doubt what can become a dominator because the arc is gone, and its head if the tree of the search
+// used the arc. For one thread.
 __device__ void put_in_doubt(const Part& part, const Known& known, u32 from, u32 to, bool sees_all,
                              u32* doubt)
 {

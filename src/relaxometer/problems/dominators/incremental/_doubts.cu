@@ -57,7 +57,8 @@ extern "C" __global__ void leave_tree(u32 n, Known before, const u32* __restrict
     }
 }
 
-// One block numbers the unreached heads of arcs in spare slots, which no search sees; `entered` of them.
+// Numbers the unreached heads of arcs in spare slots, which the search does not see. One block. `entered`
+// receives how many there are.
 extern "C" __global__ void enter_by_spare(u32 n_arcs, const u32* __restrict__ tails,
                                           const u32* __restrict__ heads, Known tree, u32* reached,
                                           u32* entered)

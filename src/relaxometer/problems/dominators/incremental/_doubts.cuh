@@ -4,7 +4,8 @@
 
 #include "device/constants.cuh"
 
-// What may become a new dominator, in `doubt`: the vertex, or all its children in the dominator tree.
+// What may become a new dominator, in `doubt`: the vertex, or all children of the vertex in the dominator
+// tree.
 __device__ const u32 VERTEX = 1;
 __device__ const u32 CHILDREN = 2;
 

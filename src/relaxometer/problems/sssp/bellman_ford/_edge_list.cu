@@ -3,7 +3,8 @@
 // An edge is tight if the distances of its ends differ by exactly its weight. Distances grow along tight
 // edges of positive weight, so no choice among them makes a cycle. A vertex that only tight edges of weight
 // zero reach joins a neighbour that has joined before, once, by a compare-and-swap: no cycle either. Where
-// sums are rounded, so does a vertex as far as the neighbour, and with int32 all: a cycle may weigh 0.
+// sums are rounded, so does a vertex as far as the neighbour, and with int32 every one: weights along a cycle
+// may cancel out.
 
 #include "problems/sssp/_lengths.cuh"
 #include "_edge_list.cuh"
@@ -28,7 +29,8 @@ __device__ __forceinline__ bool is_tight_and_longer(length_t, u64, length_t)
 
 __device__ __forceinline__ bool is_tight(length_t tail_distance, weight_t weight, length_t head_distance)
 {
-    // NO_PATH marks unreached vertices: a negative weight could make it a length, a sum could equal it.
+    // NO_PATH marks unreached vertices: a negative weight could turn it into a length, or a sum could equal
+    // it.
     return tail_distance != NO_PATH && head_distance != NO_PATH &&
            extended_length(tail_distance, weight) == head_distance;
 }

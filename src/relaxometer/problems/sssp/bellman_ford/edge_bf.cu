@@ -10,7 +10,8 @@
 // the last store wins even if another length was shorter. The search still ends with the right answer:
 //   - Words are written whole, so each distance is always infinite or the length of a walk from the source.
 //   - A thread writes less than it read, and it read a value from the beginning of the phase or later: even
-//     the read-only cache is empty when a launch begins. So every write lowers, and the search ends.
+//     the read-only cache is empty when a launch begins. So a phase lowers every distance that it writes,
+//     and the search ends.
 //   - If the flag is not set, nobody wrote: every thread read the present distances and found no
 //     over-stretched arc. With the source at zero, all distances are then the shortest.
 // A lost improvement costs one phase, so the number of phases varies from run to run.

@@ -1,4 +1,5 @@
-// Bellman-Ford over a list of edges as in edge_bf.cu, without its races: an atomic minimum lowers a distance.
+// Bellman-Ford over a list of edges as in edge_bf.cu, but without its races: an atomic minimum replaces a
+// distance only by a shorter one.
 //
 // Most edges improve nothing, so a thread first reads both distances: a load is cheaper than an atomic. The
 // loads are relaxed and bypass the first-level cache, which would hide other multiprocessors' atomics. The

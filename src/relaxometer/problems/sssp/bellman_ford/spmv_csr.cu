@@ -193,7 +193,8 @@ extern "C" __global__ void settle_carries(u32 tiles, u32 n, const u32* __restric
     report_change(changed, phase, last_phase);
 }
 
-// Sets `overflow` if an arc leads from a reached to an unreached vertex: the type does not hold its length.
+// Sets `overflow` if an arc leads from a reached vertex to an unreached one: the type does not hold its
+// length.
 template <typename Index>
 __global__ void find_overflow(u32 n, const Index* __restrict__ offsets, const u32* __restrict__ tails,
                               const length_t* __restrict__ distance, u32* overflow)

@@ -48,7 +48,8 @@ extern "C" __global__ void relax_rows(u32 n, u32 stride, u32 width, const u32* _
     report_change(changed, phase, last_phase);
 }
 
-// Sets `overflow` if an arc leads from a reached to an unreached vertex: the type does not hold its length.
+// Sets `overflow` if an arc leads from a reached vertex to an unreached one: the type does not hold its
+// length.
 extern "C" __global__ void find_overflow(u32 n, u32 stride, u32 width, const u32* __restrict__ tails,
                                          const length_t* __restrict__ distance, u32* overflow)
 {

@@ -6,10 +6,12 @@
 // work is O(n^2), since every step examines every vertex.
 //
 // The queue is an array with the distances of the vertices in it, and infinity for all others: those settled,
-// which have left it, and those not yet reached. Arcs into settled ones improve nothing: none enters again.
+// which have left it, and those not yet reached. Arcs into settled vertices improve nothing, so no vertex
+// enters again.
 //
 // Deviations from the survey:
-//   - It launches kernels for every step; here all steps are one launch, with a grid barrier after each part.
+//   - It launches kernels for every step; here all steps are one cooperative launch, with a grid barrier
+//     after each part.
 //   - Every block reduces the minima of all blocks for itself, which saves a third barrier.
 //   - Predecessors are kept.
 
@@ -20,7 +22,8 @@
 
 namespace cg = cooperative_groups;
 
-// Parallel arcs may relax a vertex at once, hence the atomic minima. Whichever wins, the predecessor is u.
+// Parallel arcs may relax the same vertex at once, hence the atomic minima. Whichever wins, the predecessor
+// is u.
 __device__ void relax_arc(u32 u, u32 distance, u32 v, u32 weight, u32* distances, u32* predecessors,
                           u32* queue, u32* overflow)
 {
@@ -36,7 +39,8 @@ __device__ void relax_arc(u32 u, u32 distance, u32 v, u32 weight, u32* distances
     }
 }
 
-// First only the source is in the queue. `minima` has one entry per block; `steps` gets the settled vertices.
+// Before the launch only the source is in the queue. `minima` has one entry per block; `steps` gets the
+// number of settled vertices.
 extern "C" __global__ void dijkstra(u32 n, const i64* __restrict__ Va, const u32* __restrict__ Ea,
                                     const u32* __restrict__ Wa, u32* queue, u32* distances, u32* predecessors,
                                     u64* minima, u32* overflow, u32* steps)

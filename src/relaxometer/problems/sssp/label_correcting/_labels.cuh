@@ -6,13 +6,15 @@
 // A path is offered with an atomic minimum. Its return value tells whether the path was shorter, and whether
 // the vertex was waiting already or must be queued. Whoever takes a vertex out of its queue clears the bit
 // with an atomic AND, and relaxes with the distance that the AND returns. All changes are to one word, and
-// all threads see them in the same order, so no improvement is lost and no vertex waits twice.
+// all threads see them in the same order, so no improvement is lost and no vertex waits twice, without any
+// fence.
 //
 // A vertex that does not wait wins every tie, so only a strictly shorter path makes it wait again.
 // Predecessors therefore form a tree, even along arcs that add nothing to a length: a vertex offers its
 // distance only after it was taken, and keeps the predecessor that it had then.
 //
-// 64-bit lengths leave no bits for predecessors, found at the end (_tight_arcs.cuh); integers have <= 62:
+// 64-bit lengths leave no bits for a predecessor; integers have at most 62, and predecessors are found at the
+// end (_tight_arcs.cuh):
 //
 //     label = distance << 1 | waits
 

@@ -9,8 +9,9 @@
 //   large label last    a vertex at the front that is farther than the queue's mean goes to the back.
 //
 // Blocks exchange work through a common pool, a circular queue in global memory. A block moves vertices there
-// when its own queue is full, and moves all but `keep` of them there when the pool has little. An idle block
-// takes from it. A vertex is in at most one queue (see _labels.cuh), so a pool of n slots never overflows.
+// when its own queue is full, and moves all but `keep` of them there when the pool has little. A block whose
+// queue is empty takes from the pool. A vertex is in at most one queue (see _labels.cuh), so a pool with one
+// slot per vertex never overflows.
 //
 // The search ends when no block is busy and the pool is empty. control[WORK] counts busy blocks plus vertices
 // in the pool. It is raised before vertices are published and lowered after they have been fetched, with a

@@ -5,13 +5,16 @@
 // the lowest bucket along arcs of at most delta, which may fill it again. Once it stays empty, one heavy
 // phase follows the heavier arcs of all vertices that were in it. As in the survey,
 //
-//   - an array holds each vertex's bucket, so a move costs one word; but a phase examines all vertices;
-//   - a prefix sum over the vertices to relax numbers their arcs, the requests; each thread has one of these.
+//   - an array holds each vertex's bucket, so moving a vertex or emptying a bucket costs one word; but every
+//     phase examines all vertices;
+//   - a prefix sum over the vertices to relax numbers their arcs, the requests; each thread has a request,
+//     whatever the degrees are.
 //
 // Deviations from the survey:
 //   - Its host launches kernels for every phase and reads the result. Here one cooperative launch runs all
 //     phases, with a grid barrier between their steps. (`phases` limits a launch for instrumented runs.)
-//   - It classifies arcs at every relaxation; here split_arcs puts light ones first, once.
+//   - It classifies an arc as light or heavy at every relaxation. Here split_arcs puts the light arcs of each
+//     vertex first, once.
 //   - It stores the requests between two kernels. Here a thread finds its request's arc by binary search in
 //     the prefix sum and relaxes it at once.
 //   - The prefix sum runs within blocks; an atomic addition gives each block its place.
@@ -97,7 +100,8 @@ __device__ u32 bucket_of(length_t distance, weight_t delta)
 #endif
 }
 
-// Takes all vertices out of a bucket; lists their light arcs, and the heavy ones of those new to it.
+// Takes all vertices out of a bucket and lists their light arcs. Lists the heavy arcs of those that the
+// bucket did not hold before.
 __device__ void empty_bucket(const Problem& p, const i64* Va, const i64* light_end, u32 bucket,
                              u64* light_sizes)
 {
@@ -201,7 +205,8 @@ extern "C" __global__ void delta_stepping(const __grid_constant__ Problem p, con
     }
 }
 
-// Copies the arcs of each vertex, a warp each; those of at most delta come first and end at light_end.
+// Copies the arcs of each vertex with those of at most delta first, which end at light_end. One warp per
+// vertex.
 extern "C" __global__ void split_arcs(u32 n, const i64* __restrict__ Va, const u32* __restrict__ Ea,
                                       const weight_t* __restrict__ Wa, weight_t delta,
                                       u32* __restrict__ targets, weight_t* __restrict__ weights,

@@ -111,7 +111,8 @@ struct BlockSearch : Search<BlockSearch> {
         return false;
     }
 
-    // Expands the near entries and those taken along; returns whether this thread left arcs to the block.
+    // Expands the near entries and those taken along, two threads per entry. Returns whether this thread left
+    // arcs to the block.
     __device__ bool expand(u32 near_count, const Taken& taken)
     {
         u32 half = threadIdx.x % 2;
@@ -157,7 +158,8 @@ struct BlockSearch : Search<BlockSearch> {
         __syncthreads();
     }
 
-    // Runs phases until the search ends or is too wide. All threads see the complete state before and after.
+    // Runs phases until the search has ended or has grown too wide for the rule. All threads see the complete
+    // state before and after.
     __device__ void run()
     {
         for (;;) {

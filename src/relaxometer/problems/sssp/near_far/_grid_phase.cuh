@@ -47,7 +47,8 @@ struct GridPhase : Search<GridPhase> {
         note_distance(entry, pile, &gain.least);
     }
 
-    // This lane's place among all entries of the block for the pile. For whole warps; COUNTERS if none.
+    // The place of this lane's entry among all that the block has for the pile. For whole warps; lanes
+    // without an entry pass COUNTERS.
     __device__ u32 take_place(u32 pile)
     {
         u32 lane = threadIdx.x % WARP;
@@ -158,7 +159,8 @@ struct GridPhase : Search<GridPhase> {
         }
     }
 
-    // Relaxes the arcs of the warp's entries, dealt to all lanes; this lane's are `degree` from `arc` on.
+    // Relaxes the arcs of the warp's entries, dealt to all lanes; this lane's entry has `degree` arcs from
+    // `arc` on.
     __device__ void relax_dealt(const Entry& entry, u32 arc, u32 degree)
     {
         u32 lane = threadIdx.x % WARP;
@@ -185,7 +187,8 @@ struct GridPhase : Search<GridPhase> {
         }
     }
 
-    // Most arcs shorten nothing, so distances are read first; an outdated read costs a useless atomic.
+    // Most arcs shorten nothing, so each distance is read before it is lowered. An outdated read costs no
+    // more than a useless atomic.
     __device__ void relax_round(const Entry* from, const Arc* to)
     {
         length_t length[ROUND];

@@ -216,7 +216,8 @@ struct Search {
         if (pile == BEYOND + position().beyond) atomicMin(least, entry.distance);
     }
 
-    // Blocks move the threshold and sort into the other pile beyond; an epoch begins with empty slots.
+    // Moves the threshold and begins to sort into the other pile beyond; an epoch begins with empty slots.
+    // For whole blocks.
     __device__ void begin_sorting(u32 last, u32 epoch)
     {
         Position next = {position().phase, last, epoch, position().beyond ^ 1};

@@ -4,7 +4,8 @@
 // All blocks stay resident for the whole search. While few vertices are near, the first block continues by
 // itself: its near entries are in shared memory, and its barrier costs a fraction of the grid's. When more
 // are near, all blocks take part, with one barrier per phase. Every block keeps the whole state and comes to
-// the same decision: after the barrier it adds the gains of the phase to its state, or copies the first's.
+// the same decision from it: after the barrier it adds the gains of the phase to its state, or copies the
+// state that the first block left.
 //
 // Buckets that were taken along while few vertices were near can make too many near later. If all blocks find
 // more near entries than `crowd`, they lower the threshold to the mean bucket of a sample, and everything
@@ -129,7 +130,8 @@ struct Decision {
     }
 };
 
-// Moves a whole block, whose threads have all finished this phase, to the next, of the pile that it filled.
+// Moves on to the next phase, which reads the pile that this one filled. For whole blocks, after all threads
+// have finished this phase.
 __device__ void end_phase(State& known)
 {
     if (threadIdx.x == 0) {
@@ -187,7 +189,8 @@ __device__ __forceinline__ void catch_up(State& known, const Shared& shared, Ste
     __syncthreads();
 }
 
-// Narrow phases, by the first block, near entries in shared memory; it leaves its state to all.
+// Narrow phases, by the first block alone. It moves the near entries to its shared memory and back, and
+// leaves its state to all blocks.
 __device__ __forceinline__ void run_alone(const Problem& problem, const Tree& tree, const Log& log,
                                           const Limits& limits, State& known, Hubs& hubs, Entry* queue,
                                           u32 near_count, Shared* shared)

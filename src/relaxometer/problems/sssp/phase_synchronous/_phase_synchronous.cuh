@@ -45,7 +45,8 @@ __device__ __forceinline__ bool is_settled(u64 entry)
     return WIDE_LENGTHS ? (entry & 1) == 0 : static_cast<u32>(entry) == 0;
 }
 
-// The proposal for the head of an arc of this weight from v. A length beyond the type only sets the flag.
+// The proposal for the head of an arc of this weight from v. A length that the type does not hold is not
+// proposed but sets the flag.
 __device__ __forceinline__ u64 propose(u32 v, length_t distance, weight_t weight, u32* overflow)
 {
     u64 length = extended_length(distance, weight);

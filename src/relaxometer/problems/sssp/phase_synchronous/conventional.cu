@@ -1,7 +1,9 @@
-// SSSP with a thread per vertex in every phase: Harish and Narayanan; algorithms 1 to 3 of Suzuki et al.
+// SSSP with one thread per vertex in every phase: Harish and Narayanan, and algorithms 1 to 3 of Suzuki et
+// al.
 //
 // A phase is two kernels: in `relax`, every vertex whose mask Ma is set proposes distances to its neighbours;
-// `update` accepts those that are shorter. Every launch has n threads, most of them idle: others avoid that.
+// `update` accepts those that are shorter. Every launch has n threads, most of them idle: the cost that the
+// other variants try to avoid.
 //
 // Deviations from the paper:
 //   - line 6 of algorithm 2 prints the weight as Wa[n]; it is the arc's, Wa[i].

@@ -6,7 +6,8 @@
 // Deviations from the paper:
 //   - lines 8 and 9 of algorithm 5 test whether Ua[n] equals the proposal and whether n is already scheduled.
 //     But Ua[n] may have been equal before. The value that the atomic minimum returns decides both: n
-//     improved if it was larger, first in this phase if settled. So none is listed twice.
+//     improved if it was larger, for the first time in this phase if it was settled. So no vertex is listed
+//     twice.
 //   - Ua also carries the predecessor (see _phase_synchronous.cuh).
 //   - "NWa = empty" (line 13 of algorithm 4) clears nothing: `written` counts through all phases, and its
 //     value before the phase is subtracted.

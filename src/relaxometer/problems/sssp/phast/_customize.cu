@@ -8,7 +8,7 @@
 //                                                         down(u, w) = min(down(u, w), down(v, w) + up(v, u))
 //
 // Paper: Dibbelt, Strasser and Wagner, "Customizable Contraction Hierarchies", ACM JEA 21, 2016, section 8.3:
-// their basic customization, which enumerates lower triangles of each arc (u, w) or looks them up.
+// their basic customization, which enumerates lower triangles from each arc (u, w) or looks them up.
 // Deviations:
 //
 //   - One launch, with a grid barrier per level.
@@ -17,7 +17,8 @@
 //     chain's own vertices in shared memory, as one factors a panel of a matrix; after a grid barrier, all
 //     blocks follow the triangles from the chain to the arcs above it.
 //   - The triangles of an arc (v, u) lie together. The arcs (v, w) follow it in the row of v; the arcs (u, w)
-//     are listed, 4 bytes per triangle. Only reads of u's row are not contiguous; no lane searches.
+//     are listed, 4 bytes per triangle. So all reads but those of u's row are contiguous, and no lane
+//     searches.
 //   - Several vertices lower the same arc at once, so minima are atomic.
 
 #include <cooperative_groups.h>

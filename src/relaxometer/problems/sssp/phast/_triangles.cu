@@ -37,7 +37,8 @@ extern "C" __global__ void list_targets(u32 n_fans, const uint4* __restrict__ fa
     }
 }
 
-// Writes which length each arc of the graph bounds: twice an arc's number, plus 1 if downward, or `no_word`.
+// Writes which length each arc of the graph bounds: twice the number of an arc, plus 1 if downward; `no_word`
+// for loops.
 extern "C" __global__ void find_words(u32 n_vertices, const i64* __restrict__ graph_offsets,
                                       const u32* __restrict__ heads, const u32* __restrict__ rank,
                                       const u32* __restrict__ offsets, const u32* __restrict__ up,

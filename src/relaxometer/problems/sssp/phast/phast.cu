@@ -22,8 +22,8 @@
 //   - Levels consist of chains of up to 16 vertices of the elimination tree (see _hierarchy.py). After the
 //     arcs from the levels above, a warp descends several chains at once, one lane per vertex. The climb
 //     takes 32 ancestors per round in the same way. This saves hundreds of barriers.
-//   - Rows of arcs lie in slices of 32 lanes, as many per row as it needs (sliced ELLPACK, after Monakov,
-//     Lokhmotov and Avetisyan, "Automatically Tuning Sparse Matrix-Vector Multiplication for GPU
+//   - Rows of arcs lie in slices of 32 lanes, with as many lanes per row as it needs (sliced ELLPACK, after
+//     Monakov, Lokhmotov and Avetisyan, "Automatically Tuning Sparse Matrix-Vector Multiplication for GPU
 //     Architectures", 2010).
 //   - Predecessors come from the graph's own arcs at the end: most arcs of the hierarchy stand for paths.
 
@@ -76,7 +76,8 @@ struct State {
     Board* board;
 };
 
-// The second word of a slice (_slices.py): first row, rows minus one, log2 of lanes per row, arcs of a lane.
+// The second word of a slice: its first row, its rows minus one, the logarithm of the lanes of a row, and the
+// arcs of a lane; see _slices.py.
 __device__ __forceinline__ u32 first_row(uint2 slice)
 {
     return slice.y & 0xffffu;

@@ -1,4 +1,5 @@
-// SSSP on maps from many sources: one depth-first sweep down the hierarchy for every 32 sources or more.
+// SSSP on maps from many sources at once: one depth-first sweep down the hierarchy for every 32 sources or
+// more.
 //
 // As in phast.cu, distances ascend from a source to its ancestors in the elimination tree and then descend to
 // all vertices. Here a warp descends for `k` sources together, one or two per lane:
@@ -94,7 +95,8 @@ __device__ __forceinline__ Ancestors find_ancestors(const Hierarchy& hierarchy, 
     return found;
 }
 
-// Finds the distances of all sources' ancestors; one warp per place, which loads the next one's arcs ahead.
+// Finds the distances of the ancestors of all sources; one warp per place. The first arcs of the next
+// ancestor are loaded ahead.
 extern "C" __global__ void climb(const __grid_constant__ Hierarchy hierarchy,
                                  const __grid_constant__ Batches batches, u32 places)
 {
@@ -168,7 +170,8 @@ __device__ __forceinline__ void wait_for_copies()
 #endif
 }
 
-// Records in order. A ring in shared memory holds a chunk and the next three; registers hold the next record.
+// Records in their order. A ring in shared memory holds the chunk in use and the three that follow; the next
+// record is in registers.
 struct Records {
     uint4* ring;
     const uint4* next_chunk;  // the lane's part
@@ -327,7 +330,8 @@ struct Results {
     }
 };
 
-// One warp per batch and segment, `stride` of the hierarchy's. Blocks that run together read the same arcs.
+// One warp per batch and segment; a segment is `stride` of those of the hierarchy. Blocks that run at the
+// same time read the same arcs.
 template <u32 WIDTH, u32 SUMS>
 __global__ void __launch_bounds__(32)
     sweep(const __grid_constant__ Hierarchy hierarchy, const __grid_constant__ Batches batches, u32 stride)
@@ -363,8 +367,9 @@ template __global__ decltype(sweep<2, 1>) sweep<2, 1>;
 const u32 TOGETHER = 4;  // arcs whose tails are loaded together; after the last one, it repeats
 
 // Sets `overflowed` if an arc leads from a vertex that some source reaches to one that it does not: the path
-// is longer than 32 bits hold. Unless `predecessors` is null, gives every vertex a nearer tail whose arc has
-// the difference of the distances, and sources their own. One warp per vertex and batch.
+// is longer than 32 bits hold. Unless `predecessors` is null, gives every vertex a tail that is nearer and
+// whose arc is as long as the difference of the distances. Sources become their own predecessors. One warp
+// per vertex and batch.
 template <u32 WIDTH>
 __global__ void find_predecessors(const __grid_constant__ Incoming graph,
                                   const __grid_constant__ Batches batches, u32* predecessors, u32* overflowed)

@@ -9,7 +9,8 @@
 
 // `sums` gets the sum of the weights, and two sums over all arcs from a lower vertex to a higher one of a
 // hash of their ends and weight, less the same over the arcs back. Both are 0 if every arc has a reverse arc
-// of the same weight, and else only by a chance of 1 in 2^128. `bits` gets all bits set in 32-bit weights.
+// of the same weight, and else only by a chance of 1 in 2^128. `bits` gets all bits that are set in a weight
+// of 32 bits.
 extern "C" __global__ void __launch_bounds__(256)
     survey(u32 n, u64 n_arcs, const i64* __restrict__ offsets, const u32* __restrict__ targets,
            const weight_t* __restrict__ weights, u64* sums, u32* bits)

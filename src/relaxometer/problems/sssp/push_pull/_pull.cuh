@@ -1,6 +1,7 @@
 // Pulling: unsettled vertices look for their best neighbours; see push_pull.cu.
 //
-// Templates over the search, as in _push.cuh, which provides `distance_at`, `id_of` and `announce`.
+// The functions are templates over the search, as in _push.cuh. A search provides `distance_at`, `id_of` and
+// `announce`.
 
 #pragma once
 
@@ -103,8 +104,9 @@ __device__ __forceinline__ void pull_frontier(AnySearch& s, u32 size, u64 bound,
     if (lane() == 0 && improved != 0) atomicAdd(&phase_counters(s).improved, improved);
 }
 
-// Unreached vertices, none of which is nearer than the last bucket's limit, pull until nothing changes. In
-// the first phase settled ones may be at any distance; later ones examine only improvements, unsettled.
+// Unreached vertices, none of which is nearer than the last bucket's limit, pull until nothing changes.
+// Settled vertices may be at any distance in the first phase; later phases examine only improvements, which
+// are unsettled.
 __device__ __forceinline__ void pull(Search& s)
 {
     cg::grid_group grid = cg::this_grid();

@@ -75,7 +75,8 @@ __device__ __forceinline__ u64 arcs_of(const Search& s, u32 head)
     return degree_of(s.out, head);
 }
 
-// Relaxes each lane's arcs but missing ones. For whole warps; distances are read before the first is lowered.
+// Relaxes each lane's arcs except missing ones. For whole warps; all distances are read before the first is
+// lowered.
 template <typename AnySearch, u32 ARCS>
 __device__ __forceinline__ void relax(AnySearch& s, const Tail& tail, const Arc (&arcs)[ARCS])
 {
@@ -105,7 +106,8 @@ __device__ __forceinline__ void relax(AnySearch& s, const Tail& tail, const Arc 
     }
 }
 
-// A warp finds the first of the arcs `begin` to `end` - 1 that is not in the window, by 32 probes at once.
+// Finds the first of the arcs `begin` to `end` - 1 that is not in the window. For whole warps, which probe
+// 32 arcs at once.
 __device__ __forceinline__ i64 window_end(const Arc* arcs, i64 begin, i64 end, const Window& window)
 {
     while (end - begin > 32) {

@@ -15,7 +15,8 @@ __device__ const u32 GROUPS_PER_WARP = 32 / GROUP_LANES;
 
 __device__ const u64 INFINITE = NO_PATH;  // a length
 
-// A label is distance << 32 | predecessor, or a 64-bit distance; then the host finds predecessors at the end.
+// A label is distance << 32 | predecessor, or a distance of 64 bits; then the host finds predecessors at the
+// end.
 __device__ const u64 NO_LABEL = WIDE_LENGTHS ? INFINITE : INFINITE << 32 | NO_PREDECESSOR;
 
 // An arc is one word, weight << 32 | other end, or two if weights have 64 bits.

@@ -1,4 +1,5 @@
-// SSSP for skewed graphs in one launch: push near vertices along light arcs, then pull into the few left.
+// SSSP for skewed graphs: push near vertices along light arcs, then pull into the few that are left, in one
+// launch.
 //
 // Delta-stepping reads every arc at least once. On a graph with hubs most of these arcs lead to vertices that
 // are settled already. Two measures avoid reading them:
@@ -27,7 +28,8 @@
 // for Massively Parallel Systems", IPDPS 2014, who push and pull between the nodes of a cluster; the buckets
 // are those of Meyer and Sanders, "Delta-stepping", 2003. Deviations from the former:
 //
-//   - it classifies arcs by delta; here sorted arcs and cursors defer all that leave the bucket.
+//   - it classifies arcs as short and long by delta; here sorted arcs and cursors defer every arc that leaves
+//     the bucket.
 //   - it chooses between pushing and pulling along the long arcs of each bucket; here all buckets push until
 //     the search changes direction, once and for all.
 //   - vertices are numbered by falling degree, so that the data of hubs share cache lines, and vertices
@@ -38,7 +40,8 @@
 #include "_pull.cuh"
 #include "_push.cuh"
 
-// Labels all but the source unreached; its first arc is due. Without arcs it is none of the n vertices.
+// Labels every vertex unreached except the source, whose first arc is due. A source without arcs is none of
+// the n vertices that have some.
 __device__ __forceinline__ void start(Search& s, u32 source)
 {
     Vertices& all = s.vertices;

@@ -12,7 +12,8 @@
 //     growth. Vertices that no cell reached come last.
 //
 // Which cell takes a vertex depends on the blocks' pace, so the order differs from run to run. A full
-// frontier drops vertices, which then do not grow: only the quality of the order suffers.
+// frontier drops vertices, which then belong to their cell but do not grow: only the quality of the order
+// suffers.
 
 #include <cooperative_groups.h>
 

@@ -42,7 +42,8 @@ __device__ __forceinline__ bool extend(length_t before, weight_t weight, length_
 #endif
 }
 
-// A threshold at most this above a length, at least the next number (a sum may be rounded), at most NO_PATH.
+// A threshold at most this much above a length, at least the next number, at most NO_PATH. A small width may
+// vanish in a rounded sum.
 __device__ __forceinline__ length_t raised(length_t length, length_t width)
 {
 #ifdef FLOAT_LENGTHS

@@ -14,7 +14,8 @@
 //     tile, and the scan leaves out the chunks whose bound is not below the threshold.
 //   - Blocks do not wait for each other. An arc into another tile sends the length of its path with an atomic
 //     minimum to the mail slot of its head, a word in global memory. A block checks its tile's slots every
-//     few phases. Slots are never emptied, and a message is only the word: they need no order.
+//     few phases. Slots are never emptied, and a message is only the word itself, so no memory order is
+//     needed.
 //   - A tile that runs ahead of better distances wastes relaxations. A block has plenty to spare, except with
 //     heavy-tailed weights, where most work would be wasted. There a leash holds the threshold near the least
 //     waiting distance of all tiles, which tiles publish when they raise their thresholds. Seeing it late
@@ -190,7 +191,8 @@ struct Search {
     }
 
     // Relaxes an arc if `any`, and sets the length of the path; by one thread. Returns whether the head
-    // becomes a near vertex of this tile; notes a far one. Few branches: a phase takes as long as its chain.
+    // becomes a near vertex of this tile; notes a far one. Few branches: a phase takes as long as its chain
+    // of instructions.
     __device__ bool relax(bool any, length_t distance_before, Arc arc, length_t& length)
     {
         bool fits = extend(distance_before, arc.y, length);
