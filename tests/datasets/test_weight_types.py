@@ -361,11 +361,10 @@ class TestReweighted:
 
 
 def test_copies_of_a_map_keep_its_type():
-    for kind in ("float32", "float64"):
-        base = reweighted("floats", TestReweighted.MAP, ReweightedParameters(type=kind, scale=0.1))
-        sewn = sew("sewn", base, SewnParameters(rows=1, columns=2))
-        assert sewn.weights.dtype == np.dtype(kind)
-        assert set(sewn.weights.tolist()) <= set(base.weights.tolist())
+    base = reweighted("floats", TestReweighted.MAP, ReweightedParameters(type="float64", scale=0.1))
+    sewn = sew("sewn", base, SewnParameters(rows=1, columns=2))
+    assert sewn.weights.dtype == np.float64
+    assert set(sewn.weights.tolist()) <= set(base.weights.tolist())
     negative = reweighted("negative", TestReweighted.MAP, ReweightedParameters(type="int32", potentials=99))
     with pytest.raises(UserError, match=r"^graph sewn: the map has negative weights"):
         sew("sewn", negative, SewnParameters(rows=1, columns=2))
