@@ -104,8 +104,7 @@ class TestTraffic:
 
     def test_pairs_have_lines_in_the_table_only(self):
         table = changes(ROADS | {"labels": (3.0, 0.1, 0.1)}, dijkstra_cpu="cpu")
-        drawn = {line.get_label() for line in traffic.traffic(table, "town").axes[0].lines}
-        assert drawn == ROADS.keys()
+        assert {line.get_label() for line in traffic.traffic(table, "town").axes[0].lines} == ROADS.keys()
         answers = traffic.traffic_table(table).set_index("Variant")["Answer"]
         assert (answers["labels"], answers["phast"]) == ("1,000 pairs", "tree")
 
@@ -231,15 +230,10 @@ class TestAllPairs:
         assert "[metres]" in shown
         assert [line.get_xdata()[0] for line in figure.axes[0].lines] == [500, 900]
 
-    def test_drawn_sources_give_bounds(self):
-        found = components(sources=[0, 40], proven=[0, 40])
-        shown = texts(all_pairs.eccentricities(town_sources(), found, passes(), TOWN_GRAPH))
-        assert "Radius at most 500" in shown
-        assert "diameter at least 900" in shown
-
-    def test_emulated_times_are_not_shown_as_times(self):
-        emulated = passes(device_kind="host")
-        shown = texts(all_pairs.eccentricities(town_sources(), components(), emulated, TOWN_GRAPH))
+    def test_drawn_sources_give_bounds_and_emulated_times_are_not_shown(self):
+        found, emulated = components(sources=[0, 40], proven=[0, 40]), passes(device_kind="host")
+        shown = texts(all_pairs.eccentricities(town_sources(), found, emulated, TOWN_GRAPH))
+        assert "Radius at most 500 at vertex 7 and 1 more; diameter at least 900" in shown
         assert "not GPU times" in shown
         assert "found in" not in shown
 
@@ -315,10 +309,6 @@ class TestChoice:
         assert table[["searches", "best"]].values.tolist() == [[count, best]]
         assert table["regret"].tolist() == [pytest.approx(regret)]
 
-    def test_only_common_sources_are_compared(self):
-        timings = pd.concat([auto([1.0, 1.0, 100.0], "tiled"), searches("tiled", [1.0, 1.0])])
-        assert choice.regrets(timings)["regret"].tolist() == [0]
-
     def test_the_table_says_what_why_and_at_what_cost(self):
         table = choice.regret_table(self.TIMINGS).set_index("Graph")
         city = table.loc["city"]
@@ -337,8 +327,9 @@ class TestChoice:
         assert "near-far, 600 ms; best: tiled, 400 ms" in shown
         assert [tick.get_text() for tick in figure.axes[0].get_yticklabels()] == ["city, 100", "town, 100"]
 
-    def test_alone_it_is_not_compared(self):
-        timings = auto([1.0], "tiled")
+    def test_only_common_sources_are_compared(self):
+        timings = auto([1.0, 1.0, 100.0], "tiled")
+        assert choice.regrets(pd.concat([timings, searches("tiled", [1.0, 1.0])]))["regret"].tolist() == [0]
         assert choice.regrets(timings).empty
         assert choice.NO_CHOICES in texts(choice.regret_figure(timings))
         assert choice.regret_table(timings)["Graph"].tolist() == [choice.in_short(choice.regrets(timings))]
@@ -372,6 +363,7 @@ def test_searches_until_a_variant_has_caught_up():
     call = "A call, from and to host memory [ms]"
     assert table.loc[["cut", "plain"], call].tolist() == ["31", ""]
     assert table.loc["dijkstra-cpu", "Class"] == "1 core"
+    assert preparation.payoff_table(searches("wrong", [0.1], status="invalid")).empty
 
 
 @pytest.mark.parametrize(

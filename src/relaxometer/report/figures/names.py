@@ -114,7 +114,8 @@ def whole(value: float) -> str:
 
 def shown_calls(lines: pd.DataFrame) -> pd.Series:
     """Return the time of a call of each line as text: empty where it is unknown, marked where it is a sum."""
-    return lines["call_ms"].map(rounded) + np.where(lines["calls"].eq(0), ADDED_UP, "")
+    calls = zip(lines["call_ms"], lines["calls"], strict=True)
+    return pd.Series([rounded(ms) + ADDED_UP * (n == 0) for ms, n in calls], lines.index, dtype=object)
 
 
 def by_graph(table: pd.DataFrame, *columns: str, ascending: bool = True) -> pd.DataFrame:
