@@ -146,7 +146,7 @@ class View:
         Chapter of the report, without its number; a view without one is for the landing page. In a chapter, a
         table is a page that sorts and filters.
     figure, view, graph : str
-        Columns of the report's list of results; by default the graph that is drawn, or "all".
+        Columns of the report's list of results; `graph` is by default the one that is drawn, or "all".
     caption : str, optional
     suffix : {"svg", "png", "csv", "html"}
         A table may be drawn for an "html" view too: the report then has its page, and no CSV file is kept.
