@@ -59,19 +59,11 @@ def test_a_small_gain_of_single_processes_shows_nothing():
     assert line["low"] < 1 < line["high"]
 
 
-@pytest.mark.parametrize(
-    ("adaptive_ms", "verdict"),
-    [
-        (10, "same"),
-        (9.8, "same"),
-        (5, "differs: adaptive is faster"),
-        (20, "differs: conventional is faster"),
-        (9.525, "undecided"),
-    ],
-)
-def test_a_claim_of_no_difference(adaptive_ms, verdict):
-    line = judged(faster(claimed=1.0, direction="equal"), *conventional_and(adaptive_ms))
-    assert line["verdict"] == verdict
+def test_a_claim_of_no_difference():
+    equal = faster(claimed=1.0, direction="equal")
+    verdicts = {10: "same", 9.8: "same", 5: "differs: adaptive is faster"}
+    verdicts |= {20: "differs: conventional is faster", 9.525: "undecided"}
+    assert {ms: judged(equal, *conventional_and(ms))["verdict"] for ms in verdicts} == verdicts
 
 
 HIGHER = {"claimed": 1.2, "tolerance": 0.05, "direction": "higher"}  # range 1.14 to 1.26
@@ -107,20 +99,12 @@ def test_the_rule_of_verdicts(values, ends, verdict_):
     assert verdict(one, Measured(sum(ends) / 2, interval=ends)) == verdict_
 
 
-@pytest.mark.parametrize(
-    ("quantity", "value", "verdict_"),
-    [
-        ("mean_time", 50, "faster here"),
-        ("mean_time", 150, "slower here"),
-        ("step_time", 50, "faster here"),
-        ("mean_rate", 150, "faster here"),
-        ("mean_phases", 150, "higher than claimed"),
-        ("mean_phases", 50, "lower than claimed"),
-        ("mean_phases", 105, "same"),
-    ],
-)
-def test_the_rule_for_values_without_a_direction(quantity, value, verdict_):
-    assert verdict(claim(quantity, claimed=100), Measured(value)) == verdict_
+def test_the_rule_for_values_without_a_direction():
+    verdicts = {("mean_time", 50): "faster here", ("mean_time", 150): "slower here"}
+    verdicts |= {("step_time", 50): "faster here", ("mean_rate", 150): "faster here"}
+    verdicts |= {("mean_phases", 150): "higher than claimed", ("mean_phases", 50): "lower than claimed"}
+    verdicts |= {("mean_phases", 105): "same"}
+    assert {one: verdict(claim(one[0], claimed=100), Measured(one[1])) for one in verdicts} == verdicts
 
 
 @pytest.mark.parametrize(
@@ -256,11 +240,11 @@ def test_a_wrong_quantity_names_the_known_ones(tmp_path):
 
 
 def test_the_readable_table_rounds_and_keeps_units():
-    one = claim("mean_time", of="conventional", claimed=107, unit="ms")
-    line = readable_claims(pd.DataFrame([judged(one, searches("conventional", [20.12345] * 8))])).iloc[0]
+    def readable(claimed, ms):
+        one = claim("mean_time", of="conventional", claimed=claimed, unit="ms")
+        return readable_claims(pd.DataFrame([judged(one, searches("conventional", [ms] * 8))])).iloc[0]
+
+    line = readable(107, 20.12345)
     assert (line["Claimed"], line["Measured"], line["Ratio"]) == ("107 ms", "20.12 ms", "0.19")
-    one = claim("mean_time", of="conventional", claimed=9999.7, unit="ms")
-    line = readable_claims(pd.DataFrame([judged(one, searches("conventional", [31.0] * 8))])).iloc[0]
-    assert (line["Claimed"], line["Ratio"]) == ("10,000 ms", "0.0031")
-    slow = readable_claims(pd.DataFrame([judged(one, searches("conventional", [54_321.0] * 8))])).iloc[0]
-    assert slow["95% interval"] == "53,899 to 54,747"
+    assert readable(9999.7, 31.0)[["Claimed", "Ratio"]].tolist() == ["10,000 ms", "0.0031"]
+    assert readable(9999.7, 54_321.0)["95% interval"] == "53,899 to 54,747"

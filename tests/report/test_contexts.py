@@ -23,10 +23,9 @@ def test_shared_entries_stand_once():
     merged = merge_contexts([context("town"), context("village", before=other)])
     assert merged["common"]["before.driver"] == "1.2"
     assert merged["common"]["run.solver"] == "adaptive"
-    assert merged["runs"] == [
-        {"run": "sssp/town/adaptive", "before.sm_clock_mhz": "1980"},
-        {"run": "sssp/village/adaptive", "before.sm_clock_mhz": "345"},
-    ]
+    clocks = {"town": "1980", "village": "345"}
+    runs = [{"run": f"sssp/{of}/adaptive", "before.sm_clock_mhz": clock} for of, clock in clocks.items()]
+    assert merged["runs"] == runs
 
 
 def test_the_page_holds_both_and_escapes_the_configuration():
@@ -70,9 +69,8 @@ def test_drift_is_between_the_references_of_a_race_on_one_clock():
         ["sssp", "town", "cpu", 1, 5.0, 5.5],
     ]
     assert found["drift"].tolist() == pytest.approx([0.04, 0.1])
-    assert contexts.drift_warnings(runs) == [
-        "warning: sssp on town: the cpu drifted by 10% during the race: fixed work took 5 to 5.5 ms"
-    ]
+    warning = "the cpu drifted by 10% during the race: fixed work took 5 to 5.5 ms"
+    assert contexts.drift_warnings(runs) == [f"warning: sssp on town: {warning}"]
     page = provenance_page(merge_contexts(runs), {}, found, {})
     assert "<td>10.0%</td>" in page
     assert drift_lines([context("town")]).empty
@@ -84,13 +82,8 @@ def test_drift_is_between_the_references_of_a_race_on_one_clock():
 )
 def test_the_first_page_names_device_driver_commit_and_dates(last, measured):
     lines = contexts.machine_lines([context("town"), context("village", date=last)])
-    assert dict(lines.itertuples(index=False, name=None)) == {
-        "Device": "NVIDIA X",
-        "driver": "1.2",
-        "Machine": "Linux",
-        "Commit": "abc",
-        "Measured": measured,
-    }
+    machine = {"Device": "NVIDIA X", "driver": "1.2", "Machine": "Linux", "Commit": "abc"}
+    assert dict(lines.itertuples(index=False, name=None)) == {**machine, "Measured": measured}
 
 
 def test_every_graph_says_whose_data_it_is():

@@ -54,9 +54,7 @@ def test_no_crossing_where_the_cpu_wins_at_the_end():
 
 
 def test_times_from_host_to_host_are_compared_with_their_like():
-    moved = rows("batch-warp-host-to-host", "cfg", 0.4).assign(
-        kernel="batch-warp", parameter_host_to_host=True
-    )
+    moved = rows("batch-warp-host-to-host", "cfg", 0.4).assign(parameter_host_to_host=True)
     program = rows("semi-nca", "cfg", 4.0, "cpu").assign(prepare_ms=8.0)
     timings = pd.concat([rows("batch-warp", "cfg", 0.5), moved, program])
     figure = dominators.throughput(timings, [{"name": "cfg", "graphs": 10_000}])
@@ -118,10 +116,8 @@ def test_the_claim_of_a_step():
 @pytest.mark.parametrize("cpu_ms", [3.0, 0.1])
 def test_the_claim_of_a_speedup_from_one_root(cpu_ms):
     one = claim(quantity="speedup_from_root", of="multiword", over="lengauer-tarjan")
-    timings = pd.concat(
-        [rows("multiword", "flow-source", 1.0), rows("lengauer-tarjan", "flow-source", cpu_ms, "cpu")]
-    )
-    found = speedup_from_root(one, Evidence(timings, pd.DataFrame(), {}))
+    both = rows("multiword", "flow-source", 1.0), rows("lengauer-tarjan", "flow-source", cpu_ms, "cpu")
+    found = speedup_from_root(one, Evidence(pd.concat(both), pd.DataFrame(), {}))
     assert found.value == pytest.approx(cpu_ms)
     low, high = found.interval
     assert low < cpu_ms < high

@@ -1,5 +1,7 @@
 """What every figure of times promises: labelled axes, no failed run, and emulated times named as such."""
 
+import re
+
 import pandas as pd
 import pytest
 
@@ -103,12 +105,11 @@ def test_proven_runs_are_drawn_on_labelled_axes(figure, tmp_path):
     save(drawn, tmp_path / "figure.svg")
 
 
-def test_without_a_proven_run_the_figure_says_so(figure, tmp_path):
+def test_without_a_proven_run_the_figure_says_so(figure):
     rows, draw, _ = figure
     drawn = draw(rows(status="invalid"))
     assert not [axes for axes in drawn.axes if axes.axison]
-    assert pd.Series([texts(drawn)]).str.contains(EMPTY).all()
-    save(drawn, tmp_path / "figure.svg")
+    assert re.search(EMPTY, texts(drawn))
 
 
 def test_a_wrong_answer_takes_the_whole_variant_out(figure):

@@ -103,9 +103,8 @@ def test_a_question_without_an_answer_is_an_error_in_one_line(suite, asked, answ
 def test_damaged_data_are_named_in_one_line(suite):
     (suite / "facts.csv").write_text('fact,value\n"gain,2\n', encoding="utf-8")
     (suite / "page.md").write_text('{{ fact("gain") }}', encoding="utf-8")
-    with pytest.raises(
-        UserError, match=r"facts\.csv: not readable as CSV .*; restore it from the repository"
-    ):
+    said = r"facts\.csv: not readable as CSV .*; restore it from the repository"
+    with pytest.raises(UserError, match=said):
         render(suite)
 
 

@@ -79,8 +79,8 @@ def test_large_degrees_are_dots_and_a_line_on_logarithmic_axes():
     assert "0.097% of the vertices have more than 32 arcs, and 50% of all arcs" in texts(figure)
 
 
-@pytest.mark.parametrize("name", sample_graphs())
-def test_every_sample_is_drawn(name, tmp_path, picture):
+@pytest.mark.parametrize("name", ["one-vertex", "self-loop-only", "one-way", "zero-weights", "hub"])
+def test_degenerate_graphs_are_drawn(name, tmp_path, picture):
     facts = described(sample_graphs()[name])
     style.save(drawings.degrees(facts), tmp_path / "degrees.svg")
     assert f"<h1>{name}</h1>" in graph_page(facts, tmp_path / "degrees.svg", picture, None)

@@ -1,6 +1,8 @@
 """Which files of a run are published, which stay, and that its samples give its summary and ranks."""
 
 import shutil
+from contextlib import chdir
+from io import BytesIO
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -12,14 +14,15 @@ import bundles
 from relaxometer.cli import publish as publishing
 from relaxometer.cli.publish import add_bundle, publish, replace, stage
 from relaxometer.core.errors import UserError
-from relaxometer.results.gather import NOTHING, summarise
-from relaxometer.results.published import BUNDLE, RANK_SAMPLES, SAMPLES, read_samples
+from relaxometer.results.gather import NOTHING
+from relaxometer.results.published import BUNDLE, RANK_SAMPLES, SAMPLES
 from relaxometer.results.recorded import read_recorded
 from relaxometer.results.rows import KEY
 from relaxometer.results.verify import differences
 from synthetic_runs import rival, searches, spread
 
 RESULTS = Path(__file__).parents[2] / "docs/results"
+CONFIG = bundles.CONFIG | {"timing": {"sources": 2, "repetitions": 1, "rounds": 1, "warmup": 0}}
 
 
 def timings():
@@ -105,7 +108,9 @@ def test_searches_over_several_ranks_are_kept_with_their_series(results, tmp_pat
 def finished(tmp_path_factory):
     """A folder with the results of a small run, and those published from it in ``suite``."""
     folder = tmp_path_factory.mktemp("run")
-    with bundles.finished_run(folder) as plan:
+    plan = bundles.plan(CONFIG)
+    with chdir(folder):
+        bundles.make_run(plan)
         Path("results/claims.csv").write_text("id\n", encoding="utf-8")
         assert publish(plan, Path("results"), Path("suite"))[1] == BUNDLE
     return folder
@@ -114,7 +119,7 @@ def finished(tmp_path_factory):
 def test_what_another_suite_left_is_not_published(finished, tmp_path, monkeypatch):
     monkeypatch.chdir(finished)
     shutil.copytree("results", tmp_path / "results")
-    paper = bundles.CONFIG | {"report": {"papers": ["adaptive"]}}
+    paper = CONFIG | {"report": {"papers": ["adaptive"]}}
     own = ["figures/adaptive/figure-7.svg", "figures/common/degrees/small-grid.svg"]
     left = ["figures/survey/extract-min.svg", "tables/survey/bandwidth.csv", "tables/common/routes.csv"]
     for name in (*own, *left):
@@ -136,7 +141,7 @@ def test_results_of_another_suite_do_not_replace_one(finished, tmp_path, monkeyp
     monkeypatch.chdir(finished)
     shutil.copytree("suite", tmp_path / "suite")
     before = published_files(tmp_path / "suite")
-    smaller = {key: value for key, value in bundles.CONFIG.items() if key != "bfs"}
+    smaller = {key: value for key, value in CONFIG.items() if key != "bfs"}
     with pytest.raises(UserError, match="bfs small-grid hybrid-cpu: measured, but not in this configuration"):
         publish(bundles.plan(smaller), Path("results"), tmp_path / "suite", made)
     assert published_files(tmp_path / "suite") == before
@@ -144,9 +149,7 @@ def test_results_of_another_suite_do_not_replace_one(finished, tmp_path, monkeyp
 
 def test_a_suite_that_lacks_runs_without_a_reason_is_not_published(finished, tmp_path, monkeypatch):
     monkeypatch.chdir(finished)
-    larger = bundles.CONFIG | {
-        "bfs": {"graphs": ["small-grid"], "variants": {"hybrid-cpu": {}, "hybrid": {}}}
-    }
+    larger = CONFIG | {"bfs": {"graphs": ["small-grid"], "variants": {"hybrid-cpu": {}, "hybrid": {}}}}
     with pytest.raises(UserError, match="bfs small-grid hybrid: in the suite, but neither measured nor"):
         publish(bundles.plan(larger), Path("results"), tmp_path / "suite", Path("suite", BUNDLE))
     assert not (tmp_path / "suite").exists()
@@ -163,7 +166,7 @@ def test_a_damaged_folder_is_not_published(finished, tmp_path, monkeypatch, name
     shutil.copytree(finished / "results", "results")
     Path("results", name).write_bytes(b"\xff")
     with pytest.raises(UserError, match=rf"^results/{name}: not readable as .*; delete it and run again"):
-        publish(bundles.plan(), Path("results"), Path("suite"), finished / "suite" / BUNDLE)
+        publish(bundles.plan(CONFIG), Path("results"), Path("suite"), finished / "suite" / BUNDLE)
     assert not Path("suite").exists()
 
 
@@ -181,28 +184,26 @@ def test_ranks_of_another_suite_are_not_published(finished, tmp_path, monkeypatc
     runs = "problem,graph,variant,series,ranks\nbfs,kron,weak-2,weak,2\n"
     (tmp_path / "results/distributed.csv").write_text(runs, encoding="utf-8")
     with pytest.raises(UserError, match=r"distributed\.csv: weak-2: not of this suite"):
-        publish(bundles.plan(), tmp_path / "results", tmp_path / "suite", Path("suite", BUNDLE))
+        publish(bundles.plan(CONFIG), tmp_path / "results", tmp_path / "suite", Path("suite", BUNDLE))
 
 
 def test_a_bundle_of_another_run_or_too_large_is_refused(finished, results, tmp_path, monkeypatch):
     made = finished / "suite" / BUNDLE
     stage(results, tmp_path / "suite")
-    with pytest.raises(
-        UserError, match=r"its searches are not the published ones; pack the run that is published"
-    ):
-        add_bundle(bundles.plan(), results, tmp_path / "suite", made)
+    with pytest.raises(UserError, match="its searches are not the published ones; pack the run that is pub"):
+        add_bundle(bundles.plan(CONFIG), results, tmp_path / "suite", made)
     monkeypatch.setattr(publishing, "MOST_BYTES", 1000)
     with pytest.raises(UserError, match="more than 1,000 bytes; pack it with --most-bytes 1000"):
-        add_bundle(bundles.plan(), finished / "results", finished / "suite", made)
+        add_bundle(bundles.plan(CONFIG), finished / "results", finished / "suite", made)
     with pytest.raises(UserError, match="not readable"):
-        add_bundle(bundles.plan(), finished / "results", finished / "suite", tmp_path / "missing.zip")
+        add_bundle(bundles.plan(CONFIG), finished / "results", finished / "suite", tmp_path / "missing.zip")
     assert not (tmp_path / "suite" / BUNDLE).exists()
 
 
 def test_searches_over_ranks_only_have_no_bundle(results, tmp_path):
     pq.write_table(NOTHING, results / "timings.parquet")
     stage(results, tmp_path / "suite")
-    said = add_bundle(bundles.plan(), results, tmp_path / "suite")
+    said = add_bundle(bundles.plan(CONFIG), results, tmp_path / "suite")
     assert said == "no bundle: searches over several ranks are not in one"
 
 
@@ -212,10 +213,10 @@ def test_a_suite_stays_as_it_was_if_its_bundle_is_refused(finished, tmp_path, mo
     files = published_files(tmp_path / "suite")
     (tmp_path / "wrong.zip").write_bytes(b"no bundle")
     with pytest.raises(UserError, match="not a bundle, or its end"):
-        publish(bundles.plan(), Path("results"), tmp_path / "suite", tmp_path / "wrong.zip")
+        publish(bundles.plan(CONFIG), Path("results"), tmp_path / "suite", tmp_path / "wrong.zip")
     assert published_files(tmp_path / "suite") == files
     monkeypatch.setattr(publishing, "MOST_BYTES", 1000)
-    _, said = publish(bundles.plan(), Path("results"), tmp_path / "suite")
+    _, said = publish(bundles.plan(CONFIG), Path("results"), tmp_path / "suite")
     assert said.startswith("no bundle: it would have")
     assert not (tmp_path / "suite" / BUNDLE).exists()
 
@@ -224,13 +225,13 @@ def test_a_suite_stays_as_it_was_if_its_bundle_is_refused(finished, tmp_path, mo
 def test_a_published_bundle_and_summary_are_those_of_the_samples(file):
     assert differences(file, file.parent) == []
     assert file.stat().st_size <= publishing.MOST_BYTES
-    summary = file.with_name("summary.csv")
-    if ZipFile(file).read("summary.csv") == summary.read_bytes():
-        return
-    published = pd.read_csv(summary).set_index(KEY)
-    found = summarise(read_samples(file.with_name(SAMPLES))).set_index(KEY)
+    # The bundle's summary follows from its searches, which are those of the samples.
+    tables = ZipFile(file).read("summary.csv"), file.with_name("summary.csv").read_bytes()
+    found, published = (pd.read_csv(BytesIO(table)).set_index(KEY) for table in tables)
     columns = ["median_ms", "ci95_low_ms", "ci95_high_ms", "sources"]
-    pd.testing.assert_frame_equal(published.loc[found.index, columns], found[columns], rtol=1e-5)
+    runs = pd.read_parquet(file.with_name(SAMPLES), columns=KEY).drop_duplicates()
+    parts = (table.loc[pd.MultiIndex.from_frame(runs), columns] for table in (published, found))
+    pd.testing.assert_frame_equal(*parts, rtol=1e-5)
 
 
 def test_the_documents_name_the_suites_without_a_bundle():
@@ -238,9 +239,8 @@ def test_the_documents_name_the_suites_without_a_bundle():
     section = text.partition("## Published suites")[2].partition("\n## ")[0]
     kept = {folder.name: folder / BUNDLE for folder in RESULTS.iterdir() if folder.is_dir()}
     without = {name for name, bundle in kept.items() if not bundle.is_file()}
-    unanswered = {
-        name for name in kept.keys() - without if "answers/" not in "".join(ZipFile(kept[name]).namelist())
-    }
+    members = {name: "".join(ZipFile(kept[name]).namelist()) for name in kept.keys() - without}
+    unanswered = {name for name, names in members.items() if "answers/" not in names}
     lacks, _, rest = section.partition("The bundles of")
     assert {name for name in kept if f"`{name}`" in lacks} == without
     assert {name for name in kept if f"`{name}`" in rest.partition(" have no first answers")[0]} == unanswered

@@ -18,17 +18,13 @@ def lines(*rows):
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-REAL = lines(
-    *(
-        ("SSSP", "town", *row.split("|"))
-        for row in (
-            "1|boost (rival)|1 core|2|1.9 to 2.1|0.01|2.4|100%|ok|",
-            "2|dijkstra-cpu|1 core|1,500|1,400 to 1,600|3|1,501|100%|ok|",
-            r"|hasty|GPU|1||0|1|50%|invalid|rule left\_out broken",
-            "|cugraph (rival)|GPU|||||0%|absent|it needs an NVIDIA GPU",
-        )
-    )
+RACE = (
+    "1|boost (rival)|1 core|2|1.9 to 2.1|0.01|2.4|100%|ok|",
+    "2|dijkstra-cpu|1 core|1,500|1,400 to 1,600|3|1,501|100%|ok|",
+    r"|hasty|GPU|1||0|1|50%|invalid|rule left\_out broken",
+    "|cugraph (rival)|GPU|||||0%|absent|it needs an NVIDIA GPU",
 )
+REAL = lines(*(("SSSP", "town", *row.split("|")) for row in RACE))
 EMULATED = lines(
     ("SSSP", "town", "", "near-far", "emulated", "7", "", "1", "8", "100%", "ok", ""),
     ("SSSP", "town", "", "phast", "emulated", "", "", "", "", "0%", "skipped", "too many arcs"),
