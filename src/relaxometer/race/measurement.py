@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, field, make_dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol, Self
@@ -37,6 +37,7 @@ from relaxometer.problems.records import PHASES, RUNS, certificates_schema
 from relaxometer.race.clocks import Span, believed_ms, disagreement
 from relaxometer.race.cost import Spent, planned_s
 from relaxometer.race.proofs import Columns, Proof, prove_all
+from relaxometer.race.rows import SearchRow
 from relaxometer.race.sources import untimed_vertices
 
 MAX_UNPROVEN_BYTES = min(4 << 30, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 8)
@@ -56,11 +57,6 @@ MAX_CONFIRMING, CONFIRMING_S = 8, 3.0
 MAX_REASON = 1000  # limit on the characters of a reason
 
 
-_COLUMNS = [(name, Any, field(default=None)) for name in RUNS.names]
-SearchRow = make_dataclass("SearchRow", _COLUMNS, kw_only=True, frozen=True, slots=True)
-"""A row of :data:`RUNS`, which describes the columns; None if unknown."""
-
-
 @dataclass
 class Measurement:
     """Results of one round of a variant on one graph; rounds count from 1.
@@ -71,7 +67,7 @@ class Measurement:
     """
 
     round: int = 1
-    runs: list[Any] = field(default_factory=list)
+    runs: list[SearchRow] = field(default_factory=list)
     certificates: list[dict[str, Any]] = field(default_factory=list)
     phases: list[dict[str, Any]] = field(default_factory=list)
     answer: Columns = field(default_factory=dict)
@@ -339,7 +335,7 @@ class _Job:
         result.context |= {**environment(), "run": self._run.model_dump()}
         return result
 
-    def _row(self, search: _Search, dispute: str) -> Any:
+    def _row(self, search: _Search, dispute: str) -> SearchRow:
         """Return the row of a search; `dispute` says why our times count, if they do."""
         found, proof = search.found, self._proofs.get(search)
         status, reason = self._outcome(search)
@@ -386,7 +382,7 @@ class _Job:
             return self._later_failures.get(search.source, (status, reason))
         return status, reason
 
-    def _missing_rows(self) -> Iterator[Any]:
+    def _missing_rows(self) -> Iterator[SearchRow]:
         """Yield a row for every search that was not made because of a failure."""
         if self._failure is None:
             return
