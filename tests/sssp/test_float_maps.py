@@ -60,6 +60,42 @@ def exactly(value):
     return pytest.approx(value, rel=1e-9, abs=0)
 
 
+def solvers(resident):
+    for delta in (1e-30, 1.0, 3e38):
+        for beta in (1e-9, 1e9):
+            yield push_pull.Solver(resident, push_pull.Parameters(delta=delta, beta=beta))
+        for leash in ("none", delta):
+            yield tiled.Solver(resident, tiled.Parameters(tiles=2, delta=delta, leash=leash))
+
+
+@of_floats
+def test_a_threshold_advances_by_less_than_a_unit_in_the_last_place(device, kind):
+    """From 2**bits on, an arc of weight 1 leaves a length as it is; so does a width of 1."""
+    lost = kind.one_lost
+    chain = np.stack([np.arange(29), np.arange(1, 30)], axis=1)
+    graph = floats(kind, "chain", 30, chain, [lost, *[1.0] * 14, lost, *[3.0] * 13], undirected=True)
+    resident = ResidentGraph.upload(device, graph)
+    expected = [0, *[lost] * 15, *(2 * lost + 4 * np.arange(14))]
+    for solver in solvers(resident):
+        assert device.asnumpy(proven(solver, resident, 0).distance).tolist() == expected
+        proven(solver, resident, 29)
+
+
+@of_floats
+def test_lengths_up_to_the_largest_float_are_found_and_longer_ones_flagged(device, kind):
+    """Thresholds beyond the largest float are infinite."""
+    largest = kind.largest
+    half, below = largest / 2, kind.next_to(largest, 0)
+    far = [(0, 1), (1, 2), (0, 3), (3, 4)], [half, half, below, 1.0]
+    too_far = [(0, 1), (1, 2), (2, 3), (2, 4)], [largest, largest / 4, 1.0, 0.0]
+    for arcs, expected in ((far, [half, largest, below, below]), (too_far, [largest, *[np.inf] * 3])):
+        resident = ResidentGraph.upload(device, floats(kind, "far", 5, *arcs))
+        for solver in solvers(resident):
+            answer = proven(solver, resident, 0)
+            assert device.asnumpy(answer.distance).tolist() == [0, *expected]
+            assert answer.overflowed == (arcs is too_far)
+
+
 @of_floats
 class TestDifferences:
     """2**bits + 2 less 1 rounds to 2**bits, but 2**bits plus 1 does not round to 2**bits + 2."""
