@@ -51,15 +51,11 @@ def test_a_row_per_run_with_the_mean_of_its_processes(timings):
     assert rows.loc["near-far", "throttled"] == 48
 
 
-def measured_in_processes(idle_w):
-    """A run whose processes each measured another idle power; a search takes 2 ms and 0.6 J, with it."""
-    table = with_costs(searches("tiled", spread(1.0), rounds=[1.0] * len(idle_w)), 1.0)
-    own = table["round"].map(dict(enumerate(idle_w, start=1)))
-    return table.assign(idle_w=own, gross_j=0.6, energy_j=0.6 - own * 2e-3)
-
-
 def test_the_idle_power_is_that_of_each_process():
-    table = measured_in_processes([100.0, 102.0, 110.0])
+    """A search takes 2 ms and 0.6 J, with the idle power."""
+    table = with_costs(searches("tiled", spread(1.0), rounds=[1.0] * 3), 1.0)
+    own = table["round"].map({1: 100.0, 2: 102.0, 3: 110.0})
+    table = table.assign(idle_w=own, gross_j=0.6, energy_j=0.6 - own * 2e-3)
     (row,) = costs(table).to_dict("records")
     assert row["idle_w"] == pytest.approx(104.0)
     assert row["energy_j"] == pytest.approx(0.6 - 0.208)

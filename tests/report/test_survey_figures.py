@@ -8,7 +8,7 @@ import pytest
 
 from relaxometer.report.figures import work
 from relaxometer.report.papers import survey
-from relaxometer.results.claims import Claim, compare_claims, load_claims
+from relaxometer.results.claims import compare_claims, load_claims
 from relaxometer.results.evidence import Evidence
 from synthetic_runs import searches, spread, texts
 
@@ -157,25 +157,19 @@ def test_lines_are_ranked_and_count_relaxations():
     assert lines.loc["emulated", "Class"] == "emulated"
 
 
-class TestClaims:
-    """What the survey claims of ExtractMin."""
+def judged(one, table):
+    nothing = searches("none", [1.0]).iloc[:0]
+    return compare_claims([one], Evidence(nothing, nothing, {}, extract_min=table)).iloc[0]
 
-    def claim(self, quantity, **values):
-        common = {"id": "c", "source": "survey", "where": "table 1", "text": "A claim", "at": 10**7}
-        return Claim.model_validate(common | {"quantity": quantity} | values)
 
-    def judged(self, one, table):
-        nothing = searches("none", [1.0]).iloc[:0]
-        return compare_claims([one], Evidence(nothing, nothing, {}, extract_min=table)).iloc[0]
-
-    def test_the_claims_of_the_file_hold_for_the_sources_own_numbers(self):
-        ours = [one for one in load_claims(CLAIMS) if one.id.startswith("survey-extract-min")]
-        assert len(ours) == 21
-        columns = [trials(times, values=values) for values, times in SMALLER.items()]
-        table = pd.concat([trials(SOURCE), *columns])
-        lines = {one.id: self.judged(one, table) for one in ours}
-        for one in (one for one in ours if one.claimed is not None):
-            assert lines[one.id]["measured"] == pytest.approx(one.claimed, rel=one.tolerance)
-        undecided = {name for name, line in lines.items() if line["verdict"] != "same"}
-        assert {lines[name]["verdict"] for name in undecided} == {"undecided"}
-        assert undecided == {f"survey-extract-min-threads-{values}" for values in (100, 1000, 10_000)}
+def test_the_claims_of_the_file_hold_for_the_sources_own_numbers():
+    ours = [one for one in load_claims(CLAIMS) if one.id.startswith("survey-extract-min")]
+    assert len(ours) == 21
+    columns = [trials(times, values=values) for values, times in SMALLER.items()]
+    table = pd.concat([trials(SOURCE), *columns])
+    lines = {one.id: judged(one, table) for one in ours}
+    for one in (one for one in ours if one.claimed is not None):
+        assert lines[one.id]["measured"] == pytest.approx(one.claimed, rel=one.tolerance)
+    undecided = {name for name, line in lines.items() if line["verdict"] != "same"}
+    assert {lines[name]["verdict"] for name in undecided} == {"undecided"}
+    assert undecided == {f"survey-extract-min-threads-{values}" for values in (100, 1000, 10_000)}

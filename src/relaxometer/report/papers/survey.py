@@ -126,16 +126,12 @@ def queue_orders(timings: pd.DataFrame, graph: str) -> style.Figure:
     figure, (left, right) = style.new_figure(3.4, 2)
     _dots(left, {order: samples.run_estimate(times[times["order"] == order]) for order in orders}, looks)
     left.set_ylabel(f"Median time of a search\n[ms{style.emulated_note(kind)}]")
-    work = _work(timings).assign(order=lambda rows: rows["variant"].map(order_of))
+    work = relaxations(timings, ["variant", "source"]).reset_index()
+    work = work.assign(order=work["variant"].map(order_of))
     counts = {order: work.loc[work["order"] == order, "relaxations"] for order in orders}
     _dots(right, {order: median_of(of, COUNTED) for order, of in counts.items() if len(of)}, looks)
     right.set_ylabel("Relaxations\nper reachable arc")
     return style.entitle(figure, title, _order_finding(times, orders, kind))
-
-
-def _work(timings: pd.DataFrame) -> pd.DataFrame:
-    """Return the relaxations per reachable arc of every variant from every source."""
-    return relaxations(timings, ["variant", "source"]).reset_index()
 
 
 def _dots(axes: style.Axes, medians: Mapping[str, Estimate], looks: Mapping[str, Look]) -> None:
