@@ -164,6 +164,7 @@ class TestClaims:
         assert "17 claims could not be measured" in section
         assert "not measured:" not in section
         assert "<th>Faster</th>" in section
+        assert claims.claims_in_short(pd.DataFrame({"Claim": [], "Measured": []})) == pages.NOTHING
 
     def test_the_page_folds_claims_that_were_not_measured(self):
         columns = ["id", "text", "measured", "low", "high", "ratio", "verdict", "device"]
@@ -175,17 +176,11 @@ class TestClaims:
         common = {"unit": "ms", "claimed": 2.0, "graph": "town", "where": "Table 1", "source": "adaptive"}
         lines = pd.DataFrame(rows, columns=columns).assign(**common)
         shown, folded = claims.claims_page(lines, "Claims", "<p>Note</p>").split("<details>")
-        assert "Faster" in shown
-        assert "Far<" not in shown
+        assert ("Faster" in shown, "Far<" in shown, "<td>not measured" in folded) == (True, False, False)
         assert "<summary>2 claims not measured</summary>" in folded
         assert "<td>no GPU</td>" in folded
-        assert "<td>not measured" not in folded
-        nothing = claims.claims_page(lines[1:], "Claims", "")
-        assert "No claim was measured" in nothing
+        assert "No claim was measured" in claims.claims_page(lines[1:], "Claims", "")
         assert "<details>" not in claims.claims_page(lines[:1], "Claims", "")
-
-    def test_without_claims_there_is_no_section(self):
-        assert claims.claims_in_short(pd.DataFrame({"Claim": [], "Measured": []})) == pages.NOTHING
 
 
 def test_a_graph_with_a_single_finisher_does_not_count():
@@ -220,15 +215,12 @@ class TestRoofline:
 
     def test_stated_bytes_come_before_counted_arcs(self):
         stated = searches("stated", [2.0]).assign(parameter_bytes_per_phase=1e6, relaxed_arcs=5.0)
-        counted = searches("counted", [2.0]).assign(relaxed_arcs=1e6)
-        table = pd.concat([stated, counted])
+        table = pd.concat([stated, searches("counted", [2.0]).assign(relaxed_arcs=1e6)])
         found = roofline.loads(table, "sssp").set_index("variant")
-        assert found.loc["stated", "gb_s"] == pytest.approx(4e6 / 2e-3 / 1e9)
-        assert found.loc["counted", "gb_s"] == pytest.approx(8e6 / 2e-3 / 1e9)
+        assert found["gb_s"].to_dict() == pytest.approx({"stated": 2.0, "counted": 4.0})
         assert found.loc["stated", "phase_mb"] == pytest.approx(1)
         doubles = roofline.loads(table, "sssp", {"town": "float64"}).set_index("variant")
-        assert doubles.loc["stated", "gb_s"] == found.loc["stated", "gb_s"]
-        assert doubles.loc["counted", "gb_s"] == pytest.approx(12e6 / 2e-3 / 1e9)
+        assert doubles["gb_s"].to_dict() == pytest.approx({"stated": 2.0, "counted": 6.0})
         text = roofline.roofline(table, RATE, "sssp").texts[1].get_text()
         assert "highest: counted on town with 4 GB/s, 0% of it" in " ".join(text.split())
 
@@ -247,6 +239,11 @@ class TestRoofline:
         assert "on a GPU" in figure.texts[1].get_text()
 
 
+@pytest.fixture(scope="module")
+def programs():
+    return variant_pages.programs(default_plan())
+
+
 class TestVariantPages:
     """The pages of variants and rivals."""
 
@@ -261,10 +258,6 @@ class TestVariantPages:
         (hybrid,) = [one for one in programs if one["variant"] == "hybrid-cpu"]
         default, meaning = hybrid["about"]["documented"]["beta"]
         assert (default, meaning[:23]) == ("14", "A larger value prolongs"), "of the class it comes from"
-
-    @pytest.fixture(scope="class")
-    def programs(self):
-        return variant_pages.programs(default_plan())
 
     def page(self, programs, name, *tables, counted=None):
         (program,) = [one for one in programs if (one["problem"], one["variant"]) == ("sssp", name)]
