@@ -114,6 +114,8 @@ def whole(value: float) -> str:
 
 def shown_calls(lines: pd.DataFrame) -> pd.Series:
     """Return the time of a call of each line as text: empty where it is unknown, marked where it is a sum."""
+    if "call_ms" not in lines:  # published before it was measured
+        return pd.Series("", lines.index)
     calls = zip(lines["call_ms"], lines["calls"], strict=True)
     return pd.Series([rounded(ms) + ADDED_UP * (n == 0) for ms, n in calls], lines.index, dtype=object)
 
