@@ -31,14 +31,14 @@ TINY = {
             "weight_unit": "metres",
         }
     },
-    "timing": {"sources": 3, "repetitions": 2, "rounds": 1, "warmup": 1},
+    "timing": {"sources": 3, "repetitions": 2, "rounds": 1, "warmup": 1, "calls": 1},
     "sssp": {"graphs": ["tiny"], "only": ["conventional", "selection", "adaptive", "dijkstra-cpu"]},
     "bfs": {"graphs": []},
     "report": {"maps": []},
 }
 UNDRAWN = {**TINY, "report": {"papers": [], "maps": []}}
 """A run whose report has no figures of papers."""
-ONCE = {"sources": 2, "repetitions": 1, "rounds": 1, "warmup": 0}
+ONCE = {"sources": 2, "repetitions": 1, "rounds": 1, "warmup": 0, "calls": 1}
 """Timing of a run whose times do not matter."""
 
 

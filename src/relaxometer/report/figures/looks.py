@@ -156,6 +156,7 @@ RIVAL_LOOKS = {
     "adds": Look("#5C4033", (0, (3, 1)), "8", "none"),
     "gswitch": Look("#2F4F4F", (0, (5, 1, 1, 1)), (8, 1, 0), "none"),
     "blest": Look("#4B0082", (0, (1, 1)), (3, 1, 0), "none"),
+    "bmssp": Look("#7A3B00", (0, (2, 2)), (5, 1, 0), "none"),
 }
 """Rivals have dark colours, open markers and broken lines; no variant has an open marker."""
 
