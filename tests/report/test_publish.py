@@ -14,7 +14,7 @@ import bundles
 from relaxometer.cli import publish as publishing
 from relaxometer.cli.publish import add_bundle, publish, replace, stage
 from relaxometer.core.errors import UserError
-from relaxometer.results.gather import NOTHING
+from relaxometer.results.gather import gather
 from relaxometer.results.published import BUNDLE, RANK_SAMPLES, SAMPLES
 from relaxometer.results.recorded import read_recorded
 from relaxometer.results.rows import KEY
@@ -201,7 +201,7 @@ def test_a_bundle_of_another_run_or_too_large_is_refused(finished, results, tmp_
 
 
 def test_searches_over_ranks_only_have_no_bundle(results, tmp_path):
-    pq.write_table(NOTHING, results / "timings.parquet")
+    pq.write_table(gather([], "runs.parquet"), results / "timings.parquet")
     stage(results, tmp_path / "suite")
     said = add_bundle(bundles.plan(CONFIG), results, tmp_path / "suite")
     assert said == "no bundle: searches over several ranks are not in one"
