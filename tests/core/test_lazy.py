@@ -3,19 +3,6 @@
 import subprocess
 import sys
 
-import pytest
-
-DEFERRED = """
-from relaxometer.core.lazy import defer_pandas
-defer_pandas()
-from relaxometer.report import catalogue, terminal
-assert len(catalogue.exhibits()) > 50
-assert "pandas.core" not in sys.modules
-assert catalogue.pd.DataFrame({"a": [1, 2]})["a"].sum() == 3
-from pandas.api.types import is_numeric_dtype
-assert sys.modules["pandas"].DataFrame is catalogue.pd.DataFrame
-"""
-
 HIDDEN = """
 import pyarrow
 from relaxometer.core.lazy import hide_pandas_from_pyarrow
@@ -27,6 +14,5 @@ assert len(pandas.DataFrame({"a": [1]})) == 1
 """
 
 
-@pytest.mark.parametrize("code", [DEFERRED, HIDDEN])
-def test_pandas_is_imported_only_where_it_is_used(code):
-    subprocess.run([sys.executable, "-c", f"import sys{code}"], check=True)
+def test_a_job_without_pandas_does_not_import_it():
+    subprocess.run([sys.executable, "-c", f"import sys{HIDDEN}"], check=True)

@@ -33,10 +33,6 @@ if not (ROOT / "src/relaxometer").samefile(Path(relaxometer.__file__).parent):
         "activate this checkout's environment (`make run` sets it up) and unset PYTHONPATH"
     )
 
-from relaxometer.core.lazy import defer_pandas
-
-defer_pandas()
-
 from relaxometer.problems.problem import load_problem, problem_names
 from relaxometer.studies import parameters
 from relaxometer.studies.registry import STUDIES

@@ -2,25 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
-from types import ModuleType
 from typing import Any
-
-
-class _Deferred(ModuleType):
-    def __getattr__(self, name: str) -> Any:
-        if sys.modules.get(self.__name__) is self:
-            del sys.modules[self.__name__]
-        return getattr(importlib.import_module(self.__name__), name)
-
-
-def defer_pandas() -> None:
-    """Have pandas imported when one of its attributes is first used, unless it is imported already.
-
-    With :class:`importlib.util.LazyLoader` the second ``import pandas`` would do it.
-    """
-    sys.modules.setdefault("pandas", _Deferred("pandas"))
 
 
 class _Absent:
