@@ -1,4 +1,4 @@
-"""Query sets: what a configuration may ask for, what is drawn and read, and how searches are measured."""
+"""Query sets: their configuration, how they are drawn and read, and how searches are measured."""
 
 import gzip
 from dataclasses import replace

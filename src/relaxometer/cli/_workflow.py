@@ -21,7 +21,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def start(config: str | None, cores: str, *arguments: str) -> NoReturn:
     """Become Snakemake in the root of the checkout around the current folder.
 
-    UserError if there is no checkout, or the configuration is neither a suite nor a file.
+    UserError outside a checkout, or for a configuration that is neither a suite nor a file.
     """
     here = Path.cwd()
     root = next((one for one in (here, *here.parents) if (one / "config/config.yaml").is_file()), None)

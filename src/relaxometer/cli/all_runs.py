@@ -275,7 +275,7 @@ def _in_child(job: Job, graph: Graph | Batch | None) -> str:
 def run_all_distributed(plan: Plan, limit_s: float, missing: bool) -> list[str]:
     """Do all runs over several ranks, until the limit has passed; return the names of those not done.
 
-    A failure ends the later runs on the same number of ranks. UserError if there is no MPI, or there are
+    A failure ends the later runs on the same number of ranks. UserError without MPI, or with
     fewer cores or GPUs than ranks.
     """
     start = time.monotonic()

@@ -12,7 +12,7 @@ ROOT = PACKAGE.parents[1]
 
 
 def refuse_other_package(folder: Path) -> None:
-    """Raise UserError if `folder` is the top of a checkout that has a package of its own, not this one."""
+    """Raise UserError if `folder` is the top of another checkout with its package."""
     theirs = folder / "src/relaxometer"
     if theirs.is_dir() and not theirs.samefile(PACKAGE):
         raise UserError(

@@ -72,7 +72,7 @@ class Link:
 
 
 class Child:
-    """The function `serve` of a link and arguments in a process, and a process group, of its own.
+    """The function `serve` of a link and arguments in a separate process and process group.
 
     It shares the memory of its parent until either writes to it. A process that has opened CUDA, or used GNU
     OpenMP, cannot fork one that will. `reply_ms` are the milliseconds from the last request to its reply, and
@@ -158,7 +158,7 @@ class Child:
 
 
 class Orphans:
-    """The processes that a child leaves behind, also those in a session of their own.
+    """The processes that a child leaves behind, also those in another session.
 
     From now on, descendants of this process whose parents end become its children. Of several such objects,
     the first one kills them all. On systems other than Linux, none are found.

@@ -17,7 +17,7 @@ MAX_VALUES = 3_000_000
 """Limit of the values in a file after its aliases have been replaced, which a few lines could exceed."""
 
 MAX_DEPTH = 1000
-"""Characters of a line, and opening brackets, up to which libyaml reads a file: nesting is not deeper."""
+"""Characters of a line, and opening brackets, above which PyYAML reads a file: they bound its nesting."""
 
 _UNUSUAL = re.compile(r"[^\n -~\u00a1-\u2027\u202a-\ud7ff\uff00-\uffef]")
 """Characters, such as tabs, that libyaml and PyYAML may treat differently."""

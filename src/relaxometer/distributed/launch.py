@@ -36,7 +36,7 @@ def launch(ranks: int, arguments: Sequence[str], *, oversubscribe: bool = False,
     """Run a program of `relaxometer.distributed` on ranks of this machine and return its exit code.
 
     The ranks' stderr is passed on. Of the launcher's framed messages only one line is, if the ranks failed
-    without a message of their own. UserError if MPI is missing, or there are fewer cores than ranks without
+    without a message. UserError if MPI is missing, or there are fewer cores than ranks without
     `oversubscribe`.
     """
     if reason := obstacle():

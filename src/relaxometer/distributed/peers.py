@@ -38,8 +38,8 @@ class Region:
 class Peers:
     """The memory that ranks lend each other, and their barrier; ``_peers.cuh`` describes both.
 
-    `n_words` of 32 bits are lent besides those of the barrier. `members` are those of the kernels' struct
-    ``Peers``. UserError as :func:`lend`, or if there are too many ranks.
+    `n_words` of 32 bits are lent in addition to those of the barrier. `members` are those of the kernels'
+    struct ``Peers``. UserError as :func:`lend`, or if there are too many ranks.
     """
 
     def __init__(self, ranks: Ranks, n_words: int) -> None:

@@ -32,7 +32,7 @@ def describe_graph(graph: Graph) -> dict[str, Any]:
     - ``largest_component`` and ``isolated``: numbers of vertices in the largest weakly connected component,
       and of vertices without an arc to another vertex;
     - ``hop_diameter``: the result of :func:`hop_diameter`;
-    - ``far_apart``: the ids of the ends of that path, if the graph has ids of its own.
+    - ``far_apart``: the ids of the ends of that path, if the graph has ids.
     """
     degrees = graph.degrees
     _, labels = graph.component_labels()

@@ -275,7 +275,7 @@ def should_run(name: str, args: Any, kwargs: dict[str, Any]) -> bool | str:
 
 
 class Tree:
-    """Shortest paths from the nearest of some sources; what is farther than `cutoff` counts as not reached.
+    """Shortest paths from the nearest of some sources; vertices farther than `cutoff` count as not reached.
 
     Arrays have the shape (n_vertices,), or are longer. Lengths `are_whole` if they are integers.
     """

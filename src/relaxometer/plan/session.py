@@ -120,7 +120,7 @@ def _nearest_target(target: str, rules: Mapping[str, Any]) -> str:
 def check_report(pages: Iterable[str], runs: Collection[Run]) -> None:
     """Raise UserError if results that a report shows are missing, empty or of another configuration.
 
-    `pages` are the files that it shows besides the summary, `runs` those of the configuration.
+    `pages` are the files that it shows in addition to the summary, `runs` those of the configuration.
     """
     summary = SUMMARIES[0]
     if not summary.is_file():

@@ -190,7 +190,7 @@ class Contestant(Protocol):
         """Return the phases of a search; None if the contestant does not report them."""
 
     def cost(self, sources: Sequence[int | None], more_s: float) -> Costs | None:
-        """Return the costs of searches besides time, within another `more_s` seconds; None if unknown."""
+        """Return the costs of searches other than time, within another `more_s` seconds; None if unknown."""
 
     def state_of_device(self) -> dict[str, Any]:
         """Return the state of the device after the searches, for the context."""

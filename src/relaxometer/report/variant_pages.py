@@ -43,7 +43,7 @@ UNFINISHED = "It did not finish on any graph in real time with every answer prov
 def programs(plan: Plan) -> list[dict[str, Any]]:
     """Return what the page of each variant and rival needs of the plan, without points of curves.
 
-    ``parameters`` are as configured, and ``folders`` those of its runs. ``about`` is what is ``said`` of it,
+    ``parameters`` are as configured, and ``folders`` those of its runs. ``about`` describes it,
     its ``documented`` parameters, and ``lines`` of names and values, such as the hash of its code if that is
     outside the package, so that no commit names it.
     """

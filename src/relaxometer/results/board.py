@@ -41,7 +41,7 @@ def board(runs: Sequence[Recorded]) -> pd.DataFrame:
     missing where there is one race only. Emulated runs and those without a proven answer have no rank. A run
     of query sets has a row per name of them (:func:`relaxometer.results.query_sets.by_set`).
 
-    UserError if there are no `runs`, two have one name or hold one run, or a graph of one name has different
+    UserError without `runs`, or if two have one name or hold one run, or a graph of one name has different
     content.
     """
     if not runs:

@@ -23,7 +23,7 @@ def history(runs: Sequence[Recorded]) -> pd.DataFrame:
     """Return one row per run of a variant, in the order of the dates; columns `HISTORY`.
 
     ``content`` begins with the hash of the graph, as far as known; that of the query sets follows, if
-    searches answer any. A run of query sets has a row per name of them. UserError if there are no runs.
+    searches answer any. A run of query sets has a row per name of them. UserError without runs.
     """
     if not runs:
         raise UserError("no bundle to read; make one with make bundle")

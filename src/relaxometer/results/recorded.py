@@ -107,7 +107,7 @@ class Recorded:
 def read_recorded(path: Path) -> Recorded:
     """Read the searches of a results folder, of the folder that holds it, of a published suite or a bundle.
 
-    UserError if there are no searches, or a file is damaged.
+    UserError without searches, or if a file is damaged.
     """
     if path.is_file():
         return recorded_in(bundle_file.read(path))

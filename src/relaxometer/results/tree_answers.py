@@ -51,7 +51,7 @@ def places_of(graph: Graph, problem: str, source: int, columns: Columns) -> Plac
 
 
 def columns_of(graph: Graph, problem: str, source: int, places: Places) -> dict[str, npt.NDArray[Any]]:
-    """Return the columns of an answer from :func:`places_of`; ValueError if they are no tree."""
+    """Return the columns of an answer from :func:`places_of`; ValueError unless they are a tree."""
     kinds = load_problem(problem).columns_on(graph)
     if problem not in LENGTHS or not 0 <= source < graph.n_vertices or places.shape != (graph.n_vertices,):
         raise ValueError("its tree is not one of this graph and problem")

@@ -31,7 +31,7 @@ class Adapter:
     """A started adapter; if it cannot be started, :class:`Failed`, which every other method raises too.
 
     At the end of the ``with`` block it is told to end. It is killed if it does not, or if it failed before;
-    so are all processes that it started, also those in a session of their own. No file that it writes in its
+    so are all processes that it started, also those in another session. No file that it writes in its
     working directory `folder` may exceed `max_file_bytes`; with `one_core`, all its threads share one core.
     """
 

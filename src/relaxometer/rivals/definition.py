@@ -103,7 +103,7 @@ class Definition(Section):
 
 
 class Rival:
-    """A rival's folder, read; UserError if its ``rival.yaml`` is not valid, or there is no adapter."""
+    """A rival's folder, read; UserError if its ``rival.yaml`` is invalid or its adapter is missing."""
 
     def __init__(self, folder: Path) -> None:
         self.name, self.folder = folder.name, folder

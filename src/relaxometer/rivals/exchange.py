@@ -160,7 +160,7 @@ def _write_gap(graph: Graph, path: Path, neighbours: Callable[[Any, Any], npt.ND
     It is one byte that says whether the graph is directed, the numbers of arcs and of vertices, then offsets
     and neighbours of the arcs. Those of the reversed arcs follow, unless they are the same: then the graph is
     undirected, and both arcs of each edge count. Vertices and weights are signed integers of 32 bits.
-    ``neighbours(heads, arcs)`` returns what is written of arcs: ids, or rows of id and weight.
+    ``neighbours(heads, arcs)`` returns the text of arcs: ids, or rows of id and weight.
     """
     import scipy.sparse as sp
 

@@ -39,7 +39,7 @@ class Installed:
 
 
 def install(rival: Rival, command: str | None = None, *, elsewhere: bool = False) -> Installed:
-    """Install a rival, unless it is in the cache; Absent if it cannot be, or needs what is not there.
+    """Install a rival, unless it is in the cache; Absent if it cannot be, or lacks something that it needs.
 
     A `command`, words as in a shell, starts the adapter instead of the rival's own. With `elsewhere`, another
     machine with the same cache runs it, as on a cluster. Then only what comes over the network is installed

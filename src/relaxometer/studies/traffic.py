@@ -103,7 +103,7 @@ def measure_traffic(
     calling process must not have opened CUDA, which does not survive a fork.
 
     `variants` are solvers of `sssp` and `routes` of `routes`, with their default parameters; a search of the
-    latter answers so many random `pairs`. `rivals` has the content of a `RivalRun` each, of which those of
+    latter answers this number of random `pairs`. `rivals` has the content of a `RivalRun` each; those of
     other graphs are left out; `rival_folders` have rivals beyond those that ship.
 
     Each of the `rounds` starts from the weights of the graph and slows a `share` of the arcs by factors drawn

@@ -126,7 +126,7 @@ def weights_of(
 ) -> npt.NDArray[Any]:
     """Return the weights of a file's edges: the values that it brings, unless the entry draws others.
 
-    UserError if there are no values to take, or one cannot be a weight.
+    UserError without values to take, or if one cannot be a weight.
     """
     distribution = parameters.distribution(has_values=values is not None)
     if isinstance(distribution, Values):

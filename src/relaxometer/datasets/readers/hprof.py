@@ -77,12 +77,12 @@ class Objects(NamedTuple):
 
 
 class ClassDump(NamedTuple):
-    """A class: the one above, what it refers to, and the sizes of its own fields and static fields.
+    """A class: the one above, what it refers to, and the sizes of the fields and static fields that it adds.
 
     `references` are superclass, loader and the values of static fields; `size` is that of an instance, as the
     file says. `fields` are the places of references among its own fields, without those that are weak.
-    `length` and `pointers` are the bytes of its own fields in the file and how many of them are references,
-    `statics` and `static_pointers` those of static fields.
+    `length` and `pointers` are the bytes of the fields that it adds, in the file, and how many of them are
+    references, `statics` and `static_pointers` those of static fields.
     """
 
     above: int

@@ -249,7 +249,7 @@ class _Platforms:
     """The stations that each junction of the tracks belongs to: more than one where platforms meet.
 
     Junction ``j`` has the entries ``first[j]`` to ``first[j + 1] - 1`` of the others, at least one. `place`
-    is the station group; junctions away from platforms get numbers of their own above all groups. `half_m` is
+    is the station group; junctions away from platforms get numbers above those of all groups. `half_m` is
     half the length of the junction's platform, or zero.
     """
 

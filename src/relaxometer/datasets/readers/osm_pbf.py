@@ -334,7 +334,7 @@ def _inside(nodes: Nodes, parameters: OsmParameters) -> Flags:
 
 
 def road_graph(name: str, extract: Extract, parameters: OsmParameters) -> Graph:
-    """Return the largest component of the roads of an extract; UserError if there are none."""
+    """Return the largest component of the roads of an extract; UserError without roads."""
     network = contract(extract.ways.marked(extract.is_road), extract.nodes)
     if not len(network.one):
         raise UserError(f"graph {name}: the extract has no road of these classes in this area")

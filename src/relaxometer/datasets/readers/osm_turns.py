@@ -30,7 +30,7 @@ class Restriction:
     """A relation with one turn, or several, by the ids of ways.
 
     If `is_only`, no other turn is allowed, instead of this one being forbidden. `node` is the id of the node
-    between them, if there is no way.
+    between them, without a way.
     """
 
     is_only: bool
@@ -71,7 +71,7 @@ class Expansion:
 
 
 def restriction_of(relation: dict[str, Any], profile: Profile) -> Restriction | None:
-    """Return the restriction that a relation of OpenStreetMap is for a vehicle, or None if there is none."""
+    """Return the restriction that a relation of OpenStreetMap is for a vehicle, or None."""
     tags = dict(relation["tags"])
     kind = next((tags[key] for key in profile.keys("restriction") if key in tags), "")
     excepted = {name.strip() for name in tags.get("except", "").split(";")}

@@ -131,7 +131,7 @@ class Direction(ABC):
     def run(
         self, depth: int, words: tuple[int, int], bitmaps: Bitmaps, answer: Levels, *, instrumented: bool
     ) -> None:
-        """Search below `depth` in a range of words; add what is found to `visited`, put it in `following`."""
+        """Search below `depth` in a range of words; add the vertices found to `visited` and `following`."""
 
 
 class LevelByLevel(SolverBase):

@@ -131,7 +131,7 @@ class Solver(SolverBase):
         return Answer(Rows([level], 1, xp)[0], Rows([predecessor], 1, xp)[0], depth)
 
     def solve_many(self, sources: npt.ArrayLike) -> tuple[Rows, Rows]:
-        """Find `Rows` of levels and predecessors from sources; ValueError if there are none or too many."""
+        """Find `Rows` of levels and predecessors from sources; ValueError for none or too many."""
         array = checked_sources(sources, self._parameters.sources)
         parts = [self._search_part(part, None, trees=True) for part in _parts(array)]
         xp = self._graph.device.xp

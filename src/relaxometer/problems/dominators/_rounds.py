@@ -59,7 +59,7 @@ class Rounds:
         `arcs` are tails and heads. `tree` is how many vertices are reached, the number of every vertex, and
         the parent by number, changed in place. Each strict dominator of a vertex must have a smaller number,
         and be its parent or dominate the parent. `longest_chain` bounds the chains of parents. If `phases` is
-        given, each round is a launch of its own and is recorded.
+        given, each round is a separate launch and is recorded.
         """
         reached, number, parent = tree
         n_arcs = len(arcs[0])

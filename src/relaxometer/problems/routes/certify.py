@@ -95,7 +95,7 @@ class RoutesCertifier:
             return None
 
     def _sweep(self, queries: Queries) -> tuple[npt.NDArray[np.uint32], bool] | None:
-        """Return distances by whole trees; None if the graph is no map, or a path of a tree too long."""
+        """Return distances by whole trees; None if they do not suit the graph, or a path is too long."""
         if self._trees is None:
             return None
         found, is_proven = self._trees.distances(queries)

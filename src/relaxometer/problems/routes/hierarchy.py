@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 WARP = 32
 MAX_WARPS = 4  # warps per block; fewer if their labels do not fit in shared memory
 TABLE_BLOCK = 128
-MAX_ROWS = 65_535  # rows of a table that have blocks of their own: the largest second dimension of a grid
+MAX_ROWS = 65_535  # rows of a table that have separate blocks: the largest second dimension of a grid
 PIECES_PER_QUERY = 32  # room for pieces of paths at first
 MAX_PIECES = 2**32 - 1  # pieces of all paths: 32 bits number them
 NO_RANK = np.uint32(2**32 - 1)

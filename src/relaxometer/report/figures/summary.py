@@ -25,7 +25,7 @@ from relaxometer.results.statistics import FEWEST
 ROW_INCHES = 0.24
 
 EMULATED_NOTE = ", emulated kernels"
-NOT_RUN = "not run"  # what is shown instead of a share of proven answers where no search was made
+NOT_RUN = "not run"  # shown instead of a share of proven answers where no search was made
 MAX_REASON = 160  # characters of a reason in the ranked table; the whole is in ``summary.csv``
 
 

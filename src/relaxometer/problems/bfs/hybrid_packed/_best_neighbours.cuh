@@ -19,4 +19,4 @@ const u32 MAY_HAVE_FURTHER = 1u << 28;  // the row may have more than those pack
 
 const u32 PACKED_ID = MAY_HAVE_FURTHER - 1;
 
-const u32 OTHERS = 4;  // neighbours packed besides the best one
+const u32 OTHERS = 4;  // neighbours packed in addition to the best one

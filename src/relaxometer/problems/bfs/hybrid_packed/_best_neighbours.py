@@ -17,7 +17,7 @@ from relaxometer.problems.bfs._prepare import ALL_ARCS
 KERNELS = Path(__file__).with_name("_best_neighbours.cu")
 _CONSTANTS = read_source(KERNELS).constants
 MAX_VERTICES = _CONSTANTS["PACKED_ID"] + 1  # vertices that a packed entry can name
-OTHERS = _CONSTANTS["OTHERS"]  # neighbours packed besides the best one
+OTHERS = _CONSTANTS["OTHERS"]  # neighbours packed in addition to the best one
 BEST_OF = 32  # arcs of a row among which the best neighbours are chosen; simulated in docs/performance/bfs.md
 
 

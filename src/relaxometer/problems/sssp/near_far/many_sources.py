@@ -90,7 +90,7 @@ class Solver:
         """Find the shortest paths from each of up to `Parameters.sources` sources in one launch.
 
         Distances and predecessors are device arrays of shape (n_sources, n_vertices), with gaps between the
-        rows. ValueError if there are no sources or too many.
+        rows. ValueError without sources or with too many.
         """
         array = checked_sources(sources, self._sources)
         distance, predecessor, _, overflowed = self._launch(array, None)

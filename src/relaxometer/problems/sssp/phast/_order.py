@@ -59,7 +59,7 @@ PARTS = 128  # do not cut parts below this fraction of the reduced graph, so tha
 SEEDS = 16  # bisections of the whole graph; smaller parts get fewer, in proportion, but two at least
 FLOWS = 3  # most of the cuts of a part that become separators
 COARSE = 1 << 12  # merge vertices of larger parts before METIS bisects them
-SEPARATORS = 1  # separators that METIS tries for each of its own dissections
+SEPARATORS = 1  # separators that METIS tries per dissection
 TOO_LARGE = 1.5  # skip a graph whose hierarchy is expected to exceed a limit this many times
 NO_LIMITS = Size(math.inf, math.inf)
 CHOICES = (MIN_PART, MIN_CUT, PARTS, SEEDS, FLOWS, COARSE, SEPARATORS, CORRIDOR, WIDEST, IMBALANCE)
@@ -272,7 +272,7 @@ def _reduce(offsets: Ints, adjacent: Small) -> tuple[Small, Small, Small, Small]
 
 @njit(cache=True, nogil=True)
 def _contract_simple(offsets: Any, adjacent: Any) -> Any:
-    """Contract vertices of up to two neighbours in rounds; return them, and what is left of all rows."""
+    """Contract vertices of up to two neighbours in rounds; return them and the rest of all rows."""
     n = len(offsets) - 1
     degree = np.empty(n, dtype=np.int32)
     order = np.empty(n, dtype=np.int32)

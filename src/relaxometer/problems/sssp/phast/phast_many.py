@@ -155,7 +155,7 @@ class Solver:
         return self._position[vertices]
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
-        """Find the shortest paths from `source`; there are no phases."""
+        """Find the shortest paths from `source`, without phases."""
         sweeps = self.sweep(np.array([source]))
         predecessors, overflowed = self._finish(sweeps, 1, predecessors=True)
         xp = self._graph.device.xp

@@ -27,7 +27,7 @@ from relaxometer.problems.variants import Skipped
 
 SOURCE = read_source(Path(__file__).with_name("tiled.cu"))
 BOARD = SOURCE.layout("Board")
-NONE = np.uint32(0)  # for what is set later
+NONE = np.uint32(0)  # a placeholder
 QUEUE_BYTES = 2 * 8 * SOURCE.constants["QUEUE"]
 CHUNK_VERTICES = SOURCE.constants["CHUNK_VERTICES"]
 VERTEX_BYTES = 8
