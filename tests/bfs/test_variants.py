@@ -148,7 +148,7 @@ def test_rows_longer_than_a_piece(device, variant, parameters):
 
 @pytest.mark.parametrize("variant", VARIANTS)
 @given(case=drawn_graphs(st.just(1), most=70), data=st.data())
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_any_small_graph(variant, case, data):
     graph, source = case
     parameters = data.draw(st.sampled_from([given for name, given in SETTINGS if name == variant]))

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from relaxometer.datasets.readers.contraction import EARTH_RADIUS_M, Nodes, Ways, contract
@@ -62,7 +62,6 @@ def distances(n_nodes, one, other, metres):
 
 
 @given(st.lists(st.lists(st.integers(0, 9), min_size=2, max_size=6, unique=True), min_size=1, max_size=6))
-@settings(max_examples=40)
 def test_distances_between_junctions_stay(lists):
     nodes = along_equator(range(10))
     network = contract(ways(*lists), nodes)

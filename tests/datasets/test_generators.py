@@ -82,7 +82,7 @@ def test_shapes_have_their_degrees_and_one_component(form, parameters, degrees):
     pieces=st.integers(1, 3),
     seed=st.integers(0, 2**40),
 )
-@settings(max_examples=20)
+@settings(max_examples=25)
 def test_roads_lead_everywhere(rows, columns, degree, pieces, seed):
     graph = made("road-like", seed, rows=rows, columns=columns, mean_degree=degree, pieces=pieces)
     junctions, edges = rows * columns, graph.n_arcs // 2

@@ -31,7 +31,7 @@ def ordered(pairs):
     return {(min(pair), max(pair)) for pair in pairs}
 
 
-@settings(max_examples=25)
+@settings(max_examples=40)
 @given(seed=SEEDS, width=WIDTHS, n=st.integers(2, 40), count=st.integers(1, 8))
 def test_each_point_is_joined_to_the_nearest(seed, width, n, count):
     count = min(count, n - 1)
@@ -47,7 +47,7 @@ def test_each_point_is_joined_to_the_nearest(seed, width, n, count):
     assert edges(graph) == expected
 
 
-@settings(max_examples=25)
+@settings(max_examples=40)
 @given(seed=SEEDS, width=WIDTHS, n=st.integers(3, 12))
 def test_circles_of_triangles_hold_no_other_point(seed, width, n):
     with mock.patch.object(points, "WIDTH", width):
@@ -79,7 +79,6 @@ def test_points_on_a_circle_are_refused():
         made("delaunay", vertices=4)
 
 
-@settings(max_examples=40)
 @given(seed=SEEDS, n=st.integers(1, 60), per_vertex=st.integers(1, 5))
 def test_heads_are_drawn_from_the_ends_of_earlier_edges(seed, n, per_vertex):
     random = bits(stream(seed, Purpose.ENDS), 0, 2 * n * per_vertex).tolist()

@@ -81,7 +81,7 @@ def follow(device, solver, graph, root, batches, kept=0):
 
 
 @given(history=histories(), share=st.sampled_from([0.0, 0.5, 1.0]), limits=limits())
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_every_update_equals_a_full_solve(history, share, limits):
     follow(get_device("host"), limited_solver(limits, history[0], share), *history)
 
@@ -112,7 +112,7 @@ def maps(draw):
 
 
 @given(history=maps(), limits=limits())
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_maps_equal_a_full_solve(history, limits):
     follow(get_device("host"), limited_solver(limits, history[0], 1.0), *history)
 

@@ -31,8 +31,8 @@ from fuzz.target import Target
 MODULES = ("fuzz.readers", "fuzz.graph_files", "fuzz.heaps", "fuzz.settings")
 """Modules with a list `TARGETS`."""
 
-LIMIT_S = float(os.environ.get("FUZZ_LIMIT_S", "20"))
-"""Time for one mutant; on a busy machine most of it is waiting."""
+LIMIT_S = 20.0
+"""CPU time for one mutant, since others may keep the machine busy."""
 
 MAX_FAULTS = 20
 """A worker with this many faults gives up: after each, a new process may have to start."""
@@ -65,14 +65,14 @@ def work(targets: list[Target], seed: int, numbers: range, folder: Path) -> None
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, 1)
     os.dup2(null, 2)  # notes for users
-    signal.signal(signal.SIGALRM, _too_long)
+    signal.signal(signal.SIGPROF, _too_long)
     for number in numbers:
         out.write(b"at %d\n" % number)
         os.chdir(folder.parent)  # a target may have gone to the folder
         shutil.rmtree(folder, ignore_errors=True)
         resource.setrlimit(resource.RLIMIT_AS, (in_use + LIMIT_BYTES, hard))
-        signal.setitimer(signal.ITIMER_REAL, LIMIT_S)
-        faulthandler.dump_traceback_later(2 * LIMIT_S, exit=True)  # for a library that no signal interrupts
+        signal.setitimer(signal.ITIMER_PROF, LIMIT_S)
+        faulthandler.dump_traceback_later(10 * LIMIT_S, exit=True)  # if it sleeps, or no signal interrupts it
         try:
             try_mutant(targets, seed, number, folder)
             peak = peak_bytes()
@@ -88,7 +88,7 @@ def work(targets: list[Target], seed: int, numbers: range, folder: Path) -> None
             if isinstance(error, MemoryError):
                 raise SystemExit(1) from None  # the peak of a process never falls
         finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def peak_bytes() -> int:

@@ -9,7 +9,7 @@ from fuzz import driver
 
 
 def test_no_mutant_does_what_it_should_not():
-    assert driver.fuzz(400, seed=1, processes=1) == {}
+    assert driver.fuzz(1000, seed=1, processes=2) == {}
 
 
 def test_a_seed_repeats_its_mutants(tmp_path):

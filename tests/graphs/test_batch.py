@@ -49,7 +49,6 @@ def same(found, expected):
 
 
 @given(batches)
-@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=40)
 def test_graphs_are_numbered_in_reverse_post_order(drawn):
     batch = Batch.from_graphs("drawn", drawn)
     types = (batch.first_vertex.dtype, batch.entries.dtype, batch.offsets.dtype, batch.targets.dtype)
@@ -67,7 +66,6 @@ def test_graphs_are_numbered_in_reverse_post_order(drawn):
 
 
 @given(batches, st.data())
-@settings(max_examples=40)
 def test_a_selection_is_the_batch_of_the_selected(drawn, data):
     marks = data.draw(st.lists(st.booleans(), min_size=len(drawn), max_size=len(drawn)))
     selected = Batch.from_graphs("drawn", drawn).select(np.array(marks, dtype=bool))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from flow_facts import arcs_of, dominators
@@ -99,7 +99,6 @@ def test_no_arcs(n):
 
 
 @given(drawn_graphs(st.just(1), most=12))
-@settings(max_examples=40)
 def test_components_equal_those_of_scipy(drawn):
     graph, _ = drawn
     count, labels = graph.component_labels()
@@ -111,7 +110,6 @@ def test_components_equal_those_of_scipy(drawn):
 
 
 @given(drawn_graphs(st.just(1), most=12))
-@settings(max_examples=40)
 def test_the_hop_diameter_is_within_its_bounds(drawn):
     graph, _ = drawn
     _, labels = graph.component_labels()
@@ -133,7 +131,6 @@ FOUR = [
 
 
 @given(st.lists(flow_graphs(max_vertices=9, max_arcs=24), min_size=1, max_size=4))
-@settings(max_examples=40)
 def test_a_cycle_is_irreducible_if_none_of_its_heads_dominates_it(drawn):
     batch = Batch.from_graphs("drawn", drawn)
     loops, irreducible = loop_kinds(batch)

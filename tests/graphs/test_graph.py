@@ -56,7 +56,6 @@ def small_graph():
 
 
 @given(arc_lists())
-@settings(max_examples=40)
 def test_arcs_are_the_lightest_of_each_pair_sorted_and_typed(drawn):
     n_vertices, tails, heads, weights = drawn
     graph = Graph.from_arcs("drawn", n_vertices, tails, heads, weights)
@@ -71,7 +70,6 @@ def test_arcs_are_the_lightest_of_each_pair_sorted_and_typed(drawn):
 
 
 @given(arc_lists())
-@settings(max_examples=40)
 def test_loops_and_parallel_arcs_can_be_kept(drawn):
     graph = Graph.from_arcs("drawn", *drawn, keep_self_loops=True, keep_parallel=True)
     _, *columns = drawn
@@ -79,7 +77,6 @@ def test_loops_and_parallel_arcs_can_be_kept(drawn):
 
 
 @given(arc_lists(), st.booleans(), st.booleans())
-@settings(max_examples=40)
 def test_undirected_arcs_are_arcs_both_ways(drawn, loops, parallel):
     n_vertices, tails, heads, weights = drawn
     keep = {"keep_self_loops": loops, "keep_parallel": parallel}
@@ -102,7 +99,6 @@ def test_high_ids_give_the_same_arcs(drawn, loops, parallel):
 
 
 @given(arc_lists())
-@settings(max_examples=40)
 def test_scipy_gets_every_arc_with_zero_weights_explicit(drawn):
     graph = Graph.from_arcs("drawn", *drawn)
     matrix = graph.to_scipy()
@@ -112,7 +108,6 @@ def test_scipy_gets_every_arc_with_zero_weights_explicit(drawn):
 
 
 @given(arc_lists(), st.data())
-@settings(max_examples=40)
 def test_an_induced_subgraph_keeps_the_arcs_inside(drawn, data):
     graph = Graph.from_arcs("drawn", *drawn)
     marked = np.array(data.draw(st.lists(st.booleans(), min_size=drawn[0], max_size=drawn[0])), dtype=bool)
@@ -131,7 +126,6 @@ def test_an_induced_subgraph_has_no_search_keys_of_the_whole():
 
 
 @given(graphs())
-@settings(max_examples=40)
 def test_the_largest_component_is_connected_and_closed(graph):
     _, labels = graph.component_labels()
     largest = graph.largest_component()
@@ -218,7 +212,6 @@ class TestDistanceType:
 
 
 @given(arc_lists())
-@settings(max_examples=40)
 def test_parallel_arcs_are_merged_to_the_lightest_of_any_type(drawn):
     """Another unit and a shift below zero keep the order of weights."""
     *arcs, weights = drawn

@@ -102,6 +102,14 @@ def test_steps_of_a_slow_counter_are_even_though_their_readings_are_late(stalls_
     assert found.energy_high_j - found.energy_low_j < 0.05 * found.energy_j
 
 
+@pytest.mark.parametrize("pause_s", [0.0237, 0.02, 0.028])
+def test_steps_are_even_if_the_log_reads_at_a_pace_of_its_own(pause_s):
+    busy, idle = in_turn(3, [1500, 1500, 1500])
+    exact = readings_of(busy, idle)
+    late = [dataclasses.replace(one, seconds=pause_s * np.ceil(one.seconds / pause_s)) for one in exact]
+    assert cost.spent(late, busy, idle).energy_high_j == pytest.approx(0.08, rel=0.01)
+
+
 @pytest.mark.parametrize("gaps_s", [[0.011] * 50, [0.1, 0.32, 0.05, 0.17] * 10, []])
 def test_fast_and_uneven_counters_have_no_period(gaps_s):
     times = np.cumsum([0.0, *gaps_s])

@@ -15,7 +15,7 @@ from relaxometer.results.processes import (
     with_processes,
 )
 from relaxometer.results.samples import source_times
-from relaxometer.results.statistics import SIGNIFICANCE, Part
+from relaxometer.results.statistics import SIGNIFICANCE, Estimate, Part
 from synthetic_runs import Namesakes, quiet, searches, spread
 
 RUNS = 60
@@ -62,7 +62,7 @@ def test_the_spread_of_a_whole_table_stays_with_a_selection():
     assert part_of(alone).variance < ASSUMED_SD**2 / 100
 
 
-def share_told_apart(sds_of, slowdown=1.0, comparisons=1_000, runs=RUNS):
+def share_told_apart(sds_of, slowdown=1.0, comparisons=2_000, runs=RUNS):
     """Return the share of namesakes that are told apart; `sds_of` draws a spread for each two."""
     rng = np.random.default_rng(19)
     found = []
@@ -114,3 +114,10 @@ def test_a_run_of_one_process_has_the_spread_of_its_program():
     assert process_part(0.0, 1, loud_class).variance == pytest.approx(0.05**2)
     assert typical_variance([0.0] * 9) == LEAST_SD**2, "identical rounds are not believed"
     assert part.df > process_part(0.0, 1, loud_class).df
+
+
+def test_the_test_of_sources_alone_would_fail():
+    """What the spread between processes is for: the same runs without its part."""
+    rng = np.random.default_rng(3)
+    ratios = [Namesakes(rng, [sd]).ratios()[0] for sd in rng.uniform(0.01, 0.03, 200)]
+    assert sum(Estimate(one.log, one.parts[:1], one.n).p_value() < SIGNIFICANCE for one in ratios) > 60

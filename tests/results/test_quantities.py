@@ -10,7 +10,7 @@ from relaxometer.plan.models import DistributedRun
 from relaxometer.results.claims import Claim, compare_claims
 from relaxometer.results.evidence import Evidence
 from relaxometer.results.processes import ASSUMED
-from relaxometer.results.quantities import extreme, quotients_over_ranks, range_of_best
+from relaxometer.results.quantities import extreme, growth, quotients_over_ranks, range_of_best
 from relaxometer.results.scaling import PARTS, rank_searches
 from relaxometer.results.statistics import Estimate, Part
 from synthetic_runs import metadata, phases, searches
@@ -268,3 +268,10 @@ def test_searches_over_ranks_are_read_with_their_series(tmp_path):
     rows = rank_searches([run], tmp_path)
     assert rows[["series", "ranks", "source", "time_ms"]].to_numpy().tolist() == [["weak", 2, 3, 1.0]]
     assert rank_searches([], tmp_path).empty
+
+
+def test_a_time_that_does_not_grow():
+    value, (low, high) = growth({1: known(9.0), 2: known(3.0), 4: known(3.0)})
+    assert value == 0
+    assert low == pytest.approx(-high)
+    assert high == pytest.approx(1.96 * 0.03 * 4**0.5 / np.log(2), rel=1e-3)

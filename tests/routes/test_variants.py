@@ -86,7 +86,7 @@ FREE = drawn_graphs(st.sampled_from([0, 0, 1, 2, 7, 2**31, MAX_WEIGHT]), most=24
 EVEN = drawn_graphs(st.sampled_from([1, 1, 2, 3, 2**31, MAX_WEIGHT]), most=24)
 
 
-@settings(max_examples=8)
+@settings(max_examples=15)
 @given(FREE | EVEN)
 def test_any_small_graph(case):
     """Directed multigraphs in several parts, with heavy and parallel arcs and loops."""

@@ -89,14 +89,14 @@ def check_bound(graph, distance, predecessor, source=0):
 
 @of_floats
 @given(data=st.data())
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_lengths_are_within_the_bound(kind, data):
     check_bound(*solved(kind, *data.draw(arc_lists(weights_of(kind)))))
 
 
 @of_floats
 @given(data=st.data())
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_small_integers_and_subnormal_numbers_are_added_exactly(kind, data):
     """A path has at most nine arcs."""
     unit = data.draw(st.sampled_from([1.0, kind.tiny]))

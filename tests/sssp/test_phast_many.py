@@ -108,7 +108,7 @@ def test_a_path_of_the_tree_that_does_not_fit_is_skipped(host_device):
 
 
 @given(case=small_graphs("uint32"), k=st.sampled_from([32, 64]), segments=st.sampled_from([1, 4, 64]))
-@settings(max_examples=12)
+@settings(max_examples=25)
 def test_any_small_graph(case, k, segments):
     graph, _ = case
     resident, solver = solver_for(get_device("host"), graph, k=k, segments=segments)
