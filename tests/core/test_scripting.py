@@ -279,3 +279,17 @@ def test_what_lacks_something_is_made_again_with_what_failed(folder):
         refuse_lack(["graphs/lost.json"])
     retry(folder)
     assert [path.name for path in sorted(folder.rglob("*")) if path.is_file()] == ["other.svg"]
+
+
+HIDDEN = """
+import pyarrow
+from relaxometer.core.scripting import _hide_pandas_from_pyarrow
+_hide_pandas_from_pyarrow()
+assert pyarrow.Table.from_pylist([{"a": 1}])["a"].to_pylist() == [1]
+assert "pandas" not in sys.modules
+assert pyarrow.table({"a": [1]}).to_pandas()["a"].sum() == 1
+"""
+
+
+def test_a_job_without_pandas_does_not_import_it():
+    subprocess.run([sys.executable, "-c", f"import sys{HIDDEN}"], check=True)

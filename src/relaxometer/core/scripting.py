@@ -20,7 +20,6 @@ from relaxometer.core.checkout import refuse_other_package
 from relaxometer.core.environment import is_full
 from relaxometer.core.errors import UserError, naming_lacks
 from relaxometer.core.failures import Prevented, note_failure, note_success, refuse_failed
-from relaxometer.core.lazy import hide_pandas_from_pyarrow
 from relaxometer.core.occupancy import occupy
 
 ERRORS = Path("logs/errors.txt")
@@ -100,7 +99,7 @@ def job(snakemake: Any, *, isolated: bool = False) -> Iterator[None]:
     outputs = list(snakemake.output)
     if isolated:
         _supervise(what, outputs, path)
-        hide_pandas_from_pyarrow()
+        _hide_pandas_from_pyarrow()
     with ExitStack() as stack:
         tee = Tee(sys.stderr, *_log(path, stack))
         stack.enter_context(redirect_stderr(tee))
@@ -124,6 +123,26 @@ def job(snakemake: Any, *, isolated: bool = False) -> Iterator[None]:
             _fail(f"{what}: {first_line} (traceback in {path})", outputs if isolated else ())
     if is_process:
         end(0)
+
+
+class _Absent:
+    """An importer that finds no pandas."""
+
+    @staticmethod
+    def find_spec(name: str, *_: Any) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError(name=name)
+
+
+def _hide_pandas_from_pyarrow() -> None:
+    """Keep pyarrow, if it is imported, from importing pandas with the first array, which takes long.
+
+    pyarrow looks for pandas again when a conversion needs it.
+    """
+    if pyarrow := sys.modules.get("pyarrow"):
+        sys.meta_path.insert(0, _Absent)
+        pyarrow.array([])
+        sys.meta_path.remove(_Absent)
 
 
 def _supervise(what: str, outputs: list[str], log: Path) -> None:
