@@ -310,7 +310,8 @@ def endless(handler):
     handler.head(200)
     try:
         while handler.server.sent < 1 << 30:
-            handler.server.sent += handler.wfile.write(CONTENT)
+            handler.server.sent += len(CONTENT)  # before, since a write that fails may have sent a part
+            handler.wfile.write(CONTENT)
     except OSError:
         handler.server.release.set()
 
