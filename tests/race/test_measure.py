@@ -293,6 +293,7 @@ def test_rounds_divide_the_passes_and_the_first_is_instrumented(solver, rounds, 
     assert [(row["round"], row["repetition"]) for row in result.certificates] == expected
     assert [row.status for row in result.runs] == ["ok"] * len(expected)
     assert result.context["round"] == number
+    assert result.context["kernels"] == variants.kernel_hash("sssp", solver)
     assert bool(result.phases) == (number == 1)
     before, after = (result.context["reference_ms"][when] for when in ("before", "after"))
     assert [ms is not None and ms > 0.1 for ms in (before, after)] == [solver == "dijkstra-cpu"] * 2

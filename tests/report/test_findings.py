@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from relaxometer.core.errors import UserError
+from relaxometer.problems.variants import kernel_hash
 from relaxometer.report import findings
 from relaxometer.report.findings import loose_numbers, render
 
@@ -47,8 +48,11 @@ def suite(tmp_path):
     (tmp_path / "facts.csv").write_text(
         "id,what,value,unit,machine,command,commit\nloss,what was lost,7,%,X,by hand,abc\n", encoding="utf-8"
     )
-    (tmp_path / "context.json").write_text(json.dumps({"common": {"commit": "abc"}}), encoding="utf-8")
+    (tmp_path / "context.json").write_text(
+        json.dumps({"common": {"commit": "abc"}, "runs": []}), encoding="utf-8"
+    )
     (tmp_path / "page.md").write_text(
+        "# A suite\n\n"
         '`fast` takes {{ median("grid-10", "fast") | digits }} ms on grid-10, {{ fact("loss") }}% more.\n'
         '{{ times(["grid-10"], ["fast", "slow"]) }}\n',
         encoding="utf-8",
@@ -58,16 +62,34 @@ def suite(tmp_path):
 
 def test_a_page_from_its_data(suite):
     assert render(suite) == (
+        "# A suite\n\n*Measured before pages recorded which kernels ran: they may have changed since.*\n\n"
         "`fast` takes 1.23 ms on grid-10, 7% more.\n"
         "| variant | grid-10 |\n| --- | ---: |\n| `fast` | **1.23** + 150 |\n| `slow` | 12.0 |\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("recorded", "said"),
+    [
+        (kernel_hash("sssp", "tiled"), ""),
+        ("0123456789abcdef", "*Kernels have changed since these were measured: `fast`.*\n\n"),
+    ],
+)
+def test_a_page_names_the_variants_whose_kernels_have_changed(suite, recorded, said):
+    runs = [
+        {"run": "sssp/grid-10/fast", "run.solver": "tiled", "kernels": recorded},
+        {"run": "sssp/grid-10/boost", "run.solver": "boost"},
+    ]
+    (suite / "context.json").write_text(json.dumps({"common": {}, "runs": runs}), encoding="utf-8")
+    (suite / "page.md").write_text("# A page\n\nProse.\n", encoding="utf-8")
+    assert render(suite) == f"# A page\n\n{said}Prose.\n"
 
 
 @pytest.mark.parametrize("prose", ["it takes 5 ms", "a gain of 18%"])
 def test_a_number_written_into_the_template_is_refused(suite, prose):
     template = suite / "page.md"
     template.write_text(template.read_text(encoding="utf-8") + prose + "\n", encoding="utf-8")
-    with pytest.raises(UserError, match=r"page\.md: line 3: .* is typed into the prose; cite the data"):
+    with pytest.raises(UserError, match=r"page\.md: line 5: .* is typed into the prose; cite the data"):
         render(suite)
 
 

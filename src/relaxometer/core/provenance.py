@@ -74,7 +74,12 @@ def code_hash(*modules: str, without: tuple[str, ...] = ()) -> str:
     FileNotFoundError
         If a module does not exist.
     """
-    contents = sorted(map(_content_hash, files_used(*modules, without=without)))
+    return hash_of_files(files_used(*modules, without=without))
+
+
+def hash_of_files(files: Iterable[Path]) -> str:
+    """Hash files of code without comments and docstrings, in any order."""
+    contents = sorted(map(_content_hash, files))
     return hashlib.sha256("\n".join(contents).encode()).hexdigest()[:16]
 
 

@@ -17,7 +17,7 @@ from pydantic import PydanticUndefinedAnnotation
 
 from relaxometer.core.checkout import PACKAGE
 from relaxometer.core.errors import UserError
-from relaxometer.core.provenance import files_used
+from relaxometer.core.provenance import files_used, hash_of_files
 from relaxometer.core.validation import NAME, Section
 from relaxometer.graphs.lengths import Lengths
 from relaxometer.graphs.resident import ResidentGraph
@@ -96,6 +96,12 @@ def modules_of(problem: str, solver: str, parameters: Parameters) -> list[str]:
     """Return the dotted names of the modules of a solver and of those that it loads by name."""
     modules = solver_modules(problem)
     return [modules[name] for name in (solver, *parameters.loads())]
+
+
+def kernel_hash(problem: str, solver: str) -> str:
+    """Return a hash of the CUDA code that a solver's module uses; comments and folders do not change it."""
+    files = files_used(solver_modules(problem)[solver].removeprefix("relaxometer."))
+    return hash_of_files(file for file in files if file.suffix in (".cu", ".cuh"))
 
 
 @functools.cache

@@ -24,6 +24,7 @@ from relaxometer.plan.models import Run
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.problem import added_folders, load_problem
 from relaxometer.problems.queries import QuerySets
+from relaxometer.problems.variants import kernel_hash
 from relaxometer.race import contestant, measurement
 from relaxometer.race.clocks import Span, believed_ms
 from relaxometer.race.measurement import (
@@ -58,7 +59,9 @@ def measure(
 ) -> Measurement:
     """Run a variant from every source; see :func:`relaxometer.race.measurement.measure`."""
     opening = open_variant(run, graph, device, queries)
-    return measurement.measure(opening, run, graph, sources, device, number, queries)
+    result = measurement.measure(opening, run, graph, sources, device, number, queries)
+    result.context["kernels"] = kernel_hash(run.problem, run.solver)
+    return result
 
 
 @contextmanager

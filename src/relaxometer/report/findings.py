@@ -20,6 +20,7 @@ from jinja2 import Environment, StrictUndefined, TemplateError
 
 from relaxometer.core.errors import UserError
 from relaxometer.core.files import read_published, write_text
+from relaxometer.problems.variants import kernel_hash, solver_names
 from relaxometer.report.figures.names import LEAST_PREPARATION_MS, prepared
 from relaxometer.results.calls import CALLS
 from relaxometer.results.published import BUNDLE, SAMPLES, read_samples
@@ -352,12 +353,34 @@ def render(folder: Path) -> str:
         loose = loose_numbers(text)
         if loose:
             raise UserError(f"{file}: {loose[0]} is typed into the prose; cite the data or facts.csv instead")
-        return environment.from_string(text).render()
+        heading, below, rest = environment.from_string(text).render().partition("\n\n")
+        return heading + below + changed_kernels(folder) + rest
     except TemplateError as error:
         line = getattr(error, "lineno", None)
         raise UserError(f"{file}{f':{line}' if line else ''}: {error}") from error
     except KeyError as error:
         raise UserError(f"{file}: the data have no {error}") from error
+
+
+def changed_kernels(folder: Path) -> str:
+    """Return a paragraph that names the variants of a page whose kernels have changed since; else nothing."""
+    file = folder / "context.json"
+    merged = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {"common": {}, "runs": []}
+    contexts = [merged["common"] | one for one in merged["runs"]]
+    if not any("kernels" in one for one in contexts):
+        return "*Measured before pages recorded which kernels ran: they may have changed since.*\n\n"
+    changed = {
+        one["run"].split("/")[2]
+        for one in contexts
+        if "kernels" in one and one["kernels"] != _kernels_now(one["run"].split("/")[0], one["run.solver"])
+    }
+    names = ", ".join(f"`{name}`" for name in sorted(changed))
+    return f"*Kernels have changed since these were measured: {names}.*\n\n" if changed else ""
+
+
+@cache
+def _kernels_now(problem: str, solver: str) -> str:
+    return kernel_hash(problem, solver) if solver in solver_names(problem) else "gone"
 
 
 def suites(folder: Path) -> list[str]:
