@@ -14,6 +14,7 @@ from relaxometer.report.catalogue import SUMMARISED, SUMMARY, Content, Exhibit, 
 from relaxometer.report.figures import names, style
 from relaxometer.report.figures.looks import Look, looks_of
 from relaxometer.report.figures.names import CLASSES, label, percent, prepared, rounded, whole
+from relaxometer.report.figures.totals import total_times
 from relaxometer.report.pages import NOTHING
 from relaxometer.results.calls import CALLS
 from relaxometer.results.gather import with_sets
@@ -178,6 +179,7 @@ def ranked_table(summary: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
             "Preparation [ms]": lines["prepare_ms"].map(prepared) if "prepare_ms" in lines else "",
             "Cold [ms]": lines["cold_ms"].map(rounded) if "cold_ms" in lines else "",
             "Call [ms]": names.shown_calls(lines),
+            "Memory [MiB]": (lines["peak_bytes"] / 2**20).map(rounded) if "peak_bytes" in lines else "",
             "Million edges/s": lines["mteps"].map(rounded),
             "Harmonic mean": lines["mteps_harmonic"].map(rounded) if "mteps_harmonic" in lines else "",
             "Phases": lines["phases"].map(whole),
@@ -242,6 +244,7 @@ def _draw(inputs: Inputs) -> dict[str, Content]:
     return {
         "median-times": median_times(with_sets(lines, searches)),
         "call-times": call_figure(with_sets(lines, searches)),
+        "total-times": total_times(searches),
         "emulated": emulated_section(table),
         "runs": unmarked(table),
         **races_and_emulated(table),
@@ -257,6 +260,7 @@ EXHIBITS = (
         (
             View("median-times", "Summary", labels={"table": "median times (figure)"}),
             View("call-times", SUMMARY, labels={"table": "times of a call (figure)"}),
+            View("total-times", SUMMARY, labels={"table": "time per search by number of searches (figure)"}),
             View("runs", SUMMARY, labels=RUNS, suffix="html", caption="summary"),
             View("emulated", suffix="html"),
             View("ranking", suffix="csv"),

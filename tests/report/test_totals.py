@@ -1,0 +1,71 @@
+"""The figure that decides which program to use for how many searches on a graph."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from relaxometer.report.figures.looks import look
+from relaxometer.report.figures.totals import MAX_SEARCHES, Program, best_from, programs, total_times
+from synthetic_runs import searches
+
+COUNTS = np.arange(1, 3000)
+
+
+def program(name, before_ms, search_ms):
+    return Program(name, before_ms, search_ms, look(name))
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"tiled": (1, 2), "phast": (1000, 0.5)}, [(1, "tiled"), (667, "phast")]),
+        # Twice as fast, but never before another that costs less and is faster still.
+        ({"boost": (0, 50), "near-far": (90, 25), "tiled": (60, 10)}, [(1, "boost"), (2, "tiled")]),
+        # At the number at which both take the same, the first still counts.
+        ({"boost": (0, 10), "tiled": (20, 5)}, [(1, "boost"), (5, "tiled")]),
+        ({"tiled": (1, 1)}, [(1, "tiled")]),
+        ({"tiled": (0, 1), "phast": (2 * MAX_SEARCHES, 0.5)}, [(1, "tiled")]),
+    ],
+)
+def test_a_program_is_named_from_the_number_of_searches_on_for_which_it_takes_least(given, expected):
+    every = [program(name, *times) for name, times in given.items()]
+    found = best_from(every)
+    assert [(count, one.name) for count, one in found] == expected
+    totals = {one.name: one.before_ms + COUNTS * one.search_ms for one in every}
+    least = np.min(list(totals.values()), axis=0)
+    for (first, one), (after, _) in zip(found, [*found[1:], (COUNTS[-1] + 1, None)], strict=True):
+        np.testing.assert_array_equal(totals[one.name][first - 1 : after - 1], least[first - 1 : after - 1])
+
+
+def test_upload_counts_for_programs_on_the_gpu_and_auto_and_emulated_times_are_left_out():
+    runs = [
+        searches("tiled", [2.0, 2.0], upload_ms=5.0, prepare_ms=1.0),
+        searches("dijkstra-cpu", [40.0], device_kind="cpu", upload_ms=7.0, prepare_ms=0.5),
+        searches("auto", [1.0], upload_ms=5.0, prepare_ms=1.0),
+        searches("near-far", [1.0], device_kind="host", upload_ms=5.0, prepare_ms=1.0),
+        searches("boost", [50.0], device_kind="cpu", rival=True, upload_ms=np.nan, prepare_ms=3.0),
+    ]
+    ((key, found),) = programs(pd.concat(runs)).items()
+    assert key == ("sssp", "town")
+    assert {one.name: one[1:3] for one in found} == {
+        "tiled": (6.0, 2.0),
+        "dijkstra-cpu": (0.5, 40.0),
+        "boost (rival)": (3.0, 50.0),
+    }
+
+
+def test_a_panel_has_a_line_per_program_and_the_finding_names_the_best():
+    tiled = searches("tiled", [2.0], upload_ms=5.0, prepare_ms=1.0)
+    phast = searches("phast", [0.5], upload_ms=5.0, prepare_ms=999.0)
+    slow = searches("near-far", [4.0], upload_ms=5.0, prepare_ms=1.0)
+    figure = total_times(pd.concat([tiled, phast, slow]))
+    (panel,) = figure.axes
+    heights = {round(float(line.get_ydata()[0]), 6) for line in panel.lines}
+    assert heights == {8.0, 1004.5, 10.0}
+    assert figure.texts[1].get_text() == "SSSP, town: tiled, from 666 searches on phast."
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["tiled", "phast"]
+
+
+def test_without_real_times_the_figure_says_so():
+    figure = total_times(searches("tiled", [2.0], device_kind="host", upload_ms=5.0, prepare_ms=1.0))
+    assert "No program has a proven search in real time." in figure.texts[1].get_text()
