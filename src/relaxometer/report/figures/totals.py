@@ -103,4 +103,3 @@ def _in_words(best: Sequence[tuple[int, Program]]) -> str:
     (_, first), *others = best
     said = [f"from {count:,} searches on {one.name}" for count, one in others]
     return ", ".join([first.name, *said])
-
