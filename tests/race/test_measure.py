@@ -170,6 +170,9 @@ def test_cold_is_preparation_and_the_first_search(warmup, cold_ms, asked):
     assert not {0, 1} & {*first, *searched}
 
 
+COLDS = (7.0, 8.0, 10.0, 11.0)  # milliseconds from the graph to the first answer, of four calls
+
+
 @pytest.mark.parametrize(
     ("budget_s", "most", "calls", "cold_ms"),
     [
@@ -181,10 +184,13 @@ def test_cold_is_preparation_and_the_first_search(warmup, cold_ms, asked):
 )
 def test_each_search_has_a_call_while_there_is_time(monkeypatch, budget_s, most, calls, cold_ms):
     monkeypatch.setattr(measurement, "CALLS_S", budget_s)
-    one = Scripted([7.0], calls=[(50, 7.0), (60, 8.0), (70, 10.0), (80, 11.0)])
+    monkeypatch.setattr(measurement, "FEWEST_CALLS", 3)
+    one = Scripted([7.0], calls=list(zip((50, 60, 70, 80), COLDS, strict=True)))
     rows = one.rows(run_of(repetitions=2, warmup=1, calls=most))
     assert [(row.call_ms, row.cold_ms) for row in rows] == [(ms, cold_ms) for ms in calls]
     assert {row.prepare_ms for row in rows} == {cold_ms - 4.0 if most else 5.0}
+    prepared = [(ms, None if ms is None else cold - 4.0) for ms, cold in zip(calls, COLDS, strict=True)]
+    assert [(row.call_ms, row.call_prepare_ms) for row in rows] == prepared
 
 
 SPAN_S = 0.05

@@ -5,7 +5,9 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from relaxometer.report.figures.preparation import payoff_table
 from relaxometer.report.figures.summary import call_figure, ranked_table
+from relaxometer.results.calls import PREPARED, preparations
 from relaxometer.results.gather import SUMMARY, gather_searches, summarise, unmade_runs, with_sets
 from synthetic_runs import query_sets, quiet, rival, searches, spread, texts
 
@@ -74,6 +76,23 @@ def test_a_call_has_a_median_and_an_interval_of_its_own():
     assert "Not shown: slow on town (invalid), unknown on town (ok)" in drawn
     old = line_of(table.drop(columns="call_ms"))
     assert old[["call_ms", "calls"]].isna().all(), "published before it was measured"
+
+
+def test_a_preparation_is_the_median_over_the_calls_of_all_rounds_and_has_an_interval():
+    """A run whose rounds prepared in 80 and 82 ms, and one without calls."""
+    made = searches("tiled", spread(2), rounds=(1.0, 1.0), prepare_ms=80, cold_ms=83)
+    made = made.assign(call_ms=99.0, call_prepare_ms=made["round"].map({1: 80.0, 2: 82.0}))
+    made = made.assign(prepare_ms=made["call_prepare_ms"], cold_ms=made["call_prepare_ms"] + 3)
+    table = pd.concat([made, searches("cut", spread(2), prepare_ms=7, cold_ms=9)], ignore_index=True)
+    table[["prepare_ms", "cold_ms"]] = preparations(table)
+    lines = summarise(pa.Table.from_pandas(table, preserve_index=False)).set_index("variant")
+    assert lines["prepare_ms"].to_dict() == {"tiled": 81, "cut": 7}
+    assert lines["cold_ms"].to_dict() == {"tiled": 84, "cut": 9}
+    low, high = lines.loc["tiled", PREPARED]
+    assert 70 < low < 80 < 82 < high < 92
+    assert lines.loc["cut", PREPARED].isna().all()
+    shown = payoff_table(table).set_index("Variant")["95% interval"]
+    assert shown.to_dict() == {"tiled": f"{low:.3g} to {high:.3g}", "cut": ""}
 
 
 def test_the_median_is_over_repetitions_then_rounds_then_sources():

@@ -86,7 +86,7 @@ class Timing(Section):
         phases of fewer sources.
     calls : int
         Timed calls of each process (`call_ms`), from the sources in turn; 1 on the emulated device. After
-        the third, none begins more than 3 s after the first.
+        the sixth, none begins more than 3 s after the first.
     """
 
     sources: Count | Annotated[list[Vertex | str], Field(min_length=1, max_length=MAX_SEARCHES), EachOnce] = 8

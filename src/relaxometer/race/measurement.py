@@ -49,7 +49,7 @@ answer between them moves to another process, after which a search takes 0.03 ms
 
 WARMED_ON = 8  # untimed vertices, over which untimed searches cycle: remembering their answers gains nothing
 
-FEWEST_CALLS, CALLS_S = 3, 3.0  # minimum number of calls, and the seconds after which no further one begins
+FEWEST_CALLS, CALLS_S = 6, 3.0  # minimum number of calls, and the seconds after which no further one begins
 
 MAX_CONFIRMING, CONFIRMING_S = 8, 3.0
 """Limit on the searches that confirm a dispute, and the seconds after which no further one begins."""
@@ -351,6 +351,7 @@ class _Job:
             reason=reason,
             time_ms=found.clock_ms if dispute else self._believed_ms(found),
             call_ms=call.found.time_ms if call else None,
+            call_prepare_ms=call.found.prepare_ms if call else None,
             relaxed_arcs=self._relaxed.get(search.source),
             **found.model_dump(include={"clock_ms", "download_ms", "phases", "throttled"}),
             **self._fixed,

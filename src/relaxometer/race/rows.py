@@ -18,6 +18,7 @@ class SearchRow:
     prepare_ms: float | None = None
     cold_ms: float | None = None
     call_ms: float | None = None
+    call_prepare_ms: float | None = None
     upload_ms: float | None = None
     download_ms: float | None = None
     certify_ms: float | None = None

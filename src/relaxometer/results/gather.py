@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from relaxometer.core.files import read_table
 from relaxometer.problems.records import PHASES, RUNS
 from relaxometer.problems.variants import uses_one_core
-from relaxometer.results.calls import CALLS, call_times
+from relaxometer.results.calls import CALLS, PREPARED, call_times, preparation_intervals, preparations
 from relaxometer.results.contexts import read_contexts
 from relaxometer.results.graph500_result import rate_statistics, traversed_edges
 from relaxometer.results.processes import with_processes
@@ -27,15 +27,17 @@ SUMMARY = [
     *("median_ms", "ci95_low_ms", "ci95_high_ms", "mteps", "mteps_harmonic", "phases", "certified"),
     *("prepare_ms", "cold_ms", "class", "rival", "version"),
     *CALLS,
+    *PREPARED,
     *("energy_j", "idle_w", "peak_bytes", "throttled"),
 ]
 """Columns of ``summary.csv``.
 
-``prepare_ms`` and ``cold_ms`` are those of the first round; ``energy_j`` and ``idle_w`` are means over
+``prepare_ms`` and ``cold_ms`` are those of all rows of a run; ``energy_j`` and ``idle_w`` are means over
 rounds, ``peak_bytes`` is the maximum, and ``throttled`` the number of searches with clocks held back.
 ``mteps`` is the median over sources of million traversed edges per second, ``mteps_harmonic`` their harmonic
 mean, Graph500's statistic; :func:`relaxometer.results.graph500_result.traversed_edges` says what counts.
-:func:`relaxometer.results.calls.call_times` describes ``call_ms`` and the three columns after it.
+:func:`relaxometer.results.calls.call_times` describes ``call_ms`` and the three columns after it. Then
+follows the 95% interval of ``prepare_ms``.
 """
 
 SEVERITY = ["ok", "disputed", "unproven", "absent", "skipped", "timeout", "oom", "error", "invalid"]
@@ -71,7 +73,14 @@ def gather(folders: list[Path], file: str) -> pa.Table:
 
 def gather_searches(folders: list[Path], unmade: pa.Table) -> pa.Table:
     """Return the searches of all rounds, and the rows of :func:`unmade_runs`."""
-    return pa.concat_tables([gather(folders, "runs.parquet"), unmade], promote_options="permissive")
+    found = pa.concat_tables([gather(folders, "runs.parquet"), unmade], promote_options="permissive")
+    # Rounds of an earlier clone lack the column.
+    if len(found) and "call_prepare_ms" in found.column_names:
+        columns = [*KEY, "source", "round", "prepare_ms", "cold_ms", "call_prepare_ms"]
+        for name, values in preparations(found.select(columns).to_pandas()).items():
+            place = found.column_names.index(str(name))
+            found = found.set_column(place, str(name), pa.array(values, pa.float64(), from_pandas=True))
+    return found
 
 
 def unmade_runs(reasons: Mapping[tuple[str, str, str], str], rivals: Mapping[str, str]) -> pa.Table:
@@ -147,9 +156,9 @@ def summarise(timings: pa.Table, directed: Mapping[str, bool] | None = None) -> 
         _summary_line(rows, (directed or {}).get(rows["graph"].iloc[0], True))
         for _, rows in frame.groupby(KEY, sort=False)
     ]
-    found = pd.DataFrame(lines, columns=[name for name in SUMMARY if name not in CALLS])
-    found = found.join(call_times(frame), on=KEY)
-    found.loc[found["median_ms"].isna(), CALLS] = np.nan
+    found = pd.DataFrame(lines, columns=[name for name in SUMMARY if name not in (*CALLS, *PREPARED)])
+    found = found.join(call_times(frame), on=KEY).join(preparation_intervals(frame), on=KEY)
+    found.loc[found["median_ms"].isna(), [*CALLS, *PREPARED]] = np.nan
     return found[SUMMARY]
 
 

@@ -28,7 +28,7 @@ from relaxometer.problems.problem import load_problem, problem_names
 from relaxometer.race.proofs import Prover
 from relaxometer.results import bundle_file
 from relaxometer.results.bundle_file import AnswerOf, BundleFile
-from relaxometer.results.calls import CALLS
+from relaxometer.results.calls import CALLS, PREPARED
 from relaxometer.results.finished import CERTIFICATES, SUMMARY_FILE, content_hash
 from relaxometer.results.gather import summarise
 from relaxometer.results.processes import PROCESS
@@ -175,7 +175,9 @@ def _wrong_certificates(found: BundleFile, samples: pd.DataFrame) -> Iterator[st
 
 
 def _wrong_summary(found: BundleFile, samples: pd.DataFrame) -> Iterator[str]:
-    later = [] if "call_ms" in samples else CALLS  # bundled before it was measured
+    # Columns of samples that were bundled before they were measured.
+    later = [] if "call_ms" in samples else CALLS
+    later = later if "call_prepare_ms" in samples else [*later, *PREPARED]
     table = summarise(pa.Table.from_pandas(samples, preserve_index=False)).drop(columns=[*UNCHECKED, *later])
     ours = _as_texts(table.to_csv(index=False).encode()).set_index(KEY)
     with reading(found.path / SUMMARY_FILE, "CSV", advice=found.advice):

@@ -7,8 +7,16 @@ from math import ceil
 import pandas as pd
 
 from relaxometer.report.catalogue import Exhibit, runs_on, table_view, without_curves
-from relaxometer.report.figures.names import CLASSES, label, prepared, rounded, short_names, shown_calls
-from relaxometer.results.calls import call_times
+from relaxometer.report.figures.names import (
+    CLASSES,
+    intervals,
+    label,
+    prepared,
+    rounded,
+    short_names,
+    shown_calls,
+)
+from relaxometer.results.calls import PREPARED, call_times, preparation_intervals
 from relaxometer.results.rows import KEY
 from relaxometer.results.samples import is_emulated, source_times
 
@@ -40,11 +48,12 @@ def payoff_table(timings: pd.DataFrame, problem: str = "sssp") -> pd.DataFrame:
     times = source_times(timings[timings["problem"] == problem])
     lines = times.groupby([*KEY, "class", "rival"], sort=False)["time_ms"].median().reset_index()
     lines = lines.join(timings.groupby(KEY)[["prepare_ms", "cold_ms"]].first(), on=KEY)
-    lines = lines.join(call_times(timings), on=KEY)
+    lines = lines.join(call_times(timings), on=KEY).join(preparation_intervals(timings), on=KEY)
     lines = lines.assign(
         name=short_names(lines),
         emulated=is_emulated(lines),
         call=shown_calls(lines),
+        interval=intervals(*(lines[end] for end in PREPARED)),
         first_ms=lines["prepare_ms"] + lines["time_ms"],
     )
     tables = [
@@ -55,7 +64,8 @@ def payoff_table(timings: pd.DataFrame, problem: str = "sssp") -> pd.DataFrame:
 
 
 COLUMNS = (
-    *("Graph", "Variant", "Class", "Preparation [ms]", "A search [ms]", "Preparation and one search [ms]"),
+    *("Graph", "Variant", "Class", "Preparation [ms]", "95% interval", "A search [ms]"),
+    "Preparation and one search [ms]",
     *("Cold: to the first answer [ms]", "A call, from and to host memory [ms]"),
     *("Pays after [searches]", "Pays against CPU Dijkstra after [searches]"),
 )
@@ -81,7 +91,8 @@ def _of_graph(lines: pd.DataFrame) -> pd.DataFrame:
         pays = FIRST if index in real.index[:1] else _pays(line, real.head(1))
         against_cpu = "" if index in baseline.index else _pays(line, baseline)
         name, kind = line["name"], CLASSES[line["class"]]
-        spans = prepared(line["prepare_ms"]), *(rounded(line[f"{span}_ms"]) for span in TIMED)
+        shown = prepared(line["prepare_ms"]), line["interval"]
+        spans = *shown, *(rounded(line[f"{span}_ms"]) for span in TIMED)
         rows.append((line["graph"], name, kind, *spans, line["call"], pays, against_cpu))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
