@@ -26,6 +26,7 @@ using namespace reldom_host;
 
 // Of the kernels; nvcc knows their constants on the host in constant expressions only.
 constexpr u32 BLOCK = THREADS;
+constexpr u32 ONE_WARP = WARP;
 constexpr u32 WARPS = THREADS / WARP;
 constexpr u32 SETS_BYTES = 8 * LARGEST_OF_WARP * WARPS;  // the predecessors of one small graph per warp
 constexpr u32 LARGEST_TREE = TREE_WORDS;
@@ -220,7 +221,7 @@ void reldom::solve_small(const Batch& batch)
     Arrays<i64> arrays(batch, small_.get(), reinterpret_cast<u32*>(small_.get() + batch.numbers()));
     arrays.fill(batch);
     for (u32 graph = 0; graph < batch.n_graphs; ++graph) order(batch, graph, arrays);
-    const u32 threads = batch.n_graphs > 1 ? BLOCK : WARP;
+    const u32 threads = batch.n_graphs > 1 ? BLOCK : ONE_WARP;
     stream_.launch(few_graphs, (batch.n_graphs + WARPS - 1) / WARPS, threads, SETS_BYTES, batch.n_graphs,
                    arrays.first_vertex, arrays.offsets, arrays.targets, answer_.get());
     stream_.wait();
