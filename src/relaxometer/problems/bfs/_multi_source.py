@@ -62,7 +62,7 @@ def _moved(xp: Any, rows: tuple[Any, Any], position: Any, n: int) -> tuple[Any, 
 
 
 def pieces_of_long_rows(offsets: DeviceArray, longest: int, xp: Any) -> Any:
-    """Return the pieces of rows of more than `longest` arcs: vertex | number of the piece << 32, uint64."""
+    """Return the pieces of rows above `longest` arcs, ascending: number of the piece << 32 | vertex."""
     lengths = offsets[1:] - offsets[:-1]
     long_rows = xp.flatnonzero(lengths > longest)
     counts = -(-lengths[long_rows] // longest)
@@ -70,4 +70,6 @@ def pieces_of_long_rows(offsets: DeviceArray, longest: int, xp: Any) -> Any:
     pieces = xp.arange(int(ends[-1]) if len(ends) else 0, dtype=xp.int64)
     row = xp.searchsorted(ends, pieces, side="right")
     number = pieces - (ends - counts)[row]
-    return number.astype(xp.uint64) << HALF | long_rows[row].astype(xp.uint64)
+    entries = number.astype(xp.uint64) << HALF | long_rows[row].astype(xp.uint64)
+    entries.sort()
+    return entries

@@ -463,7 +463,8 @@ __device__ __forceinline__ u64 collect_by_warp(const Search& search, const Prede
     return needed;
 }
 
-// The pieces of long rows in a bottom-up level. Several warps may find the same; the last predecessor stays.
+// The pieces of long rows in a bottom-up level, all first ones before all second ones: few of these lack
+// anything that has not been found. Several warps may find the same; the last predecessor stays.
 template <bool WANTED>
 __device__ void pull_long_rows(const Search& search, const Predecessors<WANTED>& predecessors,
                                const u64* seen, u64* seen_next, u64 live, u32 depth, Tally* tally)
@@ -474,7 +475,8 @@ __device__ void pull_long_rows(const Search& search, const Predecessors<WANTED>&
         i64 begin = search.into.begin(v) + static_cast<i64>(entry >> 32) * LONG_ROW;
         i64 end = min(search.into.begin(v + 1), begin + LONG_ROW);
         u64 own = seen[v];
-        u64 needed = live & ~own;
+        // All lanes need the same, even if others add to the word meanwhile.
+        u64 needed = __shfl_sync(ALL_LANES, live & ~own & ~load_relaxed(&seen_next[v]), 0);
         u64 found = needed & ~collect_by_warp(search, predecessors, seen, v, begin, end, needed, tally);
         if (threadIdx.x % WARP == 0 && (found || entry >> 32 == 0)) {
             u64 before = atomicOr(&seen_next[v], own | found);
