@@ -4,6 +4,7 @@
 
 const u32 BEST = OTHERS + 1;
 const u32 NO_RANK = 0xffffffffu;
+const u32 IN_FLIGHT = 4;  // arcs that a lane reads at once
 
 // Inserts a rank into ascending ranks, of which the greatest is dropped, unless it is there already.
 __device__ __forceinline__ void insert(u32 (&ranks)[BEST], u32 rank)
@@ -20,43 +21,57 @@ __device__ __forceinline__ void insert(u32 (&ranks)[BEST], u32 rank)
     ranks[0] = min(rank, ranks[0]);
 }
 
-// A warp takes a row. Each lane keeps the best of its arcs, and the warp takes the best of all, one by one.
-// It looks at the first `most` arcs only: a vertex with more arcs is marked as having others. `rank` numbers
-// the vertices, `ids` inverts it. `best` gets the packed best neighbour of each vertex, `best_ids` its id,
-// and `others` the next ones.
+// Each of `lanes`, a power of two above the number of best ones, keeps the best of its arcs of a row, and
+// they take the best of all, one by one. They look at the first `most` arcs only: a vertex with more arcs is
+// marked as having others. `rank` numbers the vertices, `ids` inverts it. `best` gets the packed best
+// neighbour of each vertex, `best_ids` its id, and `others` the next ones.
 extern "C" __global__ void __launch_bounds__(256)
     pack_neighbours(u32 n, const i64* __restrict__ offsets, const u32* __restrict__ targets,
                     const u32* __restrict__ rank, const u32* __restrict__ ids, u32 n_hubs, u32 most,
-                    u32* best, u32* best_ids, u32* others)
+                    u32 lanes, u32* best, u32* best_ids, u32* others)
 {
-    u32 lane = threadIdx.x % WARP;
-    for (u64 v = thread_id() / WARP; v < n; v += thread_count() / WARP) {
+    u32 lane = threadIdx.x % lanes;
+    u32 rows = WARP / lanes;
+    u64 step = thread_count() / WARP * rows;
+    for (u64 first = thread_id() / WARP * rows; first < n; first += step) {
+        u64 v = first + threadIdx.x % WARP / lanes;
         u32 self = static_cast<u32>(v);
-        i64 begin = offsets[v], end = offsets[v + 1];
+        i64 begin = v < n ? offsets[v] : 0, end = v < n ? offsets[v + 1] : 0;
         i64 looked_at = min(end, begin + most);
         u32 ranks[BEST] = {NO_RANK, NO_RANK, NO_RANK, NO_RANK, NO_RANK};
-        for (i64 i = begin + lane; i < looked_at; i += WARP) {
-            u32 u = targets[i];
-            if (u != self) insert(ranks, rank[u]);
+        for (i64 i = begin + lane; i < looked_at; i += lanes * IN_FLIGHT) {
+            u32 heads[IN_FLIGHT], found[IN_FLIGHT];
+#pragma unroll
+            for (u32 j = 0; j < IN_FLIGHT; ++j) heads[j] = targets[min(i + j * lanes, looked_at - 1)];
+#pragma unroll
+            for (u32 j = 0; j < IN_FLIGHT; ++j) found[j] = rank[heads[j]];
+#pragma unroll
+            for (u32 j = 0; j < IN_FLIGHT; ++j) {
+                if (heads[j] != self) insert(ranks, found[j]);
+            }
         }
         u32 own = NO_RANK;  // the lane'th best of the row
-        u32 found = 0;
+        u32 n_found = 0;
         for (u32 k = 0; k < BEST; ++k) {
-            u32 least = __reduce_min_sync(ALL_LANES, ranks[0]);
-            found += least != NO_RANK;
+            u32 least = ranks[0];
+            for (u32 distance = lanes / 2; distance > 0; distance /= 2) {
+                least = min(least, __shfl_xor_sync(ALL_LANES, least, distance));
+            }
+            n_found += least != NO_RANK;
             if (lane == k) own = least;
-            if (ranks[0] != least || least == NO_RANK) continue;
+            if (ranks[0] == least) {
 #pragma unroll
-            for (u32 j = 1; j < BEST; ++j) ranks[j - 1] = ranks[j];
-            ranks[BEST - 1] = NO_RANK;
+                for (u32 j = 1; j < BEST; ++j) ranks[j - 1] = ranks[j];
+                ranks[BEST - 1] = NO_RANK;
+            }
         }
-        if (lane >= BEST) continue;
+        if (v >= n || lane >= BEST) continue;
         u32 id = own == NO_RANK ? self : ids[own];
         u32 packed = own < n_hubs ? IS_RANK | own : id;
         if (lane == 0) {
             best_ids[v] = id;
             bool has_unseen = looked_at < end;
-            u32 row = found > 1 || has_unseen ? HAS_OTHERS : 0;
+            u32 row = n_found > 1 || has_unseen ? HAS_OTHERS : 0;
             if (end - begin > BEST || has_unseen) row |= MAY_HAVE_FURTHER;
             best[v] = packed | row | (rank[v] < n_hubs ? SELF_HUB : 0);
         } else {

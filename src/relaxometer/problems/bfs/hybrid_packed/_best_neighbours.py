@@ -11,13 +11,14 @@ import numpy as np
 from relaxometer.device import Device
 from relaxometer.device.arrays import DeviceArray
 from relaxometer.device.signature import read_source
-from relaxometer.problems.bfs._levels import filling
+from relaxometer.problems.bfs._levels import WARP, filling
 from relaxometer.problems.bfs._prepare import ALL_ARCS
 
 KERNELS = Path(__file__).with_name("_best_neighbours.cu")
 _CONSTANTS = read_source(KERNELS).constants
 MAX_VERTICES = _CONSTANTS["PACKED_ID"] + 1  # vertices that a packed entry can name
 OTHERS = _CONSTANTS["OTHERS"]  # neighbours packed in addition to the best one
+LANES = 8  # that take a row together
 BEST_OF = 32  # arcs of a row among which the best neighbours are chosen; simulated in docs/performance/bfs.md
 
 
@@ -46,7 +47,8 @@ def best_neighbours(
     best, best_ids = xp.empty(n, dtype=xp.uint32), xp.empty(n, dtype=xp.uint32)
     others = xp.empty(OTHERS * n, dtype=xp.uint32)
     pack = device.module(KERNELS).get_function("pack_neighbours")
-    limits = np.uint32(n_hubs), np.uint32(most or ALL_ARCS)
+    lanes = LANES if most else WARP  # a whole warp for the rows of hubs
+    limits = np.uint32(n_hubs), np.uint32(most or ALL_ARCS), np.uint32(lanes)
     pack(*filling(device, pack), (np.uint32(n), *rows, rank, ids, *limits, best, best_ids, others))
     return BestNeighbours(rank, ids, best, best_ids, others)
 
