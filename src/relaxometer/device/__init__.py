@@ -176,6 +176,6 @@ def get_device(kind: str = "auto", *, order_seed: int = 0, sanitize: str | None 
             return cuda.CudaDevice(order_seed=order_seed)
         if kind == "cuda":
             raise UserError(f"device cuda: {obstacle}")
-    from relaxometer.device.host import HostDevice
+    from relaxometer.device.host import opened
 
-    return HostDevice(order_seed=order_seed, sanitize=sanitize)
+    return opened(order_seed=order_seed, sanitize=sanitize)

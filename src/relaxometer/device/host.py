@@ -218,6 +218,10 @@ class HostDevice:
         }
 
 
+opened = functools.cache(HostDevice)
+"""Return the device of these settings: one for all callers, whose kernels are loaded once."""
+
+
 def _readable(message: str, library: Path, arrays: dict[str, Any]) -> str:
     """Replace the marks of a message by lines of the source and elements of arrays."""
 
