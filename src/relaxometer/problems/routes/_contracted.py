@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, PositiveFloat
@@ -36,9 +37,16 @@ class HierarchyParameters(variants.Parameters):
 class Contracted:
     """A contracted map, by a hierarchy whose weights play no part."""
 
+    graph: Graph
     cch: Contraction
-    shortcuts: Shortcuts
     depth: Any  # number of ancestors of each rank, int64
+
+    @cached_property
+    def shortcuts(self) -> Shortcuts:
+        """Lengths and parts of the arcs of the hierarchy."""
+        from relaxometer.problems.routes._shortcuts import find_shortcuts
+
+        return find_shortcuts(self.graph, self.cch)
 
     @property
     def height(self) -> int:
@@ -61,9 +69,9 @@ class Contracted:
 def contract(graph: Graph, parameters: HierarchyParameters) -> Contracted:
     """Contract a map; Skipped if a vertex or the hierarchy has too many arcs."""
     # Imports the partitioner, a library that few variants need.
-    from relaxometer.problems.routes._shortcuts import find_depths, find_shortcuts
+    from relaxometer.problems.routes._shortcuts import find_depths
     from relaxometer.problems.sssp.phast import _cch
 
     _maps.refuse_all_but_maps(graph)
     cch = _cch.number(graph, parameters.fill, parameters.keep_order)
-    return Contracted(cch, find_shortcuts(graph, cch), find_depths(cch.parent))
+    return Contracted(graph, cch, find_depths(cch.parent))

@@ -68,16 +68,14 @@ class Solver:
             height=np.uint32(self._height),
         )
         self._shortcuts = self._module.struct("Shortcuts", high=asarray(cch.up.astype(np.uint32)))
-        self._weigh(graph.host, self._contracted)
+        self._set_launches(graph.host)
+        self._weigh(self._contracted)
         self._capacity = 0
         self.resolved = self._contracted.resolved
 
-    def _weigh(self, graph: Graph, contracted: Contracted) -> None:
-        """Take the shortcuts of a contracted graph, and what depends on them."""
+    def _weigh(self, contracted: Contracted) -> None:
+        """Take the shortcuts of a contracted graph."""
         asarray = self._device.asarray
-        self._has_free_arcs = not graph.weights.all()
-        self._find_pieces = "find_pieces_with_fewest_arcs" if self._has_free_arcs else "find_pieces"
-        self._set_launches()
         both = contracted.shortcuts.upward, contracted.shortcuts.downward
         self._lengths = tuple(asarray(_distances(lengths)) for lengths in both)
         self._lengths_of_paths = tuple(map(asarray, both)) if self._has_free_arcs else self._lengths
@@ -101,8 +99,10 @@ class Solver:
         arguments = self._hierarchy, *self._lengths, self._struct(queries), np.uint32(words), distance
         self._launch(self._kernel("find_distances"), len(queries), words, arguments)
 
-    def _set_launches(self) -> None:
-        """Set the 64-bit words of shared memory per warp without and with paths, and the warps per block."""
+    def _set_launches(self, graph: Graph) -> None:
+        """Set the kernel of paths, and the words of 64 bits per warp without and with paths."""
+        self._has_free_arcs = not graph.weights.all()
+        self._find_pieces = "find_pieces_with_fewest_arcs" if self._has_free_arcs else "find_pieces"
         bytes_of_path = 2 * (8 if self._has_free_arcs else 4) + 2 * 2
         self._words = self._height, -(-bytes_of_path * self._height // 8)
         limit = _maps.SHARED_BYTES // 8

@@ -36,8 +36,9 @@ class Parameters(hierarchy.Parameters):
 class Solver(hierarchy.Solver):
     """Labels of all ancestors in a customizable contraction hierarchy; eight lanes per query.
 
-    The preparation is that of :class:`relaxometer.problems.routes.hierarchy.Solver`, and takes little longer:
-    labels are built in one launch. New weights only need :meth:`customize`.
+    The hierarchy is that of :class:`relaxometer.problems.routes.hierarchy.Solver`; lengths of its arcs and
+    labels are found on the device. New weights only need :meth:`customize`. The first paths, and the first
+    after new weights, wait for the host to find shortcuts, and need memory for them.
 
     If not all labels fit in the free memory, those of vertices without children in the tree, about two in
     five on road maps, are found from the rows above for each query. If that is not enough, rows are cut at
@@ -74,14 +75,13 @@ class Solver(hierarchy.Solver):
         self._most, self._is_cut = 0, False
         self._weights = graph.weights
         self._build(self._weights)
-        self._has_shortcuts = True
 
     def customize(self, weights: DeviceArray) -> None:
         """Give the graph's arcs new weights for the next queries; order and hierarchy stay.
 
         They are as for :meth:`relaxometer.problems.sssp.phast.phast.Solver.customize`; so is the ValueError.
         DeviceOutOfMemory if labels differ by direction now, and not even eight fit; the weights stay as they
-        were. The first paths after that wait for shortcuts to be found again, on the host.
+        were.
         """
         from relaxometer.problems.sssp.phast._customize import checked_weights
 
@@ -160,15 +160,17 @@ class Solver(hierarchy.Solver):
             arguments = self._hierarchy, *self._lengths, *own, distance
             self._launch(self._kernel("lower_distances"), len(rest), words, arguments)
 
+    def _weigh(self, contracted: Contracted) -> None:
+        """Leave shortcuts to the first paths."""
+        self._has_shortcuts = False
+
     def _find_paths(self, queries: ResidentQueries) -> Answer:
         """Answer queries with paths, for which shortcuts are needed."""
         if not self._has_shortcuts:
-            from relaxometer.problems.routes._shortcuts import find_shortcuts
-
             weights = self._device.asnumpy(self._weights)
             graph = replace(self._graph.host, weights=weights)
-            shortcuts = find_shortcuts(graph, self._contracted.cch)
-            self._weigh(graph, replace(self._contracted, shortcuts=shortcuts))
+            self._set_launches(graph)
+            super()._weigh(replace(self._contracted, graph=graph))
             self._has_shortcuts = True
         return super()._find_paths(queries)
 
