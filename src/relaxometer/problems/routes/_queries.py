@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,6 +17,7 @@ from relaxometer.core.errors import UserError, quoted
 from relaxometer.core.validation import EachOnce, Section
 from relaxometer.datasets.readers.text import Column, Line, lines, refuse
 from relaxometer.device import Device
+from relaxometer.device.arguments import Struct
 from relaxometer.device.arrays import DeviceArray
 from relaxometer.graphs.files import check_columns, parquet, values_of
 from relaxometer.graphs.graph import Graph
@@ -122,6 +123,7 @@ class ResidentQueries:
     host: Queries
     origins: Any
     targets: DeviceArray
+    packed: dict[str, Struct] = field(default_factory=dict)  # by name, the structs that kernels take
 
     def __len__(self) -> int:
         return len(self.host)

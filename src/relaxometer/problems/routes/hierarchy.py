@@ -118,13 +118,15 @@ class Solver:
         kernel(-(-count // warps), warps * WARP, arguments, shared_mem=8 * warps * words)
 
     def _struct(self, queries: ResidentQueries) -> Struct:
-        return self._module.struct(
-            "Queries",
-            count=np.uint32(len(queries)),
-            origins=queries.origins,
-            targets=queries.targets,
-            cutoff=np.uint32(queries.host.cutoff),
-        )
+        if (packed := queries.packed.get("Queries")) is None:
+            packed = queries.packed["Queries"] = self._module.struct(
+                "Queries",
+                count=np.uint32(len(queries)),
+                origins=queries.origins,
+                targets=queries.targets,
+                cutoff=np.uint32(queries.host.cutoff),
+            )
+        return packed
 
     def _find_paths(self, queries: ResidentQueries) -> Answer:
         """Answer queries with paths; room for their pieces that turns out too small is enlarged and kept."""
