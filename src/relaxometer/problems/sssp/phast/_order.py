@@ -60,7 +60,7 @@ SEEDS = 16  # bisections of the whole graph; smaller parts get fewer, in proport
 FLOWS = 3  # most of the cuts of a part that become separators
 COARSE = 1 << 12  # merge vertices of larger parts before METIS bisects them
 SEPARATORS = 1  # separators that METIS tries per dissection
-TOO_LARGE = 1.5  # skip a graph whose hierarchy is expected to exceed a limit this many times
+TOO_LARGE = 2  # skip a graph whose hierarchy is expected to exceed a limit this many times
 NO_LIMITS = Size(math.inf, math.inf)
 CHOICES = (MIN_PART, MIN_CUT, PARTS, SEEDS, FLOWS, COARSE, SEPARATORS, CORRIDOR, WIDEST, IMBALANCE)
 """What an order depends on besides the graph."""
