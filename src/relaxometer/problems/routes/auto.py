@@ -10,11 +10,11 @@ from relaxometer.problems.phases import Phase
 from relaxometer.problems.routes import Answer, ResidentQueries, hierarchy, labels
 from relaxometer.problems.routes._contracted import HierarchyParameters, contract
 
-PAYS_AFTER = 5_000_000
+PAYS_AFTER = 1_000_000
 """Minimum number of pairs for `labels`.
 
-Their layout and the triangles of new weights take the host 0.17 to 0.27 s for New York, in which `hierarchy`
-answers 6 to 10 million pairs (docs/performance/routes.md).
+They need more memory, and prepare as fast as `hierarchy`, but only until the first paths, which pay for the
+later preparation after about 4 million of New York (docs/performance/routes.md).
 """
 
 
@@ -24,7 +24,7 @@ class Parameters(HierarchyParameters):
     Parameters
     ----------
     searches : int
-        Fewer than 5 million pairs go to `hierarchy`, which prepares faster than `labels`.
+        Fewer than 1 million pairs go to `hierarchy`, which needs less memory than `labels`.
     """
 
     searches: PositiveInt = 1_000_000
