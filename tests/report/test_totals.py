@@ -6,7 +6,7 @@ import pytest
 
 from relaxometer.report.figures.looks import look
 from relaxometer.report.figures.totals import MAX_SEARCHES, Program, best_from, programs, total_times
-from synthetic_runs import searches
+from synthetic_runs import query_sets, searches
 
 COUNTS = np.arange(1, 3000)
 
@@ -51,6 +51,18 @@ def test_upload_counts_for_programs_on_the_gpu_and_auto_and_emulated_times_are_l
         "tiled": (6.0, 2.0),
         "dijkstra-cpu": (0.5, 40.0),
         "boost (rival)": (3.0, 50.0),
+    }
+
+
+def test_query_sets_of_each_name_have_a_panel_and_a_search_from_host_to_host_contains_all():
+    routes = query_sets("labels", {"table": [2.0, 4.0], "pairs": [30.0]}, upload_ms=5.0, prepare_ms=1.0)
+    moved = searches("batch-warp", [7.0], problem="dominators", upload_ms=5.0, prepare_ms=1.0)
+    moved = moved.assign(parameter_host_to_host=True)
+    found = programs(pd.concat([routes, moved]))
+    assert {key: (one.before_ms, one.search_ms) for key, (one,) in found.items()} == {
+        ("routes", "town: table"): (6.0, 3.0),
+        ("routes", "town: pairs"): (6.0, 30.0),
+        ("dominators", "town"): (0.0, 7.0),
     }
 
 

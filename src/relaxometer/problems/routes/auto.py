@@ -13,8 +13,8 @@ from relaxometer.problems.routes._contracted import HierarchyParameters, contrac
 PAYS_AFTER = 1_000_000
 """Minimum number of pairs for `labels`.
 
-They need more memory, and prepare as fast as `hierarchy`, but only until the first paths, which pay for the
-later preparation after about 4 million of New York (docs/performance/routes.md).
+They prepare as fast as `hierarchy` but need more memory, and their first paths wait for shortcuts: about 4
+million paths of New York make up for that (docs/performance/routes.md).
 """
 
 

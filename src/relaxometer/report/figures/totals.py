@@ -11,6 +11,8 @@ import pandas as pd
 from relaxometer.report.figures import style
 from relaxometer.report.figures.looks import Look, look
 from relaxometer.report.figures.names import label, short_names
+from relaxometer.report.figures.waits import is_host_to_host
+from relaxometer.results.query_sets import by_set
 from relaxometer.results.rows import KEY
 from relaxometer.results.samples import is_emulated, source_times
 
@@ -28,7 +30,7 @@ class Program(NamedTuple):
     look: Look
 
     def total_ms(self, searches: int) -> float:
-        """Return the time until the last of so many searches has ended."""
+        """Return the time of a number of searches, with all that precedes the first."""
         return self.before_ms + searches * self.search_ms
 
     def pays_from(self, other: Program) -> float:
@@ -40,15 +42,18 @@ def programs(timings: pd.DataFrame) -> dict[tuple[str, str], list[Program]]:
     """Return the programs by problem and graph, without `auto`, which runs one of the others.
 
     Before the first search come the upload and the preparation. A rival takes a graph from host memory while
-    it prepares, and a CPU program uploads none.
+    it prepares, a CPU program uploads none, and a search from host to host contains both. Query sets of each
+    name count as a graph.
     """
-    timings = timings[~is_emulated(timings) & (timings["kernel"] != "auto")]
+    timings = by_set(timings[~is_emulated(timings) & (timings["kernel"] != "auto")])
     keys = [*KEY, "rival", "device_kind"]
     lines = source_times(timings).groupby(keys, sort=False)["time_ms"].median().reset_index()
     lines = lines.join(timings.groupby(KEY)[["upload_ms", "prepare_ms"]].first(), on=KEY)
     lines = lines.dropna(subset=["prepare_ms"])
     uploads = lines["upload_ms"].fillna(0).where(lines["device_kind"] != "cpu", 0)
-    columns = short_names(lines), lines["prepare_ms"] + uploads, lines["time_ms"]
+    moved = pd.MultiIndex.from_frame(timings.loc[is_host_to_host(timings), KEY])
+    before = (lines["prepare_ms"] + uploads).mask(pd.MultiIndex.from_frame(lines[KEY]).isin(moved), 0)
+    columns = short_names(lines), before, lines["time_ms"]
     looks = [look(name, rival=rival) for name, rival in zip(lines["variant"], lines["rival"], strict=True)]
     found: dict[tuple[str, str], list[Program]] = {}
     for problem, graph, *one in zip(lines["problem"], lines["graph"], *columns, looks, strict=True):
