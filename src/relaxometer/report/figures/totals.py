@@ -74,10 +74,10 @@ def best_from(programs: Sequence[Program]) -> list[tuple[int, Program]]:
 
 
 def total_times(timings: pd.DataFrame) -> style.Figure:
-    """Draw a panel per graph with a line per program; those that are the best somewhere are named."""
-    graphs = programs(timings)
+    """Draw a panel per graph of several programs, a line for each; the best ones are named."""
+    graphs = {key: of_graph for key, of_graph in programs(timings).items() if len(of_graph) > 1}
     if not graphs:
-        return style.empty_figure(TITLE, "No program has a proven search in real time.")
+        return style.empty_figure(TITLE, "On no graph have two programs proven searches in real time.")
     best = {key: best_from(of_graph) for key, of_graph in graphs.items()}
     looks = {one.name: one.look for of_graph in best.values() for _, one in of_graph}
     figure, axes, in_a_row = style.panel_grid(len(graphs), list(looks), inches=2.2)
