@@ -2,6 +2,7 @@
 
 import gc
 import json
+import multiprocessing
 import time
 from contextlib import nullcontext
 from types import SimpleNamespace
@@ -12,6 +13,7 @@ import pytest
 from race_runs import GRAPH, ORIGINAL, measured, run_of
 from relaxometer.core.errors import Failed
 from relaxometer.device import DeviceOutOfMemory
+from relaxometer.device.host import HostDevice
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems import variants
 from relaxometer.problems.dominators import iterative_tree
@@ -262,6 +264,18 @@ def test_a_short_search_follows_an_untimed_one(time_ms, warmup, between):
     one = Scripted([1.0] * 9, time_ms)
     one.rows(run_of(warmup=warmup))
     assert [what for what, _ in one.asked[1 + warmup :]] == ["solve", *between, "solve"]
+
+
+@pytest.mark.parametrize("flush_cache", [True, False])
+def test_caches_are_flushed_before_each_timed_search_if_wanted(monkeypatch, flush_cache):
+    flushed = multiprocessing.Value("i", 0)
+
+    def flush(device):
+        flushed.value += 1
+
+    monkeypatch.setattr(HostDevice, "flush_cache", flush)
+    measured(run_of(repetitions=3, warmup=2, flush_cache=flush_cache))
+    assert flushed.value == (6 if flush_cache else 0)
 
 
 def test_passes_that_a_slow_variant_may_leave_out_are_not_failures():

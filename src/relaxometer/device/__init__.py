@@ -107,6 +107,9 @@ class Device(Protocol):
     def synchronize(self) -> None:
         """Wait until the device has finished all work."""
 
+    def flush_cache(self) -> None:
+        """Have a GPU's second-level cache hold nothing that kernels have read."""
+
     def asarray(self, array: Any) -> Any:
         """Copy a NumPy array to the device, unless it is there already."""
 

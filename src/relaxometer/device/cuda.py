@@ -40,6 +40,8 @@ DEFAULT_SHARED_BYTES = 48 * 1024
 
 PINNED_BYTES = 256
 
+FLUSHED_BYTES = 1 << 28
+
 ALIGNMENT = 512  # of arrays within one allocation, as of allocations
 
 NO_DRIVER = "this machine has no NVIDIA driver"
@@ -254,6 +256,12 @@ class CudaDevice:
         """Wait until the device has finished all work."""
         with self._late_errors():
             self.xp.cuda.runtime.deviceSynchronize()
+
+    def flush_cache(self) -> None:
+        """Write memory that is several times as large as the second-level cache, of 50 MB on an H100."""
+        memory = self.xp.cuda.Memory(FLUSHED_BYTES)  # not of the pool, whose size is a result
+        self.xp.cuda.runtime.memset(memory.ptr, 0, FLUSHED_BYTES)
+        self.synchronize()
 
     def asarray(self, array: Any) -> Any:
         """Copy an array to the device."""

@@ -168,6 +168,9 @@ class HostDevice:
     def synchronize(self) -> None:
         """Return at once: launches end before they return."""
 
+    def flush_cache(self) -> None:
+        """Do nothing: emulated times say nothing of a GPU's caches."""
+
     def asarray(self, array: Any) -> Any:
         """Copy the array, as to a GPU."""
         return np.array(array, order="C")

@@ -87,6 +87,9 @@ class Timing(Section):
     calls : int
         Timed calls of each process (`call_ms`), from the sources in turn; 1 on the emulated device. After
         the sixth, none begins more than 3 s after the first.
+    flush_cache : bool
+        Before each timed search of a variant on a GPU, memory several times as large as its caches is
+        written, so that it reads the graph from memory. Otherwise caches hold what earlier searches left.
     """
 
     sources: Count | Annotated[list[Vertex | str], Field(min_length=1, max_length=MAX_SEARCHES), EachOnce] = 8
@@ -96,6 +99,7 @@ class Timing(Section):
     timeout_s: Seconds = 600
     enough_s: Seconds | None = None
     calls: Calls = 16
+    flush_cache: bool = False
 
     def processes(self, *, emulated: bool) -> int:
         """Return the number of rounds, on the emulated device or not."""
@@ -143,6 +147,7 @@ class TimingOverride(Section):
     timeout_s: Seconds | None = None
     enough_s: Seconds | None = None
     calls: Calls | None = None
+    flush_cache: bool | None = None
 
 
 class Variant(Section):

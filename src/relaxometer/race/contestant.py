@@ -198,6 +198,8 @@ class _VariantProcess:
         self._posed = self._start(source)
         # A launch, since the first one after an answer was moved is slower.
         self._fingerprint.warm_up()
+        if self._run.timing.flush_cache:
+            self.device.flush_cache()
         return {}
 
     def solve(self, _: None) -> dict[str, Any]:
