@@ -9,10 +9,12 @@ import pytest
 
 from race_runs import GRAPH, run_of
 from relaxometer.core.errors import UserError
+from relaxometer.core.files import write_json
 from relaxometer.plan.models import RivalRun, Timing
 from relaxometer.problems.sssp.dijkstra import dijkstra_cpu
 from relaxometer.race import entrant, jobs
-from relaxometer.race.measurement import not_measured
+from relaxometer.race.measurement import Measurement, not_measured
+from relaxometer.race.rows import SearchRow
 from relaxometer.results.gather import gather
 from relaxometer.rivals.definition import find_rivals
 from relaxometer.rivals.installation import Installed, write_installation
@@ -73,6 +75,55 @@ def test_a_round_on_another_kind_of_machine_than_the_first_has_no_times(tmp_path
     assert context.get("not_measured") == (None if fails else reason)
     rows = gather([tmp_path, second], "runs.parquet").to_pylist()
     assert [row["status"] for row in rows] == (["ok", "invalid"] if fails else ["ok"])
+
+
+@pytest.mark.parametrize(
+    ("around", "statuses", "kept"),
+    [
+        ([[1.0, 1.1]], ["ok"], 0),
+        ([[1.0, 1.5], [1.0, 1.2]], ["ok", "ok"], 1),
+        ([[1.4, 1.4], [1.5, 1.5]], ["ok", "ok"], 0),
+        ([[1.5, 1.5], [1.0, 1.0]], ["unproven", "ok"], 1),
+        ([[1.5, 1.5], [1.0, 1.0]], ["invalid"], 0),
+        ([[1.5, 1.5], [2.0, 2.0]], ["ok", "invalid"], 1),
+        ([[None, None]], ["ok"], 0),
+    ],
+)
+def test_a_round_on_a_machine_that_was_slowed_is_measured_again(
+    tmp_path, monkeypatch, around, statuses, kept
+):
+    """The quieter of both rounds counts, and a failure in any case."""
+    folder = tmp_path / "race/dijkstra-cpu"
+    for name, times in (("other", [1.0, 1.3]), ("other/rounds/2", [1.2, 1.2])):
+        context = {"device_kind": "cpu", "reference_ms": dict(zip("ab", times, strict=True))}
+        write_json(context, tmp_path / "race" / name / "context.json")
+    write_json({"device_kind": "cuda", "reference_ms": {"a": 0.1}}, tmp_path / "race/gpu/context.json")
+    made = []
+
+    def measure(*what):
+        number = len(made)
+        context = {"device_kind": "cpu", "device": "a core", "number": number}
+        context["reference_ms"] = dict(zip(("before", "after"), around[number], strict=True))
+        row = SearchRow(source=7, round=1, repetition=0, status=statuses[number], reason="")
+        made.append(Measurement(runs=[row], context=context))
+        return made[-1]
+
+    monkeypatch.setattr(jobs, "measure", measure)
+    monkeypatch.setattr(jobs, "write_measurement", lambda result, *where: written.append(result))
+    written = []
+    assert jobs.run_variant(run_of(), GRAPH, np.array([7]), "host", folder) == {statuses[kept]}
+    assert [result.context["number"] for result in written] == [kept]
+    assert len(made) == len(statuses)
+
+
+def test_a_long_round_is_not_measured_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(jobs, "AGAIN_BELOW_S", 0.0)
+    monkeypatch.setattr(jobs, "SLOWED", 0.0)
+    made = []
+    original = jobs.measure
+    monkeypatch.setattr(jobs, "measure", lambda *what: made.append(what) or original(*what))
+    jobs.run_variant(run_of(), GRAPH, np.array([7]), "host", tmp_path)
+    assert len(made) == 1
 
 
 def test_rows_from_before_there_were_rounds_are_of_the_first(tmp_path):

@@ -28,6 +28,23 @@ def test_the_interval_holds_the_spread_between_processes():
     assert 1.99 < known["ci95_low_ms"] < known["median_ms"] < known["ci95_high_ms"] < 2.01
 
 
+def test_a_run_on_a_slowed_machine_says_by_how_much():
+    """Compared with the same clock and race; the slowest round counts."""
+    times = [2.0] * 8
+    runs = [
+        searches("tiled", times, rounds=(1, 1)).assign(reference_ms=[1.0] * 16 + [1.02] * 16),
+        searches("near-far", times, rounds=(1, 1)).assign(reference_ms=[1.5] * 16 + [1.25] * 16),
+        searches("tiled", times, graph="city").assign(reference_ms=3.0),
+        searches("conventional", times, device_kind="host"),
+        rival("gap", times).assign(reference_ms=5.0),
+    ]
+    table = pd.concat(runs)
+    lines = summarise(pa.Table.from_pandas(table, preserve_index=False))
+    assert lines["slowed"].tolist() == pytest.approx([1.02, 1.5, 1.0, np.nan, 1.0], nan_ok=True)
+    shown = ranked_table(lines, table).set_index(["Graph", "Variant"])["Slowed"]
+    assert shown[shown != ""].to_dict() == {("town", "near-far"): "1.50 times"}
+
+
 def test_a_run_that_could_not_be_made_has_a_line():
     reasons = {("sssp", "town", "tiled"): "no file", ("sssp", "town", "gap"): "killed"}
     lines = summarise(gather_searches([], unmade_runs(reasons, {"gap": "cpu-all"})))

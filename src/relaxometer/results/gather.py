@@ -15,7 +15,7 @@ from relaxometer.core.files import read_table
 from relaxometer.problems.records import PHASES, RUNS
 from relaxometer.problems.variants import uses_one_core
 from relaxometer.results.calls import CALLS, PREPARED, call_times, preparation_intervals, preparations
-from relaxometer.results.contexts import read_contexts
+from relaxometer.results.contexts import CLOCKS, read_contexts
 from relaxometer.results.graph500_result import rate_statistics, traversed_edges
 from relaxometer.results.processes import with_processes
 from relaxometer.results.query_sets import by_set
@@ -29,6 +29,7 @@ SUMMARY = [
     *CALLS,
     *PREPARED,
     *("energy_j", "idle_w", "peak_bytes", "throttled"),
+    "slowed",
 ]
 """Columns of ``summary.csv``.
 
@@ -37,7 +38,8 @@ rounds, ``peak_bytes`` is the maximum, and ``throttled`` the number of searches 
 ``mteps`` is the median over sources of million traversed edges per second, ``mteps_harmonic`` their harmonic
 mean, Graph500's statistic; :func:`relaxometer.results.graph500_result.traversed_edges` says what counts.
 :func:`relaxometer.results.calls.call_times` describes ``call_ms`` and the three columns after it. Then
-follows the 95% interval of ``prepare_ms``.
+follows the 95% interval of ``prepare_ms``. ``slowed`` is how many times as long fixed work took during a run
+as at best during its race, on the same clock.
 """
 
 SEVERITY = ["ok", "disputed", "unproven", "absent", "skipped", "timeout", "oom", "error", "invalid"]
@@ -54,9 +56,10 @@ def gather(folders: list[Path], file: str) -> pa.Table:
 
     The columns ``problem``, ``graph``, ``variant``, ``kernel``, ``device_kind``, ``device``, ``class``
     (``gpu``, ``emulated``, ``cpu-1`` or ``cpu-all``), ``rival`` (whether it is one), ``round`` (1 in files
-    without it) and a ``parameter_...`` column for each parameter of any variant, null in the others, come
-    before those of the file. A parameter whose values have no type in common is text in all. Without runs,
-    there are the first three columns only.
+    without it), ``reference_ms`` (the longer time of fixed work ahead of and after the round, if it was
+    timed) and a ``parameter_...`` column for each parameter of any variant, null in the others, come before
+    those of the file. A parameter whose values have no type in common is text in all. Without runs, there are
+    the first three columns only.
     """
     if not folders:
         columns = [(key, pa.string()) for key in KEY]
@@ -126,6 +129,8 @@ def _identified(
     run = context["run"]
     identity = {key: run[key] for key in KEY} | {"kernel": run["solver"]}
     identity |= {key: context[key] for key in ("device_kind", "device")}
+    if times := [ms for ms in context.get("reference_ms", {}).values() if ms]:
+        identity["reference_ms"] = max(times)
     identity |= {"class": run.get("kind") or _class_of(context), "rival": "kind" in run}
     if "round" not in table.column_names:
         identity["round"] = pa.scalar(1, pa.int32())
@@ -156,10 +161,23 @@ def summarise(timings: pa.Table, directed: Mapping[str, bool] | None = None) -> 
         _summary_line(rows, (directed or {}).get(rows["graph"].iloc[0], True))
         for _, rows in frame.groupby(KEY, sort=False)
     ]
-    found = pd.DataFrame(lines, columns=[name for name in SUMMARY if name not in (*CALLS, *PREPARED)])
+    found = pd.DataFrame(
+        lines, columns=[name for name in SUMMARY if name not in (*CALLS, *PREPARED, "slowed")]
+    )
     found = found.join(call_times(frame), on=KEY).join(preparation_intervals(frame), on=KEY)
+    found = found.join(_slowed(frame), on=KEY)
     found.loc[found["median_ms"].isna(), [*CALLS, *PREPARED]] = np.nan
     return found[SUMMARY]
+
+
+def _slowed(timings: pd.DataFrame) -> pd.Series:
+    """Return ``slowed`` of each run whose fixed work was timed, by the key."""
+    if "reference_ms" not in timings:  # gathered before it was kept
+        return pd.Series(dtype=float, name="slowed", index=pd.MultiIndex.from_arrays([[]] * 3, names=KEY))
+    known = timings[timings["reference_ms"] > 0]
+    of_race = known.groupby(["problem", "graph", known["device_kind"].map(CLOCKS)])["reference_ms"]
+    factors = known["reference_ms"] / of_race.transform("min")
+    return factors.groupby([known[key] for key in KEY], sort=False).max().rename("slowed")
 
 
 def with_sets(lines: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:

@@ -178,6 +178,7 @@ def _wrong_summary(found: BundleFile, samples: pd.DataFrame) -> Iterator[str]:
     # Columns of samples that were bundled before they were measured.
     later = [] if "call_ms" in samples else CALLS
     later = later if "call_prepare_ms" in samples else [*later, *PREPARED]
+    later = later if "reference_ms" in samples else [*later, "slowed"]
     table = summarise(pa.Table.from_pandas(samples, preserve_index=False)).drop(columns=[*UNCHECKED, *later])
     ours = _as_texts(table.to_csv(index=False).encode()).set_index(KEY)
     with reading(found.path / SUMMARY_FILE, "CSV", advice=found.advice):

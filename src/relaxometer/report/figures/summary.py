@@ -17,6 +17,7 @@ from relaxometer.report.figures.names import CLASSES, label, percent, prepared, 
 from relaxometer.report.figures.totals import total_times
 from relaxometer.report.pages import NOTHING
 from relaxometer.results.calls import CALLS
+from relaxometer.results.contexts import MAX_DRIFT
 from relaxometer.results.gather import with_sets
 from relaxometer.results.races import ranking
 from relaxometer.results.rows import KEY, NOT_TRIED
@@ -180,6 +181,7 @@ def ranked_table(summary: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
             "Cold [ms]": lines["cold_ms"].map(rounded) if "cold_ms" in lines else "",
             "Call [ms]": names.shown_calls(lines),
             "Memory [MiB]": (lines["peak_bytes"] / 2**20).map(rounded) if "peak_bytes" in lines else "",
+            "Slowed": _slowed(lines),
             "Million edges/s": lines["mteps"].map(rounded),
             "Harmonic mean": lines["mteps_harmonic"].map(rounded) if "mteps_harmonic" in lines else "",
             "Phases": lines["phases"].map(whole),
@@ -189,6 +191,14 @@ def ranked_table(summary: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
             "Reason": lines["reason"].map(_shown_reason),
         }
     )
+
+
+def _slowed(lines: pd.DataFrame) -> pd.Series | str:
+    """Return the factor of each line whose machine was slowed while it ran."""
+    if "slowed" not in lines:  # published before it was kept
+        return ""
+    factors = lines["slowed"].where(lines["slowed"] > 1 + MAX_DRIFT)
+    return factors.map(lambda factor: "" if pd.isna(factor) else f"{factor:.2f} times")
 
 
 def was_run(lines: pd.DataFrame) -> pd.Series:
