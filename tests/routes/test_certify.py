@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from relaxometer.device import get_device
 from relaxometer.graphs.graph import MAX_WEIGHT, UNREACHED, Graph
 from relaxometer.graphs.resident import ResidentGraph
-from relaxometer.problems.routes import Queries, _balls, _swept_trees, dijkstra_cpu
+from relaxometer.problems.routes import Queries, _balls, _proven_climbs, dijkstra_cpu
 from relaxometer.problems.routes.certify import RULES, RoutesCertifier
 from route_samples import random_queries
 from sample_graphs import sample_graphs
@@ -226,44 +226,54 @@ def test_an_unproven_ball_proves_no_answer(case, monkeypatch):
     assert case.broken() == {"proof": 0}
 
 
-class TestSweptTrees:
-    """Whole trees on the device, which prove the distances from many origins on a map."""
+class TestClimbs:
+    """Climbs in a proven hierarchy, for pairs from many origins on a map."""
 
-    def certified(self, device, graph, queries, monkeypatch):
-        """Certify with sweeps of at most 32 origins; return the certificate and whether they sufficed."""
-        monkeypatch.setattr(_swept_trees, "MAX_LABELS", 1)
+    def certified(self, device, graph, queries, monkeypatch, answer=None):
+        """Certify an answer, by default the right one; return the certificate and whether climbs sufficed."""
         grown = []
         balls = _balls.distances
         monkeypatch.setattr(_balls, "distances", lambda *given: grown.append(1) or balls(*given))
-        certifier = RoutesCertifier(ResidentGraph.upload(device, graph), many_origins=2)
+        certifier = RoutesCertifier(ResidentGraph.upload(device, graph, arcs=False), many_origins=2)
         solver = dijkstra_cpu.Solver(ResidentGraph.upload(device, graph), dijkstra_cpu.Parameters())
         asked = queries.upload(device)
-        return certifier.check(asked, **solver.solve(asked).columns), not grown
+        columns = {name: np.array(column) for name, column in solver.solve(asked).columns.items()}
+        if answer is not None:
+            columns["distance"] = answer(columns["distance"])
+        return certifier.check(asked, **columns), not grown
 
     @pytest.mark.parametrize("cutoff", [2**32 - 2, 300])
-    def test_they_prove_answers(self, device, monkeypatch, cutoff):
-        queries = random_queries(GRAPH, 70, cutoff=cutoff)
-        certificate, is_swept = self.certified(device, GRAPH, queries, monkeypatch)
+    @pytest.mark.parametrize("graph", [GRAPH, TOO_LONG], ids=lambda graph: graph.name)
+    def test_they_prove_answers(self, device, monkeypatch, graph, cutoff):
+        queries = random_queries(graph, 70, cutoff=cutoff)
+        certificate, is_climbed = self.certified(device, graph, queries, monkeypatch)
         assert certificate.holds, certificate.reason
-        assert is_swept
+        assert is_climbed
 
-    @pytest.mark.parametrize("graph", [sample_graphs()["hub"], TOO_LONG], ids=lambda graph: graph.name)
-    def test_balls_are_grown_where_they_do_not_do(self, device, monkeypatch, graph):
-        certificate, is_swept = self.certified(device, graph, random_queries(graph, 20), monkeypatch)
+    @pytest.mark.parametrize("by", [1, -1])
+    def test_they_find_a_wrong_distance(self, device, monkeypatch, by):
+        def wrong(distance):
+            distance[69] = int(distance[69]) + by
+            return distance
+
+        queries = random_queries(GRAPH, 70)
+        certificate, is_climbed = self.certified(device, GRAPH, queries, monkeypatch, wrong)
+        assert certificate.first == {"distance": 69}
+        assert is_climbed
+
+    def test_balls_are_grown_where_they_do_not_do(self, device, monkeypatch):
+        graph = sample_graphs()["hub"]
+        certificate, is_climbed = self.certified(device, graph, random_queries(graph, 20), monkeypatch)
         assert certificate.holds, certificate.reason
-        assert not is_swept
+        assert not is_climbed
 
-    def test_a_wrong_tree_proves_nothing(self, device, monkeypatch):
-        trees = _swept_trees.SweptTrees(ResidentGraph.upload(device, GRAPH))
-        sweep = trees._solver.sweep
-
-        def wrong(origins):
-            sweeps = sweep(origins)
-            sweeps.labels[0, 5, 0] += 1
-            return sweeps
-
-        monkeypatch.setattr(trees._solver, "sweep", wrong)
-        assert trees.distances(QUERIES)[1] is False
+    def test_balls_are_grown_if_climbs_are_not_proven(self, device, monkeypatch):
+        monkeypatch.setattr(
+            _proven_climbs.ProvenClimbs, "distances", lambda self, queries: (queries.origins, False)
+        )
+        certificate, is_climbed = self.certified(device, GRAPH, random_queries(GRAPH, 20), monkeypatch)
+        assert certificate.holds, certificate.reason
+        assert not is_climbed
 
 
 def test_a_search_that_misses_a_target_is_not_proven():

@@ -14,7 +14,7 @@ from relaxometer.problems.routes._queries import Queries, ResidentQueries
 from relaxometer.problems.variants import Skipped
 
 if TYPE_CHECKING:
-    from relaxometer.problems.routes._swept_trees import SweptTrees
+    from relaxometer.problems.routes._proven_climbs import ProvenClimbs
 
 RULES = {
     "distance": "a distance is that of the shortest path, or none if that is longer than the cutoff",
@@ -27,7 +27,7 @@ RULES = {
 }
 """The rules of a certificate."""
 
-MANY_ORIGINS = 512  # on a GPU, a map is prepared for sweeps if a set has more distinct origins than this
+MANY_ORIGINS = 512  # on a GPU, a map is contracted if a set has more distinct origins than this
 
 
 class RoutesCertifier:
@@ -35,8 +35,9 @@ class RoutesCertifier:
 
     Around every distinct origin it grows a ball by Dijkstra's algorithm, until the last target is settled,
     and proves by the optimality of shortest paths that the distances in it are right (``_balls.py``). On a
-    GPU, if there are more than `many_origins` and the graph is a map, it takes whole trees instead, and
-    proves these (``_swept_trees.py``). This is done once per query set. Paths are followed arc by arc.
+    GPU, if there are more than `many_origins` and the graph is a map, it climbs in a contraction hierarchy
+    instead, and proves this (``_proven_climbs.py``). This is done once per query set. Paths are followed arc
+    by arc.
 
     References
     ----------
@@ -71,7 +72,7 @@ class RoutesCertifier:
     def _distances(self, queries: Queries) -> tuple[npt.NDArray[np.uint32], bool]:
         """Return the distances of a set's queries, and whether they are proven."""
         if queries not in self._known:
-            found = self._sweep(queries) if self._has_many_origins(queries) else None
+            found = self._climb(queries) if self._has_many_origins(queries) else None
             self._known[queries] = found or self._grow(queries)
         return self._known[queries]
 
@@ -86,17 +87,17 @@ class RoutesCertifier:
         return self._balls.distances(self._csr, pairs, queries.cutoff)
 
     @cached_property
-    def _trees(self) -> SweptTrees | None:
-        from relaxometer.problems.routes._swept_trees import SweptTrees
+    def _climbs(self) -> ProvenClimbs | None:
+        from relaxometer.problems.routes._proven_climbs import ProvenClimbs
 
         try:
-            return SweptTrees(self._graph)
+            return ProvenClimbs(self._graph)
         except Skipped:
             return None
 
-    def _sweep(self, queries: Queries) -> tuple[npt.NDArray[np.uint32], bool] | None:
-        """Return distances by whole trees; None if they do not suit the graph, or a path is too long."""
-        if self._trees is None:
+    def _climb(self, queries: Queries) -> tuple[npt.NDArray[np.uint32], bool] | None:
+        """Return distances by climbs; None if they do not suit the graph, or are not proven."""
+        if self._climbs is None:
             return None
-        found, is_proven = self._trees.distances(queries)
+        found, is_proven = self._climbs.distances(queries)
         return (found, True) if is_proven else None
