@@ -20,8 +20,8 @@ struct Hierarchy {
     const u32* rank;     // by vertex
     const u32* depth;    // by rank: number of ancestors
     const u32* offsets;  // by rank: its first arc
-    const u32* tails;    // by arc: the lower end
     const u32* heads;    // by arc: the upper end
+    u32* tails;          // by arc: the lower end, which `check_order` finds
     const u32* upward;   // by arc: its length, UNREACHED if no path was found
     const u32* downward;
 };
@@ -52,7 +52,7 @@ __device__ void broken(const Findings& findings, Rule rule, u32 vertex)
     atomicMin(&findings.report[2 * rule + 1], static_cast<u64>(vertex));
 }
 
-// Rule ORDER: ranks number the vertices. An arc lies in its tail's row, where heads ascend, all above it. A
+// Rule ORDER: ranks number the vertices. Rows do not overlap. In a row heads ascend, all above the tail. A
 // vertex is one deeper than its parent, the lowest of the heads. One thread per rank; reads nothing that is
 // out of bounds.
 extern "C" __global__ void check_order(const __grid_constant__ Hierarchy hierarchy,
@@ -65,9 +65,10 @@ extern "C" __global__ void check_order(const __grid_constant__ Hierarchy hierarc
     u32 below = v, depth = 0;
     for (u32 i = first; holds && i < end; ++i) {
         u32 head = hierarchy.heads[i];
-        holds = hierarchy.tails[i] == v && below < head && head < hierarchy.n;
+        holds = below < head && head < hierarchy.n;
         if (holds && i == first) depth = hierarchy.depth[head] + 1;
         below = head;
+        store_relaxed(&hierarchy.tails[i], v);  // rows may overlap
     }
     if (!holds || first > end || hierarchy.depth[v] != depth) broken(findings, ORDER, v);
 }

@@ -90,8 +90,8 @@ class ProvenClimbs:
             rank=self._rank,
             depth=self._upload(depth),
             offsets=self._upload(cch.offsets),
-            tails=self._upload(np.repeat(np.arange(n), np.diff(cch.offsets))),
             heads=self._upload(cch.up),
+            tails=self._device.xp.zeros(len(cch.up), dtype=np.uint32),
             upward=self._upload(cch.upward),
             downward=self._upload(cch.downward),
         )
