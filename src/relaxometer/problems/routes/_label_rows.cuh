@@ -7,8 +7,8 @@
 const u32 UNIT = 8;  // rows begin at multiples of this many labels: a sector of memory
 
 // A row is its begin, in units, times 2^16, and its number of labels before the cut, one more than its depth.
-// Where memory is short, vertices without children have no row; they are the bit `NO_ROW`, the number of
-// their upward arcs times 2^ARCS_BIT, the first of them times 2^16, and the same number of labels.
+// Where memory is short, vertices near the leaves of the tree have no row; they are the bit `NO_ROW`, the
+// number of their upward arcs times 2^ARCS_BIT, the first of them times 2^16, and the same number of labels.
 const u64 NO_ROW = 0x8000000000000000;
 const u32 ARCS_BIT = 56;
 

@@ -46,11 +46,22 @@ def most_that_fit(depth: Ints, unit: int, units: int) -> int:
     return unit * int(np.searchsorted(longer.cumsum(), units, side="right"))
 
 
-def have_children(cch: Contraction) -> Flags:
-    """Return which vertices must have rows, shape (n_vertices,): parents, and those with many arcs."""
-    must = np.diff(cch.offsets) > MAX_ARCS
-    must[cch.parent[cch.parent >= 0]] = True
-    return must
+def choose_rows(cch: Contraction, depth: Ints, unit: int, units: int) -> Flags:
+    """Return which vertices have rows if not all fit in `units`, shape (n_vertices,).
+
+    Vertices without children have none, unless they have many arcs. If that is not enough, nor do as many as
+    must of their parents without other children, those with the fewest arcs first.
+    """
+    degree = np.diff(cch.offsets)
+    has_row, above_rows = degree > MAX_ARCS, np.zeros(len(depth), dtype=np.bool_)
+    has_row[cch.parent[cch.parent >= 0]] = True
+    above_rows[cch.parent[has_row & (cch.parent >= 0)]] = True
+    low = np.flatnonzero(has_row & ~above_rows & (degree <= MAX_ARCS))
+    low = low[np.lexsort((-depth[low], degree[low]))]
+    sizes = depth // unit + 1
+    saved = np.concatenate([[0], np.cumsum(sizes[low])])
+    has_row[low[: np.searchsorted(saved, sizes[has_row].sum() - units)]] = False
+    return has_row
 
 
 def lay_out(

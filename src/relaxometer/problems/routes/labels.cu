@@ -13,8 +13,9 @@
 //   - Labels are lengths of upward paths, not distances: one pass after customization. A query reads those of
 //     all common ancestors, which are side by side, not only those of the lowest one's neighbours.
 //   - A level of the tree is built at once. If it is narrow, warps share the arcs of a vertex.
-//   - If not all labels fit in memory, vertices without children have no rows: theirs are found for each
-//     query. If that does not suffice, rows are cut at a depth, and pairs that meet deeper climb.
+//   - If not all labels fit in memory, vertices without children have no rows, nor have some of their
+//     parents: theirs are found for each query. If that does not suffice, rows are cut at a depth, and pairs
+//     that meet deeper climb.
 //   - Only the number of common ancestors is looked for, not the lowest of them: two dependent loads.
 //   - The path is found by following, from both ends, the arcs whose lengths the labels are sums of.
 
@@ -73,13 +74,36 @@ struct Steps {
     const u32* lengths;  // by arc: upward, downward
 };
 
-// Reads four labels of a vertex, or finds them if it has no row.
+// Sets the label at a depth, if it is among four, to at most `length`.
+__device__ __forceinline__ void lower_at(u32 depth, u32 quad, u32 length, uint4* labels)
+{
+    if (depth / 4 != quad) return;
+    if (depth % 4 == 0) labels->x = min(labels->x, length);
+    if (depth % 4 == 1) labels->y = min(labels->y, length);
+    if (depth % 4 == 2) labels->z = min(labels->z, length);
+    if (depth % 4 == 3) labels->w = min(labels->w, length);
+}
+
+// Reads four labels of a vertex, or finds them if it has no row. Of the heads of its arcs then only the first
+// one, its parent, may have none.
 template <bool IS_CUT>
 __device__ __forceinline__ uint4 labels_at(const Steps& steps, const uint4* rows, u64 row, u32 side, u32 quad)
 {
     if (!IS_CUT || (row & NO_ROW) == 0) return read_only(&rows[first_quad(row) + quad]);
-    u32 first = static_cast<u32>(row >> 16), arcs = static_cast<u32>((row & ~NO_ROW) >> ARCS_BIT);
-    return find_labels(steps.heads, steps.lengths, first, first + arcs, 1, side, quad, rows);
+    uint4 best = make_uint4(UNREACHED, UNREACHED, UNREACHED, UNREACHED);
+    u32 length = 0;  // of the way to the vertex whose arcs are followed
+    while (true) {
+        lower_at(size_of(row) - 1, quad, length, &best);
+        u32 first = static_cast<u32>(row >> 16), end = first + static_cast<u32>((row & ~NO_ROW) >> ARCS_BIT);
+        u64 parent = first < end ? read_only(&steps.heads[first]) : 0;
+        bool is_last = (parent & NO_ROW) == 0;
+        uint4 found =
+            find_labels(steps.heads, steps.lengths, is_last ? first : first + 1, end, 1, side, quad, rows);
+        best = lower(best, found, length);
+        if (is_last) return best;
+        length = sum(length, read_only(&steps.lengths[entry_of(first, side == 1)]));
+        row = parent;
+    }
 }
 
 // Finds the best meeting of two climbs at the first `count` ancestors, among what a lane of `lanes` reads.
@@ -142,7 +166,6 @@ extern "C" __global__ void find_distances_of_cut(const __grid_constant__ Labels 
         u32 count = common_ancestors(labels, x, y);
         if (lane == 0) open[query] = count > labels.most;
         best = meet<true>(labels, steps, x, y, min(count, labels.most), lane, GROUP);
-        if (origin == target) best.length = 0;  // it may have no label of its own
     }
     u32 length = least(best.length, GROUP);
     if (is_query && lane == 0) distance[query] = length <= queries.cutoff ? length : UNREACHED;

@@ -41,9 +41,10 @@ class Solver(hierarchy.Solver):
     after new weights, wait for the host to find shortcuts, and need memory for them.
 
     If not all labels fit in the free memory, those of vertices without children in the tree, about two in
-    five on road maps, are found from the rows above for each query. If that is not enough, rows are cut at
-    the depth that fits, and pairs with more common ancestors than that climb to there, too. Paths climb all
-    the way. ``resolved`` has the number of rows, their greatest length, and the bytes.
+    five on road maps, are found from the rows above for each query; so are those of as many of their parents
+    as must, of one in five at most. If that is not enough, rows are cut at the depth that fits, and pairs
+    with more common ancestors than that climb to there, too. Paths climb all the way. ``resolved`` has the
+    number of rows, their greatest length, and the bytes.
 
     Paths follow from labels, too, unless some arc has weight 0: then they are found by climbs, among labels
     that count arcs. DeviceOutOfMemory if not even eight labels per row fit in the free memory; `hierarchy`
@@ -117,7 +118,7 @@ class Solver(hierarchy.Solver):
         units = (free - free // SPARED) // unit_bytes
         has_row, most = np.ones(len(depth), dtype=np.bool_), _labels.most_that_fit(depth, UNIT, units)
         if is_cut := most < self._height:
-            has_row = _labels.have_children(cch)
+            has_row = _labels.choose_rows(cch, depth, UNIT, units)
             most = _labels.most_that_fit(depth[has_row], UNIT, units)
         if most == 0:
             needed = f"labels take at least {unit_bytes * int(has_row.sum()):,} bytes"
