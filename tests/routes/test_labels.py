@@ -107,6 +107,26 @@ def test_rows_are_cut_where_not_all_labels_fit(monkeypatch, device, per_row):
     assert solver.resolved["label_bytes"] <= 2 * room
 
 
+def test_only_a_parent_may_have_no_row_below_a_row():
+    contracted = _contracted.contract(
+        road_like(RoadParameters(rows=18, columns=21), seed=3), labels.Parameters()
+    )
+    cch, depth, unit = contracted.cch, contracted.depth, labels.UNIT
+    all_units = int((depth // unit + 1).sum())
+    rows = {}
+    for units in range(all_units // 4, all_units, all_units // 40):
+        has_row = _labels.choose_rows(cch, depth, unit, units)
+        rows[units] = int(has_row.sum())
+        for v in range(len(depth)):
+            above = has_row[cch.up[cch.offsets[v] : cch.offsets[v + 1]]]
+            assert above[0 if has_row[v] else 1 :].all()
+            if not has_row[v] and len(above) and not above[0]:
+                assert has_row[cch.up[cch.offsets[cch.parent[v]] : cch.offsets[cch.parent[v] + 1]]].all()
+        fits = (depth // unit + 1)[has_row].sum() <= units
+        assert fits or rows[units] == min(rows.values())
+    assert len({*rows.values()}) > 4, "as many as must have no row"
+
+
 def test_former_rows_make_room_for_those_of_two_directions(monkeypatch, device):
     graph = road_like(RoadParameters(rows=18, columns=21), seed=3)
     _, solver = solver_for(device, graph, "labels")
