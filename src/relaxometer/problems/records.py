@@ -6,6 +6,10 @@ import pyarrow as pa
 
 from relaxometer.problems.problem import Problem
 
+WARM_BELOW_MS = 5.0
+"""A search follows an untimed one, from another vertex, if the search before it took less than this: the
+answer between them is moved or proven, after which a search takes longer on a GPU, 0.03 ms on one."""
+
 TOO_LONG = "a value beyond 2**32 - 2 for a vertex that cannot be reached"
 
 RUNS = pa.schema(

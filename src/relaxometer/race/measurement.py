@@ -33,7 +33,7 @@ from relaxometer.plan.models import RivalRun, Run
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.problem import load_problem
 from relaxometer.problems.queries import QuerySets, content_hash
-from relaxometer.problems.records import PHASES, RUNS, certificates_schema
+from relaxometer.problems.records import PHASES, RUNS, WARM_BELOW_MS, certificates_schema
 from relaxometer.race.clocks import Span, believed_ms, disagreement
 from relaxometer.race.cost import Spent, planned_s
 from relaxometer.race.proofs import Columns, Proof, prove_all
@@ -42,10 +42,6 @@ from relaxometer.race.sources import untimed_vertices
 
 MAX_UNPROVEN_BYTES = min(4 << 30, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 8)
 """Limit on the answers kept; beyond it the contestant waits while they are proven."""
-
-WARM_BELOW_MS = 5.0
-"""A search follows an untimed one, from another vertex, if the search before it took less than this: the
-answer between them moves to another process, after which a search takes 0.03 ms longer on a GPU."""
 
 WARMED_ON = 8  # untimed vertices, over which untimed searches cycle: remembering their answers gains nothing
 

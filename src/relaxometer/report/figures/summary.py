@@ -14,6 +14,7 @@ from relaxometer.report.catalogue import SUMMARISED, SUMMARY, Content, Exhibit, 
 from relaxometer.report.figures import names, style
 from relaxometer.report.figures.looks import Look, looks_of
 from relaxometer.report.figures.names import CLASSES, label, percent, prepared, rounded, whole
+from relaxometer.report.figures.single import single_times
 from relaxometer.report.figures.totals import total_times
 from relaxometer.report.pages import NOTHING
 from relaxometer.results.calls import CALLS
@@ -255,6 +256,7 @@ def _draw(inputs: Inputs) -> dict[str, Content]:
         "median-times": median_times(with_sets(lines, searches)),
         "call-times": call_figure(with_sets(lines, searches)),
         "total-times": total_times(searches),
+        "single-times": single_times(searches),
         "emulated": emulated_section(table),
         "runs": unmarked(table),
         **races_and_emulated(table),
@@ -271,6 +273,7 @@ EXHIBITS = (
             View("median-times", "Summary", labels={"table": "median times (figure)"}),
             View("call-times", SUMMARY, labels={"table": "times of a call (figure)"}),
             View("total-times", SUMMARY, labels={"table": "time per search by number of searches (figure)"}),
+            View("single-times", SUMMARY, labels={"table": "times of single searches (figure)"}),
             View("runs", SUMMARY, labels=RUNS, suffix="html", caption="summary"),
             View("emulated", suffix="html"),
             View("ranking", suffix="csv"),
