@@ -216,8 +216,20 @@ def test_counts_hold_on_any_device(one, measured, verdict):
 
 
 def test_a_property_of_a_graph():
-    line = judged(claim("graph_property", key="mean_weight", claimed=83_666))
+    given = {"key": "mean_weight", "claimed": 83_666}
+    line = judged(claim("graph_property", **given))
     assert (line["verdict"], line["ratio"], line["device"]) == ("same", 1, "")
+    made = judged(claim("graph_property", by_construction=True, **given))
+    assert made["verdict"] == "same, by construction"
+    other = judged(claim("graph_property", by_construction=True, **given | {"claimed": 1}))
+    assert other["verdict"] == "higher than claimed"
+
+
+def test_a_claim_that_no_suite_measures_says_why():
+    assert judged(claim("", unmeasured="it is lost"))["verdict"] == "not measured: it is lost"
+    for wrong in ({}, {"unmeasured": "it is lost", "quantity": "mean_time"}):
+        with pytest.raises(ValueError, match="either a quantity or a reason"):
+            claim(wrong.get("quantity", ""), unmeasured=wrong.get("unmeasured", ""))
 
 
 def test_every_paper_has_claims_of_known_quantities():

@@ -37,17 +37,21 @@ SOURCE = {
 """The source's own last column."""
 
 SMALLER = {
-    values: dict(zip((f"reduction-{threads}" for threads in (128, 256, 512, 1024)), times, strict=True))
+    values: dict(
+        zip((*(f"reduction-{threads}" for threads in (128, 256, 512, 1024)), "cub"), times, strict=True)
+    )
     for values, times in {
-        10: (35.92, 57.37, 47.32, 43.76),
-        100: (39.63, 43.96, 41.2, 45.52),
-        1000: (43.12, 43.05, 41.55, 49.77),
-        10**4: (59.4, 50.49, 45.97, 46.74),
-        10**5: (145.4, 112.43, 92.04, 108.75),
-        10**6: (1033.26, 556.43, 470.487, 734.59),
+        1: (40.82, 48.56, 42.64, 43.81, 324.8),
+        10: (35.92, 57.37, 47.32, 43.76, 65.97),
+        100: (39.63, 43.96, 41.2, 45.52, 73.04),
+        1000: (43.12, 43.05, 41.55, 49.77, 513.12),
+        10**4: (59.4, 50.49, 45.97, 46.74, 453.91),
+        10**5: (145.4, 112.43, 92.04, 108.75, 450.91),
+        10**6: (1033.26, 556.43, 470.487, 734.59, 498.5),
     }.items()
 }
-"""The reductions of its columns before."""
+SMALLER[10**6] |= {"loop": 630, "heap": 0.124}
+"""Its columns before, without the zeros for loops and heaps."""
 
 
 def test_the_finding_holds_the_best_size_against_the_source():
@@ -164,7 +168,8 @@ def judged(one, table):
 
 def test_the_claims_of_the_file_hold_for_the_sources_own_numbers():
     ours = [one for one in load_claims(CLAIMS) if one.id.startswith("survey-extract-min")]
-    assert len(ours) == 21
+    ours = [one for one in ours if not one.unmeasured]
+    assert len(ours) == 32
     columns = [trials(times, values=values) for values, times in SMALLER.items()]
     table = pd.concat([trials(SOURCE), *columns])
     lines = {one.id: judged(one, table) for one in ours}
@@ -172,4 +177,4 @@ def test_the_claims_of_the_file_hold_for_the_sources_own_numbers():
         assert lines[one.id]["measured"] == pytest.approx(one.claimed, rel=one.tolerance)
     undecided = {name for name, line in lines.items() if line["verdict"] != "same"}
     assert {lines[name]["verdict"] for name in undecided} == {"undecided"}
-    assert undecided == {f"survey-extract-min-threads-{values}" for values in (100, 1000, 10_000)}
+    assert undecided == {f"survey-extract-min-threads-{values}" for values in (1, 100, 1000, 10_000)}

@@ -48,6 +48,8 @@ def counted():
         ("share_below_peak", {"at": 0.1}, 4 / 6),
         ("share_below_peak", {"at": 0.01}, 2 / 6),
         ("share_of_late_phases", {"at": 20}, 2 / 3),
+        ("share_of_late_phases_below_peak", {"at": 0.05}, 2 / 3),
+        ("busy_phase_speedup", {"at": 100, "of": "selection", "over": "conventional"}, 0.4 / 0.9),
         ("small_phase_speedup", {"at": 100, "of": "selection", "over": "conventional"}, 4),
         ("small_phase_speedup", {"at": 1e6, "of": "selection", "over": "conventional"}, 0.4 / (2.2 / 6)),
     ],
@@ -109,6 +111,14 @@ def test_how_a_speedup_grows_with_the_graph():
     assert line["low"] < 4 < line["high"]
     absent = judged("speedup_growth", timings=from_roots(town=1), key="city", of="tree", over="classic")
     assert absent["verdict"] == "not measured: city is not in this run"
+
+
+def test_how_a_gain_differs_between_graphs():
+    timings = from_roots(town=5, city=4).assign(device_kind="cuda", device="NVIDIA X")
+    given = {"graph": "city", "key": "town", "of": "tree", "over": "classic", "direction": "higher"}
+    line = judged("speedup_over_size", timings=timings, graphs=[metadata("city")], **given)
+    assert line["measured"] == pytest.approx(1.25)
+    assert line["low"] < 1.25 < line["high"]
 
 
 def test_the_size_with_the_best_rate():
@@ -234,6 +244,16 @@ def test_quantities_over_ranks(over_ranks, quantity, key, measured):
     line = judged(quantity, ranks=over_ranks, graph="", key=key, of="weak", over="cpu")
     assert line["measured"] == pytest.approx(measured)
     assert (line["device"], line["device_kind"]) == ("NVIDIA X", "cuda")
+
+
+def test_how_the_share_of_computing_grows_over_ranks():
+    rows = pd.concat([of_series("weak", ranks, [1.0] * 8) for ranks in (1, 2, 4)])
+    falls = rows.assign(computing_ms=rows["computing_ms"] / rows["ranks"])
+    given = {"graph": "", "of": "weak", "direction": "lower"}
+    line = judged("computing_share_growth", ranks=falls, **given)
+    assert (line["measured"], line["verdict"]) == (pytest.approx(1 / 4), "same")
+    one = judged("computing_share_growth", ranks=falls[falls["ranks"] == 1], **given)
+    assert one["verdict"] == "not measured: weak: fewer than two numbers of ranks"
 
 
 def test_what_was_not_run_over_ranks_is_named(over_ranks):

@@ -18,16 +18,18 @@ from typing import Any
 import pandas as pd
 from jinja2 import Environment, StrictUndefined, TemplateError
 
+from relaxometer.core.checkout import ROOT
 from relaxometer.core.errors import UserError
-from relaxometer.core.files import read_published, write_text
+from relaxometer.core.files import read_published, write_csv, write_text
 from relaxometer.problems.variants import kernel_hash, solver_names
 from relaxometer.report.figures.names import LEAST_PREPARATION_MS, prepared
 from relaxometer.results.calls import CALLS
+from relaxometer.results.claims import UNJUDGED, judge_again, load_claims
 from relaxometer.results.published import BUNDLE, SAMPLES, read_samples
-from relaxometer.results.readable import as_printed
+from relaxometer.results.readable import as_printed, number_text
 from relaxometer.results.samples import Sample, sample_of, source_times
 
-TEMPLATE, PAGE = "page.md", "README.md"
+TEMPLATE, PAGE, CLAIMS = "page.md", "README.md", "claims.csv"
 
 NAMES = re.compile(
     r"""
@@ -55,7 +57,6 @@ NO_SAMPLES = (
     "([how](../../statistics.md#a-suite-published-without-its-searches)); where these have none, "
     "nothing is decided."
 )
-UNJUDGED = "not measured: "  # how the verdict of a claim without one begins; the reason follows
 
 
 def digits(value: float, n: int = 3) -> str:
@@ -211,7 +212,7 @@ class Data:
 
     def claim(self, name: str, column: str = "measured") -> Any:
         """Return a column of a claim, by default what was measured."""
-        return self.value("claims.csv", column, id=name)
+        return self.value(CLAIMS, column, id=name)
 
     def times(self, graphs: Sequence[str], variants: Sequence[str], *, intervals: bool = False) -> str:
         """Return a table of median times in ms: one row per variant, one column per graph.
@@ -262,7 +263,7 @@ class Data:
 
     def claims(self) -> str:
         """Return the claims with a verdict as a table, and below it those without, by reason."""
-        lines = self._read("claims.csv")
+        lines = self._read(CLAIMS)
         is_judged = ~lines["verdict"].str.startswith(UNJUDGED)
         judged = lines[is_judged]
         columns = {
@@ -295,7 +296,7 @@ class Data:
         gpu, count = self.context("before.name"), self.context("before.multiprocessors")
         machine = f"{gpu} ({count} multiprocessors), driver {self.context('before.driver')}"
         machine += f", CuPy {self.context('before.cupy')}"
-        named = ("summary.csv", "claims.csv", "facts.csv", "tables", "figures", SAMPLES, BUNDLE)
+        named = ("summary.csv", CLAIMS, "facts.csv", "tables", "figures", SAMPLES, BUNDLE)
         there = [*named, "context.json"]
         files = ", ".join(f"[`{name}`]({name})" for name in there if (self.folder / name).exists())
         told = [("machine", machine), *rows, ("files", files)]
@@ -389,7 +390,11 @@ def suites(folder: Path) -> list[str]:
 
 
 def write(folder: Path) -> bool:
-    """Write the page of a suite; return whether it changed."""
+    """Judge the claims of a suite again and write its page; return whether the page changed."""
+    if (folder / CLAIMS).is_file():
+        papers = read_published(folder / CLAIMS, usecols=["source"])["source"].unique()
+        claims = [one for paper in papers for one in load_claims(ROOT / f"resources/claims/{paper}.yaml")]
+        write_csv(judge_again(claims, folder), folder / CLAIMS, float_format=number_text)
     page, text = folder / PAGE, render(folder)
     if page.is_file() and page.read_text(encoding="utf-8") == text:
         return False

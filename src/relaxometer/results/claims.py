@@ -6,20 +6,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, PositiveFloat, RootModel, field_validator
+from pydantic import BaseModel, ConfigDict, PositiveFloat, RootModel, field_validator, model_validator
 
+from relaxometer.core.files import read_published
 from relaxometer.core.validation import validated
 from relaxometer.core.yaml_files import read_yaml
-from relaxometer.results.evidence import NOWHERE, Evidence, Measured, NotMeasured
+from relaxometer.results import bundle_file
+from relaxometer.results.evidence import NOWHERE, Evidence, Measured, NotMeasured, Origin
 from relaxometer.results.processes import with_processes
-from relaxometer.results.quantities import QUANTITIES, TIMES
+from relaxometer.results.published import BUNDLE, SAMPLES, read_samples
+from relaxometer.results.quantities import OF_SEARCHES, QUANTITIES, TIMES
 from relaxometer.results.statistics import FEWEST
 
 COLUMNS = [
@@ -39,7 +43,8 @@ class Claim(BaseModel):
     where: str
     text: str
     graph: str = ""
-    quantity: str
+    quantity: str = ""
+    unmeasured: str = ""
     key: str = ""
     of: str = ""
     over: str = ""
@@ -49,13 +54,20 @@ class Claim(BaseModel):
     tolerance: PositiveFloat = 0.1
     direction: Literal["higher", "lower", "equal"] | None = None
     against: float = 1.0
+    by_construction: bool = False
 
     @field_validator("quantity")
     @classmethod
     def _is_known(cls, quantity: str) -> str:
-        if quantity not in QUANTITIES:
+        if quantity and quantity not in QUANTITIES:
             raise ValueError(f"known quantities are {', '.join(QUANTITIES)}")
         return quantity
+
+    @model_validator(mode="after")
+    def _has_a_quantity_or_a_reason(self) -> Self:
+        if bool(self.quantity) == bool(self.unmeasured):
+            raise ValueError("either a quantity or a reason why it is unmeasured")
+        return self
 
 
 class Claims(RootModel[list[Claim]]):
@@ -74,25 +86,73 @@ def compare_claims(claims: Sequence[Claim], evidence: Evidence) -> pd.DataFrame:
     """Return one row per claim with the columns `COLUMNS`."""
     if len(evidence.timings):
         evidence = replace(evidence, timings=with_processes(evidence.timings))
-    return pd.DataFrame([_line(claim, evidence) for claim in claims], columns=COLUMNS)
+    return pd.DataFrame([_line(claim, partial(_measure, evidence)) for claim in claims], columns=COLUMNS)
 
 
-def _line(claim: Claim, evidence: Evidence) -> dict[str, Any]:
+def judge_again(claims: Sequence[Claim], folder: Path) -> pd.DataFrame:
+    """Return the ``claims.csv`` of a published suite, judged from the data that are committed with it.
+
+    Quantities of searches are computed from ``samples.parquet``. Other data of a run are not published: their
+    quantities stay as they were measured.
+    """
+    published = read_published(folder / "claims.csv").fillna({"graph": ""}).set_index("id")
+    evidence = _published_evidence(folder)
+
+    def measure(claim: Claim) -> Measured:
+        if claim.unmeasured or (evidence and claim.quantity in OF_SEARCHES):
+            return _measure(evidence, claim)
+        if claim.id not in published.index:
+            raise NotMeasured("the data of this run that decide it were not kept")
+        line = published.loc[claim.id]
+        if (line["graph"], line["quantity"]) != (claim.graph, claim.quantity):
+            raise NotMeasured("another quantity was measured in this run")
+        if pd.isna(line["measured"]):
+            raise NotMeasured(line["verdict"].removeprefix(UNJUDGED))
+        origin = [one if isinstance(one, str) else "" for one in line[["device", "device_kind"]]]
+        return Measured(line["measured"], Origin(*origin), (line["low"], line["high"]))
+
+    lines = pd.DataFrame([_line(claim, measure) for claim in claims], columns=COLUMNS)
+    unkept = published.index[published["verdict"] == UNKEPT]
+    lines.loc[lines["id"].isin(unkept) & lines["low"].isna(), "verdict"] = UNKEPT
+    return lines
+
+
+def _published_evidence(folder: Path) -> Evidence | None:
+    """Return the published searches and the graphs of a suite; None if they were not kept."""
+    if not ((folder / SAMPLES).is_file() and (folder / BUNDLE).is_file()):
+        return None
+    timings = read_samples(folder / SAMPLES).to_pandas()
+    graphs = bundle_file.read(folder / BUNDLE).manifest.graphs
+    known = {name: graph.model_dump() for name, graph in graphs.items()}
+    return Evidence(timings, timings.iloc[:0], known)
+
+
+def _measure(evidence: Evidence | None, claim: Claim) -> Measured:
+    if claim.unmeasured or evidence is None:
+        raise NotMeasured(claim.unmeasured)
+    if claim.graph and claim.graph not in evidence.graphs:
+        raise NotMeasured(f"{claim.graph} is not in this run")
+    return QUANTITIES[claim.quantity](claim, evidence)
+
+
+def _line(claim: Claim, measure: Callable[[Claim], Measured]) -> dict[str, Any]:
     try:
-        if claim.graph and claim.graph not in evidence.graphs:
-            raise NotMeasured(f"{claim.graph} is not in this run")
-        measured = QUANTITIES[claim.quantity](claim, evidence)
+        measured = measure(claim)
     except NotMeasured as why:
-        return claim.model_dump() | {"verdict": f"not measured: {why}", **NOWHERE._asdict()}
+        return claim.model_dump() | {"verdict": f"{UNJUDGED}{why}", **NOWHERE._asdict()}
     line = claim.model_dump() | {"measured": measured.value}
     line |= zip(("low", "high"), measured.ends, strict=True)
     line["ratio"] = measured.value / claim.claimed if claim.claimed else None
     return line | {"verdict": verdict(claim, measured), **measured.origin._asdict()}
 
 
+UNJUDGED = "not measured: "
+"""How the verdict of a claim without one begins; the reason follows."""
+
 SAME, EXCEEDED, LESS, OPPOSITE = "same", "exceeded", "less than claimed", "opposite"
 HIGHER, LOWER = "higher than claimed", "lower than claimed"
 NO_GAIN, NO_LOSS, UNDECIDED = "no gain shown", "no loss shown", "undecided"
+UNKEPT = f"{UNDECIDED}: samples were not kept"
 
 
 def verdict(claim: Claim, measured: Measured) -> str:
@@ -110,7 +170,7 @@ def verdict(claim: Claim, measured: Measured) -> str:
         low, high, against = -high, -low, -against
     least, most = _range(claim, against)
     if least <= low and high <= most:
-        return SAME
+        return f"{SAME}, by construction" if claim.by_construction else SAME
     if claim.direction in (None, "equal"):
         return _outside(claim, low > most) if low > most or high < least else UNDECIDED
     if low > most:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from relaxometer.core.words import counted
 from relaxometer.results.evidence import Evidence, Measured, NotMeasured, Origin
 from relaxometer.results.processes import ASSUMED, part_of
 from relaxometer.results.samples import (
@@ -55,6 +56,10 @@ def graph_property(claim: Claim, evidence: Evidence) -> Measured:
     return Measured(float(properties[claim.key]))
 
 
+def _late(counts: pd.DataFrame) -> pd.Series[float]:
+    return counts.loc[counts["phase"] > counts.groupby("source")["phase"].transform("max") / 2, "updated"]
+
+
 OF_PHASES: dict[str, Callable[[pd.DataFrame, float], Any]] = {
     # The phases of a search, as the mean over sources.
     "mean_phases": lambda counts, at: counts.groupby("source")["phase"].max().mean(),
@@ -63,9 +68,10 @@ OF_PHASES: dict[str, Callable[[pd.DataFrame, float], Any]] = {
     # The share of all phases that update at most `at` vertices, or the share `at` of the largest phase.
     "share_of_phases": lambda counts, at: share_at_or_under(counts["updated"], at),
     "share_below_peak": lambda counts, at: share_at_or_under(counts["updated"], at * counts["updated"].max()),
-    # The share of the phases in second halves of searches that update at most `at` vertices.
-    "share_of_late_phases": lambda counts, at: share_at_or_under(
-        counts.loc[counts["phase"] > counts.groupby("source")["phase"].transform("max") / 2, "updated"], at
+    # The same of the phases in second halves of searches.
+    "share_of_late_phases": lambda counts, at: share_at_or_under(_late(counts), at),
+    "share_of_late_phases_below_peak": lambda counts, at: share_at_or_under(
+        _late(counts), at * counts["updated"].max()
     ),
 }
 """Quantities of the updated vertices of each phase on a claim's graph."""
@@ -81,8 +87,17 @@ def _of_phases(name: str, claim: Claim, evidence: Evidence) -> Measured:
 
 def small_phase_speedup(claim: Claim, evidence: Evidence) -> Measured:
     """Divide the mean time by `over` of phases that update at most `at` vertices by that by `of`."""
-    phases = evidence.phases.query("graph == @claim.graph and variant in [@claim.of, @claim.over]")
-    times = small_phase_times(phases, claim.at or 0.0)
+    return _phase_speedup(claim, evidence, evidence.phases["updated"] <= (claim.at or 0.0))
+
+
+def busy_phase_speedup(claim: Claim, evidence: Evidence) -> Measured:
+    """Divide the mean time by `over` of phases that update more than `at` vertices by that by `of`."""
+    return _phase_speedup(claim, evidence, evidence.phases["updated"] > (claim.at or 0.0))
+
+
+def _phase_speedup(claim: Claim, evidence: Evidence, chosen: pd.Series[bool]) -> Measured:
+    phases = evidence.phases[chosen].query("graph == @claim.graph and variant in [@claim.of, @claim.over]")
+    times = phase_times(phases)
     if times.empty or len(times.columns) < 2:
         raise NotMeasured(f"no such phases of {claim.of} and {claim.over} on {claim.graph}")
     found = log_ratio_of_means(times[claim.over], times[claim.of], ASSUMED, ASSUMED)
@@ -152,11 +167,14 @@ def _cpu_times(claim: Claim, evidence: Evidence) -> pd.DataFrame:
 
 
 def _speedup(claim: Claim, candidate: pd.DataFrame, baseline: pd.DataFrame, origin: Origin) -> Measured:
+    return _estimated(_gain(claim, candidate, baseline), origin)
+
+
+def _gain(claim: Claim, candidate: pd.DataFrame, baseline: pd.DataFrame) -> Estimate:
     ours, theirs = paired(candidate, baseline)
     if ours.empty:
         raise NotMeasured(f"{claim.of} and {claim.over} share no source on {claim.graph}")
-    processes = (part_of(candidate), part_of(baseline))
-    return _estimated(log_ratio_of_means(theirs, ours, *processes), origin)
+    return log_ratio_of_means(theirs, ours, part_of(candidate), part_of(baseline))
 
 
 def threshold_band(claim: Claim, evidence: Evidence) -> Measured:
@@ -219,7 +237,7 @@ def _extract_min_trials(claim: Claim, evidence: Evidence) -> pd.DataFrame:
     trials = extract_min_method(evidence.extract_min)
     trials = trials[trials["values"] == claim.at]
     if trials.empty:
-        raise NotMeasured(f"ExtractMin on {claim.at or 0:,.0f} values was not timed")
+        raise NotMeasured(f"ExtractMin on {counted(int(claim.at or 0), 'value')} was not timed")
     return trials[trials["device_kind"] != EMULATED]
 
 
@@ -278,6 +296,16 @@ def speedup_growth(claim: Claim, evidence: Evidence) -> Measured:
     return _estimated(here.over(there), origin)
 
 
+def speedup_over_size(claim: Claim, evidence: Evidence) -> Measured:
+    """Divide the :func:`speedup` of `of` over `over` on a graph by that on the graph `key`."""
+    if claim.key not in evidence.graphs:
+        raise NotMeasured(f"{claim.key} is not in this run")
+    graphs = (claim.graph, claim.key)
+    runs = [[evidence.times(graph, variant) for variant in (claim.of, claim.over)] for graph in graphs]
+    here, there = (_gain(claim, *times) for times in runs)
+    return _estimated(here.over(there), _origin(pd.concat([*runs[0], *runs[1]])))
+
+
 def best_rate_vertices(claim: Claim, evidence: Evidence) -> Measured:
     """Find the vertices of the graph on which the mean rate of the variant `of` is the largest.
 
@@ -305,6 +333,16 @@ def communication_growth(claim: Claim, evidence: Evidence) -> Measured:
         return Measured(value, _real_origin(searches), interval)
     except ValueError as few:
         raise NotMeasured(f"{claim.of}: {few}") from None
+
+
+def computing_share_growth(claim: Claim, evidence: Evidence) -> Measured:
+    """Divide the share of computing in searches of a series on the most ranks by that on the fewest."""
+    searches = _rank_searches(claim, evidence).query("series == @claim.of")
+    shares = (searches["computing_ms"] / searches["time_ms"]).groupby([searches["ranks"], searches["source"]])
+    of_ranks = [median_of(rows, ASSUMED) for _, rows in shares.median().groupby("ranks")]
+    if len(of_ranks) < 2:
+        raise NotMeasured(f"{claim.of}: fewer than two numbers of ranks")
+    return _estimated(of_ranks[-1].over(of_ranks[0]), _real_origin(searches))
 
 
 def _over_ranks(column: str, claim: Claim, evidence: Evidence) -> Measured:
@@ -336,15 +374,22 @@ def _real_origin(rows: pd.DataFrame) -> Origin:
 TIMES = ("mean_time", "step_time", "extract_min_time")
 
 
-QUANTITIES: dict[str, Callable[[Claim, Evidence], Measured]] = {
+OF_SEARCHES: dict[str, Callable[[Claim, Evidence], Measured]] = {
     function.__name__: function
     for function in (
-        *(graph_property, mean_time, mean_rate, spread_ratio, speedup, speedup_over_cpu),
-        *(threshold_band, best_threshold),
-        *(extract_min_speedup, extract_min_best_threads),
-        *(step_time, speedup_from_root),
-        *(small_phase_speedup, step_share, speedup_growth),
-        *(extract_min_time, best_rate_vertices, communication_growth),
+        *(mean_time, mean_rate, spread_ratio, speedup, speedup_over_cpu, speedup_over_size),
+        *(speedup_from_root, speedup_growth, best_rate_vertices),
+    )
+}
+"""Quantities of the times of searches alone, which published suites keep."""
+
+QUANTITIES: dict[str, Callable[[Claim, Evidence], Measured]] = OF_SEARCHES | {
+    function.__name__: function
+    for function in (
+        *(graph_property, threshold_band, best_threshold),
+        *(extract_min_speedup, extract_min_best_threads, extract_min_time),
+        *(step_time, step_share, small_phase_speedup, busy_phase_speedup),
+        *(communication_growth, computing_share_growth),
     )
 }
 QUANTITIES |= {name: partial(_of_phases, name) for name in OF_PHASES}
@@ -362,14 +407,12 @@ def _origin(times: pd.DataFrame) -> Origin:
     return Origin(*devices.iloc[0])
 
 
-def small_phase_times(phases: pd.DataFrame, limit: float) -> pd.DataFrame:
-    """Return the time that each search spends in phases that update at most `limit` vertices, in ms.
+def phase_times(phases: pd.DataFrame) -> pd.DataFrame:
+    """Return the time that each search spends in some phases of a graph, in ms.
 
-    A row per source and a column per variant, over the phases of a graph that all variants have from that
-    source.
+    A row per source and a column per variant, over the phases that all variants have from that source.
     """
-    small = phases[phases["updated"] <= limit]
-    times = small.groupby(["source", "phase", "variant"])["time_ms"].mean().unstack("variant").dropna()
+    times = phases.groupby(["source", "phase", "variant"])["time_ms"].mean().unstack("variant").dropna()
     return times.groupby("source").sum()
 
 
