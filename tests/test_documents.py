@@ -88,7 +88,7 @@ def drawn_text(figure, folder):
 WITHOUT_SEARCHES = [
     folder
     for folder in sorted((ROOT / "docs/results").iterdir())
-    if (folder / "page.md").is_file() and not (folder / SAMPLES).is_file()
+    if (folder / "summary.csv").is_file() and not (folder / SAMPLES).is_file()
 ]
 
 
@@ -112,6 +112,15 @@ def test_no_row_says_a_number_that_its_page_does_not_show(page):
         shown = (file.parent / LINKED.search(row)[1]).read_text(encoding="utf-8")
         assert (said := numbers(row)), row
         assert said <= numbers(shown), row
+
+
+def test_figures_of_authors_that_differ_have_a_reason():
+    page = (ROOT / "docs/results/authors/README.md").read_text(encoding="utf-8")
+    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| ")]
+    told = [row for row in rows if re.fullmatch(r"[\d.,]+", row[5])]
+    assert len(told) > 25
+    for *_, ratio, reason in (row if len(row) == 7 else [*row, ""] for row in told):
+        assert reason or 1 / 1.5 <= float(ratio.replace(",", "")) <= 1.5, told
 
 
 def test_the_spread_between_pages_is_that_of_their_summaries():

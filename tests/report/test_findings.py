@@ -16,7 +16,8 @@ SUITES = findings.suites(RESULTS)
 
 
 def test_every_published_suite_has_a_template():
-    assert sorted(path.parent.name for path in RESULTS.glob("*/summary.csv")) == SUITES
+    published = {path.parent.name for path in RESULTS.glob("*/summary.csv")}
+    assert set(SUITES) == published | {"authors"}
     assert len(SUITES) >= 8
 
 

@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from jinja2 import Environment, StrictUndefined, TemplateError
 
@@ -200,6 +201,14 @@ class Data:
             raise UserError(f"{self.folder / TEMPLATE}: {SAMPLES} has no run of {variant} on {graph}")
         return sample_of(rows)
 
+    def mean_gain(self, file: str, problem: str, runs: Sequence[tuple[str, str, str]]) -> float:
+        """Return the mean over runs (graph, of, over) of how many times as long `over` takes as `of`."""
+
+        def log_ms(graph: str, variant: str) -> float:
+            return float(np.log(self.value(file, "median_ms", problem=problem, graph=graph, variant=variant)))
+
+        return float(np.exp(np.mean([log_ms(graph, over) - log_ms(graph, of) for graph, of, over in runs])))
+
     def graph500(self, graph: str, variant: str, key: str) -> float:
         """Return an entry of the benchmark's own output."""
         file = self.folder / f"graph500/{graph}-{variant}.txt"
@@ -365,6 +374,8 @@ def render(folder: Path) -> str:
 
 def changed_kernels(folder: Path) -> str:
     """Return a paragraph that names the variants of a page whose kernels have changed since; else nothing."""
+    if not (folder / "summary.csv").is_file():  # a page of other pages' numbers
+        return ""
     file = folder / "context.json"
     merged = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {"common": {}, "runs": []}
     contexts = [merged["common"] | one for one in merged["runs"]]
