@@ -28,7 +28,7 @@ endif
 # Where lint looks: kernels and the headers that they share.
 KERNELS = $(shell git ls-files '*.cu' '*.cuh' '*.h' '*.hpp' '*.cpp' '*.c')
 
-.PHONY: run test quick slurm test-slurm fuzz kill-test sanitize aa compare bundle verify board history report publish results lint hooks format lock bench-host reldom clean help
+.PHONY: run test quick slurm test-slurm fuzz kill-test sanitize aa compare bundle verify board history report publish results recompute lint hooks format lock bench-host reldom clean help
 
 run: .venv/ready  ## run the whole workflow; SUITE=adaptive runs config/suites/adaptive.yaml, CONFIG=my.yaml your own; VERBOSE=1 shows every job
 	$(Q)$(BIN)/relaxometer run $(OVERLAY)
@@ -98,6 +98,9 @@ publish: .venv/ready  ## copy the results of SUITE to docs/results/SUITE/
 results: .venv/ready  ## rewrite the pages of docs/results and the figure of the README from their data
 	$(BIN)/relaxometer pages
 	$(BIN)/relaxometer headline
+
+recompute: .venv/dev  ## recompute the numbers of the README and of docs/results from the data committed with them
+	$(BIN)/python -m pytest -n auto -k "publish or findings or documents" tests/test_documents.py tests/report
 
 lint: .venv/dev  ## check style, types and the layers of the package
 	$(BIN)/ruff check .

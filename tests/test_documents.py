@@ -114,6 +114,16 @@ def test_no_row_says_a_number_that_its_page_does_not_show(page):
         assert said <= numbers(shown), row
 
 
+@pytest.mark.parametrize(
+    ("page", "typed"), [("README.md", {"16", "3.11"}), ("docs/results/README.md", {"3", "1.47"})]
+)
+def test_other_numbers_are_few(page, typed):
+    """Outside rows with a page, and commands with their output, only these numbers are typed."""
+    prose, _, rest = (ROOT / page).read_text(encoding="utf-8").partition("```")
+    prose += "".join(rest.split("```")[1::2])
+    assert set().union(*(numbers(line) for line in prose.splitlines() if not LINKED.search(line))) == typed
+
+
 def test_figures_of_authors_that_differ_have_a_reason():
     page = (ROOT / "docs/results/authors/README.md").read_text(encoding="utf-8")
     rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| ")]
