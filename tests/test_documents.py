@@ -48,6 +48,14 @@ def test_every_relative_link_leads_to_a_tracked_file():
     assert not broken
 
 
+def test_documents_are_short():
+    pages = [file for file in tracked_files() if file.suffix == ".md" and file.parent.name != "performance"]
+    long = {
+        str(file.relative_to(ROOT)): n for file in pages if (n := len(file.read_text().splitlines())) > 300
+    }
+    assert not long
+
+
 def anchors(page):
     """Return the anchors that GitHub gives the headings of a page."""
     headings = HEADING.findall(page.read_text(encoding="utf-8"))

@@ -40,7 +40,7 @@ GROUPS = {
         "publish": "copy what a suite showed to docs/results",
         "pages": "the pages of docs/results from their data",
         "headline": "the figures of docs/results from their tables",
-        "parameter-tables": "the tables of config/README.md",
+        "parameter-tables": "the tables of config/*.md",
         "export-batch": "flow graphs for the driver of libreldom",
     },
 }

@@ -1,6 +1,6 @@
-"""Write the tables of ``config/README.md`` from the docstrings and defaults of the parameter models.
+"""Write the tables of ``config/*.md`` from the docstrings and defaults of the parameter models.
 
-``relaxometer parameter-tables`` rewrites the page; with ``--check`` it only checks the page.
+``relaxometer parameter-tables`` rewrites the pages; with ``--check`` it only checks them.
 Each table is between ``<!-- table: NAME -->`` and ``<!-- end -->``.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import inspect
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, get_args, get_origin
 
 import yaml
@@ -29,7 +29,7 @@ from relaxometer.problems.queries import QueryFormat
 from relaxometer.problems.variants import load_solver, solver_names
 from relaxometer.rivals.definition import find_rivals
 
-PAGE = ROOT / "config/README.md"
+PAGES = sorted((ROOT / "config").glob("*.md"))
 
 _TABLE = re.compile(r"(<!-- table: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -181,24 +181,24 @@ def tables() -> dict[str, str]:
     }
 
 
-def written(page: str) -> str:
-    """Return a page with its tables rewritten; UserError if its marks and the tables differ."""
+def written(pages: Sequence[str]) -> list[str]:
+    """Return pages with their tables rewritten; UserError if their marks and the tables differ."""
     known = tables()
-    marks = [name for _, name, _ in _TABLE.findall(page)]
+    marks = [name for page in pages for _, name, _ in _TABLE.findall(page)]
     if sorted(marks) != sorted(known):
         raise UserError(f"tables {', '.join(sorted(known))}, but marks {', '.join(sorted(marks))}")
-    return _TABLE.sub(lambda mark: f"{mark[1]}{known[mark[2]]}{mark[3]}", page)
+    return [_TABLE.sub(lambda mark: f"{mark[1]}{known[mark[2]]}{mark[3]}", page) for page in pages]
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--check", action="store_true", help="exit with 1 if the page is out of date")
+    parser.add_argument("--check", action="store_true", help="exit with 1 if a page is out of date")
 
 
 def main(given: argparse.Namespace) -> None:
-    """Rewrite the page, or only check it; UserError if it is out of date then."""
-    page = PAGE.read_text(encoding="utf-8")
-    current = written(page)
-    if not given.check:
-        PAGE.write_text(current, encoding="utf-8")
-    elif page != current:
-        raise UserError(f"{PAGE} is out of date: run relaxometer parameter-tables")
+    """Rewrite the pages, or only check them; UserError if one is out of date then."""
+    pages = [page.read_text(encoding="utf-8") for page in PAGES]
+    for file, page, current in zip(PAGES, pages, written(pages), strict=True):
+        if not given.check:
+            file.write_text(current, encoding="utf-8")
+        elif page != current:
+            raise UserError(f"{file} is out of date: run relaxometer parameter-tables")

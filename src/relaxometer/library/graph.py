@@ -313,7 +313,7 @@ class Graph:
         format : str, optional
             By default it follows from the name, as docs/datasets.md says.
         **parameters
-            Keys of the format; see config/README.md. Answers are by the ids of a table.
+            Keys of the format; see config/datasets.md. Answers are by the ids of a table.
         """
         from relaxometer.datasets.build import made_graph
         from relaxometer.datasets.registry import Dataset

@@ -69,7 +69,7 @@ def prepare(
         "auto" is a GPU if there is one, else the CPU. "host" emulates the GPU's kernels on the CPU, to debug
         them; that is slow.
     **parameters
-        Of the variant; see config/README.md.
+        Of the variant; see config/solvers.md.
 
     Raises
     ------
