@@ -83,6 +83,9 @@ def test_solve_writes_a_proven_answer(town, capsys):
     table = pq.read_table("tree.parquet")
     assert table.column_names == ["distance", "predecessor"]
     assert np.flatnonzero(table["distance"].to_numpy() == 0).tolist() == [5]
+    relaxometer("solve", town, "--source", 5, "--device", "cpu", "-o", "tree.csv")
+    lines = Path("tree.csv").read_text(encoding="utf-8").splitlines()
+    assert (lines[0], lines[6], len(lines)) == ('"distance","predecessor"', "0,5", 109)
     with pytest.raises(SystemExit, match="error: vertex '108': expected"):
         relaxometer("solve", town, "--source", 108, "-o", "tree.parquet")
 
@@ -144,3 +147,12 @@ def test_a_suite_that_is_unknown_and_a_folder_without_workflow_are_one_line(tmp_
     with pytest.raises(SystemExit, match=r"'surbey' is neither a file nor a suite; known suites: .*survey"):
         relaxometer("run", "surbey")
     assert not started
+
+
+def test_a_reader_that_stops_early_sees_no_traceback():
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "relaxometer.cli.command", "--help"]
+    run = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    assert (run.returncode, run.stderr) == (141, "")

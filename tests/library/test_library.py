@@ -212,6 +212,7 @@ def csr(offsets=(0, 1, 1), targets=(1,), weights=(5,), **options):
         (lambda: rx.Graph.from_arcs(3, [0, 1], [1], [1, 1]), r"shapes \(2,\), \(1,\), \(2,\); expected eq"),
         (lambda: rx.Graph.from_arcs(-1, [], []), "n_vertices: -1"),
         (lambda: rx.Graph.from_file("map.txt"), "map.txt: name the format, as in from_file"),
+        (lambda: rx.Graph.from_file("map.gr", format="csv"), "map.gr: unknown format 'csv'; known: dimacs, "),
         (lambda: rx.Graph.from_file("lost.zip", format="ksj-n02"), r"lost\.zip: not readable \(No such file"),
         (lambda: rx.Graph.from_file("/", format="table"), r"/: not readable \(Is a directory\)$"),
         (lambda: rx.Graph.from_scipy(np.eye(2)), "ndarray is not a sparse matrix"),

@@ -7,6 +7,8 @@ and returns the exit code, if not 0.
 from __future__ import annotations
 
 import argparse
+import os
+import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -120,6 +122,10 @@ def main(*before: str) -> NoReturn:
     """Run what the command line names, after the words `before`, and end the process."""
     try:
         code = call([*before, *sys.argv[1:]])
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader, such as head, has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 128 + signal.SIGPIPE
     except SystemExit as stop:
         is_line = isinstance(stop.code, str)
         if is_line:

@@ -1,4 +1,4 @@
-"""Search a graph from one source, prove the answer, and write it as Parquet."""
+"""Search a graph from one source, prove the answer, and write it as Parquet or CSV."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from pyarrow import csv
 
 from relaxometer.cli.command import graph_options
 from relaxometer.core.errors import UserError
-from relaxometer.core.files import write_table
+from relaxometer.core.files import replacing, write_table
 from relaxometer.graphs.graph import NO_PREDECESSOR
 from relaxometer.library.answers import WrongAnswer
 from relaxometer.library.graph import Graph
@@ -25,7 +26,13 @@ def options(parser: argparse.ArgumentParser) -> None:
     graph_options(parser)
     parser.add_argument("--source", required=True, help="a vertex: its id in a table, else a number from 0")
     parser.add_argument("--variant", help="by default, the one that suits one search")
-    parser.add_argument("-o", "--output", type=Path, required=True, help="a Parquet file, one row per vertex")
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        required=True,
+        help="one row per vertex; CSV if it ends in .csv, else Parquet",
+    )
 
 
 def main(given: argparse.Namespace) -> None:
@@ -38,7 +45,12 @@ def main(given: argparse.Namespace) -> None:
         answer = solver.search(vertex).verify().to_host()
     except WrongAnswer as error:
         raise UserError(str(error)) from None
-    write_table(_table(graph, answer.columns), given.output)
+    table = _table(graph, answer.columns)
+    if given.output.suffix == ".csv":
+        with replacing(given.output) as temporary:
+            csv.write_csv(table, temporary)
+    else:
+        write_table(table, given.output)
     reached = f"{int(answer.reached.sum()):,} of {graph.n_vertices:,} vertices reached"
     print(f"{given.output}: {reached}, proven; by {solver.variant}")
 

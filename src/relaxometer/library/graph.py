@@ -316,12 +316,19 @@ class Graph:
             Keys of the format; see config/datasets.md. Answers are by the ids of a table.
         """
         from relaxometer.datasets.build import made_graph
+        from relaxometer.datasets.formats import all_formats
         from relaxometer.datasets.registry import Dataset
 
         file = Path(path)
         kind = format or next((known for end, known in ENDINGS.items() if end in file.suffixes), None)
-        if kind is None:
-            raise UserError(f"{file}: name the format, as in from_file(path, format='edge-list')")
+        known = [name for name, form in all_formats().items() if form.needs == "file" and not form.batch]
+        if kind not in known:
+            lack = (
+                f"unknown format {kind!r}"
+                if kind
+                else "name the format, as in from_file(path, format='edge-list')"
+            )
+            raise UserError(f"{file}: {lack}; known: {', '.join(known)}")
         try:
             file.open("rb").close()
         except OSError as error:
