@@ -19,6 +19,7 @@ from scipy.sparse import csgraph
 import relaxometer as rx
 from heap_samples import PLAIN, text
 from relaxometer.core.errors import UserError
+from relaxometer.datasets.readers.osm_tags import read_profiles
 from relaxometer.device.cuda import obstacle
 from tiny_workflow import write_tiny_map
 
@@ -212,6 +213,7 @@ def csr(offsets=(0, 1, 1), targets=(1,), weights=(5,), **options):
         (lambda: rx.Graph.from_arcs(3, [0, 1], [1], [1, 1]), r"shapes \(2,\), \(1,\), \(2,\); expected eq"),
         (lambda: rx.Graph.from_arcs(-1, [], []), "n_vertices: -1"),
         (lambda: rx.Graph.from_file("map.txt"), "map.txt: name the format, as in from_file"),
+        (lambda: rx.prepare([1, 2], "sssp"), "graph: 'list'; expected what Graph.from_csr"),
         (lambda: rx.Graph.from_file("map.gr", format="csv"), "map.gr: unknown format 'csv'; known: dimacs, "),
         (lambda: rx.Graph.from_file("lost.zip", format="ksj-n02"), r"lost\.zip: not readable \(No such file"),
         (lambda: rx.Graph.from_file("/", format="table"), r"/: not readable \(Is a directory\)$"),
@@ -314,6 +316,15 @@ def streets():
     for u, v, length in [(0, 1, 81.25), (1, 0, 81.25), (1, 2, 40.5), (1, 2, 99.0), (2, 1, 40.5), (2, 2, 9.0)]:
         made.add_edge(ids[u], ids[v], osmid=1, length=length, oneway=False, travel_time=length / 9)
     return made
+
+
+def test_a_format_that_needs_another_package_names_it(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    monkeypatch.delitem(sys.modules, "relaxometer.core.yaml_files", raising=False)
+    read_profiles.cache_clear()
+    (tmp_path / "town.osm").write_text("<osm version='0.6'></osm>", encoding="utf-8")
+    with pytest.raises(UserError, match=r"town\.osm: the format osm-xml needs the package yaml; pip install"):
+        rx.Graph.from_file(tmp_path / "town.osm", profile="car")
 
 
 def test_the_lines_of_the_readme_run_with_the_packages_that_pip_installs(tmp_path):

@@ -334,8 +334,12 @@ class Graph:
         except OSError as error:
             raise UserError(f"{file}: not readable ({error.strerror})") from None
         entry = {"format": kind, "path": str(file), "license": "unknown", "parameters": parameters}
-        dataset: Dataset[Any] = validated(Dataset, entry, str(file))
-        return cls._with_ids(made_graph(file.name.split(".")[0], dataset, [file]))
+        try:
+            dataset: Dataset[Any] = validated(Dataset, entry, str(file))
+            return cls._with_ids(made_graph(file.name.split(".")[0], dataset, [file]))
+        except ModuleNotFoundError as error:
+            lack = f"the format {kind} needs the package {error.name}"
+            raise UserError(f"{file}: {lack}; pip install '.[data]' brings all") from None
 
     @classmethod
     def read_parquet(cls, folder: str | Path) -> Graph:

@@ -78,6 +78,10 @@ def prepare(
     DeviceOutOfMemory
         If the graph does not fit. If its arrays and an answer do not, nothing has been allocated.
     """
+    if not isinstance(graph, Graph):
+        raise UserError(
+            f"graph: {quoted(type(graph).__name__)}; expected what Graph.from_csr and its like return"
+        )
     if problem not in problem_names():
         raise UserError(f"unknown problem {quoted(problem)}; known: {', '.join(problem_names())}")
     if searches < 1:
