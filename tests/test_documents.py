@@ -10,6 +10,7 @@ import pytest
 from pydantic import BaseModel
 
 from relaxometer.cli import parameter_tables
+from relaxometer.cli.command import COMMANDS
 from relaxometer.cli.headline import headline, without_points
 from relaxometer.core.errors import UserError
 from relaxometer.report.figures import style
@@ -54,6 +55,30 @@ def test_documents_are_short():
         str(file.relative_to(ROOT)): n for file in pages if (n := len(file.read_text().splitlines())) > 300
     }
     assert not long
+
+
+def test_modules_commands_and_targets_named_in_documents_exist():
+    package, rules = ROOT / "src/relaxometer", (ROOT / "Makefile").read_text(encoding="utf-8")
+    rooms = "|".join(folder.name for folder in package.iterdir() if (folder / "__init__.py").is_file())
+    named = {
+        rf"`((?:{rooms})/[\w/.]+\.(?:py|cuh?|h))`": lambda name: (package / name).is_file(),
+        r"`(?:\.venv/bin/)?relaxometer ([a-z][\w-]*)": COMMANDS.__contains__,
+        r"`make ([a-z][\w-]*)": lambda name: f"\n{name}:" in rules,
+    }
+    pages = [
+        ROOT / "README.md",
+        ROOT / "ARCHITECTURE.md",
+        ROOT / "CONTRIBUTING.md",
+        *(ROOT / "docs").glob("*.md"),
+    ]
+    wrong = [
+        (page.name, name)
+        for page in pages
+        for pattern, exists in named.items()
+        for name in re.findall(pattern, page.read_text(encoding="utf-8"))
+        if not exists(name) and not name.endswith("my_paper.py")
+    ]
+    assert not wrong
 
 
 def anchors(page):
