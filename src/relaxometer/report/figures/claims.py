@@ -14,7 +14,8 @@ from relaxometer.results.readable import as_printed, intervals
 HEADING = "<h1>Claims of the papers</h1>"
 EXPLAINED = (
     "Published values, and the values of this run. <em>Same</em>: the 95% interval lies within the claim's "
-    "own range; <em>exceeded</em> or <em>less than claimed</em>: beyond or short of it, "
+    "own range, <em>by construction</em> if the graph was generated so; "
+    "<em>exceeded</em> or <em>less than claimed</em>: beyond or short of it, "
     "and <em>higher</em> or <em>lower than claimed</em> if the claim has no direction; <em>undecided</em>: "
     "it holds an end of the range. All claims are under Summary, with the reasons why some were not measured."
 )
