@@ -22,7 +22,7 @@ from relaxometer.core.environment import cpu_model
 from relaxometer.device import Device, stopwatch
 from relaxometer.problems.sssp.dijkstra._extract_min import THREADS, blocks_for
 
-SIZES = tuple(10**exponent for exponent in range(1, 8))
+SIZES = tuple(10**exponent for exponent in range(8))
 
 VALUES_BELOW = 2**30
 

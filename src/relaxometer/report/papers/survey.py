@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from relaxometer.core.words import counted
 from relaxometer.report.catalogue import Exhibit, Inputs, View, runs_on, table_view, with_rate, without_curves
 from relaxometer.report.figures import style
 from relaxometer.report.figures.looks import Look, look
@@ -107,7 +108,7 @@ def extract_min_table(trials: pd.DataFrame) -> pd.DataFrame:
         {
             "Method": [_method_label(str(method)) for method in wide.index],
             "Clock": wide["device_kind"].map(CLOCKS),
-            **{f"{n:,} values [µs]": column for n, column in sizes.items()},
+            **{f"{counted(n, 'value')} [µs]": column for n, column in sizes.items()},
         }
     ).reset_index(drop=True)
 
