@@ -1,4 +1,4 @@
-"""Write the tables of ``config/*.md`` from the docstrings and defaults of the parameter models.
+"""Write the tables of ``config/*.md`` from the parameter models: types, defaults, texts.
 
 ``relaxometer parameter-tables`` rewrites the pages; with ``--check`` it only checks them.
 Each table is between ``<!-- table: NAME -->`` and ``<!-- end -->``.
@@ -9,8 +9,9 @@ from __future__ import annotations
 import argparse
 import inspect
 import re
+import types
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel
@@ -36,12 +37,14 @@ _TABLE = re.compile(r"(<!-- table: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 def entries(model: type[BaseModel]) -> list[Entry]:
     """Return the entries of a model's parameters in the order of its fields; UserError if one is missing."""
-    found = described(model)
-    fields = [name for name, field in model.model_fields.items() if not _is_fixed(field)]
-    missing = [name for name in fields if name not in found]
+    found, fields = described(model), model.model_fields
+    names = [name for name, field in fields.items() if not _is_fixed(field)]
+    for name in (name for name in names if isinstance(fields[name].default, BaseModel)):
+        found.setdefault(name, Entry((name,), "", ""))  # its class describes it
+    missing = [name for name in names if name not in found]
     if missing:
         raise UserError(f"{model.__module__}.{model.__qualname__}: no description of {', '.join(missing)}")
-    return list(dict.fromkeys(found[name] for name in fields))
+    return list(dict.fromkeys(found[name] for name in names))
 
 
 def _is_fixed(field: FieldInfo) -> bool:
@@ -54,8 +57,7 @@ def rows(model: type[BaseModel]) -> list[tuple[str, str, str, str]]:
     found = []
     for entry in entries(model):
         fields = [model.model_fields[name] for name in entry.names if name in model.model_fields]
-        values = re.sub(r",? *\b(optional|default=.*)$|[{}]", "", entry.values)
-        values = re.sub(r"\b(?!False\b)[A-Z]\w+\b", "section", values)
+        values = re.sub(r",? *\b(optional|default=.*)$|[{}]", "", entry.values) or _values(fields[0])
         defaults = [_default(field) for field in fields]
         defaults = defaults[:1] if len(set(defaults)) == 1 else defaults
         meaning = entry.meaning
@@ -64,6 +66,29 @@ def rows(model: type[BaseModel]) -> list[tuple[str, str, str, str]]:
         names = ", ".join(f"`{name}`" for name in entry.names)
         found.append((names, _markdown(values), ", ".join(defaults), _markdown(meaning)))
     return found
+
+
+def _values(field: FieldInfo) -> str:
+    """Return the type of a field in words; `None` is what its absence means."""
+    return str(field.discriminator or _in_words(field.annotation))
+
+
+def _in_words(kind: Any) -> str:
+    origin, of = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return next(filter(None, (getattr(one, "discriminator", "") for one in of[1:])), _in_words(of[0]))
+    if origin is Literal:
+        return ", ".join(f'"{one}"' if isinstance(one, str) else str(one) for one in of)
+    if origin in (Union, types.UnionType):
+        words = dict.fromkeys(_in_words(one) for one in of if one is not types.NoneType)
+        return " or ".join(words).replace(" or False or False", " or False")
+    if origin is list and of[0] is not Any:
+        return f"list of {_in_words(of[0])}"
+    if origin is tuple:
+        return f"[{', '.join(map(_in_words, of))}]"
+    if origin is dict and of[1] is not Any:
+        return f"dict of str to {_in_words(of[1])}"
+    return (origin or kind).__name__ if (origin or kind) in (bool, int, float, str, list) else "section"
 
 
 def _default(field: FieldInfo) -> str:

@@ -21,7 +21,7 @@ class NoParameters(Section):
     """The parameters of a format that has none."""
 
 
-VertexCount = Annotated[int, Field(ge=1, lt=2**32)]
+VertexCount = Annotated[int, Field(ge=1, lt=2**32, description="Number of vertices.")]
 
 
 def check_vertex_ids(n_vertices: int) -> None:
@@ -31,18 +31,13 @@ def check_vertex_ids(n_vertices: int) -> None:
 
 
 class Box(Section):
-    """A box of geographic coordinates, edges included.
-
-    Parameters
-    ----------
-    south, west, north, east : float
-        Degrees; negative south of the equator and west of Greenwich.
-    """
+    """A box of geographic coordinates, edges included."""
 
     south: float = Field(ge=-90, le=90)
     west: float = Field(ge=-180, le=180)
     north: float = Field(ge=-90, le=90)
     east: float = Field(ge=-180, le=180)
+    """Degrees; negative south of the equator and west of Greenwich."""
 
     @model_validator(mode="after")
     def _has_an_area(self) -> Box:
@@ -83,8 +78,11 @@ class _Ranged(Section):
     """Weights of a type within a range."""
 
     distribution: str
+
     type: WeightType = "uint32"
+    """See `docs/weights.md`."""
     range: _Numbers
+    """Smallest weight, and the bound that all weights stay below; integers for an integer type."""
 
     @field_validator("range")
     @classmethod
@@ -109,21 +107,13 @@ class _Ranged(Section):
 
 
 class Weights(_Ranged):
-    """Weights of a generated graph.
-
-    Parameters
-    ----------
-    distribution : {"unit", "uniform", "log-uniform"}
-        Every weight is 1; every number of the range is equally likely; or every order of magnitude is.
-    type : {"uint32", "float32", "float64", "int32"}
-        See `docs/weights.md`.
-    range : tuple of two numbers
-        Smallest and largest weight, integers for an integer type. Log-uniform weights stay below the upper
-        bound.
-    """
+    """Weights of a generated graph."""
 
     distribution: Literal["unit", "uniform", "log-uniform"] = "uniform"
+    """Every weight is 1; every number of the range is equally likely; or every order of magnitude is."""
     range: _Numbers = (1, 255)
+    """Smallest and largest weight, integers for an integer type. Log-uniform weights stay below the upper
+    bound."""
 
     @property
     def may_be_negative(self) -> bool:
@@ -138,72 +128,52 @@ def _without_negative(weights: Weights) -> Weights:
     return weights
 
 
-EdgeWeights = Annotated[Weights, AfterValidator(_without_negative)]
+EdgeWeights = Annotated[
+    Weights, AfterValidator(_without_negative), Field(description="Distribution of the weights.")
+]
 """Weights of a generated graph whose edges are undirected."""
 
 
 class Unit(Section):
-    """Every weight is 1.
-
-    Parameters
-    ----------
-    type : {"uint32", "float32", "float64", "int32"}
-        See `docs/weights.md`.
-    """
+    """Every weight is 1."""
 
     distribution: Literal["unit"] = "unit"
+
     type: WeightType = "uint32"
+    """See `docs/weights.md`."""
 
 
 class LogUniform(_Ranged):
-    """Weights drawn with probability inversely proportional to their value.
-
-    Parameters
-    ----------
-    type : {"uint32", "float32", "float64", "int32"}
-        See `docs/weights.md`.
-    range : tuple of two numbers
-        Smallest weight, and the bound that all weights stay below; integers for an integer type.
-    seed : int
-        Seed of the draw.
-    """
+    """Weights drawn with probability inversely proportional to their value."""
 
     distribution: Literal["log-uniform"]
+
     seed: NonNegativeInt = 1
+    """Seed of the draw."""
 
 
 class LogNormal(Section):
-    """Integer weights whose logarithms are normally distributed, rounded and at least 1.
-
-    Parameters
-    ----------
-    mu, sigma : float
-        Mean and standard deviation of the natural logarithm.
-    seed : int
-        Seed of the draw.
-    """
+    """Integer weights whose logarithms are normally distributed, rounded and at least 1."""
 
     distribution: Literal["lognormal"]
+
     mu: float = Field(allow_inf_nan=False)
     sigma: PositiveFloat = Field(allow_inf_nan=False)
+    """Mean and standard deviation of the natural logarithm."""
     seed: NonNegativeInt = 1
+    """Seed of the draw."""
 
 
 class Values(Section):
-    """The values in the file.
-
-    Parameters
-    ----------
-    type : {"uint32", "float32", "float64", "int32"}, optional
-        By default uint32 with a `scale` or if the file has only integers, otherwise float32.
-    scale : float, optional
-        Values are multiplied by this factor; for an integer type they are then rounded. Without it, an
-        integer type refuses fractions. An error if every weight becomes 0.
-    """
+    """The values in the file."""
 
     distribution: Literal["values"]
+
     type: WeightType | None = None
+    """By default uint32 with a `scale` or if the file has only integers, otherwise float32."""
     scale: PositiveFloat | None = Field(None, allow_inf_nan=False)
+    """Values are multiplied by this factor; for an integer type they are then rounded. Without it, an integer
+    type refuses fractions. An error if every weight becomes 0."""
 
     def type_of(self, brought: WeightType) -> WeightType:
         """Return the type of the weights, for values that are of type `brought` in the file."""
@@ -218,15 +188,10 @@ FileWeights = Annotated[Unit | LogUniform | LogNormal | Values, Field(discrimina
 
 
 class OwnWeights(Section):
-    """Parameters of a file that may bring weights.
-
-    Parameters
-    ----------
-    weights : distribution, optional
-        By default the values in the file, or 1 without any.
-    """
+    """Parameters of a file that may bring weights."""
 
     weights: FileWeights | None = None
+    """By default the values in the file, or 1 without any."""
 
     def distribution(self, *, has_values: bool) -> FileWeights:
         """Return the distribution of the weights of a file with or without values."""

@@ -59,27 +59,18 @@ _ABOUT = ("description", "license", "attribution", "citation", "homepage")
 
 
 class DataFile(Section):
-    """A data file: its locations and its identity.
-
-    Parameters
-    ----------
-    urls : list of str
-        Locations, tried in order; an entry may say `url` for a single one.
-    file : str, optional
-        Name of the file among the downloads and in mirrors; the end of the first URL if left out.
-    path : str, optional
-        A file on this machine instead of a download; ``~`` is the home folder.
-    sha256 : str, optional
-        Checksum of the file as downloaded. If left out, the first readable download fixes it.
-    bytes : int, optional
-        Size of the file as downloaded.
-    """
+    """A data file: its locations and its identity."""
 
     urls: list[Url] = Field([])
+    """Locations, tried in order; an entry may say `url` for a single one."""
     file: FileName | None = None
+    """Name of the file among the downloads and in mirrors; the end of the first URL if left out."""
     path: str | None = None
+    """A file on this machine instead of a download; ``~`` is the home folder."""
     sha256: Sha256 | None = None
+    """Checksum of the file as downloaded. If left out, the first readable download fixes it."""
     bytes: PositiveInt | None = None
+    """Size of the file as downloaded."""
 
     @model_validator(mode="before")
     @classmethod
@@ -142,55 +133,37 @@ CompanionFile = Annotated[DataFile, AfterValidator(_is_somewhere)]
 
 
 class Dataset(DataFile, Generic[Parameters]):
-    """A graph or a batch of graphs: its origin, its terms of use, and its expected size.
-
-    Parameters
-    ----------
-    format : str
-        Name of the format, which decides what else the entry needs. Instead of it and `urls`,
-        `suitesparse: GROUP/NAME` names a matrix of the SuiteSparse Matrix Collection.
-    description : str
-        One line for the report.
-    urls, file, path, sha256, bytes
-        See :class:`DataFile`.
-    coordinates : CompanionFile, optional
-        File with the coordinates of the vertices.
-    edge_weights : CompanionFile, optional
-        File with one number per edge.
-    license, attribution : str, optional
-        Terms of use, shown with every download and in the report.
-    citation, homepage : str, optional
-        Paper and page to refer to.
-    weight_unit : str, optional
-        Unit of the weights.
-    distances : {"uint64"}, optional
-        Type of distances, for weights of type uint32 with sums beyond 2**32 - 2. By default the type of the
-        weights.
-    vertices, arcs : int, optional
-        Expected counts of the finished graph, or of the whole batch; other counts are an error.
-    seed : int, optional
-        Seed of a generator.
-    parameters : section
-        Parameters of the format; each format has its own.
-    extracted_from : str, optional
-        Name of the dataset that this one is made from.
-    """
+    """A graph or a batch of graphs: its origin, its terms of use, and its expected size."""
 
     format: str
+    """Name of the format, which decides what else the entry needs. Instead of it and `urls`, `suitesparse:
+    GROUP/NAME` names a matrix of the SuiteSparse Matrix Collection."""
     description: str = ""
+    """One line for the report."""
     coordinates: CompanionFile | None = None
+    """File with the coordinates of the vertices."""
     edge_weights: CompanionFile | None = None
+    """File with one number per edge."""
     license: str | None = None
     attribution: str | None = None
+    """Terms of use, shown with every download and in the report."""
     citation: str | None = None
     homepage: str | None = None
+    """Paper and page to refer to."""
     weight_unit: str | None = None
+    """Unit of the weights."""
     distances: Literal["uint64"] | None = None
+    """Type of distances, for weights of type uint32 with sums beyond 2**32 - 2. By default the type of the
+    weights."""
     vertices: NonNegativeInt | None = None
     arcs: NonNegativeInt | None = None
+    """Expected counts of the finished graph, or of the whole batch; other counts are an error."""
     seed: Seed | None = None
+    """Seed of a generator."""
     parameters: Parameters = Field({}, validate_default=True)
+    """Parameters of the format; each format has its own."""
     extracted_from: Name | None = None
+    """Name of the dataset that this one is made from."""
     _base: Dataset[Any] | None = PrivateAttr(None)
 
     @model_validator(mode="before")

@@ -36,29 +36,19 @@ DIRECTIONS = ("top-down", "bottom-up")
 
 
 class Parameters(SwitchingParameters):
-    """When the search changes direction, and how ranks exchange what they find.
-
-    Parameters
-    ----------
-    alpha, beta, way_back
-        See :class:`SwitchingParameters`.
-    cpu_share : float
-        Share of the heads (bottom-up) and tails (top-down) that each rank's CPU searches while its device
-        searches the rest. The paper's ratios 0:1, 1:3 and 1:1 of CPU to GPU are 0, 0.25 and 0.5.
-    threshold : int
-        A warp searches the rows of at least this many incoming arcs of a block, a thread the others.
-    parents : {"dense", "end", "level"}
-        When owners receive the parents of their vertices: after the search, or after every level as in the
-        paper. "dense" is also after the search: ranks send whole arrays instead of the chosen parents, which
-        needs no lengths and hence no host, but more bytes.
-    messages : {"bitmap", "compressed"}
-        How the sets of vertices found are sent: as bitmaps, or compressed where that is shorter.
-    """
+    """When the search changes direction, and how ranks exchange what they find."""
 
     cpu_share: float = Field(0.0, ge=0, le=1)
+    """Share of the heads (bottom-up) and tails (top-down) that each rank's CPU searches while its device
+    searches the rest. The paper's ratios 0:1, 1:3 and 1:1 of CPU to GPU are 0, 0.25 and 0.5."""
     threshold: NonNegativeInt = Field(32, lt=2**32)
+    """A warp searches the rows of at least this many incoming arcs of a block, a thread the others."""
     parents: Literal["dense", "end", "level"] = "dense"
+    """When owners receive the parents of their vertices: after the search, or after every level as in the
+    paper. "dense" is also after the search: ranks send whole arrays instead of the chosen parents, which
+    needs no lengths and hence no host, but more bytes."""
     messages: Literal["bitmap", "compressed"] = "bitmap"
+    """How the sets of vertices found are sent: as bitmaps, or compressed where that is shorter."""
 
 
 class Solver:

@@ -28,17 +28,10 @@ BLOCK = {"cuda": 512, "host": 64}  # threads per block: as in the launch bounds,
 
 
 class Parameters(SwitchingParameters):
-    """When the search changes direction.
-
-    Parameters
-    ----------
-    alpha, beta, way_back
-        See :class:`SwitchingParameters`.
-    threshold : int
-        A warp searches the rows of at least this many incoming arcs, a thread the others.
-    """
+    """When the search changes direction."""
 
     threshold: NonNegativeInt = Field(32, lt=2**32)
+    """A warp searches the rows of at least this many incoming arcs, a thread the others."""
 
 
 class Solver:

@@ -12,26 +12,18 @@ _TERMS = ("license", "attribution", "citation")
 
 
 class ReweightedParameters(Section):
-    """Parameters of the format ``reweighted``.
-
-    Parameters
-    ----------
-    type : {"uint32", "float32", "float64", "int32"}
-        Type of the new weights.
-    scale : float
-        The graph's weights are multiplied by this factor; for an integer type they are then rounded. An
-        error if every weight becomes 0.
-    potentials : int
-        Each vertex draws a potential from 0 to this integer. An arc's weight grows by the potential of its
-        tail minus that of its head: many arcs become negative, but no cycle does. For int32.
-    seed : int
-        Seed of the potentials.
-    """
+    """Parameters of the format ``reweighted``."""
 
     type: WeightType
+    """Type of the new weights."""
     scale: PositiveFloat = Field(1, allow_inf_nan=False)
+    """The graph's weights are multiplied by this factor; for an integer type they are then rounded. An error
+    if every weight becomes 0."""
     potentials: NonNegativeInt = Field(0, le=2**31 - 1)
+    """Each vertex draws a potential from 0 to this integer. An arc's weight grows by the potential of its
+    tail minus that of its head: many arcs become negative, but no cycle does. For int32."""
     seed: Seed = 1
+    """Seed of the potentials."""
 
     @model_validator(mode="after")
     def _may_be_negative(self) -> ReweightedParameters:
@@ -41,22 +33,15 @@ class ReweightedParameters(Section):
 
 
 class SewnParameters(Section):
-    """Parameters of the format ``sewn``.
-
-    Parameters
-    ----------
-    rows, columns : int
-        Copies from north to south and from west to east.
-    roads : int
-        Roads between two neighbouring copies, fewer if the map has fewer vertices.
-    seed : int
-        Seed of the roads' weights, which are drawn from the map's own.
-    """
+    """Parameters of the format ``sewn``."""
 
     rows: PositiveInt = Field(le=1024)
     columns: PositiveInt = Field(le=1024)
+    """Copies from north to south and from west to east."""
     roads: PositiveInt = 32
+    """Roads between two neighbouring copies, fewer if the map has fewer vertices."""
     seed: Seed = 1
+    """Seed of the roads' weights, which are drawn from the map's own."""
 
 
 FORMATS = {

@@ -12,121 +12,77 @@ from relaxometer.datasets.parameters import DrawnWeights, FileWeights, IntegerTy
 
 
 class IntegerWeights(Section):
-    """The integers in the file.
-
-    Parameters
-    ----------
-    type : {"uint32", "int32"}
-        Negative weights need int32.
-    """
+    """The integers in the file."""
 
     type: IntegerType = "uint32"
+    """Negative weights need int32."""
 
 
 class DimacsParameters(Section):
-    """Parameters of the format ``dimacs``.
-
-    Parameters
-    ----------
-    weights : IntegerWeights
-        Type of the weights: `{type: uint32}`, or `{type: int32}` if some are negative.
-    """
+    """Parameters of the format ``dimacs``."""
 
     weights: IntegerWeights = IntegerWeights()
+    """Type of the weights: `{type: uint32}`, or `{type: int32}` if some are negative."""
 
 
 class TopologyParameters(Section):
-    """Parameters of the format ``topology``.
-
-    Parameters
-    ----------
-    weights : distribution
-        Distribution of the weights.
-    """
+    """Parameters of the format ``topology``."""
 
     weights: DrawnWeights = Unit()
+    """Distribution of the weights."""
 
 
 class MatrixParameters(Section):
-    """Parameters of the format ``matrix-market``.
-
-    Parameters
-    ----------
-    weights : distribution
-        Distribution of the weights; `values` takes the matrix entries.
-    banner : str, optional
-        Field and symmetry of a file without a banner line, such as `pattern symmetric`.
-    """
+    """Parameters of the format ``matrix-market``."""
 
     weights: FileWeights = Unit()
+    """Distribution of the weights; `values` takes the matrix entries."""
     banner: str | None = Field(None, pattern="^(pattern|integer|real) (general|symmetric)$")
+    """Field and symmetry of a file without a banner line, such as `pattern symmetric`."""
 
 
 class EdgeListParameters(Section):
-    """Parameters of the format ``edge-list``.
-
-    Parameters
-    ----------
-    weights : distribution
-        Distribution of the weights; `values` takes them from the third column.
-    directed : bool, optional
-        Each line is an arc instead of an edge. By default as the header of SNAP or KONECT says, otherwise
-        false.
-    """
+    """Parameters of the format ``edge-list``."""
 
     weights: FileWeights = Unit()
+    """Distribution of the weights; `values` takes them from the third column."""
     directed: bool | None = None
+    """Each line is an arc instead of an edge. By default as the header of SNAP or KONECT says, otherwise
+    false."""
 
 
 class Graph500EdgesParameters(Section):
-    """Parameters of the format ``graph500-edges``.
-
-    Parameters
-    ----------
-    scale : int
-        Binary logarithm of the number of vertices.
-    packed : bool
-        Edges have 12 bytes, as version 3 of Graph500 writes them by default, instead of two 64-bit integers.
-    weights : distribution
-        Distribution of the weights; `values` takes them from the entry's file `edge_weights`.
-    """
+    """Parameters of the format ``graph500-edges``."""
 
     scale: int = Field(ge=1, le=31)
+    """Binary logarithm of the number of vertices."""
     packed: bool = False
+    """Edges have 12 bytes, as version 3 of Graph500 writes them by default, instead of two 64-bit
+    integers."""
     weights: FileWeights = Unit()
+    """Distribution of the weights; `values` takes them from the entry's file `edge_weights`."""
 
 
 ColumnName = str | Annotated[int, Field(ge=1)]
 
 
 class TableParameters(OwnWeights):
-    """Parameters of the format ``table``.
-
-    Parameters
-    ----------
-    source, target : str or int, optional
-        Name of the column, or its number from 1. By default the one with a usual name, such as `source`,
-        `from` or `tail`, and `target`, `to` or `head`; without a header the first and the second.
-    weight : str or int, optional
-        Column of the weights. By default the one named `weight`, `cost`, `length` or `distance`, if there is
-        one.
-    weights : distribution, optional
-        By default the values of the column of weights, or 1 without one.
-    directed : bool, optional
-        Each row is an arc instead of an edge. By default as the header of SNAP or KONECT says, otherwise
-        false.
-    separator : str, optional
-        Of a text file, one character. By default a tab if the name ends in `.tsv`, otherwise a comma.
-    header : bool
-        The first row of a text file names the columns.
-    """
+    """Parameters of the format ``table``."""
 
     source: ColumnName | None = None
     target: ColumnName | None = None
+    """Name of the column, or its number from 1. By default the one with a usual name, such as `source`,
+    `from` or `tail`, and `target`, `to` or `head`; without a header the first and the second."""
     weight: ColumnName | None = None
+    """Column of the weights. By default the one named `weight`, `cost`, `length` or `distance`, if there is
+    one."""
     directed: bool | None = None
+    """Each row is an arc instead of an edge. By default as the header of SNAP or KONECT says, otherwise
+    false."""
     separator: str | None = Field(None, pattern="^[\t !#-,/:-@\\[-`{-~]$")
+    """Of a text file, one character. By default a tab if the name ends in `.tsv`, otherwise a comma."""
     header: bool = True
+    """The first row of a text file names the columns."""
 
     @model_validator(mode="after")
     def _uses_its_weights(self) -> Self:
@@ -136,17 +92,10 @@ class TableParameters(OwnWeights):
 
 
 class NetworkxParameters(OwnWeights):
-    """Parameters of the formats ``graphml`` and ``node-link``.
-
-    Parameters
-    ----------
-    weight : str
-        Attribute of the edges that holds their weights.
-    weights : distribution, optional
-        By default the values of that attribute, or 1 if no edge has it.
-    """
+    """Parameters of the formats ``graphml`` and ``node-link``."""
 
     weight: str = "weight"
+    """Attribute of the edges that holds their weights."""
 
 
 _DIMACS = "relaxometer.datasets.readers.dimacs"

@@ -23,50 +23,23 @@ Mean = Annotated[float, Field(ge=0, le=2**32)]
 EdgeFactor = Annotated[int, Field(ge=1, le=2**20)]
 
 
-class _Generated(Section):
-    """Descriptions of what several models have.
-
-    Parameters
-    ----------
-    vertices : int
-        Number of vertices.
-    weights : Weights
-        Distribution of the weights.
-    """
-
-
 class Graph500Parameters(Section):
-    """Parameters of the format ``graph500``.
-
-    Parameters
-    ----------
-    scale : int
-        Binary logarithm of the number of vertices.
-    edge_factor : int
-        Edges per vertex in the edge list, before self-loops are dropped and parallel edges merged.
-    user_seeds : tuple of two int
-        Seeds of the generator. The defaults are the benchmark's own.
-    weight_range : tuple of two int
-        A benchmark weight `w` from 0 to 1 becomes `low + floor(w * (high - low + 1))`, at most `high`.
-    keep_parallel : bool
-        Keep parallel edges instead of merging them to the lightest.
-    """
+    """Parameters of the format ``graph500``."""
 
     scale: int = Field(ge=1, le=31)
+    """Binary logarithm of the number of vertices."""
     edge_factor: EdgeFactor = 16
+    """Edges per vertex in the edge list, before self-loops are dropped and parallel edges merged."""
     user_seeds: Annotated[tuple[Seed, Seed], Field(strict=False)] = (2, 3)
+    """Seeds of the generator. The defaults are the benchmark's own."""
     weight_range: WeightRange = (1, 255)
+    """A benchmark weight `w` from 0 to 1 becomes `low + floor(w * (high - low + 1))`, at most `high`."""
     keep_parallel: bool = False
+    """Keep parallel edges instead of merging them to the lightest."""
 
 
-class _DirectedOrNot(_Generated):
-    """Arcs, or undirected edges, which have no negative weights.
-
-    Parameters
-    ----------
-    undirected : bool
-        Each edge gives arcs in both directions.
-    """
+class _DirectedOrNot(Section):
+    """Arcs, or undirected edges, which have no negative weights."""
 
     @field_validator("weights", check_fields=False)
     @classmethod
@@ -80,27 +53,22 @@ class _DirectedOrNot(_Generated):
 
 
 class RmatParameters(_DirectedOrNot):
-    """Parameters of the format ``rmat``.
-
-    Parameters
-    ----------
-    scale : int
-        Binary logarithm of the number of vertices.
-    edge_factor : int
-        Edges per vertex before self-loops are dropped and parallel arcs merged; 16 undirected edges give a
-        mean degree of 32.
-    a, b, c, d : float
-        Probabilities of the quadrants; they add up to 1.
-    """
+    """Parameters of the format ``rmat``."""
 
     scale: int = Field(ge=1, le=31)
+    """Binary logarithm of the number of vertices."""
     edge_factor: EdgeFactor = 16
+    """Edges per vertex before self-loops are dropped and parallel arcs merged; 16 undirected edges give a
+    mean degree of 32."""
     a: float = Field(0.57, ge=0)
     b: float = Field(0.19, ge=0)
     c: float = Field(0.19, ge=0)
     d: float = Field(0.05, ge=0)
+    """Probabilities of the quadrants; they add up to 1."""
     undirected: bool = True
+    """Each edge gives arcs in both directions."""
     weights: Weights = Weights()
+    """Distribution of the weights."""
 
     @model_validator(mode="after")
     def _has_four_quadrants(self) -> RmatParameters:
@@ -111,40 +79,29 @@ class RmatParameters(_DirectedOrNot):
 
 
 class UniformRandomParameters(_DirectedOrNot):
-    """Parameters of the format ``uniform-random``.
-
-    Parameters
-    ----------
-    mean_degree : float
-        Arcs per vertex before self-loops are dropped and parallel arcs merged.
-    """
+    """Parameters of the format ``uniform-random``."""
 
     vertices: VertexCount
     mean_degree: Mean
+    """Arcs per vertex before self-loops are dropped and parallel arcs merged."""
     undirected: bool = True
+    """Each edge gives arcs in both directions."""
     weights: Weights = Weights()
+    """Distribution of the weights."""
 
 
 class RoadParameters(Section):
-    """Parameters of the format ``road-like``.
-
-    Parameters
-    ----------
-    rows, columns : int
-        Size of the grid of junctions.
-    mean_degree : float
-        Arcs per junction.
-    pieces : int
-        Pieces that each road is cut into by vertices of degree 2.
-    weights : Weights
-        Distribution of the weights. The default has the weights of a real map in milliseconds.
-    """
+    """Parameters of the format ``road-like``."""
 
     rows: PositiveInt
     columns: PositiveInt
+    """Size of the grid of junctions."""
     mean_degree: Mean = 2.7
+    """Arcs per junction."""
     pieces: PositiveInt = 1
+    """Pieces that each road is cut into by vertices of degree 2."""
     weights: EdgeWeights = Weights(distribution="log-uniform", range=(10, 970_000))
+    """Distribution of the weights. The default has the weights of a real map in milliseconds."""
 
     @model_validator(mode="after")
     def _has_32_bit_ids(self) -> RoadParameters:
@@ -153,18 +110,13 @@ class RoadParameters(Section):
         return self
 
 
-class GridParameters(_Generated):
-    """Parameters of the format ``grid``.
-
-    Parameters
-    ----------
-    rows, columns, layers : int
-        Size of the grid; without `layers`, it is flat.
-    """
+class GridParameters(Section):
+    """Parameters of the format ``grid``."""
 
     rows: PositiveInt
     columns: PositiveInt
     layers: PositiveInt = 1
+    """Size of the grid; without `layers`, it is flat."""
     weights: EdgeWeights = Weights()
 
     @model_validator(mode="after")
@@ -173,7 +125,7 @@ class GridParameters(_Generated):
         return self
 
 
-class ShapeParameters(_Generated):
+class ShapeParameters(Section):
     """Parameters of the formats ``chain``, ``star``, ``complete`` and ``binary-tree``."""
 
     vertices: VertexCount
@@ -181,18 +133,12 @@ class ShapeParameters(_Generated):
 
 
 class DelaunayParameters(Section):
-    """Parameters of the format ``delaunay``.
-
-    Parameters
-    ----------
-    vertices : int
-        Number of random points in a square.
-    weights : Weights
-        Distribution of the weights, which do not depend on the points.
-    """
+    """Parameters of the format ``delaunay``."""
 
     vertices: Annotated[VertexCount, Field(ge=3)]
+    """Number of random points in a square."""
     weights: EdgeWeights = Weights()
+    """Distribution of the weights, which do not depend on the points."""
 
 
 def _fewer_than_vertices(neighbors: int, info: ValidationInfo) -> int:
@@ -206,92 +152,60 @@ Neighbors = Annotated[PositiveInt, AfterValidator(_fewer_than_vertices)]
 
 
 class NearestNeighborsParameters(Section):
-    """Parameters of the format ``nearest-neighbors``.
-
-    Parameters
-    ----------
-    vertices : int
-        Number of random points in a square.
-    neighbors : int
-        Each point is joined to this many nearest ones, in both directions.
-    weights : Weights
-        Distribution of the weights, which do not depend on the points.
-    """
+    """Parameters of the format ``nearest-neighbors``."""
 
     vertices: VertexCount
+    """Number of random points in a square."""
     neighbors: Neighbors
+    """Each point is joined to this many nearest ones, in both directions."""
     weights: EdgeWeights = Weights()
+    """Distribution of the weights, which do not depend on the points."""
 
 
-class BarabasiAlbertParameters(_Generated):
-    """Parameters of the format ``barabasi-albert``.
-
-    Parameters
-    ----------
-    edges : int
-        Edges that each vertex brings, before parallel ones are merged.
-    """
+class BarabasiAlbertParameters(Section):
+    """Parameters of the format ``barabasi-albert``."""
 
     vertices: VertexCount
     edges: EdgeFactor
+    """Edges that each vertex brings, before parallel ones are merged."""
     weights: EdgeWeights = Weights()
 
 
-class WattsStrogatzParameters(_Generated):
-    """Parameters of the format ``watts-strogatz``.
-
-    Parameters
-    ----------
-    vertices : int
-        Number of vertices, arranged in a ring.
-    neighbors : int
-        Nearest vertices that each is joined to, half of them on each side; even.
-    rewired : float
-        Probability that one end of an edge is replaced by another vertex, before parallel edges are merged.
-    """
+class WattsStrogatzParameters(Section):
+    """Parameters of the format ``watts-strogatz``."""
 
     vertices: VertexCount
+    """Number of vertices, arranged in a ring."""
     neighbors: Annotated[Neighbors, Field(multiple_of=2)]
+    """Nearest vertices that each is joined to, half of them on each side; even."""
     rewired: float = Field(ge=0, le=1)
+    """Probability that one end of an edge is replaced by another vertex, before parallel edges are merged."""
     weights: EdgeWeights = Weights()
 
 
-class FlowRandomParameters(_Generated):
-    """Parameters of the format ``flow-random``.
-
-    Parameters
-    ----------
-    branches, loops, gotos : float
-        Arcs per vertex that lead forward, back, and anywhere; gotos enter loops past their heads.
-    reach : int
-        Longest span of a branch or loop, in vertices.
-    without_order : bool
-        Leave out one arc, so that one vertex has arcs only from larger vertices: then the order of the
-        vertices no longer gives each a predecessor before it.
-    """
+class FlowRandomParameters(Section):
+    """Parameters of the format ``flow-random``."""
 
     vertices: VertexCount
     branches: Mean = 0.5
     loops: Mean = 0.15
     gotos: Mean = 0.01
+    """Arcs per vertex that lead forward, back, and anywhere; gotos enter loops past their heads."""
     reach: VertexCount = 40
+    """Longest span of a branch or loop, in vertices."""
     without_order: bool = False
+    """Leave out one arc, so that one vertex has arcs only from larger vertices: then the order of the
+    vertices no longer gives each a predecessor before it."""
 
 
 class LadderParameters(Section):
-    """Parameters of the format ``ladder``.
-
-    Parameters
-    ----------
-    rungs : int
-        Length of the two rails.
-    closed : bool
-        Make a ring instead: no rungs, rails that lead both ways, and arcs from the root to both far ends.
-        Local fixed points then move by one vertex per round.
-    """
+    """Parameters of the format ``ladder``."""
 
     rungs: PositiveInt
+    """Length of the two rails."""
     closed: bool = False
+    """Make a ring instead: no rungs, rails that lead both ways, and arcs from the root to both far ends.
+    Local fixed points then move by one vertex per round."""
 
     @model_validator(mode="after")
     def _has_32_bit_ids(self) -> LadderParameters:
@@ -299,17 +213,12 @@ class LadderParameters(Section):
         return self
 
 
-class ListedArcsParameters(_Generated):
-    """Parameters of the format ``listed-arcs``.
-
-    Parameters
-    ----------
-    arcs : list of (tail, head)
-        All arcs, each of weight 1.
-    """
+class ListedArcsParameters(Section):
+    """Parameters of the format ``listed-arcs``."""
 
     vertices: VertexCount
     arcs: list[Annotated[tuple[NonNegativeInt, NonNegativeInt], Field(strict=False)]]
+    """All arcs as `[tail, head]`, each of weight 1."""
 
 
 _KANTO = "relaxometer.datasets.generators.kanto"

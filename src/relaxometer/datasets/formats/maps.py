@@ -25,16 +25,11 @@ Corner = Annotated[tuple[Degrees, Degrees], Field(strict=False), AfterValidator(
 
 
 class RoadWeights(Section):
-    """Lengths or travel times.
-
-    Parameters
-    ----------
-    type : {"uint32", "float32", "float64"}
-        Metres or milliseconds, rounded and at least 1; or metres or seconds, rounded only to the nearest
-        float.
-    """
+    """Lengths or travel times."""
 
     type: Literal["uint32", "float32", "float64"] = "uint32"
+    """Metres or milliseconds, rounded and at least 1; or metres or seconds, rounded only to the nearest
+    float."""
 
 
 def _is_known(profile: str) -> str:
@@ -50,46 +45,31 @@ def _is_known(profile: str) -> str:
 
 
 class OsmParameters(Section):
-    """Parameters of the formats ``osm-pbf`` and ``osm-xml``.
-
-    Parameters
-    ----------
-    profile : str, optional
-        Vehicle whose speeds, access, one-way roads and turns count: `car`, `bike` or `foot`.
-    turns : {"none", "restrictions", "costs"}
-        Of a profile: turns are free, some are forbidden, or all take time as well.
-    ferries : bool
-        Add ferries to the roads of a profile.
-    classes : {"arterial", "drive", "all"}
-        Highways to take: motorways to tertiary roads open to cars; all roads open to cars; or tracks, paths
-        and steps as well, whoever may use them.
-    oneway : {"ignore", "respect"}
-        Take one-way roads in both directions, as pedestrians do, or in their own direction only.
-    metres_per_minute : float
-        Speed on roads. The default is the usual walking speed in Japan.
-    railways : bool
-        Add railways, and walks from their stops to the nearest junction.
-    rail_km_per_hour : float
-        Speed on railways.
-    box : Box, optional
-        Take this area only: `{south, west, north, east}` in degrees.
-    polygon : list of (longitude, latitude), optional
-        Take the inside of this polygon only.
-    weights : RoadWeights
-        Travel times: `{type: uint32}` in milliseconds, a float type in seconds, unrounded.
-    """
+    """Parameters of the formats ``osm-pbf`` and ``osm-xml``."""
 
     profile: Annotated[str, AfterValidator(_is_known)] | None = None
+    """Vehicle whose speeds, access, one-way roads and turns count: `car`, `bike` or `foot`."""
     turns: Literal["none", "restrictions", "costs"] = "restrictions"
+    """Of a profile: turns are free, some are forbidden, or all take time as well."""
     ferries: bool = False
+    """Add ferries to the roads of a profile."""
     classes: Literal["arterial", "drive", "all"] = "all"
+    """Highways to take: motorways to tertiary roads open to cars; all roads open to cars; or tracks, paths
+    and steps as well, whoever may use them."""
     oneway: Literal["ignore", "respect"] = "ignore"
+    """Take one-way roads in both directions, as pedestrians do, or in their own direction only."""
     metres_per_minute: Speed = 80
+    """Speed on roads. The default is the usual walking speed in Japan."""
     railways: bool = False
+    """Add railways, and walks from their stops to the nearest junction."""
     rail_km_per_hour: Speed = 35
+    """Speed on railways."""
     box: Box | None = None
+    """Take this area only: `{south, west, north, east}` in degrees."""
     polygon: list[Corner] | None = Field(None, min_length=3)
+    """Take the inside of this polygon only: corners as `[longitude, latitude]`."""
     weights: RoadWeights = RoadWeights()
+    """Travel times: `{type: uint32}` in milliseconds, a float type in seconds, unrounded."""
 
     @model_validator(mode="after")
     def _has_the_railways_of_the_speed(self) -> OsmParameters:
@@ -110,36 +90,23 @@ class OsmParameters(Section):
 
 
 class HighwayParameters(Section):
-    """Parameters of the format ``highways``.
-
-    Parameters
-    ----------
-    box : Box
-        Area to take, as `{south, west, north, east}` in degrees; its largest component is the graph.
-    km_per_hour : float, optional
-        Weights are travel times at this speed instead of lengths.
-    weights : RoadWeights
-        `{type: uint32}`: metres or milliseconds; a float type: metres or seconds, unrounded.
-    """
+    """Parameters of the format ``highways``."""
 
     box: Box
+    """Area to take, as `{south, west, north, east}` in degrees; its largest component is the graph."""
     km_per_hour: Speed | None = None
+    """Weights are travel times at this speed instead of lengths."""
     weights: RoadWeights = RoadWeights()
+    """`{type: uint32}`: metres or milliseconds; a float type: metres or seconds, unrounded."""
 
 
 class RailwayParameters(Section):
-    """Parameters of the format ``ksj-n02``.
-
-    Parameters
-    ----------
-    km_per_hour : float
-        Speed on all lines.
-    weights : RoadWeights
-        Travel times: `{type: uint32}` in milliseconds, a float type in seconds, unrounded.
-    """
+    """Parameters of the format ``ksj-n02``."""
 
     km_per_hour: PositiveFloat = Field(35, allow_inf_nan=False)
+    """Speed on all lines."""
     weights: RoadWeights = RoadWeights()
+    """Travel times: `{type: uint32}` in milliseconds, a float type in seconds, unrounded."""
 
 
 FORMATS = {

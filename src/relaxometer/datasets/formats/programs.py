@@ -15,68 +15,43 @@ CLANG_OPTION = r"^(-O[0-3sz]|-[DU]\w+(=[\w.]*)?|-std=[\w+]+)$"
 
 
 class CCfgParameters(Section):
-    """Parameters of the format ``c-cfgs``.
-
-    Parameters
-    ----------
-    minimum_blocks : int
-        Leave out functions with fewer basic blocks.
-    options : list of str
-        Options for clang: `-O1`, `-DNAME`, `-DNAME=VALUE`, `-UNAME`, `-std=...`. Others may write files and
-        load code, and a stranger's bundle may name them.
-    """
+    """Parameters of the format ``c-cfgs``."""
 
     minimum_blocks: PositiveInt = 3
+    """Leave out functions with fewer basic blocks."""
     options: list[Annotated[str, Field(pattern=CLANG_OPTION)]] = Field(["-O0"])
+    """Options for clang: `-O1`, `-DNAME`, `-DNAME=VALUE`, `-UNAME`, `-std=...`. Others may write files and
+    load code, and a stranger's bundle may name them."""
 
 
 class PythonCfgParameters(Section):
-    """Parameters of the format ``python-cfgs``.
-
-    Parameters
-    ----------
-    minimum_blocks : int
-        Leave out functions with fewer basic blocks; most functions have one.
-    modules : list of str, optional
-        Top-level modules and packages of the standard library to take; all if left out.
-    tests : bool
-        Take the library's own tests as well.
-    first : int, optional
-        Maximum number of functions, taken in the order of files.
-    """
+    """Parameters of the format ``python-cfgs``."""
 
     minimum_blocks: PositiveInt = 3
+    """Leave out functions with fewer basic blocks; most functions have one."""
     modules: list[str] | None = None
+    """Top-level modules and packages of the standard library to take; all if left out."""
     tests: bool = False
+    """Take the library's own tests as well."""
     first: PositiveInt | None = None
+    """Maximum number of functions, taken in the order of files."""
 
 
 class HeapSnapshotParameters(Section):
-    """Parameters of the format ``heapsnapshot``.
-
-    Parameters
-    ----------
-    rules : {"chrome", "memlab"}
-        Which references keep an object alive: those that Chrome's developer tools count, or those that memlab
-        does.
-    """
+    """Parameters of the format ``heapsnapshot``."""
 
     rules: Literal["chrome", "memlab"] = "chrome"
+    """Which references keep an object alive: those that Chrome's developer tools count, or those that memlab
+    does."""
 
 
 class HeapLikeParameters(Section):
-    """Parameters of the format ``heap-like``.
-
-    Parameters
-    ----------
-    objects : int
-        Number of objects.
-    links : int
-        How many of them form one list.
-    """
+    """Parameters of the format ``heap-like``."""
 
     objects: Annotated[VertexCount, Field(ge=2)]
+    """Number of objects."""
     links: NonNegativeInt = 0
+    """How many of them form one list."""
 
 
 FORMATS = {

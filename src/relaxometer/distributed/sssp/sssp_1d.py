@@ -31,21 +31,15 @@ NONE_WAITS = 2**62  # the least distance of no waiting vertices
 
 
 class Parameters(variants.Parameters):
-    """How far a search looks ahead, and how often ranks communicate.
-
-    Parameters
-    ----------
-    delta : int or "auto"
-        Distance of the limit beyond the nearest waiting vertex. "auto" is 32 (a warp) times the mean weight
-        over the mean degree, after Davidson, Baxter, Garland and Owens (IPDPS 2014).
-    local_phases : int
-        Maximum number of phases that a rank runs on its own vertices before requests are exchanged. More
-        phases save exchanges if neighbours mostly belong to the same rank, as on a road map, and cost
-        relaxations otherwise.
-    """
+    """How far a search looks ahead, and how often ranks communicate."""
 
     delta: Annotated[int, Field(ge=1, lt=2**32)] | Literal["auto"] = "auto"
+    """Distance of the limit beyond the nearest waiting vertex. "auto" is 32 (a warp) times the mean weight
+    over the mean degree, after Davidson, Baxter, Garland and Owens (IPDPS 2014)."""
     local_phases: Annotated[int, Field(ge=1, lt=2**32)] = 1
+    """Maximum number of phases that a rank runs on its own vertices before requests are exchanged. More
+    phases save exchanges if neighbours mostly belong to the same rank, as on a road map, and cost relaxations
+    otherwise."""
 
 
 class Solver:
