@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from relaxometer.results.gather import summarise
 from relaxometer.results.processes import process_part
@@ -157,7 +156,7 @@ def spread(mean: float, sources: int = 12) -> list[float]:
 
 def summary_of(*tables: pd.DataFrame) -> pd.DataFrame:
     """Return the lines of ``summary.csv`` for some rows."""
-    return summarise(pa.Table.from_pandas(pd.concat(tables), preserve_index=False))
+    return summarise(pd.concat(tables, ignore_index=True))
 
 
 def texts(figure: Any) -> str:

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 
 from relaxometer.report.figures.preparation import payoff_table
@@ -13,7 +12,7 @@ from synthetic_runs import query_sets, quiet, rival, searches, spread, texts
 
 
 def line_of(table, **options):
-    lines = summarise(pa.Table.from_pandas(table, preserve_index=False), **options)
+    lines = summarise(table, **options)
     assert list(lines.columns) == SUMMARY
     return lines.iloc[0]
 
@@ -39,7 +38,7 @@ def test_a_run_on_a_slowed_machine_says_by_how_much():
         rival("gap", times).assign(reference_ms=5.0),
     ]
     table = pd.concat(runs)
-    lines = summarise(pa.Table.from_pandas(table, preserve_index=False))
+    lines = summarise(table)
     assert lines["slowed"].tolist() == pytest.approx([1.02, 1.5, 1.0, np.nan, 1.0], nan_ok=True)
     shown = ranked_table(lines, table).set_index(["Graph", "Variant"])["Slowed"]
     assert shown[shown != ""].to_dict() == {("town", "near-far"): "1.50 times"}
@@ -47,14 +46,14 @@ def test_a_run_on_a_slowed_machine_says_by_how_much():
 
 def test_a_run_that_could_not_be_made_has_a_line():
     reasons = {("sssp", "town", "tiled"): "no file", ("sssp", "town", "gap"): "killed"}
-    lines = summarise(gather_searches([], unmade_runs(reasons, {"gap": "cpu-all"})))
+    lines = summarise(gather_searches([], unmade_runs(reasons, {"gap": "cpu-all"})).to_pandas())
     shown = lines[["variant", "status", "reason", "sources", "certified", "rival"]]
     assert shown.to_numpy().tolist() == [
         ["tiled", "error", "no file", 0, 0.0, False],
         ["gap", "error", "killed", 0, 0.0, True],
     ]
     assert list(lines.columns) == SUMMARY
-    assert summarise(gather_searches([], unmade_runs({}, {}))).empty
+    assert summarise(gather_searches([], unmade_runs({}, {})).to_pandas()).empty
 
 
 def test_repeated_runs_of_one_dominator_tree_have_an_interval():
@@ -80,7 +79,7 @@ def test_a_call_has_a_median_and_an_interval_of_its_own():
     added_up = rival("gap", spread(5), prepare_ms=3).assign(upload_ms=40.0, clock_ms=6.0, call_ms=np.nan)
     failed = searches("slow", spread(9), status="invalid").assign(call_ms=30.0)
     table = pd.concat([made, added_up, failed, searches("unknown", spread(9)).assign(call_ms=np.nan)])
-    lines = summarise(pa.Table.from_pandas(table, preserve_index=False)).set_index("variant")
+    lines = summarise(table).set_index("variant")
     assert lines["call_ms"].dropna().to_dict() == {"tiled": np.median(spread(20)), "gap": 49}
     assert lines["calls"].dropna().to_dict() == {"tiled": 12, "gap": 0}
     low, high = lines.loc["tiled", ["call_ci95_low_ms", "call_ci95_high_ms"]]
@@ -102,7 +101,7 @@ def test_a_preparation_is_the_median_over_the_calls_of_all_rounds_and_has_an_int
     made = made.assign(prepare_ms=made["call_prepare_ms"], cold_ms=made["call_prepare_ms"] + 3)
     table = pd.concat([made, searches("cut", spread(2), prepare_ms=7, cold_ms=9)], ignore_index=True)
     table[["prepare_ms", "cold_ms"]] = preparations(table)
-    lines = summarise(pa.Table.from_pandas(table, preserve_index=False)).set_index("variant")
+    lines = summarise(table).set_index("variant")
     assert lines["prepare_ms"].to_dict() == {"tiled": 81, "cut": 7}
     assert lines["cold_ms"].to_dict() == {"tiled": 84, "cut": 9}
     low, high = lines.loc["tiled", PREPARED]
@@ -162,7 +161,7 @@ class TestRates:
 def test_query_sets_of_several_names_have_times_of_their_own_only():
     town = searches("tiled", [1.0, 2.0])
     table = pd.concat([town, query_sets("hierarchy", {"pairs": [1.0, 2.0], "table": [9.0]})])
-    lines = summarise(pa.Table.from_pandas(table, preserve_index=False))
+    lines = summarise(table)
     assert lines["median_ms"].isna().tolist() == [False, True]
     divided = with_sets(lines, table)
     assert divided[["graph", "variant", "median_ms", "sources"]].to_numpy().tolist() == [

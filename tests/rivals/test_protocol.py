@@ -254,7 +254,7 @@ def test_a_rival_without_answers_is_never_proven(tmp_path):
     assert only(result) == ("unproven", "it gives no answer that could be proven")
     assert result.certificates == []
     write_measurement(result, "sssp", tmp_path)
-    line = summarise(gather([tmp_path], "runs.parquet")).iloc[0]
+    line = summarise(gather([tmp_path], "runs.parquet").to_pandas()).iloc[0]
     assert (line["status"], line["certified"]) == ("unproven", 0)
     assert np.isnan(line["median_ms"])
 

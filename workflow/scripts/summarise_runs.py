@@ -11,5 +11,5 @@ from relaxometer.results.gather import summarise
 with job(snakemake):
     graphs = [read_metadata(Path(file), ("name",)) for file in made(snakemake.input.graphs)]
     directed = {graph["name"]: bool(graph.get("directed", True)) for graph in graphs}
-    table = summarise(read_table(Path(snakemake.input.timings)), directed)
+    table = summarise(read_table(Path(snakemake.input.timings)).to_pandas(), directed)
     write_csv(table, Path(snakemake.output[0]), float_format="%.6g")

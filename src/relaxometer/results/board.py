@@ -10,14 +10,14 @@ import numpy as np
 import pandas as pd
 
 from relaxometer.core.errors import UserError
-from relaxometer.results.calls import CALLS, call_times
-from relaxometer.results.gather import SEVERITY, UNTIMED
+from relaxometer.results.calls import CALLS
+from relaxometer.results.gather import summarise
 from relaxometer.results.processes import with_processes
 from relaxometer.results.query_sets import by_set
 from relaxometer.results.races import RACE, enough, finishers, ranking
 from relaxometer.results.recorded import Recorded, paired
-from relaxometer.results.rows import KEY, PROVEN
-from relaxometer.results.samples import CLASSES, EMULATED, run_estimate, source_times
+from relaxometer.results.rows import PROVEN
+from relaxometer.results.samples import CLASSES, EMULATED
 from relaxometer.results.statistics import FEWEST
 
 BOARD = [
@@ -26,8 +26,11 @@ BOARD = [
     *("peak_bytes", "sources", "status", "reason"),
 ]
 
-COSTS = {"energy_j": "mean", "peak_bytes": "max"}
-"""How the costs of the rounds of a run become one, as in ``summary.csv``."""
+INTERVAL = {"ci95_low_ms": "low_ms", "ci95_high_ms": "high_ms"}
+"""Columns of a summary that have another name here."""
+
+TIMES = ["median_ms", "low_ms", "high_ms", "prepare_ms", "cold_ms", *CALLS]
+"""Columns that emulated runs do not have."""
 
 MARK = "\n"
 """Separates names that are joined for a race; no name has it."""
@@ -47,13 +50,15 @@ def board(runs: Sequence[Recorded]) -> pd.DataFrame:
     if not runs:
         raise UserError('no bundle to read; name some: make board BUNDLES="a.zip b.zip"')
     _check(runs)
-    tables, lines = [], []
+    tables, summaries = [], []
     for one in paired(runs):
         timings = by_set(with_processes(one.timings))
         races = timings["graph"] + MARK + timings["class"] + MARK + timings["device"]
         tables.append(timings.assign(graph=races, variant=timings["variant"] + MARK + one.name))
-        lines += _lines(one, timings)
-    found = pd.DataFrame(lines, columns=BOARD)
+        lines = summarise(timings).rename(columns=INTERVAL)
+        summaries.append(lines.assign(bundle=one.name, commit=one.commit, date=one.date[:10]))
+    found = pd.concat(summaries, ignore_index=True).reindex(columns=BOARD)
+    found.loc[found["class"] == CLASSES[EMULATED], TIMES] = np.nan
     timings = pd.concat([table.dropna(axis="columns", how="all") for table in tables], ignore_index=True)
     numbers = _races(timings)
     ranks = _ranks(timings, numbers)
@@ -85,34 +90,6 @@ def _check(runs: Sequence[Recorded]) -> None:
     for first, second in itertools.combinations(runs, 2):
         if first.timings.equals(second.timings):
             raise UserError(f"{first.name} and {second.name} hold the same run; leave one out")
-
-
-def _lines(one: Recorded, timings: pd.DataFrame) -> list[dict[str, Any]]:
-    times = source_times(timings)
-    medians = times.groupby(KEY, sort=False)["time_ms"].median().to_dict()  # as in the summary
-    estimates = {key: run_estimate(rows) for key, rows in times.groupby(KEY, sort=False)}
-    calls: dict[Any, Any] = call_times(timings).to_dict("index")
-    lines = []
-    for key, rows in timings.groupby(KEY, sort=False):
-        first, good = rows.iloc[0], rows[rows["status"].isin(PROVEN)]
-        worst = max(rows["status"], key=SEVERITY.index)
-        line = {**dict(zip(KEY, key, strict=True)), "bundle": one.name}
-        line |= {"commit": one.commit, "date": one.date[:10]}
-        line |= {name: first.get(name) for name in ("class", "device", "rival")}
-        rounds = rows.drop_duplicates("round")
-        line |= {name: rounds[name].agg(how) for name, how in COSTS.items() if name in rounds}
-        line |= {"version": first.get("parameter_version"), "status": worst}
-        line["reason"] = rows.loc[rows["status"] == worst, "reason"].iloc[0]
-        line["sources"] = good["source"].nunique()
-        if first["class"] == CLASSES[EMULATED]:
-            lines.append(line)
-            continue
-        line |= {name: first.get(name) for name in ("prepare_ms", "cold_ms")}
-        if worst not in UNTIMED and key in estimates:
-            low, high = estimates[key].interval()
-            line |= {"median_ms": medians[key], "low_ms": low, "high_ms": high, **calls.get(key, {})}
-        lines.append(line)
-    return lines
 
 
 Races = dict[tuple[str, str, str], int]

@@ -16,7 +16,7 @@ from relaxometer.core.errors import UserError
 from relaxometer.core.words import counted
 from relaxometer.results.calls import call_times
 from relaxometer.results.contexts import CLOCKS, MAX_DRIFT
-from relaxometer.results.gather import SEVERITY
+from relaxometer.results.gather import worst
 from relaxometer.results.processes import with_processes
 from relaxometer.results.query_sets import pooled
 from relaxometer.results.recorded import Recorded, paired
@@ -160,14 +160,14 @@ def _runs(one: Recorded) -> Runs:
     calls = call_times(one.timings)["call_ms"].to_dict()
     for key, rows in one.timings.groupby(KEY, sort=False):
         first = rows.iloc[0]
-        worst = max(rows["status"], key=SEVERITY.index)
+        status = worst(rows["status"])
         timed = rows["status"].isin(PROVEN) & ~pooled(rows)
         rounds = rows[timed].groupby(["source", "round"])["time_ms"].median()
         times = rounds.groupby(level="source").median()
         found[tuple(map(str, key))] = {
             "class": first["class"],
-            "status": worst,
-            "reason": rows.loc[rows["status"] == worst, "reason"].iloc[0],
+            "status": status,
+            "reason": rows.loc[rows["status"] == status, "reason"].iloc[0],
             "ms": float(times.median()) if len(times) else np.nan,
             "prepare_ms": first.get("prepare_ms"),
             "call_ms": calls.get(key),

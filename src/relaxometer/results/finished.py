@@ -77,7 +77,7 @@ def write_tables(plan: Plan, results: Path, target: Path, described: Description
     write_json(merge_contexts(read_contexts(one / CONTEXT for one in folders)), target / CONTEXT)
     measured = {run.graph for key, run in plan.runs.items() if made[key]}
     directed = {name: bool(described[name].get("directed", True)) for name in measured}
-    write_csv(summarise(timings, directed), target / SUMMARY_FILE, float_format="%.6g")
+    write_csv(summarise(timings.to_pandas(), directed), target / SUMMARY_FILE, float_format="%.6g")
 
 
 def _rounds(run: Run, results: Path) -> list[Path]:

@@ -42,6 +42,9 @@ follows the 95% interval of ``prepare_ms``. ``slowed`` is how many times as long
 as at best during its race, on the same clock.
 """
 
+COSTS = {"energy_j": "mean", "idle_w": "mean", "peak_bytes": "max"}
+"""How the costs of the rounds of a run become one."""
+
 SEVERITY = ["ok", "disputed", "unproven", "absent", "skipped", "timeout", "oom", "error", "invalid"]
 """Statuses from best to worst; a variant has the worst of its rows."""
 
@@ -147,7 +150,7 @@ def _class_of(context: Mapping[str, Any]) -> str:
     return "cpu-1" if uses_one_core(context.get("parameters", {})) else "cpu-all"
 
 
-def summarise(timings: pa.Table, directed: Mapping[str, bool] | None = None) -> pd.DataFrame:
+def summarise(timings: pd.DataFrame, directed: Mapping[str, bool] | None = None) -> pd.DataFrame:
     """Return one line per (problem, graph, variant), in the order of the runs; the columns are `SUMMARY`.
 
     `timings` are those of :func:`gather_searches`; `directed` says by graph whether it is directed, and
@@ -156,7 +159,7 @@ def summarise(timings: pa.Table, directed: Mapping[str, bool] | None = None) -> 
     several names has no time: see :func:`with_sets`.
     """
     # The gathered file of no run has no column but the key.
-    frame = with_processes(timings.to_pandas()) if len(timings) else timings.to_pandas()
+    frame = with_processes(timings) if len(timings) else timings
     lines = [
         _summary_line(rows, (directed or {}).get(rows["graph"].iloc[0], True))
         for _, rows in frame.groupby(KEY, sort=False)
@@ -192,8 +195,7 @@ def with_sets(lines: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
     if asked.empty:
         return lines
     others = ~pd.MultiIndex.from_frame(lines[KEY]).isin(pd.MultiIndex.from_frame(asked[KEY]))
-    split = summarise(pa.Table.from_pandas(by_set(asked), preserve_index=False))
-    return pd.concat([lines[others], split], ignore_index=True)
+    return pd.concat([lines[others], summarise(by_set(asked))], ignore_index=True)
 
 
 def worst(statuses: Iterable[str]) -> str:
@@ -222,16 +224,10 @@ def _summary_line(rows: pd.DataFrame, directed: bool) -> dict[str, Any]:
 
 
 def _costs(rows: pd.DataFrame) -> dict[str, Any]:
-    if "peak_bytes" not in rows:
-        return {}
     rounds = rows.drop_duplicates("round")
-    known = rows["throttled"].dropna()
-    return {
-        "energy_j": rounds["energy_j"].mean(),
-        "idle_w": rounds["idle_w"].mean(),
-        "peak_bytes": rounds["peak_bytes"].max(),
-        "throttled": int((known != "").sum()) if len(known) else np.nan,
-    }
+    found: dict[str, Any] = {name: rounds[name].agg(how) for name, how in COSTS.items() if name in rounds}
+    known = rows.get("throttled", pd.Series(dtype=str)).dropna()
+    return found | {"throttled": int(known.ne("").sum()) if len(known) else np.nan}
 
 
 def _times(good: pd.DataFrame, directed: bool) -> dict[str, float]:

@@ -179,7 +179,7 @@ def _wrong_summary(found: BundleFile, samples: pd.DataFrame) -> Iterator[str]:
     later = [] if "call_ms" in samples else CALLS
     later = later if "call_prepare_ms" in samples else [*later, *PREPARED]
     later = later if "reference_ms" in samples else [*later, "slowed"]
-    table = summarise(pa.Table.from_pandas(samples, preserve_index=False)).drop(columns=[*UNCHECKED, *later])
+    table = summarise(samples).drop(columns=[*UNCHECKED, *later])
     ours = _as_texts(table.to_csv(index=False).encode()).set_index(KEY)
     with reading(found.path / SUMMARY_FILE, "CSV", advice=found.advice):
         theirs = _as_texts(found.content(SUMMARY_FILE))
