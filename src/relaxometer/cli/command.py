@@ -16,7 +16,7 @@ from typing import NoReturn
 
 from relaxometer.core.errors import UserError, naming_lacks
 from relaxometer.core.scripting import end
-from relaxometer.core.validation import nearest
+from relaxometer.core.validation import suggestion
 
 GROUPS = {
     "use a kernel": {
@@ -68,9 +68,8 @@ def call(arguments: list[str]) -> int:
         print(usage())
         return 0
     if name not in COMMANDS:
-        near = nearest(name, COMMANDS)
-        hint = f"did you mean {near!r}?" if near else "relaxometer --help lists them"
-        raise SystemExit(f"error: unknown command {name!r}; {hint}")
+        hint = suggestion(name, COMMANDS, "relaxometer --help lists them")
+        raise SystemExit(f"error: unknown command {name!r}{hint}")
     try:
         program = import_module(f"relaxometer.cli.{name.replace('-', '_')}")
     except ModuleNotFoundError as error:

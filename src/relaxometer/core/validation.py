@@ -157,6 +157,13 @@ def nearest(name: str, known: Sequence[str], *, cutoff: float = 0.6) -> str | No
     return next((matches[0] for matches in close if matches), None)
 
 
+def suggestion(name: str, known: Sequence[str], otherwise: str = "", *, cutoff: float = 0.6) -> str:
+    """Return the end of a message about an unknown name: the nearest of `known`, else `otherwise`."""
+    near = nearest(name, known, cutoff=cutoff)
+    said = f"did you mean {near!r}?" if near else otherwise
+    return f"; {said}" if said else ""
+
+
 def _key(key: str | int) -> str:
     text = str(key)
     return text if re.fullmatch(rf"[\w+-]{{1,{MAX_QUOTED}}}", text) else quoted(text)
@@ -225,10 +232,7 @@ def _of_the_key(problem: ErrorDetails) -> ErrorDetails:
 def _unknown_key(name: str, value: Any, known: Sequence[str]) -> str:
     """Return the end of a message, which suggests or lists valid names."""
     text = f"unknown key (its value is {shown(value)})"
-    if not known:
-        return text
-    near = nearest(name, known)
-    return f"{text}; did you mean {near!r}?" if near else f"{text}; known: {', '.join(known)}"
+    return text + suggestion(name, known, f"known: {', '.join(known)}") if known else text
 
 
 def _reason(problem: ErrorDetails) -> str:
@@ -243,8 +247,7 @@ def _reason(problem: ErrorDetails) -> str:
     if problem["type"] == "literal_error":
         known = re.findall(r"'([^']*)'", problem["ctx"]["expected"])
         message = message.replace("False", "false")
-        near = nearest(str(problem["input"]), known) if isinstance(problem["input"], str) else None
-        return f"{message}; did you mean {near!r}?" if near else message
+        return message + (suggestion(problem["input"], known) if isinstance(problem["input"], str) else "")
     return message
 
 

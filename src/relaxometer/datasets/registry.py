@@ -28,7 +28,7 @@ from pydantic import (
 )
 
 from relaxometer.core.errors import UserError, quoted
-from relaxometer.core.validation import Name, Section, Seed, explain, nearest, validated
+from relaxometer.core.validation import Name, Section, Seed, explain, suggestion, validated
 from relaxometer.datasets.file_names import checked_name, checked_url
 from relaxometer.datasets.formats import Format, all_formats
 from relaxometer.datasets.parameters import NoParameters
@@ -196,8 +196,7 @@ class Dataset(DataFile, Generic[Parameters]):
     @classmethod
     def _is_known(cls, name: str) -> str:
         if name not in all_formats():
-            near = nearest(name, list(all_formats()))
-            hint = f"; did you mean {near!r}?" if near else ""
+            hint = suggestion(name, list(all_formats()))
             raise ValueError(f"should be one of {', '.join(all_formats())}{hint}")
         return name
 
@@ -357,9 +356,7 @@ def _check_bases(datasets: Mapping[str, Dataset[Any]], where: Mapping[str, str])
         while base is not None:
             key = f"{where[chain[-1]]}.extracted_from"
             if base not in datasets:
-                near = nearest(base, list(datasets))
-                hint = f"; did you mean {near!r}?" if near else ""
-                raise UserError(f"{key}: unknown dataset {base!r}{hint}")
+                raise UserError(f"{key}: unknown dataset {base!r}{suggestion(base, list(datasets))}")
             if datasets[base].is_batch:
                 raise UserError(f"{key}: {base!r} is a batch; expected a graph")
             if base in chain:

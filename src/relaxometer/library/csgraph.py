@@ -1,7 +1,9 @@
 """Shortest paths and breadth-first search with the interface of :mod:`scipy.sparse.csgraph`.
 
 Names, arguments, defaults, conventions and exceptions are SciPy's; ``device`` is one argument more, as for
-:func:`relaxometer.prepare`. docs/library.md says which function runs where.
+:func:`relaxometer.prepare`. docs/library.md says which function runs where. An invalid argument is a
+ValueError. A negative cycle is a NegativeCycleError; :func:`bellman_ford` minds only those that a source
+reaches.
 
 No weight is rounded. Kernels get integers that fit as uint32, and once more as float64 if a path was too
 long. Distances of float64 weights are the least sums rounded after each arc, the same bits as those of
@@ -66,13 +68,6 @@ def shortest_path(
     """Find shortest paths; see :func:`scipy.sparse.csgraph.shortest_path`.
 
     ``method`` decides as in SciPy which function of this module answers.
-
-    Raises
-    ------
-    NegativeCycleError
-        If there is a negative cycle.
-    ValueError
-        If an argument is invalid.
     """
     if method == "auto":
         arcs = _arcs(csgraph, directed, unweighted=False)
@@ -101,13 +96,7 @@ def dijkstra(
     *,
     device: str = "auto",
 ) -> Any:
-    """Find shortest paths; see :func:`scipy.sparse.csgraph.dijkstra`.
-
-    Raises
-    ------
-    ValueError
-        If an argument is invalid.
-    """
+    """Find shortest paths; see :func:`scipy.sparse.csgraph.dijkstra`."""
     where = place(device)
     arcs = None if where == "cpu" else _arcs(csgraph, directed, unweighted)
     if arcs is None or arcs.has_negative:
@@ -133,15 +122,7 @@ def bellman_ford(
     *,
     device: str = "auto",
 ) -> Any:
-    """Find shortest paths with weights of any sign; see :func:`scipy.sparse.csgraph.bellman_ford`.
-
-    Raises
-    ------
-    NegativeCycleError
-        If a source reaches a negative cycle.
-    ValueError
-        If an argument is invalid.
-    """
+    """Find shortest paths with weights of any sign; see :func:`scipy.sparse.csgraph.bellman_ford`."""
     return _of_any_sign(
         scipys.bellman_ford, csgraph, directed, indices, return_predecessors, unweighted, device
     )
@@ -156,15 +137,7 @@ def johnson(
     *,
     device: str = "auto",
 ) -> Any:
-    """Find shortest paths with weights of any sign; see :func:`scipy.sparse.csgraph.johnson`.
-
-    Raises
-    ------
-    NegativeCycleError
-        If the graph has a negative cycle.
-    ValueError
-        If an argument is invalid.
-    """
+    """Find shortest paths with weights of any sign; see :func:`scipy.sparse.csgraph.johnson`."""
     return _of_any_sign(scipys.johnson, csgraph, directed, indices, return_predecessors, unweighted, device)
 
 
@@ -181,13 +154,6 @@ def floyd_warshall(
 
     On a GPU by a search from each vertex, so that distances of floats are rounded as those of
     :func:`dijkstra`. As in SciPy, a zero of a masked array is not an arc here, and loops do not count.
-
-    Raises
-    ------
-    NegativeCycleError
-        If the graph has a negative cycle.
-    ValueError
-        If the matrix is not square.
     """
     where, found = place(device), None
     if where != "cpu":
@@ -214,11 +180,6 @@ def breadth_first_order(
     """Order vertices by their level; see :func:`scipy.sparse.csgraph.breadth_first_order`.
 
     On a GPU, vertices of a level ascend, and a predecessor is any vertex of the level before.
-
-    Raises
-    ------
-    ValueError
-        If an argument is invalid.
     """
     where = place(device)
     if where == "cpu":
@@ -234,13 +195,7 @@ def breadth_first_order(
 
 
 def breadth_first_tree(csgraph: Any, i_start: int, directed: bool = True, *, device: str = "auto") -> Any:
-    """Return a breadth-first tree as a matrix; see :func:`scipy.sparse.csgraph.breadth_first_tree`.
-
-    Raises
-    ------
-    ValueError
-        If an argument is invalid.
-    """
+    """Return a breadth-first tree as a matrix; see :func:`scipy.sparse.csgraph.breadth_first_tree`."""
     _, predecessors = breadth_first_order(csgraph, i_start, directed, device=device)
     return scipys.reconstruct_path(csgraph, predecessors, directed)
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from relaxometer.core.errors import UserError, quoted
-from relaxometer.core.validation import nearest, validated
+from relaxometer.core.validation import suggestion, validated
 from relaxometer.device import Device, get_device
 from relaxometer.device.host import HostDevice
 from relaxometer.graphs.lengths import ON_CYCLE, Lengths, unreached
@@ -163,9 +163,8 @@ class Prepared:
             module = _load_solver(problem, variant)
         except KeyError:
             known = variants.solver_names(problem)
-            near = nearest(variant, known)
-            hint = f"did you mean {near!r}?" if near else f"known: {', '.join(known)}"
-            raise UserError(f"unknown variant {quoted(variant)} of {problem}; {hint}") from None
+            hint = suggestion(variant, known, f"known: {', '.join(known)}")
+            raise UserError(f"unknown variant {quoted(variant)} of {problem}{hint}") from None
         runs_on = module.Solver.runs_on
         if runs_on == "device" and where == "cpu":
             raise UserError(f"{variant} needs a GPU; device='host' emulates one")

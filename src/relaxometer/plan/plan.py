@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from relaxometer.core.errors import UserError, quoted
-from relaxometer.core.validation import check_keys, nearest, repetition, shown, validated
+from relaxometer.core.validation import check_keys, repetition, shown, suggestion, validated
 from relaxometer.datasets.registry import Dataset, load_registry
 from relaxometer.plan.models import (
     MAX_COMBINATIONS,
@@ -508,12 +508,11 @@ class Plan:
         """Raise UserError, naming the nearest one or some, unless `name` is a dataset."""
         if name in self.datasets:
             return
-        near = nearest(name, list(self.datasets))
         own = [*self.config.datasets]
         some = [*own, *(one for one in self.datasets if one not in own)][:MAX_KNOWN_DATASETS]
-        known = f"did you mean {near!r}?" if near else f"known: {', '.join(some)}, ...;"
+        hint = suggestion(name, list(self.datasets), f"known: {', '.join(some)}, ...;")
         raise self._error(
-            f"{key}: unknown dataset {name!r}; {known} all: docs/graphs.md; or define it under `datasets`"
+            f"{key}: unknown dataset {name!r}{hint} all: docs/graphs.md; or define it under `datasets`"
         )
 
     def _error(self, message: str) -> UserError:
@@ -524,12 +523,11 @@ class Plan:
         names = list(known)
         if name in names:
             return
-        near = nearest(name, names)
-        hint = f"did you mean {near!r}? " if near else ""
+        hint = suggestion(name, names) or ";"
         some = ", ".join(names[:MAX_KNOWN]) or "none"
         more = f" and {len(names) - MAX_KNOWN} more" if len(names) > MAX_KNOWN else ""
         end = f"; or {advice}" if advice else ""
-        raise self._error(f"{key}: unknown {what} {name!r}; {hint}known: {some}{more}{end}")
+        raise self._error(f"{key}: unknown {what} {name!r}{hint} known: {some}{more}{end}")
 
 
 def _rotated(runs: list[Run], places: int) -> list[Run]:

@@ -17,7 +17,7 @@ from relaxometer.core.failures import failure_of
 from relaxometer.core.files import read_frame
 from relaxometer.core.screen import Screen, needed
 from relaxometer.core.scripting import ERRORS
-from relaxometer.core.validation import nearest
+from relaxometer.core.validation import suggestion
 from relaxometer.core.words import counted
 from relaxometer.device import cuda
 from relaxometer.plan.models import Run
@@ -107,14 +107,15 @@ def check_targets(workflow: Any) -> None:
     for target in sorted(named - rules.keys()):
         file = target if Path(target).is_absolute() else os.path.relpath(target or ".")
         if not any(rule.is_producer(file) for rule in rules.values()):
-            raise UserError(f"no rule makes {quoted(target)}; {_nearest_target(target, rules)}")
+            raise UserError(f"no rule makes {quoted(target)}{_nearest_target(target, rules)}")
 
 
 def _nearest_target(target: str, rules: Mapping[str, Any]) -> str:
     plain = [rule for rule in rules.values() if not rule.has_wildcards()]
     files = [file for rule in plain for file in (*rule.output, *rule.input) if isinstance(file, str)]
-    near = nearest(os.path.relpath(target or "."), [*rules, *dict.fromkeys(map(str, files))], cutoff=0.8)
-    return f"did you mean {near!r}?" if near else "`snakemake --summary` lists the files of the target all"
+    known = [*rules, *dict.fromkeys(map(str, files))]
+    advice = "`snakemake --summary` lists the files of the target all"
+    return suggestion(os.path.relpath(target or "."), known, advice, cutoff=0.8)
 
 
 def check_report(pages: Iterable[str], runs: Collection[Run]) -> None:

@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 
 from relaxometer.core.checkout import ROOT
 from relaxometer.core.errors import UserError, quoted
-from relaxometer.core.validation import NAME, Name, Section, nearest, repetition, shown, validated
+from relaxometer.core.validation import NAME, Name, Section, repetition, shown, suggestion, validated
 from relaxometer.core.yaml_files import read_sections
 from relaxometer.problems.problem import load_problem, problem_names
 
@@ -146,9 +146,8 @@ class Rival:
 def _check_answers(problem: str, solves: Solves, where: str) -> None:
     """Raise UserError unless the columns that a rival gives can be proven, or are none."""
     if problem not in problem_names():
-        near = nearest(problem, problem_names())
-        hint = f"did you mean {near!r}?" if near else "`kernels` in the configuration adds problems"
-        raise UserError(f"{where}: unknown problem; {hint}")
+        hint = suggestion(problem, problem_names(), "`kernels` in the configuration adds problems")
+        raise UserError(f"{where}: unknown problem{hint}")
     if len(set(solves.answers)) < len(solves.answers):
         raise UserError(f"{where}.answers: {quoted(', '.join(solves.answers))} names a column twice")
     known = load_problem(problem)

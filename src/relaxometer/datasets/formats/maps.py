@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, PositiveFloat, model_validator
 
-from relaxometer.core.validation import Section, nearest
+from relaxometer.core.validation import Section, suggestion
 from relaxometer.datasets.formats import Format
 from relaxometer.datasets.parameters import Box
 
@@ -37,10 +37,7 @@ def _is_known(profile: str) -> str:
 
     known = list(read_profiles().profiles)
     if profile not in known:
-        near = nearest(profile, known)
-        raise ValueError(
-            f"should be one of {', '.join(known)}" + (f"; did you mean {near!r}?" if near else "")
-        )
+        raise ValueError(f"should be one of {', '.join(known)}{suggestion(profile, known)}")
     return profile
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import minimum_spanning_tree
 
-from relaxometer.core.compiled import njit
 from relaxometer.datasets.formats.generated import RoadParameters
 from relaxometer.datasets.generators.shapes import Ends, grid_edges
 from relaxometer.datasets.random_bits import Purpose, bits, stream
@@ -61,29 +62,17 @@ def _offered(p: RoadParameters, seed: int) -> Ends:
     return np.concatenate([tails, ends[0]]), np.concatenate([heads, ends[1]])
 
 
-@njit(cache=True)
 def _kept(
     order: np.ndarray, tails: np.ndarray, heads: np.ndarray, n_vertices: int, n_edges: int
 ) -> np.ndarray:
     """Mark the first edges in `order` that make a spanning tree, then further ones up to `n_edges`."""
-    parent = np.arange(n_vertices)
+    rank = np.empty(len(order))
+    rank[order] = np.arange(1, len(order) + 1)
+    tree = minimum_spanning_tree(coo_array((rank, (tails, heads)), (n_vertices, n_vertices)))
     kept = np.zeros(len(order), dtype=np.bool_)
-    for e in order:
-        ends = [np.int64(tails[e]), np.int64(heads[e])]
-        for i in range(2):
-            while parent[ends[i]] != ends[i]:
-                parent[ends[i]] = parent[parent[ends[i]]]
-                ends[i] = parent[ends[i]]
-        if ends[0] != ends[1]:
-            parent[max(ends)] = min(ends)
-            kept[e] = True
-    left = n_edges - (n_vertices - 1)
-    for e in order:
-        if left <= 0:
-            break
-        if not kept[e]:
-            kept[e] = True
-            left -= 1
+    kept[order[tree.data.astype(np.int64) - 1]] = True
+    further = order[~kept[order]]
+    kept[further[: max(n_edges - (n_vertices - 1), 0)]] = True
     return kept
 
 

@@ -21,7 +21,7 @@ from bytecode.instr import MONITORING_ONLY_JUMP_OPS
 
 from relaxometer.core.errors import UserError, quoted
 from relaxometer.core.progress import Progress
-from relaxometer.core.validation import nearest
+from relaxometer.core.validation import suggestion
 from relaxometer.datasets.formats.programs import PythonCfgParameters
 from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.batch import Arcs, Batch
@@ -76,8 +76,7 @@ def _check_modules(name: str, library: Path, modules: Collection[str]) -> None:
     known = [entry.stem for entry in library.iterdir() if entry.is_dir() or entry.suffix == ".py"]
     for module in modules:
         if module not in known:
-            near = nearest(module, known)
-            hint = f"; did you mean {near!r}?" if near else ""
+            hint = suggestion(module, known)
             raise UserError(
                 f"batch {name}: parameters.modules: unknown module {quoted(module)} of {library}{hint}"
             )

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from relaxometer.core.errors import UserError
-from relaxometer.core.validation import nearest
+from relaxometer.core.validation import suggestion
 
 
 def names() -> list[str]:
@@ -27,10 +27,9 @@ def check(chosen: Iterable[str], origin: str) -> None:
     known = names()
     for name in chosen:
         if name not in known:
-            near = nearest(name, known)
-            hint = f"did you mean {near!r}? " if near else ""
+            hint = suggestion(name, known) or ";"
             raise UserError(
-                f"{origin}: report.papers: unknown paper {name!r}; {hint}known: {', '.join(known)}"
+                f"{origin}: report.papers: unknown paper {name!r}{hint} known: {', '.join(known)}"
             )
 
 
