@@ -46,21 +46,14 @@ def of_graph(name: str) -> str:
 
 @dataclass(frozen=True)
 class Lengths:
-    """One type of weights, with that of the lengths of paths.
-
-    Parameters
-    ----------
-    dtype : dtype
-        Of weights, 32 or 64 bits wide.
-    distances : dtype
-        Of lengths: that of the weights, or a wider one.
-    options : tuple of str
-        Compiler options of kernels that add lengths.
-    """
+    """One type of weights, with that of the lengths of paths."""
 
     dtype: np.dtype[Any]
+    """Of weights, 32 or 64 bits wide."""
     distances: np.dtype[Any]
+    """Of lengths: that of the weights, or a wider one."""
     options: tuple[str, ...] = ()
+    """Compiler options of kernels that add lengths."""
 
     @cached_property
     def zero(self) -> np.unsignedinteger[Any]:

@@ -136,32 +136,22 @@ class Inputs:
 
 @dataclass(frozen=True)
 class View:
-    """One figure or table of an exhibit: a file, and how the report shows it.
-
-    Parameters
-    ----------
-    name : str
-        Of the file, and of its caption in ``workflow/report`` unless `caption` is given.
-    category : str
-        Chapter of the report, without its number; a view without one is for the landing page. In a chapter, a
-        table is a page that sorts and filters.
-    figure, view, graph : str
-        Columns of the report's list of results; `graph` is by default the one that is drawn, or "all".
-    caption : str, optional
-    suffix : {"svg", "png", "csv", "html"}
-        A table may be drawn for an "html" view too: the report then has its page, and no CSV file is kept.
-    labels : mapping, optional
-        All columns, in place of `graph`, `figure` and `view`.
-    """
+    """One figure or table of an exhibit: a file, and how the report shows it."""
 
     name: str
+    """Of the file, and of its caption in ``workflow/report`` unless `caption` is given."""
     category: str = ""
+    """Chapter of the report, without its number; a view without one is for the landing page. In a chapter, a
+    table is a page that sorts and filters."""
     figure: str = ""
     view: str = ""
     graph: str = ""
+    """Columns of the report's list of results; `graph` is by default the one that is drawn, or "all"."""
     caption: str = ""
     suffix: str = "svg"
+    """A table may be drawn for an "html" view too: the report then has its page, and no CSV file is kept."""
     labels: Mapping[str, str] | None = None
+    """All columns, in place of `graph`, `figure` and `view`."""
 
     @property
     def title(self) -> str:
@@ -184,36 +174,24 @@ class Output(NamedTuple):
 
 @dataclass(frozen=True)
 class Exhibit:
-    """A record of the catalogue: figures and tables drawn from the same inputs in one job.
-
-    Parameters
-    ----------
-    name : str
-        Unique in the catalogue; the rule is ``plot_`` and this name.
-    draw : callable
-        Returns a figure or table, or for several views a mapping of these by the views' names.
-    views : tuple of View
-    inputs : callable, optional
-        Returns the input files for a plan and a graph, which is empty for exhibits over all graphs; the
-        gathered searches by default.
-    wanted : callable, optional
-        Returns whether a plan wants the exhibit or, if it is drawn for each graph, for which graphs. A list
-        of graphs means both.
-    per_graph : bool
-    params : callable, optional
-        Returns further arguments for a plan and a graph; the job is repeated when they change.
-    points : callable, optional
-        Returns the variants that the exhibit draws as points of a curve, so that others leave them out.
-    """
+    """A record of the catalogue: figures and tables drawn from the same inputs in one job."""
 
     name: str
+    """Unique in the catalogue; the rule is ``plot_`` and this name."""
     draw: Callable[[Inputs], Content | Mapping[str, Content]]
+    """Returns a figure or table, or for several views a mapping of these by the views' names."""
     views: tuple[View, ...]
     inputs: Callable[[Plan, str], Files] = lambda *_: {"timings": TIMINGS}
+    """Returns the input files for a plan and a graph, which is empty for exhibits over all graphs; the
+    gathered searches by default."""
     wanted: Callable[[Plan], Any] = lambda _: True
+    """Returns whether a plan wants the exhibit or, if it is drawn for each graph, for which graphs. A list of
+    graphs means both."""
     per_graph: bool = False
     params: Callable[[Plan, str], dict[str, Any]] = lambda *_: {}
+    """Returns further arguments for a plan and a graph; the job is repeated when they change."""
     points: Callable[[Plan], Sequence[str]] = lambda _: ()
+    """Returns the variants that the exhibit draws as points of a curve, so that others leave them out."""
 
     @property
     def module(self) -> str:

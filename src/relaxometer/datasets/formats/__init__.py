@@ -21,43 +21,29 @@ from relaxometer.datasets.parameters import NoParameters
 
 @dataclass(frozen=True)
 class Format:
-    """What an entry of a format holds, and the function that makes its graph.
-
-    Parameters
-    ----------
-    module, function : str
-        The function is a `build.Generator` if the format needs a seed, otherwise a `build.Reader`.
-    needs : {"file", "seed", "extracted_from"}, optional
-        What an entry must give; a file by `path` or `urls`. None if the format needs nothing.
-    parameters : subclass of pydantic.BaseModel
-        Model of the entry's `parameters`.
-    companion : str, optional
-        Key of a second file that an entry may have.
-    has_coordinates : bool
-        True if the vertices always have coordinates.
-    keeps_coordinates : bool
-        True if the vertices have the coordinates of the graph that it is made from, if that has any.
-    keeps_texts : tuple of str
-        Metadata of the graph that it is made from that hold for it, too, unless the entry gives others.
-    base : str, optional
-        The format that the graph named by `extracted_from` must have.
-    finds_file : bool
-        True if the function finds its file itself, and checks it against the entry.
-    batch : bool
-        True if the function makes a batch of small flow graphs instead of a graph.
-    """
+    """What an entry of a format holds, and the function that makes its graph."""
 
     module: str
     function: str = "build"
+    """A `build.Generator` if the format needs a seed, otherwise a `build.Reader`."""
     needs: Literal["file", "seed", "extracted_from"] | None = None
+    """What an entry must give; a file by `path` or `urls`. None if the format needs nothing."""
     parameters: type[BaseModel] = NoParameters
+    """Model of the entry's `parameters`."""
     companion: Literal["coordinates", "edge_weights"] | None = None
+    """Key of a second file that an entry may have."""
     has_coordinates: bool = False
+    """True if the vertices always have coordinates."""
     keeps_coordinates: bool = False
+    """True if the vertices have the coordinates of the graph that it is made from, if that has any."""
     keeps_texts: tuple[str, ...] = ()
+    """Metadata of the graph that it is made from that hold for it, too, unless the entry gives others."""
     base: str | None = None
+    """The format that the graph named by `extracted_from` must have."""
     finds_file: bool = False
+    """True if the function finds its file itself, and checks it against the entry."""
     batch: bool = False
+    """True if the function makes a batch of small flow graphs instead of a graph."""
 
     def load(self) -> Callable[..., Any]:
         """Import and return the function that makes the graph or batch."""
