@@ -29,7 +29,7 @@ def single_times(timings: pd.DataFrame) -> style.Figure:
     figure, axes = style.new_figure(sum(inches) + 0.6, rows=len(graphs), squeeze=False, height_ratios=inches)
     for panel, ((problem, graph), of_graph) in zip(axes[:, 0], graphs, strict=True):
         _draw(panel, of_graph)
-        panel.set_title(f"{label(problem)}, {graph}", loc="left", fontsize=9.5)
+        panel.set_title(f"{label(str(problem))}, {graph}", loc="left", fontsize=9.5)
     axes[-1, 0].set_xlabel("ms")
     return style.entitle(
         figure, TITLE, "Boxes: quartiles of a process; whiskers: its fastest and slowest search"
