@@ -115,7 +115,7 @@ def test_only_a_parent_may_have_no_row_below_a_row():
     all_units = int((depth // unit + 1).sum())
     rows = {}
     for units in range(all_units // 4, all_units, all_units // 40):
-        has_row = _labels.choose_rows(cch, depth, unit, units)
+        has_row = _labels.choose_rows(cch, depth, labels.MAX_ARCS, unit, units)
         rows[units] = int(has_row.sum())
         for v in range(len(depth)):
             above = has_row[cch.up[cch.offsets[v] : cch.offsets[v + 1]]]

@@ -28,23 +28,6 @@ __device__ __forceinline__ uint4 lower(const uint4& best, const uint4& other, u3
                       min(best.z, sum(other.z, length)), min(best.w, sum(other.w, length)));
 }
 
-// Finds four labels of a vertex: the least sums by every `stride`-th of its upward arcs.
-__device__ __forceinline__ uint4 find_labels(const u64* heads, const u32* lengths, u32 first, u32 end,
-                                             u32 stride, u32 side, u32 quad, const uint4* rows)
-{
-    const uint4 nothing = make_uint4(UNREACHED, UNREACHED, UNREACHED, UNREACHED);
-    uint4 best = nothing;
-#pragma unroll 4
-    for (u32 arc = first; arc < end; arc += stride) {
-        u64 head = read_only(&heads[arc]);
-        u32 length = read_only(&lengths[2 * static_cast<size_t>(arc) + side]);
-        uint4 other = nothing;  // only the load is conditional, so that several are on their way
-        if (4 * quad < size_of(head)) other = rows[first_quad(head) + quad];
-        best = lower(best, other, length);
-    }
-    return best;
-}
-
 __device__ __forceinline__ u64 join(u32 low, u32 high)
 {
     return static_cast<u64>(high) << 32 | low;

@@ -13,7 +13,6 @@ from relaxometer.problems.sssp.phast._cch import Contraction
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint32]
 Flags = npt.NDArray[np.bool_]
-MAX_ARCS = 127  # most arcs of a vertex without a row
 SIZE_BITS = np.uint64(16)  # of the number of labels of a row; its begin is in the other 48 bits
 LOADS = 4  # labels that a thread of ``_build_labels.cu`` loads at once
 WARP = 32
@@ -46,17 +45,17 @@ def most_that_fit(depth: Ints, unit: int, units: int) -> int:
     return unit * int(np.searchsorted(longer.cumsum(), units, side="right"))
 
 
-def choose_rows(cch: Contraction, depth: Ints, unit: int, units: int) -> Flags:
+def choose_rows(cch: Contraction, depth: Ints, most_arcs: int, unit: int, units: int) -> Flags:
     """Return which vertices have rows if not all fit in `units`, shape (n_vertices,).
 
-    Vertices without children have none, unless they have many arcs. If that is not enough, nor do as many as
-    must of their parents without other children, those with the fewest arcs first.
+    Vertices without children have none, unless they have more than `most_arcs`. If that is not enough, nor do
+    as many as must of the vertices above only such ones, those with the fewest arcs first.
     """
     degree = np.diff(cch.offsets)
-    has_row, above_rows = degree > MAX_ARCS, np.zeros(len(depth), dtype=np.bool_)
+    has_row, above_rows = degree > most_arcs, np.zeros(len(depth), dtype=np.bool_)
     has_row[cch.parent[cch.parent >= 0]] = True
     above_rows[cch.parent[has_row & (cch.parent >= 0)]] = True
-    low = np.flatnonzero(has_row & ~above_rows & (degree <= MAX_ARCS))
+    low = np.flatnonzero(has_row & ~above_rows & (degree <= most_arcs))
     low = low[np.lexsort((-depth[low], degree[low]))]
     sizes = depth // unit + 1
     saved = np.concatenate([[0], np.cumsum(sizes[low])])

@@ -25,7 +25,9 @@
 #include "problems/routes/_label_rows.cuh"
 #include "problems/routes/_pieces.cuh"
 
-const u32 GROUP = 8;  // lanes per query; each reads four labels at once
+const u32 BLOCK = 256;
+const u32 GROUP = 8;     // lanes per query; each reads four labels at once
+const u32 MAX_ARCS = 8;  // of a vertex without a row
 
 // The labels of all vertices. The elimination tree is cut into paths, which are numbered so that the numbers
 // of the paths above a vertex follow from its own and from a set of bits; see _labels.py.
@@ -68,59 +70,26 @@ __device__ __forceinline__ void meet_at(u32 depth, u32 count, u32 up, u32 down, 
     if (depth < count && length < best->length) *best = {length, depth};
 }
 
-// What labels are sums of.
-struct Steps {
-    const u64* heads;    // by arc: the row of its upper end
-    const u32* lengths;  // by arc: upward, downward
-};
-
-// Sets the label at a depth, if it is among four, to at most `length`.
-__device__ __forceinline__ void lower_at(u32 depth, u32 quad, u32 length, uint4* labels)
+// Lowers a meeting to the best of two times four labels.
+__device__ __forceinline__ void meet_at(u32 depth, u32 count, const uint4& from, const uint4& to,
+                                        Meeting* best)
 {
-    if (depth / 4 != quad) return;
-    if (depth % 4 == 0) labels->x = min(labels->x, length);
-    if (depth % 4 == 1) labels->y = min(labels->y, length);
-    if (depth % 4 == 2) labels->z = min(labels->z, length);
-    if (depth % 4 == 3) labels->w = min(labels->w, length);
-}
-
-// Reads four labels of a vertex, or finds them if it has no row. Of the heads of its arcs then only the first
-// one, its parent, may have none.
-template <bool IS_CUT>
-__device__ __forceinline__ uint4 labels_at(const Steps& steps, const uint4* rows, u64 row, u32 side, u32 quad)
-{
-    if (!IS_CUT || (row & NO_ROW) == 0) return read_only(&rows[first_quad(row) + quad]);
-    uint4 best = make_uint4(UNREACHED, UNREACHED, UNREACHED, UNREACHED);
-    u32 length = 0;  // of the way to the vertex whose arcs are followed
-    while (true) {
-        lower_at(size_of(row) - 1, quad, length, &best);
-        u32 first = static_cast<u32>(row >> 16), end = first + static_cast<u32>((row & ~NO_ROW) >> ARCS_BIT);
-        u64 parent = first < end ? read_only(&steps.heads[first]) : 0;
-        bool is_last = (parent & NO_ROW) == 0;
-        uint4 found =
-            find_labels(steps.heads, steps.lengths, is_last ? first : first + 1, end, 1, side, quad, rows);
-        best = lower(best, found, length);
-        if (is_last) return best;
-        length = sum(length, read_only(&steps.lengths[entry_of(first, side == 1)]));
-        row = parent;
-    }
+    meet_at(depth, count, from.x, to.x, best);
+    meet_at(depth + 1, count, from.y, to.y, best);
+    meet_at(depth + 2, count, from.z, to.z, best);
+    meet_at(depth + 3, count, from.w, to.w, best);
 }
 
 // Finds the best meeting of two climbs at the first `count` ancestors, among what a lane of `lanes` reads.
-template <bool IS_CUT>
-__device__ __forceinline__ Meeting meet(const Labels& labels, const Steps& steps, const uint4& x,
-                                        const uint4& y, u32 count, u32 lane, u32 lanes)
+__device__ __forceinline__ Meeting meet(const Labels& labels, const uint4& x, const uint4& y, u32 count,
+                                        u32 lane, u32 lanes)
 {
-    u64 up = join(x.z, x.w), down = join(y.z, y.w);
+    const uint4 *up = labels.up + first_quad(join(x.z, x.w)),
+                *down = labels.down + first_quad(join(y.z, y.w));
     Meeting best = {UNREACHED, 0};
 #pragma unroll 2
     for (u32 depth = 4 * lane; depth < count; depth += 4 * lanes) {
-        uint4 from = labels_at<IS_CUT>(steps, labels.up, up, 0, depth / 4);
-        uint4 to = labels_at<IS_CUT>(steps, labels.down, down, 1, depth / 4);
-        meet_at(depth, count, from.x, to.x, &best);
-        meet_at(depth + 1, count, from.y, to.y, &best);
-        meet_at(depth + 2, count, from.z, to.z, &best);
-        meet_at(depth + 3, count, from.w, to.w, &best);
+        meet_at(depth, count, read_only(&up[depth / 4]), read_only(&down[depth / 4]), &best);
     }
     return best;
 }
@@ -144,28 +113,122 @@ extern "C" __global__ void find_distances(const __grid_constant__ Labels labels,
     if (is_query) {
         uint4 x = read_only(&labels.nodes[read_only(&queries.origins[query])]);
         uint4 y = read_only(&labels.nodes[read_only(&queries.targets[query])]);
-        best = meet<false>(labels, {}, x, y, common_ancestors(labels, x, y), threadIdx.x % GROUP, GROUP);
+        best = meet(labels, x, y, common_ancestors(labels, x, y), threadIdx.x % GROUP, GROUP);
     }
     u32 length = least(best.length, GROUP);
     if (is_query && threadIdx.x % GROUP == 0) distance[query] = length <= queries.cutoff ? length : UNREACHED;
 }
 
+// What labels are sums of.
+struct Steps {
+    const u64* heads;    // by arc: the row of its upper end
+    const u32* lengths;  // by arc: upward, downward
+};
+
+// The rows that the labels of an end of a query follow from: its own, or those of the heads of its arcs. If
+// its parent, the first head, has no row, those of the parent's heads take its place; all others have rows.
+struct Ways {
+    u64 rows[2 * MAX_ARCS];
+    u32 lengths[2 * MAX_ARCS];  // of the ways to the vertices that have these rows
+    u64 unused;                 // so that the ways of a warp's queries are in different banks
+};
+
+// The number of these rows, the depth of the end, and if it has no row, the lengths of its ways to itself
+// and, if that has none, to its parent; else UNREACHED.
+struct End {
+    u32 count;
+    u32 depth;
+    u32 to_self;
+    u32 to_parent;
+};
+
+// Lists the rows for an end; by the lanes of a group.
+__device__ __forceinline__ End list_ways(const Steps& steps, u64 row, u32 side, u32 lane, Ways* ways)
+{
+    End end = {0, size_of(row) - 1, UNREACHED, UNREACHED};
+    if ((row & NO_ROW) == 0) {
+        if (lane == 0) {
+            ways->rows[0] = row;
+            ways->lengths[0] = 0;
+        }
+        end.count = 1;
+        return end;
+    }
+    end.to_self = 0;
+    u32 length = 0;  // of the way to the vertex whose arcs are followed
+    while (true) {
+        u32 first = static_cast<u32>(row >> 16), last = first + static_cast<u32>((row & ~NO_ROW) >> ARCS_BIT);
+        u64 parent = first < last ? read_only(&steps.heads[first]) : 0;
+        bool goes_on = (parent & NO_ROW) != 0;
+        first += goes_on;
+        for (u32 i = first + lane; i < last; i += GROUP) {
+            ways->rows[end.count + i - first] = read_only(&steps.heads[i]);
+            ways->lengths[end.count + i - first] = sum(length, read_only(&steps.lengths[entry_of(i, side)]));
+        }
+        end.count += last - first;
+        if (!goes_on) return end;
+        end.to_parent = length = read_only(&steps.lengths[entry_of(first - 1, side)]);
+        row = parent;
+    }
+}
+
+// Lowers four labels of an end to those by one of its rows, if there is such a row.
+__device__ __forceinline__ void lower_by(const Ways& ways, u32 count, u32 k, const uint4* rows, u32 quad,
+                                         uint4* best)
+{
+    u64 row = k < count ? ways.rows[k] : 0;
+    uint4 labels = make_uint4(UNREACHED, UNREACHED, UNREACHED, UNREACHED);
+    u32 length = k < count ? ways.lengths[k] : 0;
+    if (4 * quad < size_of(row)) labels = read_only(&rows[first_quad(row) + quad]);
+    *best = lower(*best, labels, length);
+}
+
+// The length by the vertices without rows that are above both ends, or these; `count` is that of all common
+// ancestors.
+__device__ __forceinline__ u32 meet_without_rows(const End& x, const End& y, u32 count)
+{
+    u32 best = UNREACHED;
+    if (x.depth == y.depth && x.depth < count) best = min(best, sum(x.to_self, y.to_self));
+    if (x.depth == y.depth && x.depth < count + 1) best = min(best, sum(x.to_parent, y.to_parent));
+    if (x.depth == y.depth + 1 && y.depth < count) best = min(best, sum(x.to_parent, y.to_self));
+    if (x.depth + 1 == y.depth && x.depth < count) best = min(best, sum(x.to_self, y.to_parent));
+    return best;
+}
+
 // The same where not all labels are in memory. Says which queries are `open`: their ends have more common
 // ancestors than rows have labels.
-extern "C" __global__ void find_distances_of_cut(const __grid_constant__ Labels labels,
-                                                 const __grid_constant__ Steps steps,
-                                                 const __grid_constant__ Queries queries, u32* distance,
-                                                 u8* open)
+extern "C" __global__ void __launch_bounds__(BLOCK)
+    find_distances_of_cut(const __grid_constant__ Labels labels, const __grid_constant__ Steps steps,
+                          const __grid_constant__ Queries queries, u32* distance, u8* open)
 {
+    __shared__ Ways ways[2 * BLOCK / GROUP];
     u32 query = blockIdx.x * (blockDim.x / GROUP) + threadIdx.x / GROUP, lane = threadIdx.x % GROUP;
     bool is_query = query < queries.count;
+    Ways *rising = &ways[threadIdx.x / GROUP * 2], *falling = rising + 1;
     Meeting best = {UNREACHED, 0};
+    End x = {0, 0, UNREACHED, UNREACHED}, y = x;
+    u32 count = 0;
     if (is_query) {
-        u32 origin = read_only(&queries.origins[query]), target = read_only(&queries.targets[query]);
-        uint4 x = read_only(&labels.nodes[origin]), y = read_only(&labels.nodes[target]);
-        u32 count = common_ancestors(labels, x, y);
+        uint4 from = read_only(&labels.nodes[read_only(&queries.origins[query])]);
+        uint4 to = read_only(&labels.nodes[read_only(&queries.targets[query])]);
+        x = list_ways(steps, join(from.z, from.w), 0, lane, rising);
+        y = list_ways(steps, join(to.z, to.w), 1, lane, falling);
+        count = common_ancestors(labels, from, to);
         if (lane == 0) open[query] = count > labels.most;
-        best = meet<true>(labels, steps, x, y, min(count, labels.most), lane, GROUP);
+        best.length = meet_without_rows(x, y, count);
+        count = min(count, labels.most);
+    }
+    __syncwarp();
+    for (u32 depth = 4 * lane; depth < count; depth += 4 * GROUP) {
+        uint4 from = make_uint4(UNREACHED, UNREACHED, UNREACHED, UNREACHED), to = from;
+        // Most ends have one row or two, which are read at once.
+        for (u32 k = 0; k < max(x.count, y.count); k += 2) {
+            lower_by(*rising, x.count, k, labels.up, depth / 4, &from);
+            lower_by(*rising, x.count, k + 1, labels.up, depth / 4, &from);
+            lower_by(*falling, y.count, k, labels.down, depth / 4, &to);
+            lower_by(*falling, y.count, k + 1, labels.down, depth / 4, &to);
+        }
+        meet_at(depth, count, from, to, &best);
     }
     u32 length = least(best.length, GROUP);
     if (is_query && lane == 0) distance[query] = length <= queries.cutoff ? length : UNREACHED;
@@ -245,7 +308,7 @@ extern "C" __global__ void find_pieces(const __grid_constant__ Labels labels,
         *falling = rising + hierarchy.height;
     u32 origin = read_only(&queries.origins[query]), target = read_only(&queries.targets[query]);
     uint4 x = read_only(&labels.nodes[origin]), y = read_only(&labels.nodes[target]);
-    Meeting best = meet<false>(labels, steps, x, y, common_ancestors(labels, x, y), lane(), WARP);
+    Meeting best = meet(labels, x, y, common_ancestors(labels, x, y), lane(), WARP);
     u32 length = least(best.length, WARP);
     bool is_path = length <= queries.cutoff;
     u32 size = 0;

@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 
 SOURCE = read_source(Path(__file__).with_suffix(".cu"))
 BUILDER = read_source(Path(__file__).with_name("_build_labels.cu"))
-GROUP = SOURCE.constants["GROUP"]
+BLOCK, GROUP, MAX_ARCS = (SOURCE.constants[name] for name in ("BLOCK", "GROUP", "MAX_ARCS"))
 UNIT, LOG_BITS, BUILD_THREADS = (BUILDER.constants[name] for name in ("UNIT", "LOG_BITS", "BUILD_THREADS"))
-BLOCK = 256
 SPARED = 16  # one part in this many of the free memory is left to queries and answers
 
 
@@ -118,7 +117,7 @@ class Solver(hierarchy.Solver):
         units = (free - free // SPARED) // unit_bytes
         has_row, most = np.ones(len(depth), dtype=np.bool_), _labels.most_that_fit(depth, UNIT, units)
         if is_cut := most < self._height:
-            has_row = _labels.choose_rows(cch, depth, UNIT, units)
+            has_row = _labels.choose_rows(cch, depth, MAX_ARCS, UNIT, units)
             most = _labels.most_that_fit(depth[has_row], UNIT, units)
         if most == 0:
             needed = f"labels take at least {unit_bytes * int(has_row.sum()):,} bytes"
