@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
 import os
 import re
@@ -153,10 +154,13 @@ def _environment(rival: Rival) -> Path:
     with locked(folder):
         if not (ready.is_file() and python.exists()):
             shutil.rmtree(folder, ignore_errors=True)
-            _run([sys.executable, "-m", "venv", str(folder)])
+            # Our uv installs into it; installing pip there takes longer than most packages.
+            has_uv = importlib.util.find_spec("uv") is not None
+            _run([sys.executable, "-m", "venv", *["--without-pip"] * has_uv, str(folder)])
             if needed.strip():
+                installer = [sys.executable, "--into", str(python)] if has_uv else [str(python)]
                 options = ["--require-hashes", "--only-binary=:all:", "-r", str(requirements.absolute())]
-                _run(["sh", str(ROOT / "workflow/envs/install.sh"), str(python), *options])
+                _run(["sh", str(ROOT / "workflow/envs/install.sh"), *installer, *options])
             ready.touch()
     return python
 
