@@ -64,9 +64,7 @@ def test_no_line_is_longer_than_the_terminal():
 
 
 @pytest.mark.parametrize(("second", "said"), [("1", True), ("2", False)])
-def test_the_last_line_explains_equal_ranks_only_where_there_are_some(
-    second, said, tmp_path, monkeypatch, capsys
-):
+def test_the_last_line_explains_equal_ranks_only_where_there_are_some(second, said, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     terminal.REAL.parent.mkdir(parents=True)
     REAL.assign(Rank=["1", second, "", ""]).to_csv(terminal.REAL, index=False)
@@ -74,8 +72,7 @@ def test_the_last_line_explains_equal_ranks_only_where_there_are_some(
     names = ["boost", "dijkstra-cpu", "hasty", "cugraph", "near-far", "phast", "tiled", "hybrid"]
     swept = ["NA", *(f"near-far-{delta}" for delta in range(1, 30))]
     pd.DataFrame({"variant": [*names, *swept]}).to_csv(terminal.SUMMARY, index=False)
-    terminal.show()
-    *_, hidden, last = capsys.readouterr().out.splitlines()
+    *_, hidden, last = terminal.last_lines().splitlines()
     assert hidden == "  not listed: 30 variants of sweeps, NA to near-far-29; see results/summary.csv"
     assert last.startswith("Equal ranks: not told apart from the first. Summary: " if said else "Summary: ")
 

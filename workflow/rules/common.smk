@@ -33,6 +33,11 @@ if not (ROOT / "src/relaxometer").samefile(Path(relaxometer.__file__).parent):
         "activate this checkout's environment (`make run` sets it up) and unset PYTHONPATH"
     )
 
+from relaxometer.core.deferred import defer
+
+# The modules of figures import it; this process draws none.
+defer("pandas")
+
 from relaxometer.problems.problem import load_problem, problem_names
 from relaxometer.studies import parameters
 from relaxometer.studies.registry import STUDIES
@@ -41,7 +46,7 @@ from relaxometer.plan.load import with_types
 from relaxometer.plan import session
 from relaxometer.plan.models import RivalRun
 from relaxometer.plan.plan import Plan
-from relaxometer.core import failures, screen
+from relaxometer.core import failures, screen, unchanged
 from relaxometer.core.cache import let_numba_write
 from relaxometer.core.environment import forget_harmful, python_obstacle
 from relaxometer.core.errors import UserError, quoted
@@ -52,7 +57,11 @@ from relaxometer.core.validation import NAME, nearest
 from relaxometer.core.words import counted
 from relaxometer.core.yaml_files import read_sections
 from relaxometer.report import catalogue, papers, targets, terminal, variant_pages
-from relaxometer.rivals.installation import retry_absent
+from relaxometer.rivals.installation import has_absent, retry_absent
+
+# Before this process changes its variables.
+SOURCES = unchanged.Sources()
+SOURCES.add(map(str, workflow.configfiles))
 
 if obstacle := python_obstacle():
     sys.exit(f"error: {obstacle}")
@@ -88,12 +97,28 @@ if not IS_MODULE and workflow.is_main_process:
 FOLDER = Path.cwd()
 
 
-def show_race():
-    """Print the race if its tables were made from this run's summary."""
+def race():
+    """Return the race if its tables were made from this run's summary."""
     summary = session.SUMMARIES[0]
+    if summary not in session.made(workflow) or not terminal.tells_of(summary):
+        return ""
+    lines = terminal.last_lines(workflow.overwrite_configfiles, workflow.main_snakefile)
+    return f"{lines}\n"
+
+
+def finish():
+    """Print the race; if nothing is left to do, record that."""
     with contextlib.chdir(FOLDER):
-        if summary in session.made(workflow) and terminal.tells_of(summary):
-            terminal.show(workflow.overwrite_configfiles, workflow.main_snakefile)
+        text = race()
+        print(text, end="")
+        # The program of a `command` may change.
+        if SOURCES.is_done and not any(
+            getattr(run, "command", None) for run in PLAN.runs.values()
+        ):
+            absent = has_absent(Path("results/rivals"), PLAN.rivals)
+            SOURCES.record(
+                session.files(workflow), text, absent=absent, rivals=PLAN.config.rivals
+            )
 
 
 def end_session():
@@ -102,10 +127,11 @@ def end_session():
         session.end(SCREEN, session.made(workflow))
 
 
-def show_race_of_old():
-    """Print the race if there was nothing to do: for such a run Snakemake has no hook."""
+def finish_old():
+    """Finish a run that had nothing to do: for such a run Snakemake has no hook."""
     if SCREEN.is_up_to_date:
-        show_race()
+        SOURCES.is_done = True
+        finish()
 
 
 SCREEN = None
@@ -113,7 +139,7 @@ if not IS_MODULE and workflow.is_main_process:
     handlers = workflow.logger_manager.get_log_handlers()
     SCREEN = next((one for one in handlers if isinstance(one, screen.Screen)), None)
 if SCREEN:
-    atexit.register(show_race_of_old)
+    atexit.register(finish_old)
 
 try:
     let_numba_write()
@@ -131,6 +157,7 @@ try:
     )
     papers.check(PLAN.config.report.papers, PLAN.origin)
     if workflow.is_main_process:
+        SOURCES.add(PLAN.user_files)
         PLAN.check_files()
 except UserError as error:
     # A WorkflowError would add where in this file it was raised.

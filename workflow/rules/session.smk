@@ -34,8 +34,19 @@ def try_again():
     retry_absent(Path("results/rivals"), PLAN.rivals, elsewhere=elsewhere)
 
 
+def schedule_without_limit():
+    """Let Snakemake ask which jobs may start when a job ends, and only then.
+
+    For its limit of jobs per second it asks once more every second for each job that has ended: after a hundred
+    jobs that takes a core, also while others are timed.
+    """
+    if workflow.local_exec:
+        workflow.scheduling_settings.max_jobs_per_timespan = None
+
+
 if workflow.is_main_process and not workflow.output_settings.dryrun:
-    logging.getLogger("snakemake.logging").addFilter(session.AtStart(try_again))
+    for call in (try_again, schedule_without_limit):
+        logging.getLogger("snakemake.logging").addFilter(session.AtStart(call))
 
 
 onstart:
@@ -47,9 +58,10 @@ onstart:
         check_folders(Path("results"), ERRORS.parent)
     except UserError as error:
         raise WorkflowError(str(error)) from None
+    unchanged.forget()
     session.begin(workflow)
     # atexit runs the last one registered first.
-    atexit.register(show_race)
+    atexit.register(finish)
     atexit.register(end_session)
     if SCREEN:
         SCREEN.begin()
@@ -59,3 +71,4 @@ onsuccess:
     # For Snakemake, a failed download is a result.
     if session.failures():
         sys.exit(1)
+    SOURCES.is_done = workflow.local_exec and not workflow.touch

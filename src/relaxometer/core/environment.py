@@ -30,6 +30,11 @@ HARMFUL = {
 """Variables, set for other programs, under which a run would fail or measure something else, and how."""
 
 
+def is_verbose() -> bool:
+    """Return whether the user wants to see everything: the variable ``VERBOSE`` is neither empty nor 0."""
+    return os.environ.get("VERBOSE", "") not in ("", "0")
+
+
 def forget_harmful() -> None:
     """Unset what would harm this process and those that it starts."""
     for name in HARMFUL:

@@ -20,7 +20,9 @@ from snakemake.logging import ColorizingTextHandler
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
+from relaxometer.core.environment import is_verbose
 from relaxometer.core.scripting import ERRORS, name_of
+from relaxometer.core.unchanged import UP_TO_DATE
 from relaxometer.core.words import counted
 
 LOG = Path("logs/run.log")  # the output of Snakemake and of all jobs of the last run
@@ -35,11 +37,6 @@ ACCEPTANCE = "accept_answers "
 
 STOPS = {signal.SIGINT: "stopping the running jobs", signal.SIGTERM: "stopping after the running jobs"}
 """What a run says to a signal."""
-
-
-def is_verbose() -> bool:
-    """Return whether the user wants to see everything: the variable ``VERBOSE`` is neither empty nor 0."""
-    return os.environ.get("VERBOSE", "") not in ("", "0")
 
 
 def needed(lines: Iterable[str]) -> list[str]:
@@ -137,7 +134,7 @@ class Screen(LogHandlerBase):
             self._write_held()
         elif self._is_quiet and not self._total:
             self.is_up_to_date = True
-            print("Nothing to be done: all files are up to date", file=sys.stderr)
+            print(UP_TO_DATE, file=sys.stderr)
         super().close()
 
     def _write(self, record: Any) -> None:

@@ -232,6 +232,13 @@ class Plan:
             if not self.datasets[graph].has_coordinates:
                 raise self._error(f"report.maps: graph {graph!r} has no coordinates; leave out its map")
 
+    @property
+    def user_files(self) -> list[str]:
+        """The files and folders of the user that runs depend on, but for those that the workflow makes."""
+        data = [path for entry in self.datasets.values() for path in entry.paths.values()]
+        own = [path for path in data if Path(path).parts[:1] != ("results",)]
+        return [*self.config.kernels, *self.config.rivals, *own]
+
     def check_files(self) -> None:
         """Raise UserError if a file that a dataset, a query set or `report.base` names cannot be read.
 

@@ -172,6 +172,11 @@ def made(workflow: Any) -> set[Path]:
     return {Path(file) for job in workflow.dag.jobs for file in job.output}
 
 
+def files(workflow: Any) -> set[str]:
+    """Return the files that this run made or read, or found up to date."""
+    return {str(file) for job in workflow.dag.jobs for file in (*job.input, *job.output)}
+
+
 def failures() -> list[str]:
     """Return the lines of the jobs that failed in this run."""
     return needed(ERRORS.read_text(encoding="utf-8").splitlines()) if ERRORS.is_file() else []

@@ -162,19 +162,18 @@ def tells_of(summary: Path) -> bool:
     return made <= min(tables)
 
 
-def show(overlays: Sequence[Path] = (), snakefile: Path | None = None) -> None:
-    """Print the race of the run that has just ended, if it made one, and what to do next.
+def last_lines(overlays: Sequence[Path] = (), snakefile: Path | None = None) -> str:
+    """Return the race of the run that has just ended, and what to do next.
 
     The overlays are the files of ``--configfile``, and `snakefile` is that of the run.
     """
     real, emulated = (pd.read_csv(path, dtype=str, keep_default_na=False) for path in (REAL, EMULATED))
-    print(race(real, emulated))
     summary = pd.read_csv(SUMMARY, dtype=str, keep_default_na=False)
-    for line in _wrapped(left_out(summary, pd.concat([real, emulated]))):
-        print(line)
+    hidden = _wrapped(left_out(summary, pd.concat([real, emulated])))
     ranked = real[real["Rank"] != ""]
     equal = "Equal ranks: not told apart from the first. " if ranked.duplicated([*RACE, "Rank"]).any() else ""
-    print(f"{equal}Summary: {SUMMARY}. Report: {report_command(overlays, snakefile)}")
+    last = f"{equal}Summary: {SUMMARY}. Report: {report_command(overlays, snakefile)}"
+    return "\n".join([race(real, emulated), *hidden, last])
 
 
 def left_out(summary: pd.DataFrame, shown: pd.DataFrame) -> str:

@@ -99,6 +99,12 @@ def read_absence(path: Path) -> str | None:
         raise UserError(f"{path}: not readable ({quoted(error)}); delete it and run again") from None
 
 
+def has_absent(folder: Path, rivals: Mapping[str, Rival]) -> bool:
+    """Return whether a rival is absent that :func:`retry_absent` would try to install."""
+    paths = (path for path in folder.glob("*.json") if path.stem in rivals)
+    return any(read_absence(path) is not None for path in paths)
+
+
 def retry_absent(folder: Path, rivals: Mapping[str, Rival], *, elsewhere: bool = False) -> None:
     """Try to install absent rivals again; only if that changes anything, their runs are made again.
 
