@@ -39,6 +39,21 @@ def test_clocks_that_agree_in_half_of_the_searches_prevent_a_dispute(theirs, our
 
 
 @pytest.mark.parametrize(
+    ("ours", "is_disputed"),
+    [
+        ([Span(5.5, 0, 5.0)] * 9 + [Span(3.9)], False),  # one search of ten was not disturbed, and agrees
+        ([Span(5.5, 0, 5.0)] * 9 + [Span(5.5)], True),
+        ([Span(5.5, 0, 5.0)] * 10, True),  # nothing else to go by
+        ([Span(9.5, 0, 2.0)] * 9 + [Span(3.9)], True),  # our waits are shorter than the difference
+        ([Span(5.5, 0, 5.0), Span(3.9), Span(5.5), Span(5.5)], True),
+    ],
+)
+def test_what_our_waits_explain_is_no_evidence(ours, is_disputed):
+    assert bool(disagreement([3.8] * len(ours), ours)) == is_disputed
+    assert all(believed_ms(3.8, one) == one.ms for one in ours if one.ms > 5)
+
+
+@pytest.mark.parametrize(
     ("give", "idle", "late"),
     [
         (12.0, [1.0], 11.0),
@@ -94,3 +109,4 @@ def test_waits_of_both_threads_are_known(monkeypatch, sending, waits, hearing, b
     monkeypatch.setattr(entrant, "waited_ms", lambda: adapter.ours)
     _, span = entrant.Running(adapter, 60).solve(0)
     assert span.busy == pytest.approx(busy)
+    assert span.sending == sending

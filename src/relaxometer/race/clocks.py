@@ -19,11 +19,13 @@ COPY_NS = 5  # nanoseconds allowed to read and copy a weight of four bytes in a 
 class Span:
     """Time from a message to its reply by our clock, in milliseconds.
 
-    `waited` is the part in which the adapter's main thread or ours was ready to run but had no core.
+    `waited` is the part in which the adapter's main thread or ours was ready to run but had no core;
+    `sending` is a further part, in which ours had none while it sent and the adapter may have worked.
     """
 
     ms: float
     waited: float = 0.0
+    sending: float = 0.0
 
     @property
     def busy(self) -> float:
@@ -44,9 +46,12 @@ def disagreement(theirs: Sequence[float], ours: Sequence[Span]) -> str:
     """Return how the clocks of most of these searches differ; empty if those of half of them agree.
 
     `theirs` are milliseconds by the contestant's clock, `ours` the same searches by ours. A machine that
-    stands still delays some messages. Work outside a contestant's clock delays all of them.
+    stands still delays some messages. Work outside a contestant's clock delays all of them. A difference that
+    our wait while sending explains tells neither, and counts only if there is nothing else to go by.
     """
-    if 2 * sum(map(_agree, theirs, ours)) >= len(theirs):
+    agreeing = sum(map(_agree, theirs, ours))
+    differing = len(theirs) - agreeing - sum(map(_is_explained, theirs, ours))
+    if 2 * agreeing >= (agreeing + differing or len(theirs)):
         return ""
     own_ms, our_ms = statistics.median(theirs), statistics.median(one.ms for one in ours)
     return f"its clock says {own_ms:.3g} ms, ours {our_ms:.3g} ms"
@@ -54,6 +59,11 @@ def disagreement(theirs: Sequence[float], ours: Sequence[Span]) -> str:
 
 def _agree(theirs: float, ours: Span) -> bool:
     return believed_ms(theirs, ours) == theirs and theirs - ours.ms <= _excused_ms(ours)
+
+
+def _is_explained(theirs: float, ours: Span) -> bool:
+    without = Span(ours.ms, ours.waited + ours.sending)
+    return not _agree(theirs, ours) and _agree(theirs, without)
 
 
 def allowed_ms(values: int, parts: int = 1, value_ns: float = CONVERT_NS) -> float:

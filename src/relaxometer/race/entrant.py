@@ -133,14 +133,14 @@ class Running:
         with _failing(self._timeout_s):
             if request:
                 self._adapter.settle()
-            before, begin = self._adapter.waited_ms(), time.perf_counter()
+            before, ours, begin = self._adapter.waited_ms(), waited_ms(), time.perf_counter()
             if request:
                 self._adapter.tell(request)
             # While we send, the adapter may work on the core that we wait for: no excuse.
-            before += waited_ms()
+            sent = waited_ms()
             words = self._adapter.expect(answer, self._deadline - time.monotonic())
             ms = (time.perf_counter() - begin) * 1e3
-            return words, Span(ms, self._adapter.waited_ms() + waited_ms() - before)
+            return words, Span(ms, self._adapter.waited_ms() - before + waited_ms() - sent, sent - ours)
 
 
 @dataclass(frozen=True)

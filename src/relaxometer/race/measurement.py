@@ -119,7 +119,8 @@ class Found(Reply):
     overflowed: bool
     graph: dict[str, int] = {}
     clock_ms: SearchTime
-    waited_ms: float = 0.0  # by the clock of this process, how much either side waited for a core
+    waited_ms: float = 0.0  # by the clock of this process, how much either side waited for a core,
+    sending_ms: float = 0.0  # and how much this one did while it asked for the search
     proven: bool = True  # whether there is an answer to prove
     throttled: str | None = None  # why the clocks were held back right after the search; None if unknown
     prepare_ms: Milliseconds | None = None  # of a call: another preparation,
@@ -128,7 +129,7 @@ class Found(Reply):
     @property
     def span(self) -> Span:
         """The time by our clock."""
-        return Span(self.clock_ms, self.waited_ms)
+        return Span(self.clock_ms, self.waited_ms, self.sending_ms)
 
 
 class Reweighted(Reply):

@@ -163,7 +163,8 @@ class _RivalClient:
             with self._new_folder() as folder:
                 self._idle.append(running.give(folder))
             late = late_ms(give, self._idle, convert_ms)
-        ours = Span(early + search.ms + late, search.waited)
+        sending = search.sending + (read.sending if early else 0) + (give.sending if late else 0)
+        ours = Span(early + search.ms + late, search.waited, sending)
         found = _found(theirs, ours, download_ms=give.ms, overflowed=overflowed)
         return found, completed_answer(self._problem, self._graph, columns, source)
 
@@ -232,5 +233,6 @@ class _RivalClient:
 
 def _found(theirs: float, ours: Span, **more: Any) -> Found:
     """Return the record of a search; our clock replaces a reported time of 0."""
+    waits = {"waited_ms": ours.waited, "sending_ms": ours.sending}
     usual = {"download_ms": 0.0, "overflowed": False, "phases": None}
-    return Found(time_ms=theirs or ours.ms, clock_ms=ours.ms, waited_ms=ours.waited, **{**usual, **more})
+    return Found(time_ms=theirs or ours.ms, clock_ms=ours.ms, **{**usual, **waits, **more})
