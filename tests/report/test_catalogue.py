@@ -10,7 +10,7 @@ from relaxometer.core import provenance
 from relaxometer.core.errors import UserError
 from relaxometer.plan.plan import Plan
 from relaxometer.report import papers, targets
-from relaxometer.report.catalogue import Inputs, exhibits, swept
+from relaxometer.report.catalogue import Inputs, drawings, exhibits, swept
 from relaxometer.report.catalogue import targets as wanted
 from relaxometer.report.papers.hybrid_bfs import graph500_results
 from synthetic_runs import searches
@@ -89,6 +89,27 @@ def test_no_two_records_write_one_file():
     paths = [one.path(view) for one in exhibits().values() for view in one.views]
     assert len(set(paths)) == len(paths)
     assert all(one.paper in {"common", *papers.names()} for one in exhibits().values())
+
+
+@pytest.mark.parametrize("paper", [None, *papers.names()])
+def test_every_record_is_drawn_by_one_job(paper):
+    asked = plan(report={"papers": [paper]}) if paper else default()
+    jobs = drawings(asked)
+    assert sorted(one.name for job in jobs for one in job.exhibits) == sorted(exhibits())
+    assert len({job.rule for job in jobs}) == len(jobs)
+    for job in jobs:
+        names = [name for _, name, _ in job.outputs()]
+        assert len(set(names)) == len(names)
+        assert len(job.exhibits) == 1 or not any(one.per_graph for one in job.exhibits)
+
+
+def test_one_job_draws_what_needs_only_the_tables_of_all_runs():
+    overview = next(job for job in drawings(default()) if job.rule == "plot_common_overview")
+    files = {"summary": "results/summary.csv", "timings": "results/timings.parquet"}
+    assert overview.inputs(default(), "") == {**files, "machine": "results/tables/common/machine.csv"}
+    drawn = {one.name for one in overview.exhibits}
+    assert {"lead", "summary", "winners", "sssp-pareto", "bfs-work"} <= drawn
+    assert not drawn & {"all-pairs", "graphs", "claims", "dominators-pareto"}
 
 
 def test_papers_are_found_by_their_modules():

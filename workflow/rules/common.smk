@@ -261,12 +261,12 @@ def graph_inputs(wildcards):
     return inputs
 
 
-def exhibit_inputs(exhibit, graph):
-    """Return the inputs of a figure or table; `graph` is empty if it covers all graphs."""
+def drawing_inputs(drawing, graph):
+    """Return the inputs of figures and tables; `graph` is empty if they cover all graphs."""
     if graph:
         # An unknown graph has no runs, so its figure would be empty.
         dataset_of(graph)
-    return exhibit.inputs(PLAN, graph)
+    return drawing.inputs(PLAN, graph)
 
 
 def batch_inputs(wildcards):

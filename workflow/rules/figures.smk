@@ -1,13 +1,13 @@
-"""Figures and tables: one rule for each record of the catalogue."""
+"""Figures and tables: one rule for each drawing of the catalogue."""
 
-for exhibit in catalogue.exhibits().values():
+for drawing in catalogue.drawings(PLAN):
 
     rule:
         name:
-            exhibit.rule
+            drawing.rule
         input:
             unpack(
-                lambda wildcards, one=exhibit: exhibit_inputs(
+                lambda wildcards, one=drawing: drawing_inputs(
                     one, wildcards.get("graph", "")
                 )
             ),
@@ -23,20 +23,19 @@ for exhibit in catalogue.exhibits().values():
                     if one.shown
                     else one.path
                 )
-                for name, one in exhibit.outputs().items()
+                for exhibit, name, one in drawing.outputs()
             },
         log:
-            exhibit.log,
+            drawing.log,
         conda:
             "../envs/relaxometer.yaml"
         params:
-            exhibit=exhibit.name,
-            module=exhibit.module,
-            given=lambda wildcards, one=exhibit: one.params(
+            modules=drawing.modules,
+            given=lambda wildcards, one=drawing: one.params(
                 PLAN, wildcards.get("graph", "")
             ),
-            code=lambda wildcards, one=exhibit: code_hash(
-                one.module, without=("plan.models", "plan.plan")
+            code=lambda wildcards, one=drawing: code_hash(
+                *one.modules.values(), without=("plan.models", "plan.plan")
             ),
         script:
             "../scripts/draw_figure.py"

@@ -2,7 +2,7 @@
 
 A record names its inputs, the function that draws it, and the plans that want it. The modules of
 :mod:`relaxometer.report.papers` and :mod:`relaxometer.report.figures` keep their records in ``EXHIBITS``.
-``workflow/rules/figures.smk`` makes one rule of each record, and ``workflow/scripts/draw_figure.py`` runs it.
+``workflow/rules/figures.smk`` makes a rule of each :class:`Drawing`, which ``draw_figure.py`` runs.
 
 In all these modules ``timings`` is the table of gathered searches (:class:`Inputs`), ``phases`` that of the
 proven runs' phases, ``graph`` the name of a graph, and ``graphs`` the contents of ``graph.json`` files.
@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -55,6 +57,11 @@ Files = Mapping[str, str | list[str]]  # input files by what they hold; Inputs r
 SUMMARISED = {"summary": "results/summary.csv", "timings": TIMINGS}
 """The inputs of exhibits that show why a run has no time, too."""
 
+MACHINE = "results/tables/common/machine.csv"
+
+GATHERED = frozenset({*SUMMARISED.values(), MACHINE})
+"""Files about all runs, of which one table is made after the other."""
+
 
 def metadata(graphs: Sequence[str]) -> list[str]:
     """Return the ``graph.json`` files of some graphs."""
@@ -84,6 +91,13 @@ class Inputs:
 
     def __init__(self, files: Files, params: Mapping[str, Any], graph: str = "") -> None:
         self._files, self.params, self.graph = files, params, graph
+        self._kept: dict[str, pd.DataFrame] = {}
+
+    def given(self, params: Mapping[str, Any]) -> Inputs:
+        """Return the same inputs with other parameters; tables are not read again."""
+        other = copy(self)
+        other.params = params
+        return other
 
     def files(self, key: str) -> list[Path]:
         """Return the input files of a key."""
@@ -101,10 +115,12 @@ class Inputs:
         files = self.files(key)
         return [read_description(one) if one.name == "graph.json" else read_json(one) for one in files]
 
-    @cached_property
+    @property
     def timings(self) -> pd.DataFrame:
         """The gathered searches of all runs, with what is estimated over all of them."""
-        return with_processes(self.table("timings"))
+        if "timings" not in self._kept:
+            self._kept["timings"] = with_processes(self.table("timings"))
+        return self._kept["timings"]
 
     def searches(self, problem: str = "", *, variants: Sequence[str] | None = None) -> pd.DataFrame:
         """Return the gathered searches of a problem and variants on the exhibit's graph.
@@ -177,7 +193,7 @@ class Exhibit:
     """A record of the catalogue: figures and tables drawn from the same inputs in one job."""
 
     name: str
-    """Unique in the catalogue; the rule is ``plot_`` and this name."""
+    """Unique in the catalogue."""
     draw: Callable[[Inputs], Content | Mapping[str, Content]]
     """Returns a figure or table, or for several views a mapping of these by the views' names."""
     views: tuple[View, ...]
@@ -203,16 +219,6 @@ class Exhibit:
         """The paper that the record belongs to, or "common"."""
         folder, _, name = self.module.rpartition(".")
         return name.replace("_", "-") if folder == "report.papers" else "common"
-
-    @property
-    def rule(self) -> str:
-        """The name of the record's rule."""
-        return "plot_" + self.name.replace("-", "_")
-
-    @property
-    def log(self) -> str:
-        """The log file of the record's jobs."""
-        return f"logs/figures/{self.name}" + ("/{graph}.log" if self.per_graph else ".log")
 
     def path(self, view: View) -> str:
         """Return the file of a view, with the wildcard ``{graph}`` if there is one for each graph."""
@@ -267,6 +273,55 @@ class Exhibit:
         note = pages.from_caption((CAPTIONS / self.caption(view)).read_text(encoding="utf-8"))
         title = f"{view.title}, {graph}" if graph else view.title
         return pages.table_page(title, note, rows, view.name)
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """Exhibits that one job draws; its rule is ``plot_`` and the name."""
+
+    name: str
+    exhibits: tuple[Exhibit, ...]
+
+    @property
+    def rule(self) -> str:
+        """The name of the rule."""
+        return "plot_" + self.name.replace("-", "_")
+
+    @property
+    def log(self) -> str:
+        """The log file of the jobs."""
+        return f"logs/figures/{self.name}" + ("/{graph}.log" if self.exhibits[0].per_graph else ".log")
+
+    @property
+    def modules(self) -> dict[str, str]:
+        """The module of each exhibit by its name."""
+        return {one.name: one.module for one in self.exhibits}
+
+    def outputs(self) -> list[tuple[Exhibit, str, Output]]:
+        """Return each file with its exhibit and its name in the rule."""
+        return [(one, name, file) for one in self.exhibits for name, file in one.outputs().items()]
+
+    def inputs(self, plan: Plan, graph: str) -> dict[str, str | list[str]]:
+        """Return the input files for a plan and a graph."""
+        return {key: file for one in self.exhibits for key, file in one.inputs(plan, graph).items()}
+
+    def params(self, plan: Plan, graph: str) -> dict[str, dict[str, Any]]:
+        """Return the further arguments of each exhibit by its name."""
+        return {one.name: one.params(plan, graph) for one in self.exhibits}
+
+
+def drawings(plan: Plan) -> list[Drawing]:
+    """Return the jobs that draw all exhibits, also those that the plan does not want.
+
+    Starting a job takes longer than drawing most figures. So one job draws all exhibits of a paper that the
+    plan wants and that need only the tables of all runs.
+    """
+    wanted = {one.name for one in exhibits_of(plan) if not one.per_graph and one.targets(plan)}
+    together: defaultdict[str, list[Exhibit]] = defaultdict(list)
+    for one in exhibits().values():
+        is_alone = one.name not in wanted or not GATHERED.issuperset(map(str, one.inputs(plan, "").values()))
+        together[one.name if is_alone else f"{one.paper}-overview"].append(one)
+    return [Drawing(name, tuple(group)) for name, group in together.items()]
 
 
 @cache

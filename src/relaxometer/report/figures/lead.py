@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from relaxometer.core.files import read_frame
-from relaxometer.report.catalogue import SUMMARISED, Exhibit, Inputs, View, without_curves
+from relaxometer.report.catalogue import MACHINE, SUMMARISED, Exhibit, Inputs, View, without_curves
 from relaxometer.report.figures.names import label, prepared, rounded, shown_version
 from relaxometer.report.figures.summary import was_run
 from relaxometer.results.races import NEITHER, OURS, RACE, RIVAL, winners
@@ -134,7 +134,7 @@ EXHIBITS = (
         "lead",
         _draw,
         (View("lead", suffix="html"),),
-        lambda *_: {**SUMMARISED, "machine": "results/tables/common/machine.csv"},
+        lambda *_: {**SUMMARISED, "machine": MACHINE},
         wanted=lambda plan: bool(plan.runs),
         params=without_curves,
     ),
