@@ -1,24 +1,23 @@
-"""Orders of contraction: reduction, separators, parts in other processes, and the arcs that they give."""
-
-import os
-import sys
+"""Orders of contraction: reduction, separators, leaves, and the arcs that they give."""
 
 import numpy as np
+import pymetis
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse.csgraph import connected_components, maximum_flow
 
 from relaxometer.datasets.formats.generated import DelaunayParameters, RoadParameters
 from relaxometer.datasets.generators.points import delaunay
 from relaxometer.datasets.generators.roads import road_like
 from relaxometer.problems.sssp.phast import (
     _cch,
-    _cuts,
     _fill,
     _hierarchy,
-    _metis_worker,
+    _leaves,
     _order,
+    _separators,
     _widths,
     phast,
 )
@@ -81,42 +80,98 @@ def test_shortcuts_are_those_of_contraction(graph, random):
         assert rows == contracted(offsets, adjacent, one)
 
 
-def separates(offsets, adjacent, labels):
-    tails = np.repeat(labels, np.diff(offsets))
-    return not ((tails == 0) & (labels[adjacent] == 1)).any()
-
-
-def test_a_bad_cut_becomes_the_best_separator():
-    offsets, adjacent = dumbbell()
+def cut_by(offsets, adjacent, share):
+    """The sides and the separator of the whole graph, and the keys by which its vertices are sorted."""
     n = len(offsets) - 1
-    for first, most in ((n // 2 + 40, n), (n // 2 + 5, 3)):  # through the second grid, and near the bridges
-        side = (np.arange(n) >= first).astype(np.int32)
-        labels = _cuts.improve(offsets.astype(np.int32), adjacent, side)
-        assert separates(offsets, adjacent, labels)
-        assert 3 <= (labels == _cuts.SEPARATOR).sum() <= most
+    own, vertices = _separators.scratch(n), np.arange(n, dtype=np.int32)
+    first, last = _separators.cut(offsets, adjacent, vertices, 0, own, share)
+    np.testing.assert_array_equal(np.sort(vertices), np.arange(n))
+    labels = np.full(n, 2)
+    labels[vertices[:first]] = 0
+    labels[vertices[first : first + last]] = 1
+    tails = np.repeat(labels, np.diff(offsets))
+    assert not ((tails == 0) & (labels[adjacent] == 1)).any()
+    return labels, own.near
 
 
-@settings(max_examples=40, deadline=None)
+def paths_without_common_vertices(offsets, adjacent, begins, ends):
+    """The most of them from one set of vertices to another, which they may begin or end in only."""
+    n = len(offsets) - 1
+    tails = np.repeat(np.arange(n), np.diff(offsets))
+    free = begins | ends
+    inner = np.where(free, n, 1).astype(np.int32)
+    one = 2 * np.concatenate([tails, np.arange(n)]) + np.repeat([1, 0], [len(tails), n])
+    other = 2 * np.concatenate([adjacent, np.arange(n)]) + np.repeat([0, 1], [len(tails), n])
+    one = np.concatenate([one, np.full(begins.sum(), 2 * n), 2 * np.flatnonzero(ends) + 1])
+    other = np.concatenate([other, 2 * np.flatnonzero(begins), np.full(ends.sum(), 2 * n + 1)])
+    capacity = np.full(len(one), n, dtype=np.int32)
+    capacity[len(tails) : len(tails) + n] = inner
+    network = sp.csr_matrix((capacity, (one, other)), shape=(2 * n + 2, 2 * n + 2))
+    return maximum_flow(network, 2 * n, 2 * n + 1).flow_value
+
+
+@pytest.mark.parametrize("side", [3, 12, 30])
+def test_few_vertices_separate_two_grids(side):
+    labels, _ = cut_by(*dumbbell(side, bridges=1 + side // 4), 0.2)
+    sizes = np.bincount(labels, minlength=3)
+    assert 0 < sizes[2] <= 1 + side // 4
+    assert sizes[:2].min() >= 0.2 * len(labels) - 1
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(4, 9), st.integers(4, 30), st.floats(0, 0.4), st.randoms(use_true_random=False))
+def test_a_separator_is_as_small_as_its_ends_allow(rows, columns, gaps, random):
+    number = np.arange(rows * columns).reshape(rows, columns)
+    edges = [*zip(number[:, :-1].ravel(), number[:, 1:].ravel(), strict=True)]
+    edges += zip(number[:-1].ravel(), number[1:].ravel(), strict=True)
+    kept = [edge for edge in edges if random.random() >= gaps]
+    offsets, adjacent = adjacency(rows * columns, kept)
+    labels, key = cut_by(offsets, adjacent, 0.2)
+    n, low = len(labels), int(0.2 * len(labels))
+    if connected_components(sp.csr_matrix((adjacent + 1, adjacent, offsets), shape=(n, n)))[0] > 1:
+        assert (labels < 2).all()
+        return
+    place = np.argsort(np.argsort(key, kind="stable"))
+    begins, ends = place < low, place >= n - low
+    tails = np.repeat(np.arange(n), np.diff(offsets))
+    if not (begins[tails] & ends[adjacent]).any():
+        assert (labels == 2).sum() == paths_without_common_vertices(offsets, adjacent, begins, ends)
+        assert (labels[begins] == 0).all()
+        assert (labels[ends] == 1).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(graphs())
+def test_any_graph_is_cut(graph):
+    labels, _ = cut_by(*graph, 0.2)
+    assert (labels != 2).any()
+
+
+@settings(max_examples=60, deadline=None)
 @given(graphs(), st.data())
-def test_separators_separate_and_are_no_larger_than_the_cut(graph, data):
+def test_a_leaf_is_contracted_by_least_degrees(graph, data):
     offsets, adjacent = graph
     n = len(offsets) - 1
-    side = np.array(data.draw(st.lists(st.integers(0, 1), min_size=n, max_size=n)), dtype=np.int32)
-    labels = _cuts.improve(offsets.astype(np.int32), adjacent, side)
-    assert separates(offsets, adjacent, labels)
-    tails = np.repeat(np.arange(n), np.diff(offsets))
-    cut = tails[side[tails] < side[adjacent]]
-    assert (labels == _cuts.SEPARATOR).sum() <= len(np.unique(cut))
+    vertices = np.array(sorted(data.draw(st.sets(st.integers(0, n - 1), min_size=1))), dtype=np.int32)
+    place = np.full(n, -1, dtype=np.int32)
+    order = _leaves.by_degree(offsets, adjacent, vertices, place)
+    assert (place == -1).all()
+    near = {v: set(adjacent[offsets[v] : offsets[v + 1]].tolist()) for v in range(n)}
+    left = set(vertices.tolist())
+    for v in order.tolist():
+        assert len(near[v]) == min(len(near[u]) for u in left)
+        left.remove(v)
+        for u in near[v]:
+            near[u] = (near[u] | near[v]) - {u, v}
+    assert not left
 
 
 @pytest.fixture
 def small_parts(monkeypatch):
-    monkeypatch.setattr(_order, "MIN_CUT", 100)
-    monkeypatch.setattr(_order, "MIN_PART", 60)
-    monkeypatch.setattr(_order, "COARSE", 200)
+    monkeypatch.setattr(_order, "LEAF", 60)
 
 
-def test_the_order_does_not_depend_on_the_number_of_processes(small_parts):
+def test_the_order_does_not_depend_on_the_number_of_threads(small_parts):
     graph = road_like(RoadParameters(rows=50, columns=60), seed=4)
     offsets, adjacent = _cch._undirected(graph)
     orders = [_order.dissect(offsets, adjacent, cores=cores) for cores in (1, 3)]
@@ -124,12 +179,12 @@ def test_the_order_does_not_depend_on_the_number_of_processes(small_parts):
     np.testing.assert_array_equal(np.sort(orders[0]), np.arange(graph.n_vertices))
 
 
-def test_parts_give_about_as_many_arcs_as_metis_alone(small_parts, monkeypatch):
+def test_parts_give_about_as_many_arcs_as_metis(small_parts):
     graph = road_like(RoadParameters(rows=60, columns=60), seed=5)
     offsets, adjacent = _cch._undirected(graph)
     by_parts = _fill.add_shortcuts(offsets, adjacent, _cch._dissect(offsets, adjacent)[0], 10**6)[1]
-    alone = _metis_worker.dissect(offsets.astype(np.int32), adjacent, 0, 1).astype(np.int64)
-    assert len(by_parts) < 1.05 * len(_fill.add_shortcuts(offsets, adjacent, alone, 10**6)[1])
+    by_metis = np.array(pymetis.nested_dissection(pymetis.CSRAdjacency(offsets, adjacent))[0])
+    assert len(by_parts) < 1.05 * len(_fill.add_shortcuts(offsets, adjacent, by_metis, 10**6)[1])
 
 
 def test_islands_and_isolated_vertices_are_ordered(small_parts):
@@ -137,44 +192,6 @@ def test_islands_and_isolated_vertices_are_ordered(small_parts):
     offsets = np.concatenate([offsets, np.full(30, offsets[-1])])
     order = _order.dissect(offsets, adjacent, cores=2)
     np.testing.assert_array_equal(np.sort(order), np.arange(len(offsets) - 1))
-
-
-WORKER_THAT_DIES = """
-import sys
-from relaxometer.problems.sssp.phast import _metis_worker
-_metis_worker.dissect = lambda *_: sys.exit(3)
-sys.exit(_metis_worker.fork(list(map(int, sys.argv[1:]))))
-"""
-
-
-@pytest.mark.parametrize("worker", ["raise SystemExit(3)\n", WORKER_THAT_DIES])
-def test_a_process_that_dies_is_an_error(small_parts, monkeypatch, tmp_path, worker):
-    (tmp_path / "worker.py").write_text(worker)
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
-    _order._processes.cache_clear()
-    offsets, adjacent = dumbbell(side=14)
-    with monkeypatch.context() as patch:
-        patch.setattr(_order._metis_worker, "__file__", str(tmp_path / "worker.py"))
-        with pytest.raises(RuntimeError, match="METIS ended with status 3"):
-            _order.dissect(offsets, adjacent, cores=2)
-    assert len(_order.dissect(offsets, adjacent, cores=2)) == 2 * 14 * 14  # by new processes
-
-
-def test_processes_end_with_their_owner_but_not_with_its_fork(small_parts):
-    _order._processes.cache_clear()
-    metis = _order.metis_processes(1)
-    assert _order.metis_processes(1) is metis
-    process = metis._process
-    if os.fork() == 0:
-        _order._end(os.getppid(), process, metis._pipes)
-        os._exit(0)
-    assert os.wait()[1] == 0
-    assert process.poll() is None
-    offsets, adjacent = dumbbell(side=14)
-    assert len(_order.dissect(offsets, adjacent, cores=1)) == 2 * 14 * 14
-    del metis
-    _order._processes.cache_clear()
-    assert process.poll() is not None
 
 
 def test_the_size_of_a_mesh_is_guessed(monkeypatch):
@@ -190,7 +207,7 @@ def test_the_size_of_a_mesh_is_guessed(monkeypatch):
 def test_a_graph_of_wide_separators_is_refused_before_it_is_ordered(small_parts, monkeypatch):
     for module in (_order, _widths):
         monkeypatch.setattr(module, "PART", 400)
-    monkeypatch.setattr(_order._Dissection, "run", None)
+    monkeypatch.setattr(_order, "_dissect", None)
     offsets, adjacent = dumbbell(side=40)
     for limits in (_widths.Size(1000, np.inf), _widths.Size(np.inf, 1000)):
         with pytest.raises(Skipped, match=r"made for maps; expected are .* triangles"):

@@ -1,84 +1,45 @@
 """Orders of contraction by nested dissection, on all cores.
 
-Three steps, of which METIS takes the longest although most of the vertices never reach it:
+Three steps:
 
 1. Vertices of at most two neighbours are contracted first, in rounds of vertices that are not adjacent: more
    than half of a road map. This adds no more arcs than any other order would.
-2. The remaining graph is bisected recursively until there are enough parts for many cores. Pairs of vertices
-   of a part are merged until it is small; METIS bisects that with many seeds; `improve` turns the best cuts
-   into separators of the part, and the best one stays.
-3. METIS orders each part by its own nested dissection.
+2. The remaining graph is cut recursively by small separators (`_separators`), which come after both sides.
+3. Small parts are ordered by minimum degree (`_leaves`).
 
-A separator comes after both of its sides. METIS runs in processes of their own, which stay for later orders.
-No cut waits for those of other parts.
-The order depends on the edges of the graph only, neither on weights nor on the number of cores.
+Parts do not wait for each other. The order depends on the edges of the graph only, neither on weights nor on
+the number of cores.
 
-References
-----------
-Karypis and Kumar, "A Fast and High Quality Multilevel Scheme for Partitioning Irregular Graphs", SIAM Journal
-on Scientific Computing 20, 1998.
 Dibbelt, Strasser and Wagner, "Customizable Contraction Hierarchies", ACM JEA 21, 2016: orders for road maps.
 """
 
 from __future__ import annotations
 
-import functools
 import hashlib
-import itertools
 import math
-import os
-import subprocess
-import sys
-import weakref
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from pathlib import Path
-from queue import SimpleQueue
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from relaxometer.core.compiled import get_num_threads, njit
 from relaxometer.device.host_build import built_once
-from relaxometer.problems.sssp.phast import _metis_worker
-from relaxometer.problems.sssp.phast._coarse import Weighted, coarsen, cut_of
-from relaxometer.problems.sssp.phast._cuts import CORRIDOR, SEPARATOR, WIDEST, badness, improve
-from relaxometer.problems.sssp.phast._metis_worker import IMBALANCE
-from relaxometer.problems.sssp.phast._widths import PART, Size, guess, induced
+from relaxometer.problems.sssp.phast._leaves import TRIED, by_degree
+from relaxometer.problems.sssp.phast._separators import SHARE, cut, scratch
+from relaxometer.problems.sssp.phast._widths import PART, Size, guess
 from relaxometer.problems.variants import Skipped
 
 Ints = npt.NDArray[np.int64]
 Small = npt.NDArray[np.int32]
-MIN_CUT = 1 << 16  # leave smaller graphs to METIS alone
-MIN_PART = 4096  # do not cut parts of fewer vertices
-PARTS = 128  # do not cut parts below this fraction of the reduced graph, so that 16 cores have work alike
-SEEDS = 16  # bisections of the whole graph; smaller parts get fewer, in proportion, but two at least
-FLOWS = 3  # most of the cuts of a part that become separators
-COARSE = 1 << 12  # merge vertices of larger parts before METIS bisects them
-SEPARATORS = 1  # separators that METIS tries per dissection
+LEAF = 512  # do not cut parts of fewer vertices
+PARTS = 128  # a thread alone orders parts below this fraction of the reduced graph
 TOO_LARGE = 2  # skip a graph whose hierarchy is expected to exceed a limit this many times
 NO_LIMITS = Size(math.inf, math.inf)
-CHOICES = (MIN_PART, MIN_CUT, PARTS, SEEDS, FLOWS, COARSE, SEPARATORS, CORRIDOR, WIDEST, IMBALANCE)
-"""What an order depends on besides the graph."""
-
-
-@dataclass(frozen=True)
-class Part:
-    """A part of the reduced graph, by its own numbers, and the first of its places in the order."""
-
-    begin: int
-    vertices: Small
-    offsets: Small
-    adjacent: Small
-
-    @property
-    def size(self) -> int:
-        """Number of vertices."""
-        return len(self.vertices)
+CHOICES = (LEAF, SHARE, TRIED)
+"""What an order depends on besides the graph, and the functions that find it."""
 
 
 def dissect(
@@ -87,13 +48,17 @@ def dissect(
     """Order the vertices of a graph by nested dissection; return them, the one to contract first first.
 
     `adjacent` has the neighbours of each vertex, without itself, each once, and in both directions. `cores`
-    is the number of processes, by default that of Numba's threads. Skipped if the hierarchy is expected to be
-    `TOO_LARGE` times as large as its limits.
+    is the number of threads, by default Numba's. Skipped if the hierarchy is expected to be `TOO_LARGE` times
+    as large as its limits.
     """
-    if len(offsets) <= MIN_CUT:
-        return _reduced(offsets, adjacent, _dissect_alone)
-    metis = metis_processes(cores or get_num_threads())  # they start while the graph is reduced
-    return _reduced(offsets, adjacent, partial(_dissect_parts, metis, limits))
+    contracted, core, *graph = _reduce(offsets, adjacent.astype(np.int32))
+    if len(core) > PART:
+        expected = guess(*graph)
+        if any(one > TOO_LARGE * limit for one, limit in zip(expected, limits, strict=True)):
+            arcs, triangles = expected
+            raise Skipped(f"made for maps; expected are {arcs:.2g} arcs and {triangles:.2g} triangles")
+    order = _dissect(graph[0], graph[1], cores or get_num_threads())
+    return np.concatenate([contracted, core[order]]).astype(np.int64)
 
 
 def kept(offsets: Ints, adjacent: npt.NDArray[Any], make: Callable[[], Ints]) -> Ints:
@@ -110,155 +75,52 @@ def kept(offsets: Ints, adjacent: npt.NDArray[Any], make: Callable[[], Ints]) ->
     return order
 
 
-def _reduced(offsets: Ints, adjacent: npt.NDArray[Any], dissect: Callable[[Part], Small]) -> Ints:
-    """Order a graph: vertices of up to two neighbours first, then by `dissect` what they leave."""
-    contracted, core, core_offsets, core_adjacent = _reduce(offsets, adjacent.astype(np.int32))
-    order = dissect(Part(0, np.arange(len(core), dtype=np.int32), core_offsets, core_adjacent))
-    return np.concatenate([contracted, core[order]]).astype(np.int64)
+def _dissect(offsets: Small, adjacent: Small, cores: int) -> Small:
+    """Order the vertices of a graph by cuts, of which threads make several at once."""
+    n = len(offsets) - 1
+    own, vertices = scratch(n), np.arange(n, dtype=np.int32)
+    smallest = max(LEAF, n // PARTS)
+
+    def halve(begin: int, end: int) -> list[tuple[int, int]]:
+        """Cut a part, or order it if it is small; return what is left to do."""
+        if end - begin <= smallest:
+            _order_part(offsets, adjacent, vertices, begin, end, own, SHARE, LEAF)
+            return []
+        first, last = _cut(offsets, adjacent, vertices, begin, end, own, SHARE)
+        return [(begin, begin + first), (begin + first, begin + first + last)]
+
+    with ThreadPoolExecutor(cores) as pool:
+        waiting = {pool.submit(halve, 0, n)}
+        while waiting:
+            done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            waiting |= {pool.submit(halve, *part) for one in done for part in one.result()}
+    return vertices
 
 
-def _dissect_alone(whole: Part) -> Small:
-    """Return the order of a small graph, without further processes."""
-    return _metis_worker.dissect(whole.offsets, whole.adjacent, 0, SEPARATORS)
+@njit(cache=True, nogil=True)
+def _cut(offsets: Any, adjacent: Any, vertices: Any, begin: int, end: int, own: Any, share: float) -> Any:
+    """Cut the part in these places of the order; a part is labelled by the first of them."""
+    first, last = cut(offsets, adjacent, vertices[begin:end], begin, own, share)
+    for k in range(begin + first, end):
+        own.label[vertices[k]] = begin + first if k < begin + first + last else -1
+    return first, last
 
 
-class _Metis:
-    """Processes that each answer one request at a time."""
-
-    def __init__(self, cores: int) -> None:
-        requests, answers = ([os.pipe() for _ in range(cores)] for _ in range(2))
-        theirs = [
-            end for (reads, _), (_, writes) in zip(requests, answers, strict=True) for end in (reads, writes)
-        ]
-        self.cores = cores
-        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}  # NumPy would start threads in each
-        command = [sys.executable, "-P", _metis_worker.__file__, *map(str, theirs)]
-        self._process = subprocess.Popen(command, pass_fds=theirs, stdin=subprocess.DEVNULL, env=environment)
-        for end in theirs:
-            os.close(end)
-        self._idle: SimpleQueue[tuple[IO[bytes], IO[bytes]]] = SimpleQueue()
-        self._pipes = [
-            (os.fdopen(writes, "wb"), os.fdopen(reads, "rb"))
-            for (_, writes), (reads, _) in zip(requests, answers, strict=True)
-        ]
-        for pipes in self._pipes:
-            self._idle.put(pipes)
-        weakref.finalize(self, _end, os.getpid(), self._process, self._pipes)
-
-    def bisect(self, graph: Weighted, seed: int) -> Small:
-        arrays = graph.offsets, graph.adjacent, graph.edge_weights, graph.vertex_weights
-        return self._ask(2, seed, len(graph.vertex_weights), arrays)
-
-    def dissect(self, part: Part) -> Small:
-        return self._ask(0, 0, part.size, (part.offsets, part.adjacent))
-
-    def _ask(self, parts: int, seed: int, size: int, arrays: tuple[Small, ...]) -> Small:
-        requests, answers = pipes = self._idle.get()
-        header = np.array([parts, seed, SEPARATORS, size, len(arrays[1])], dtype=np.int32)
-        try:
-            for array in (header, *arrays):
-                requests.write(array.data)
-            requests.flush()
-            answer = np.frombuffer(answers.read(4 * size), dtype=np.int32)
-        except BrokenPipeError:
-            answer = np.empty(0, dtype=np.int32)
-        finally:
-            self._idle.put(pipes)  # also after the process has died, so that no one waits for it forever
-        if len(answer) < size:
-            _processes.cache_clear()  # the next order starts others
-            raise RuntimeError(f"METIS ended with status {self._process.wait()}")
-        return answer
-
-
-def _end(owner: int, process: subprocess.Popen[bytes], pipes: Sequence[tuple[IO[bytes], IO[bytes]]]) -> None:
-    """End processes; a fork of their owner leaves them alone."""
-    for pipe in itertools.chain.from_iterable(pipes):
-        with suppress(BrokenPipeError):
-            pipe.close()  # a process that reads the end of its requests ends
-    if os.getpid() == owner:
-        process.kill()
-        process.wait()
-
-
-def metis_processes(cores: int) -> _Metis:
-    """Return processes that wait for requests; they start at the first call, which does not wait for them."""
-    return _processes(cores, os.getpid())
-
-
-@functools.lru_cache(maxsize=1)
-def _processes(cores: int, _pid: int) -> _Metis:
-    """Start processes for a process, since a fork of it must not share them."""
-    return _Metis(cores)
-
-
-class _Dissection:
-    """Bisections of a graph, whose parts do not wait for each other; `pool` has a thread per core."""
-
-    def __init__(self, metis: _Metis, pool: ThreadPoolExecutor, whole: Part) -> None:
-        self._metis, self._pool, self._whole = metis, pool, whole
-        self._smallest = max(MIN_PART, whole.size // PARTS)
-        self._small: list[Part] = []
-        self._order = np.empty(whole.size, dtype=np.int32)
-
-    def run(self) -> Small:
-        self._cut(self._whole)
-        # Begun before, they would delay cuts that others wait for. The largest first: none is left alone.
-        parts = sorted(self._small, key=lambda part: (-part.size, part.begin))
-        for part, local in zip(parts, self._pool.map(self._metis.dissect, parts), strict=True):
-            self._order[part.begin : part.begin + part.size] = part.vertices[local]
-        return self._order
-
-    def _cut(self, part: Part) -> None:
-        """Cut a part unless it is small."""
-        if part.size <= self._smallest:
-            self._small.append(part)
-            return
-        halves = self._halve(part)
-        with ThreadPoolExecutor(len(halves)) as waiting:
-            list(waiting.map(self._cut, halves))
-
-    def _halve(self, part: Part) -> list[Part]:
-        """Put the best separator of a part at its end of the order; return the other two parts."""
-        (coarse,) = self._all(coarsen, [(part.offsets, part.adjacent, COARSE)])
-        many = max(2, SEEDS * part.size // self._whole.size)
-        seeds = range(1, 1 + many)  # 0 gives what 1 gives
-        sides = self._all(self._metis.bisect, [(coarse, seed) for seed in seeds])
-        # Two cuts of the same quality are the same.
-        cuts = {cut_of(coarse, side): side for side in reversed(sides)}
-        best = [cuts[cut][coarse.members] for cut in sorted(cuts)[:FLOWS]]
-        separators = self._all(improve, [(part.offsets, part.adjacent, side) for side in best])
-        (halves,) = self._all(_split, [(self._order, part, min(separators, key=badness))])
-        return halves
-
-    def _all(self, function: Callable[..., Any], calls: list[tuple[Any, ...]]) -> list[Any]:
-        """Return the results of calls, which run side by side, in their order."""
-        return list(self._pool.map(function, *zip(*calls, strict=True)))
-
-
-def _dissect_parts(metis: _Metis, limits: Size, whole: Part) -> Small:
-    """Return the order of a graph by processes, and threads that ask them; Skipped if it is not a map."""
-    if whole.size > PART:
-        expected = guess(whole.offsets, whole.adjacent)
-        if any(one > TOO_LARGE * limit for one, limit in zip(expected, limits, strict=True)):
-            arcs, triangles = expected
-            raise Skipped(f"made for maps; expected are {arcs:.2g} arcs and {triangles:.2g} triangles")
-    with ThreadPoolExecutor(metis.cores) as pool:
-        try:
-            return _Dissection(metis, pool, whole).run()
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _split(order: Small, part: Part, labels: Small) -> list[Part]:
-    """Put a part's separator at its end of the order; return the other two parts."""
-    halves = []
-    begin = part.begin
-    for label in range(SEPARATOR):
-        own = np.flatnonzero(labels == label).astype(np.int32)
-        halves.append(Part(begin, part.vertices[own], *induced(part.offsets, part.adjacent, own)))
-        begin += len(own)
-    order[begin : part.begin + part.size] = part.vertices[labels == SEPARATOR]
-    return halves
+@njit(cache=True, nogil=True)
+def _order_part(
+    offsets: Any, adjacent: Any, vertices: Any, begin: int, end: int, own: Any, share: float, leaf: int
+) -> None:
+    """Order the part in these places."""
+    place = np.full(len(offsets) - 1, -1, dtype=np.int32)
+    waiting = [(begin, end)]
+    while len(waiting) > 0:
+        begin, end = waiting.pop()
+        if end - begin <= leaf:
+            vertices[begin:end] = by_degree(offsets, adjacent, vertices[begin:end], place)
+            continue
+        first, last = _cut(offsets, adjacent, vertices, begin, end, own, share)
+        waiting.append((begin, begin + first))
+        waiting.append((begin + first, begin + first + last))
 
 
 def _reduce(offsets: Ints, adjacent: Small) -> tuple[Small, Small, Small, Small]:

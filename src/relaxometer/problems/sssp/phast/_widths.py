@@ -16,15 +16,13 @@ import numpy as np
 import numpy.typing as npt
 
 from relaxometer.core.compiled import get_num_threads, njit
-from relaxometer.problems.sssp.phast._cuts import SEPARATOR, improve
+from relaxometer.problems.sssp.phast._separators import cut, scratch
 
 Small = npt.NDArray[np.int32]
 PART = 1 << 14  # vertices of a part, grown breadth first
-PARTS = 5
-CORRIDOR = 0.25
-"""Share of a part on each side of a first cut, which need not be good, that its separator may lie in."""
-
-ARCS, TRIANGLES = 5.5, 9.0
+PARTS = 9
+SHARE = 0.3  # of a part, at least, is on either side of its separator; less would cut off what juts out
+ARCS, TRIANGLES = 5.5, 10.0
 """Arcs per s² log2 s, and triangles per s³, of triangulations and graphs of nearest neighbours."""
 
 
@@ -48,11 +46,10 @@ def guess(offsets: Small, adjacent: Small) -> Size:
 def _width(offsets: Small, adjacent: Small, begin: int) -> int:
     """Return the size of a separator of the part around a vertex."""
     part = _grow(offsets, adjacent, begin, PART)
-    own, heads = induced(offsets, adjacent, part)
-    # The last vertex is far from the first, so the half that is near to it is one end of the part.
-    side = np.zeros(len(part), dtype=np.int32)
-    side[_grow(own, heads, len(part) - 1, len(part))[: len(part) // 2]] = 1
-    return int(np.count_nonzero(improve(own, heads, side, CORRIDOR) == SEPARATOR))
+    vertices = np.arange(len(part), dtype=np.int32)
+    own, heads = _induced(offsets, adjacent, part)
+    first, last = cut(own, heads, vertices, 0, scratch(len(part)), SHARE)
+    return len(part) - int(first) - int(last)
 
 
 @njit(cache=True, nogil=True)
@@ -75,7 +72,7 @@ def _grow(offsets: Any, adjacent: Any, begin: int, most: int) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def induced(offsets: Any, adjacent: Any, part: Any) -> Any:
+def _induced(offsets: Any, adjacent: Any, part: Any) -> Any:
     """Return the graph on a part, by the places of its vertices."""
     place = np.full(len(offsets) - 1, -1, dtype=np.int32)
     size = 0

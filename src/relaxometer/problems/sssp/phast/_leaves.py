@@ -1,0 +1,148 @@
+"""Orders of small parts by minimum degree, with adjacency in bits.
+
+A vertex of least degree is contracted next: its neighbours become neighbours of each other, by an "or" of
+rows of bits. The vertices around a part, which are contracted after all of it, count as neighbours. Of the
+first few vertices of least degree, the one with the lowest elimination tree below it is taken.
+
+Rose, "A Graph-Theoretic Study of the Numerical Solution of Sparse Positive Definite Systems of Linear
+Equations", in Graph Theory and Computing, 1972.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from relaxometer.core.compiled import njit
+
+TRIED = 8  # vertices of least degree
+
+
+@njit(cache=True, nogil=True)
+def by_degree(offsets: Any, adjacent: Any, vertices: Any, place: Any) -> Any:
+    """Return the vertices of a part in an order of least degrees; `place` is -1 everywhere."""
+    n = len(vertices)
+    around = _number(offsets, adjacent, vertices, place)
+    rows = _rows(offsets, adjacent, vertices, place, n + len(around))
+    degree, height = np.empty(n, dtype=np.int32), np.zeros(n, dtype=np.int32)
+    # Lists of the vertices of each degree, linked both ways.
+    first = np.full(n + len(around) + 1, -1, dtype=np.int32)
+    after, before = np.full(n, -1, dtype=np.int32), np.full(n, -1, dtype=np.int32)
+    lists = first, after, before
+    for v in range(n - 1, -1, -1):
+        degree[v] = offsets[vertices[v] + 1] - offsets[vertices[v]]
+        _link(v, degree[v], lists)
+    order = np.empty(n, dtype=np.int32)
+    least = 0
+    for k in range(n):
+        while first[least] < 0:
+            least += 1
+        v = _lowest(first[least], after, height)
+        _unlink(v, least, lists)
+        order[k] = vertices[v]
+        least = max(0, least - 1)  # a neighbour's degree falls by one at most
+        for word in range(rows.shape[1]):
+            bits = rows[v, word]
+            while bits:
+                u = 64 * word + _lowest_bit(bits)
+                bits &= bits - np.uint64(1)
+                if u < n:
+                    height[u] = max(height[u], height[v] + 1)
+                    _unlink(u, degree[u], lists)
+                    degree[u] = _contract(rows, v, u)
+                    _link(u, degree[u], lists)
+                    least = min(least, degree[u])
+    for v in vertices:
+        place[v] = -1
+    for v in around:
+        place[v] = -1
+    return order
+
+
+@njit(cache=True, nogil=True)
+def _number(offsets: Any, adjacent: Any, vertices: Any, place: Any) -> Any:
+    """Give places to the vertices, and then to those around them; return the latter."""
+    n, n_arcs = len(vertices), 0
+    for k in range(n):
+        place[vertices[k]] = k
+        n_arcs += offsets[vertices[k] + 1] - offsets[vertices[k]]
+    around, size = np.empty(n_arcs, dtype=np.int32), 0
+    for v in vertices:
+        for i in range(offsets[v], offsets[v + 1]):
+            u = adjacent[i]
+            if place[u] < 0:
+                place[u] = n + size
+                around[size] = u
+                size += 1
+    return around[:size]
+
+
+@njit(cache=True, nogil=True)
+def _rows(offsets: Any, adjacent: Any, vertices: Any, place: Any, n_columns: int) -> Any:
+    """Return a bit for each neighbour of each vertex."""
+    rows = np.zeros((len(vertices), (n_columns + 63) // 64), dtype=np.uint64)
+    for k in range(len(vertices)):
+        for i in range(offsets[vertices[k]], offsets[vertices[k] + 1]):
+            column = place[adjacent[i]]
+            rows[k, column // 64] |= np.uint64(1) << np.uint64(column % 64)
+    return rows
+
+
+@njit(cache=True, nogil=True)
+def _link(v: int, degree: int, lists: Any) -> None:
+    first, after, before = lists
+    before[v], after[v] = -1, first[degree]
+    if first[degree] >= 0:
+        before[first[degree]] = v
+    first[degree] = v
+
+
+@njit(cache=True, nogil=True)
+def _unlink(v: int, degree: int, lists: Any) -> None:
+    first, after, before = lists
+    if before[v] >= 0:
+        after[before[v]] = after[v]
+    else:
+        first[degree] = after[v]
+    if after[v] >= 0:
+        before[after[v]] = before[v]
+
+
+@njit(cache=True, nogil=True)
+def _lowest(v: int, after: Any, height: Any) -> int:
+    """Return the vertex of the least height among the first few of a list."""
+    best = v
+    for _ in range(TRIED):
+        if height[v] < height[best]:
+            best = v
+        v = after[v]
+        if v < 0:
+            break
+    return best
+
+
+@njit(cache=True, nogil=True)
+def _contract(rows: Any, v: int, u: int) -> int:
+    """Give the neighbours of v to its neighbour u; return the degree of u."""
+    degree = -2  # v and u themselves
+    for word in range(rows.shape[1]):
+        rows[u, word] |= rows[v, word]
+        degree += _count_bits(rows[u, word])
+    rows[u, v // 64] &= ~(np.uint64(1) << np.uint64(v % 64))
+    rows[u, u // 64] &= ~(np.uint64(1) << np.uint64(u % 64))
+    return degree
+
+
+@njit(cache=True, nogil=True)
+def _count_bits(word: Any) -> int:
+    word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
+    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return int((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
+@njit(cache=True, nogil=True)
+def _lowest_bit(word: Any) -> int:
+    """Return the place of the lowest bit that is set."""
+    return _count_bits((word & (~word + np.uint64(1))) - np.uint64(1))
