@@ -17,7 +17,7 @@ from relaxometer.problems.problem import import_own
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("package", ["pymetis", "mpi4py"])
+@pytest.mark.parametrize("package", ["pyarrow", "mpi4py"])
 def test_the_command_installs_the_locked_version_with_the_python_that_runs(package):
     command = shlex.split(how_to_install(package).removeprefix("; install it with: "))
     assert Path(command[0]).absolute() == Path(sys.executable)
@@ -33,14 +33,14 @@ def test_the_command_installs_the_locked_version_with_the_python_that_runs(packa
 def test_a_python_below_the_working_folder_is_shown_as_make_names_it(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "executable", str(tmp_path / ".venv/bin/python"))
-    assert how_to_install("pymetis").startswith("; install it with: .venv/bin/python -m pip install 'pymetis")
+    assert how_to_install("pyarrow").startswith("; install it with: .venv/bin/python -m pip install 'pyarrow")
     assert how_to_install("numppy") == "", "the project does not name it"
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("import pymetis", "pymetis.*; install it with: .* -m pip install 'pymetis"),
+        ("import pyarrow", "pyarrow.*; install it with: .* -m pip install 'pyarrow"),
         ("import numppy", "ModuleNotFoundError: No module named 'numppy'$"),
         ("raise ValueError", "ValueError: no reason given$"),
         ("raise SystemExit(3)", "SystemExit: 3$"),
@@ -50,7 +50,7 @@ def test_a_kernel_that_cannot_be_imported_is_one_line(monkeypatch, tmp_path, tex
     name = f"own_{len(text)}"
     (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setitem(sys.modules, "pymetis", None)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(UserError, match=rf"^{tmp_path}/{name}\.py:1: .*{message}"):
         import_own(name)
 

@@ -68,9 +68,8 @@ class Contracted:
 
 def contract(graph: Graph, parameters: HierarchyParameters) -> Contracted:
     """Contract a map; Skipped if a vertex or the hierarchy has too many arcs."""
-    # Imports the partitioner, a library that few variants need.
     from relaxometer.problems.routes._shortcuts import find_depths
-    from relaxometer.problems.sssp.phast import _cch
+    from relaxometer.problems.sssp.phast import _cch  # loads Numba
 
     _maps.refuse_all_but_maps(graph)
     cch = _cch.number(graph, parameters.fill, parameters.keep_order)

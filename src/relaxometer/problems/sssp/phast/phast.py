@@ -81,8 +81,7 @@ class Solver:
     runs_on = "device"
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
-        # Imports the partitioner, a library that no other variant needs.
-        from relaxometer.problems.sssp.phast import _cch, _customize, _hierarchy
+        from relaxometer.problems.sssp.phast import _cch, _customize, _hierarchy  # loads Numba
 
         self._graph = graph
         device, host, n = graph.device, graph.host, graph.n_vertices

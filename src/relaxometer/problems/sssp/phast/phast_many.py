@@ -111,8 +111,7 @@ class Solver:
     runs_on = "device"
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
-        # Imports the partitioner, a library that few variants need.
-        from relaxometer.problems.sssp.phast import _cch, _preorder
+        from relaxometer.problems.sssp.phast import _cch, _preorder  # loads Numba
 
         self._graph, device, host = graph, graph.device, graph.host
         _maps.refuse_all_but_maps(host)
