@@ -34,19 +34,20 @@ class Scratch(NamedTuple):
     zone: npt.NDArray[np.int8]
     before: Small  # the vertex before on a path of the flow
     after: Small  # and after it
-    entered: Small  # the last round of searches that reached the vertex
-    left: Small  # and the last one that could leave it to any neighbour
-    cursor: Small  # the next neighbour to try, twice the degree and one more at the end
+    entered: Small  # steps to the last zone of another path that enters the vertex
+    left: Small  # and of one that leaves it to any neighbour
+    reached: npt.NDArray[np.int8]  # bits for the same, from the first zone
     order: Small  # by place of a part's vertices
-    stack: Small  # two words by place
+    stack: Small  # also by place, as the next
     via: Small
 
 
 def scratch(n: int) -> Scratch:
     """Return arrays for a graph of `n` vertices, all of part 0."""
     label, zone = np.zeros(n, dtype=np.int32), np.full(n, _OUTSIDE, dtype=np.int8)
-    near, far, before, after, entered, left, cursor, order, stack, via = np.empty((10, n), dtype=np.int32)
-    return Scratch(label, near, far, zone, before, after, entered, left, cursor, order, stack, via)
+    near, far, before, after, entered, left, order, stack, via = np.empty((9, n), dtype=np.int32)
+    reached = np.empty(n, dtype=np.int8)
+    return Scratch(label, near, far, zone, before, after, entered, left, reached, order, stack, via)
 
 
 @njit(cache=True, nogil=True)
@@ -167,84 +168,107 @@ def _take_border(offsets: Any, adjacent: Any, order: Any, zone: Any) -> Any:
 def _maximize_flow(offsets: Any, adjacent: Any, middle: Any, own: Any, stack: Any) -> int:
     """Find the most paths without a common vertex from zone `_FIRST` through the middle to `_LAST`.
 
-    `before` and `after` are set to them, `entered` and `left` where another path would come to from the first
-    zone, 1 or less, or 0 if it would not.
+    `before` and `after` are set to them, `entered` and `left` to 0 where no path could go on to the last zone.
     """
-    before, after, entered, left = own.before, own.after, own.entered, own.left
-    starts = np.empty(len(middle), dtype=np.int32)
-    n_starts = 0
+    starts = _beside(offsets, adjacent, middle, own.zone, _FIRST)
+    ends = _beside(offsets, adjacent, middle, own.zone, _LAST)
+    queue = np.empty(2 * len(middle), dtype=np.int32)
     for v in middle:
-        before[v] = after[v] = _NOBODY
-        entered[v] = left[v] = 0
-        for i in range(offsets[v], offsets[v + 1]):
-            if own.zone[adjacent[i]] == _FIRST:
-                starts[n_starts] = v
-                n_starts += 1
-                break
-    size, found, n_round = 0, 1, 0
-    while found > 0:  # vertices that led nowhere are not tried again in a round
+        own.before[v] = own.after[v] = _NOBODY
+    size, found = 0, 1
+    while found > 0:
         found = 0
-        n_round += 1
-        for start in starts[:n_starts]:
-            if entered[start] != n_round and _find_path(offsets, adjacent, start, n_round, own, stack):
+        _measure(offsets, adjacent, middle, ends, own, queue)
+        for start in starts:
+            if own.entered[start] > 0 and _find_path(offsets, adjacent, start, own, stack):
                 found += 1
         size += found
-    for v in middle:
-        entered[v] = entered[v] == n_round
-        left[v] = left[v] == n_round
     return size
 
 
 @njit(cache=True, nogil=True)
-def _find_path(offsets: Any, adjacent: Any, start: int, n_round: int, own: Any, stack: Any) -> bool:
-    """Add a path that begins with a vertex to the flow, if there is one, depth first.
+def _beside(offsets: Any, adjacent: Any, middle: Any, zone: Any, wanted: int) -> Any:
+    """Return the vertices of the middle that have neighbours in a zone."""
+    found, size = np.empty(len(middle), dtype=np.int32), 0
+    for v in middle:
+        for i in range(offsets[v], offsets[v + 1]):
+            if zone[adjacent[i]] == wanted:
+                found[size] = v
+                size += 1
+                break
+    return found[:size]
 
-    The stack holds vertices that may be left to any neighbour, and the vertices that were entered for it:
-    mostly the same. If there is flow through that one, it is the vertex before it that can be left, as the
-    new path takes the place of the old one there.
+
+@njit(cache=True, nogil=True)
+def _measure(offsets: Any, adjacent: Any, middle: Any, ends: Any, own: Any, queue: Any) -> None:
+    """Find how far another path would have to the last zone that entered or left a vertex, 0 if it cannot.
+
+    A path that enters a vertex of the flow leaves the vertex before it, as it takes the place of the old one.
     """
-    before, after, entered, left, cursor = own.before, own.after, own.entered, own.left, own.cursor
-    on_stack, via = stack
-    entered[start] = n_round
-    v = start if before[start] == _NOBODY else before[start]
-    if v == _ORIGIN or left[v] == n_round:
-        return False
-    left[v], cursor[v] = n_round, -1
-    on_stack[0], via[0], top = v, start, 0
-    while top >= 0:
-        v = on_stack[top]
-        begin, degree = offsets[v], offsets[v + 1] - offsets[v]
-        if cursor[v] < 0:
-            for i in range(begin, begin + degree):
-                if own.zone[adjacent[i]] == _LAST:
-                    _augment(on_stack, via, top, before, after)
-                    return True
-            cursor[v] = 0
-        next_v, u = -1, v
-        while cursor[v] <= 2 * degree and next_v < 0:
-            k = cursor[v]
-            cursor[v] += 1
-            if k == 2 * degree:  # back along the flow through v
-                u = v
-                if before[v] == _NOBODY:
-                    continue
-            else:  # first neighbours that are nearer to the last zone, then the others
-                u = adjacent[begin + k % degree]
-                if own.zone[u] != _MIDDLE or (own.near[u] > own.near[v]) != (k < degree):
-                    continue
-            if entered[u] == n_round:
-                continue
-            entered[u] = n_round
-            w = u if before[u] == _NOBODY else before[u]
-            if w != _ORIGIN and left[w] != n_round:
-                next_v = w
-        if next_v < 0:
-            top -= 1
+    entered, left, before, after = own.entered, own.left, own.before, own.after
+    for v in middle:
+        entered[v] = left[v] = 0
+    size = 0
+    for v in ends:
+        left[v] = 1
+        queue[size] = 2 * v + 1
+        size += 1
+    head = 0
+    while head < size:
+        v, leaves = queue[head] >> 1, queue[head] & 1
+        head += 1
+        if leaves:
+            u = v if before[v] == _NOBODY else after[v]
+            if u >= 0 and entered[u] == 0:
+                entered[u] = left[v] + 1
+                queue[size] = 2 * u
+                size += 1
             continue
-        left[next_v], cursor[next_v] = n_round, -1
-        top += 1
-        on_stack[top], via[top] = next_v, u
-    return False
+        if before[v] != _NOBODY and left[v] == 0:
+            left[v] = entered[v] + 1
+            queue[size] = 2 * v + 1
+            size += 1
+        for i in range(offsets[v], offsets[v + 1]):
+            u = adjacent[i]
+            if own.zone[u] == _MIDDLE and left[u] == 0:
+                left[u] = entered[v] + 1
+                queue[size] = 2 * u + 1
+                size += 1
+
+
+@njit(cache=True, nogil=True)
+def _find_path(offsets: Any, adjacent: Any, start: int, own: Any, stack: Any) -> bool:
+    """Add a path that begins with a vertex to the flow, if there is one, depth first, the nearest first.
+
+    What it visits gets 0 in `entered` and `left`, and is not visited again until all is measured again. The
+    stack holds vertices that are left, and the vertices that were entered for it: mostly the same.
+    """
+    entered, left, before = own.entered, own.left, own.before
+    on_stack, via = stack
+    top, u = -1, start
+    while True:
+        entered[u] = 0
+        v = u if before[u] == _NOBODY else before[u]
+        if v != _ORIGIN and left[v] > 0:
+            top += 1
+            on_stack[top], via[top] = v, u
+            if left[v] == 1:
+                _augment(on_stack, via, top, before, own.after)
+                return True
+            left[v] = 0
+        u = -1
+        while u < 0:
+            if top < 0:
+                return False
+            v = on_stack[top]
+            if before[v] != _NOBODY and entered[v] > 0:  # back along the flow through v
+                u = v
+            for i in range(offsets[v], offsets[v + 1]):
+                w = adjacent[i]
+                if own.zone[w] == _MIDDLE and entered[w] > 0 and (u < 0 or entered[w] < entered[u]):
+                    u = w
+            if u < 0:
+                top -= 1
 
 
 @njit(cache=True, nogil=True)
@@ -263,60 +287,53 @@ def _augment(on_stack: Any, via: Any, top: int, before: Any, after: Any) -> None
 
 
 @njit(cache=True, nogil=True)
-def _label_sides(offsets: Any, adjacent: Any, middle: Any, own: Any, first: int, last: int, size: int) -> Any:
+def _label_sides(
+    offsets: Any, adjacent: Any, middle: Any, own: Any, first: int, last: int, size: int
+) -> Any:
     """Put the middle into zones by the separator near the first zone or the last, whichever is more even.
 
     Returns the sizes of the two sides; before, they are `first` and `last`.
     """
-    entered, left, zone = own.entered, own.left, own.zone
-    n = first + len(middle) + last
-    nearer = first
+    n, zone = first + len(middle) + last, own.zone
+    reached = own.reached
+    _search_on(offsets, adjacent, middle, own)
+    nearer, further = first, last
     for v in middle:
-        nearer += entered[v] + left[v] == 2
-    _search_back(offsets, adjacent, middle, own)
-    further = last
-    for v in middle:
-        further += own.cursor[v] == 3
+        nearer += reached[v] == 3
+        further += own.entered[v] > 0 and own.left[v] > 0
     if min(nearer, n - size - nearer) >= min(further, n - size - further):
         for v in middle:
-            states = entered[v] + left[v]
-            zone[v] = _FIRST if states == 2 else (_SEPARATOR if states == 1 else _LAST)
+            zone[v] = _FIRST if reached[v] == 3 else (_SEPARATOR if reached[v] else _LAST)
         return nearer, n - size - nearer
     for v in middle:
-        zone[v] = _LAST if own.cursor[v] == 3 else (_FIRST if own.cursor[v] == 0 else _SEPARATOR)
+        zone[v] = _FIRST if own.left[v] == 0 else (_LAST if own.entered[v] > 0 else _SEPARATOR)
     return n - size - further, further
 
 
 @njit(cache=True, nogil=True)
-def _search_back(offsets: Any, adjacent: Any, middle: Any, own: Any) -> None:
-    """Set `cursor` where another path could go on to the last zone: 1 if entered, 2 if left, 3 if both."""
-    state, zone, before, after = own.cursor, own.zone, own.before, own.after
+def _search_on(offsets: Any, adjacent: Any, middle: Any, own: Any) -> None:
+    """Set `reached` where another path could come to from the first zone: 1 if entered, 2 if left, 3 if both."""
+    reached, before = own.reached, own.before
     for v in middle:
-        state[v] = 0
+        reached[v] = 0
     waiting = [np.int32(0) for _ in range(0)]
-    for v in middle:
-        for i in range(offsets[v], offsets[v + 1]):
-            if zone[adjacent[i]] == _LAST:
-                state[v] |= 2
-                waiting.append(2 * v + 1)
-                break
+    for v in _beside(offsets, adjacent, middle, own.zone, _FIRST):
+        reached[v] = 1
+        waiting.append(v)
     while len(waiting) > 0:
-        x = waiting.pop()
-        v = x >> 1
-        if x & 1:  # who could be left was entered, or the vertex after it on its path was
-            u = v if before[v] == _NOBODY else after[v]
-            if u >= 0 and not state[u] & 1:
-                state[u] |= 1
-                waiting.append(2 * u)
+        u = waiting.pop()
+        v = u if before[u] == _NOBODY else before[u]
+        if v == _ORIGIN or reached[v] & 2:
             continue
-        if before[v] != _NOBODY and not state[v] & 2:
-            state[v] |= 2
-            waiting.append(2 * v + 1)
+        reached[v] |= 2
+        if before[v] != _NOBODY and not reached[v] & 1:
+            reached[v] |= 1
+            waiting.append(v)
         for i in range(offsets[v], offsets[v + 1]):
-            u = adjacent[i]
-            if zone[u] == _MIDDLE and not state[u] & 2:
-                state[u] |= 2
-                waiting.append(2 * u + 1)
+            w = adjacent[i]
+            if own.zone[w] == _MIDDLE and not reached[w] & 1:
+                reached[w] |= 1
+                waiting.append(w)
 
 
 @njit(cache=True, nogil=True)
