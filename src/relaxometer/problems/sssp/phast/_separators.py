@@ -168,7 +168,7 @@ def _take_border(offsets: Any, adjacent: Any, order: Any, zone: Any) -> Any:
 def _maximize_flow(offsets: Any, adjacent: Any, middle: Any, own: Any, stack: Any) -> int:
     """Find the most paths without a common vertex from zone `_FIRST` through the middle to `_LAST`.
 
-    `before` and `after` are set to them, `entered` and `left` to 0 where no path could go on to the last zone.
+    They are in `before` and `after`; `entered` and `left` are 0 where no path could go on to the last zone.
     """
     starts = _beside(offsets, adjacent, middle, own.zone, _FIRST)
     ends = _beside(offsets, adjacent, middle, own.zone, _LAST)
@@ -287,9 +287,7 @@ def _augment(on_stack: Any, via: Any, top: int, before: Any, after: Any) -> None
 
 
 @njit(cache=True, nogil=True)
-def _label_sides(
-    offsets: Any, adjacent: Any, middle: Any, own: Any, first: int, last: int, size: int
-) -> Any:
+def _label_sides(offsets: Any, adjacent: Any, middle: Any, own: Any, first: int, last: int, size: int) -> Any:
     """Put the middle into zones by the separator near the first zone or the last, whichever is more even.
 
     Returns the sizes of the two sides; before, they are `first` and `last`.
@@ -312,7 +310,7 @@ def _label_sides(
 
 @njit(cache=True, nogil=True)
 def _search_on(offsets: Any, adjacent: Any, middle: Any, own: Any) -> None:
-    """Set `reached` where another path could come to from the first zone: 1 if entered, 2 if left, 3 if both."""
+    """Set `reached` where another path could come to: 1 if entered, 2 if left, 3 if both."""
     reached, before = own.reached, own.before
     for v in middle:
         reached[v] = 0
