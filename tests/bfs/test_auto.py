@@ -1,7 +1,5 @@
 """The variant that chooses."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
@@ -12,8 +10,6 @@ from relaxometer.problems.bfs import auto
 from relaxometer.problems.bfs.certify import BfsCertifier
 from relaxometer.problems.bfs.hybrid_packed import hybrid_packed
 from relaxometer.problems.bfs.tiled import tiled
-from relaxometer.problems.choosing import by_total
-from relaxometer.problems.sssp import _maps
 from relaxometer.problems.variants import Skipped
 from sample_graphs import sample_graphs, undirected
 
@@ -46,7 +42,7 @@ def proven(solver, graph, device):
     [
         (sample_graphs()["grid"], None, "tiled", "even degrees (mean degree 3.85, largest 4, about "),
         (star(), None, "hybrid-packed", "hubs (mean degree 1.98, largest 100, about 2 levels)"),
-        (star(), 1, "hybrid", "hubs (mean degree 1.98, largest 100, about 7.1 levels)"),
+        (star(), 1, "hybrid", "hubs (mean degree 1.98, largest 100, about 2 levels)"),
         (dense_with_a_hub(), None, "hybrid-packed", "hubs (mean degree 9.9, largest 100, about 2 levels)"),
         (dense_with_a_hub(), 49, "hybrid", "hubs (mean degree 9.9, largest 100, about 2 levels)"),
     ],
@@ -61,24 +57,6 @@ def test_one_variant_is_chosen_and_no_other_prepared(device, monkeypatch, graph,
     assert solver.resolved[own] >= 1
     modes = {phase.mode for phase in proven(solver, graph, device)}
     assert modes <= ({"tiles"} if chosen == "tiled" else {"top-down", "bottom-up"})
-
-
-@pytest.mark.parametrize(
-    ("vertices", "arcs", "largest", "depth", "crossing", "best"),
-    [
-        (264_346, 730_100, 8, 398, 0.09, ["tiled", "tiled", "tiled"]),  # a city
-        (131_072, 1_208_942, 17, 152, 0.5, ["tiled", "tiled", "tiled"]),  # nearest neighbours
-        (262_144, 2_621_434, 16, 16, 0.1, ["hybrid", "tiled", "tiled"]),  # a small world
-        (131_072, 2_097_138, 23, 10, 0.5, ["hybrid", "hybrid", "hybrid"]),  # a shallower one
-        (1_048_576, 16_777_092, 38, 8, 0.5, ["hybrid", "hybrid-packed", "hybrid-packed"]),
-        (1_048_576, 31_401_820, 64_763, 4, 0.5, ["hybrid", "hybrid-packed", "hybrid-packed"]),
-    ],
-)
-def test_the_model_chooses_by_the_number_of_searches(vertices, arcs, largest, depth, crossing, best):
-    graph = SimpleNamespace(n_vertices=vertices, n_arcs=arcs)
-    degrees = _maps.Degrees.found(graph, vertices, largest)
-    _, costs = auto.expected_costs(graph, degrees, depth, crossing)
-    assert [by_total(costs, searches)[0] for searches in (1, 100, 1000)] == best
 
 
 def test_a_graph_too_large_for_packed_neighbours_goes_to_hybrid(device, monkeypatch):

@@ -7,6 +7,7 @@ from dominator_samples import graph_of, random_batch, rooted_graphs, semi_nca
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.graphs.resident_batch import ResidentBatch
+from relaxometer.problems import survey
 from relaxometer.problems.dominators import auto
 from relaxometer.problems.dominators._flow_graphs import leads_both_ways
 from relaxometer.problems.dominators.cpu import cooper_harvey_kennedy
@@ -46,18 +47,20 @@ def test_the_choice_for_a_graph(device, monkeypatch, graph, most, chosen, becaus
 
 
 @pytest.mark.parametrize(
-    ("graph", "because"),
+    ("graph", "reason"),
     [
         (rooted_graphs()["ladder"], "802 arcs lead one way, and not all at one vertex"),
         (STAR, "3 arcs lead one way"),
     ],
     ids=lambda value: getattr(value, "name", "why"),
 )
-def test_arcs_that_the_host_does_not_look_at_are_counted(device, monkeypatch, graph, because):
+def test_arcs_that_are_not_sampled_are_counted(device, monkeypatch, graph, reason):
     monkeypatch.setattr(auto, "SMALL_GRAPH", 2)
-    monkeypatch.setattr(auto, "LOOKED_AT", 0)
-    solver = solver_of(ResidentGraph.upload(device, graph))
-    assert (solver.resolved["chosen"], solver.resolved["because"]) == ("iterative-tree", because)
+    features_of = survey.features_of
+    monkeypatch.setattr(survey, "features_of", lambda one: features_of(one)._replace(one_way=0))
+    resolved = solver_of(ResidentGraph.upload(device, graph)).resolved
+    because = f"sampled arcs lead both ways, but not for biconnected: {reason}"
+    assert (resolved["chosen"], resolved["because"]) == ("iterative-tree", because)
 
 
 def test_sweeps_are_fast_on_dense_graphs(device):

@@ -1,19 +1,26 @@
-"""What the solvers called `auto` share: expected costs of variants, and first searches that decide."""
+"""What the solvers called `auto` share: a survey, expected costs, and first searches that decide."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from relaxometer.device import DeviceOutOfMemory
 from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.problems import survey
 from relaxometer.problems.phases import Phase
+from relaxometer.problems.survey import Features
 from relaxometer.problems.variants import Skipped
 
 DOUBT = 3.0  # the searches of two variants may differ by this factor more, or less, than expected
 BUDGET = 0.06  # what decides between variants may take this part of the expected total
 ROUNDS = 2  # searches that each of them makes, unless the first of each differ by `CLEAR`
 CLEAR = 1.5
+LONG = 50.0  # milliseconds of a preparation that no search begins
+OPTIONAL = ("solve_from", "customize")  # methods that only some solvers have
+FEW = 10  # searches below which a survey may take longer than it saves
 
 
 class Cost(NamedTuple):
@@ -40,7 +47,7 @@ def worth_a_trial(costs: Mapping[str, Cost], searches: int) -> list[str]:
     for name in others:
         prepare, search = costs[name]
         lost = prepare + ROUNDS * max(0.0, search - best.search)
-        if lost <= left and prepare + searches * search / DOUBT < searches * best.search:
+        if prepare < LONG and lost <= left and prepare + searches * search / DOUBT < searches * best.search:
             left -= lost
             names.append(name)
     return names if len(names) > 1 else []
@@ -49,24 +56,68 @@ def worth_a_trial(costs: Mapping[str, Cost], searches: int) -> list[str]:
 class Choosing:
     """Base of a solver that prepares the variant, of some modules, of the least expected total.
 
-    If that is in doubt, the first searches are made by each of the variants in turn, and the fastest makes
-    all others. So nothing is searched that was not asked for, and a variant is prepared only for a search. If
-    a variant is skipped or runs out of memory, the next is taken; Skipped if no candidate can be prepared.
+    The costs follow from the features of the graph, which one launch finds. Nothing is read for few searches
+    if the same variant is best on whatever graph of this size. If the best is in doubt, the first searches
+    are made by each of the variants in turn, and the fastest makes all others. So nothing is searched that
+    was not asked for, and a variant is prepared only for a search. Only a long preparation is not begun in a
+    search: where it is in doubt, a search is made before. If a variant is skipped or runs out of memory, the
+    next is taken; Skipped if no candidate can be prepared.
     """
 
     runs_on = "device"
+    searches_decide = True  # whether searches are made to decide
 
     def __init__(self, graph: ResidentGraph, searches: int, modules: Mapping[str, Any]) -> None:
         self._graph, self._searches, self._modules = graph, searches, modules
         self._solvers: dict[str, Any] = {}
-        self._because, self._expected = self._survey()
-        self._trial = self._settle()
         self._tried: dict[str, float] = {}
         self._times: list[tuple[str, float]] = []
+        self._because, self._expected = self._expectation()
+        if self.searches_decide:
+            self._try_before_long()
+        self._trial = self._settle()
 
-    def _survey(self) -> tuple[str, dict[str, Cost]]:
-        """Return the kind of graph, in words, and expected costs; may prepare the best candidate."""
+    def _costs(self, features: Features) -> dict[str, Cost]:
+        """Return the expected cost of each candidate."""
         raise NotImplementedError
+
+    def _reason(self, features: Features | None) -> str:
+        """Return in words what decides; no features are known if the size does."""
+        graph = self._graph
+        return str(features or f"{graph.n_arcs / max(1, graph.n_vertices):.3g} arcs per vertex")
+
+    def _expectation(self) -> tuple[str, dict[str, Cost]]:
+        """Return the reason of the choice, in words, and expected costs."""
+        graph = self._graph
+        if self._searches < FEW:
+            likely = [self._costs(kind) for kind in survey.kinds(graph.n_vertices, graph.n_arcs)]
+            if len({by_total(costs, self._searches)[0] for costs in likely}) == 1:
+                return self._reason(None), likely[0]
+        features = survey.features_of(graph)
+        return self._reason(features), self._costs(features)
+
+    def _try_before_long(self) -> None:
+        """Time a search of the best quickly prepared candidate if it decides about a long preparation."""
+        names, k = by_total(self._expected, self._searches), self._searches
+        quick = [name for name in names if self._expected[name].prepare < LONG]
+        long = [name for name in names if name not in quick]
+        if not quick or not long:
+            return
+        costs = [self._expected[names[0]] for names in (quick, long)]
+        best, other = (cost.total(k) for cost in costs)
+        clear = not best / DOUBT < other < best * DOUBT
+        if clear or costs[0].total(1) > BUDGET * min(best, other) or self._prepared(quick[0]) is None:
+            return
+        # The tail of an arc: a vertex without arcs would tell nothing.
+        offsets = self._graph.host.offsets
+        source = int(np.searchsorted(offsets, self._graph.n_arcs // 2, side="right")) - 1
+        try:
+            with self._graph.device.timer() as search:
+                self._solvers[quick[0]].solve(source)
+        except DeviceOutOfMemory as reason:  # for what grows in a search
+            self._drop(quick[0], reason)
+            return
+        self._expected[quick[0]] = Cost(costs[0].prepare, search.ms)
 
     def _settle(self) -> list[str]:
         """Prepare the best candidate that can be; return those to try, it included."""
@@ -74,18 +125,22 @@ class Choosing:
             name = by_total(self._expected, self._searches)[0]
             if self._prepared(name) is not None:
                 self._use(name)
-                return worth_a_trial(self._expected, self._searches)
+                return worth_a_trial(self._expected, self._searches) if self.searches_decide else []
         raise Skipped(f"none of {' and '.join(self._modules)} can be prepared: {self._because}")
 
-    def _prepared(self, name: str, *more: Any) -> Any:
+    def _prepared(self, name: str) -> Any:
         """Return the solver of a candidate; None, and no candidate, if it does not suit graph or device."""
         if name not in self._solvers:
-            module = self._modules[name]
             try:
-                self._solvers[name] = module.Solver(self._graph, module.Parameters(), *more)
+                self._solvers[name] = self._made(name)
             except (Skipped, DeviceOutOfMemory) as reason:
                 self._drop(name, reason)
         return self._solvers.get(name)
+
+    def _made(self, name: str) -> Any:
+        """Return the solver of a candidate; Skipped or DeviceOutOfMemory if there cannot be one."""
+        module = self._modules[name]
+        return module.Solver(self._graph, module.Parameters())
 
     def _drop(self, name: str, reason: Exception) -> None:
         self._solvers.pop(name, None)
@@ -94,9 +149,10 @@ class Choosing:
 
     def _use(self, name: str) -> None:
         self._chosen, self._solver = name, self._solvers[name]
-        self.__dict__.pop("solve_from", None)
-        if hasattr(self._solver, "solve_from"):
-            self.solve_from = self._solver.solve_from
+        for method in OPTIONAL:
+            self.__dict__.pop(method, None)
+            if hasattr(self._solver, method):
+                setattr(self, method, getattr(self._solver, method))
 
     @property
     def resolved(self) -> dict[str, Any]:

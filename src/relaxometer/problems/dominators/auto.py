@@ -6,15 +6,19 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
+from pydantic import PositiveInt
 
-from relaxometer.device import DeviceOutOfMemory
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.graphs.resident_batch import ResidentBatch
-from relaxometer.problems import variants
+from relaxometer.problems import choosing, variants
 from relaxometer.problems.dominators import Answer, batch_warp, iterative_tree
 from relaxometer.problems.dominators.biconnected import biconnected
 from relaxometer.problems.phases import Phase
+from relaxometer.problems.survey import Features
 from relaxometer.problems.variants import Skipped
+
+CANDIDATES: dict[str, Any] = {"biconnected": biconnected, "iterative-tree": iterative_tree}
+"""Variants for a large graph, by name."""
 
 SMALL_GRAPH = 2048  # a CPU core solves graphs of at most this many vertices before a GPU kernel would start
 SMALL_GRAPH_FROM_HOST = 7000  # the same for sweeps where the GPU first needs upload and preparation
@@ -44,19 +48,23 @@ UPLOADED = Cost(66, 1.2)
 """Ways from host to host, for one NVIDIA H200 and Xeon cores: the mean of searches one after the other and of
 searches after a pause, which delays threads more than a kernel; see docs/performance/dominators.md."""
 
+MILLION = 1e6
 GAIN = 0.8  # c cores divide the time per vertex by c ** GAIN
 
 
 class Parameters(variants.Parameters):
-    """Where searches start and end.
+    """How many searches, and where they start and end.
 
     Parameters
     ----------
+    searches : int
+        Choose for the time of this many searches of a large graph and what they need to be prepared.
     host_to_host : bool, default=False
         Every search starts from arrays in ordinary memory and ends with the answer in host memory; choose for
         the time of all of it. Nothing is prepared.
     """
 
+    searches: PositiveInt = 100
     host_to_host: bool = False
 
 
@@ -89,7 +97,8 @@ class Solver:
             choose = _batch_from_host if self._host_to_host else _of_batch
             self._chosen, self._because, self._solver = choose(graph)
         else:
-            chosen = _graph_from_host(graph) if self._host_to_host else _of_graph(graph)
+            from_host, searches = self._host_to_host, parameters.searches
+            chosen = _graph_from_host(graph) if from_host else _of_graph(graph, searches)
             self._chosen, self._because, self._solver = chosen
         self.ends_on_host = self._host_to_host or self._solver.runs_on == "cpu"
         self.solve = self._solver.solve
@@ -129,20 +138,45 @@ def costs_from_host(n_vertices: int, cores: int, *, few: bool) -> dict[str, floa
     return {name: cost.expected(n_vertices) for name, cost in costs.items()}
 
 
-def _of_graph(graph: ResidentGraph) -> Choice:
+def _of_graph(graph: ResidentGraph, searches: int) -> Choice:
     if graph.n_vertices <= SMALL_GRAPH:
         return _on_one_core(graph)
-    because = "an arc leads one way"
-    if _leads_both_ways(graph):
-        try:
-            solver = biconnected.Solver(graph, biconnected.Parameters())
-            one_way = solver.resolved["one_way_arcs"]
-            if not one_way:
-                return "biconnected", "all arcs lead both ways", solver
-            because = f"{one_way:,} arcs lead one way"
-        except (Skipped, DeviceOutOfMemory) as reason:
-            because = str(reason)
-    return "iterative-tree", because, iterative_tree.Solver(graph, iterative_tree.Parameters())
+    large = _Large(graph, searches)
+    return large.resolved["chosen"], large.resolved["because"], large
+
+
+class _Large(choosing.Choosing):
+    """A large graph, on the device."""
+
+    def __init__(self, graph: ResidentGraph, searches: int) -> None:
+        self._directed = graph.metadata.get("directed")
+        super().__init__(graph, searches, CANDIDATES)
+
+    def _costs(self, features: Features) -> dict[str, choosing.Cost]:
+        if self._directed is not None:
+            features = features._replace(one_way=float(self._directed))
+        return expected_costs(features)
+
+    def _reason(self, features: Features | None) -> str:
+        one_way = features.one_way if features and self._directed is None else self._directed
+        seen = "sampled" if self._directed is None else "all"
+        return "an arc leads one way" if one_way else f"{seen} arcs lead both ways"
+
+    def _prepared(self, name: str) -> Any:
+        solver = super()._prepared(name)
+        if name == "biconnected" and solver and (one_way := solver.resolved["one_way_arcs"]):
+            self._drop(name, Skipped(f"{one_way:,} arcs lead one way"))
+            return None
+        return solver
+
+
+def expected_costs(f: Features) -> dict[str, choosing.Cost]:
+    """Return the expected cost of each candidate for a large graph."""
+    n, m = f.n_vertices / MILLION, f.n_arcs / MILLION
+    costs = {"iterative-tree": choosing.Cost(1 + 0.1 * m, 1 + n + 0.1 * m)}
+    if not f.one_way:
+        costs["biconnected"] = choosing.Cost(0.5 + 0.1 * m, 0.2 + 0.3 * n + 0.05 * m)
+    return costs
 
 
 def _leads_both_ways(graph: ResidentGraph) -> bool:
@@ -191,14 +225,14 @@ class _EachUploaded:
 
     def __init__(self, graph: ResidentGraph) -> None:
         self._device, self._host = graph.device, graph.host
-        self.chosen, _, solver = _of_graph(graph)
+        self.chosen, _, solver = _of_graph(graph, 1)
         self.resolved = solver.resolved
 
     def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
         asarray, host = self._device.asarray, self._host
         # Dominators do not depend on weights.
         graph = ResidentGraph(self._device, host, asarray(host.offsets), asarray(host.targets), None)
-        answer: Answer = _of_graph(graph)[2].solve(root, phases)
+        answer: Answer = _of_graph(graph, 1)[2].solve(root, phases)
         return Answer(self._device.asnumpy(answer.idom), answer.phases)
 
 

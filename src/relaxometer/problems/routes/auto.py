@@ -1,14 +1,21 @@
-"""`labels` where they fit and the number of pairs pays for them, else `hierarchy`."""
+"""`trees` for few pairs, `labels` where they fit and the number of pairs pays for them, else `hierarchy`."""
 
 from __future__ import annotations
 
+from functools import cached_property
+from typing import Any
+
 from pydantic import PositiveInt
 
-from relaxometer.device import DeviceOutOfMemory
 from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.problems.choosing import Choosing, Cost
 from relaxometer.problems.phases import Phase
-from relaxometer.problems.routes import Answer, ResidentQueries, hierarchy, labels
-from relaxometer.problems.routes._contracted import HierarchyParameters, contract
+from relaxometer.problems.routes import Answer, ResidentQueries, hierarchy, labels, trees
+from relaxometer.problems.routes._contracted import Contracted, HierarchyParameters, contract
+from relaxometer.problems.survey import Features
+
+CANDIDATES: dict[str, Any] = {"trees": trees, "labels": labels, "hierarchy": hierarchy}
+"""Variants by name."""
 
 PAYS_AFTER = 1_000_000
 """Minimum number of pairs for `labels`.
@@ -17,6 +24,8 @@ They prepare as fast as `hierarchy` but need more memory, and their first paths 
 million paths of New York make up for that (docs/performance/routes.md).
 """
 
+MILLION = 1e6
+
 
 class Parameters(HierarchyParameters):
     """Number of pairs to choose for.
@@ -24,36 +33,54 @@ class Parameters(HierarchyParameters):
     Parameters
     ----------
     searches : int
-        Fewer than 1 million pairs go to `hierarchy`, which needs less memory than `labels`.
+        Few pairs go to `trees`, which prepares nothing; fewer than 1 million to `hierarchy`, which needs less
+        memory than `labels`.
     """
 
     searches: PositiveInt = 1_000_000
 
 
-class Solver:
-    """Queries by `labels` for many pairs, by `hierarchy` for few or if labels do not fit in memory.
+class Solver(Choosing):
+    """Queries by the variant that is expected to take the least time for the given number of pairs.
 
-    The map is contracted once, and only the chosen variant is prepared. It takes new weights if that variant
-    does. Skipped as :class:`relaxometer.problems.routes.hierarchy.Solver`.
+    If labels do not fit in memory, `hierarchy` answers, and `trees` if the graph is not a map. The map is
+    contracted at most once, and only the chosen variant is prepared. It takes new weights if that variant
+    does.
     """
 
-    runs_on = "device"
-    _solver: hierarchy.Solver
+    searches_decide = False
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
-        contracted = contract(graph.host, parameters)
-        chosen, because = "hierarchy", f"{parameters.searches:,} pairs"
-        if parameters.searches >= PAYS_AFTER:
-            try:
-                solver = labels.Solver(graph, parameters, contracted)
-                chosen, self._solver, self.customize = "labels", solver, solver.customize
-            except DeviceOutOfMemory as reason:
-                because += f", but {reason}"
-        if chosen == "hierarchy":
-            self._solver = hierarchy.Solver(graph, parameters, contracted)
-        choice = {"chosen": chosen, "because": because, "searches": parameters.searches}
-        self.resolved = choice | self._solver.resolved
+        self._parameters = parameters
+        super().__init__(graph, parameters.searches, CANDIDATES)
 
-    def solve(self, queries: ResidentQueries, phases: list[Phase] | None = None) -> Answer:
+    def _costs(self, features: Features) -> dict[str, Cost]:
+        costs = expected_costs(features)
+        if self._searches < PAYS_AFTER:
+            del costs["labels"]
+        return costs
+
+    @cached_property
+    def _contracted(self) -> Contracted:
+        return contract(self._graph.host, self._parameters)
+
+    def _made(self, name: str) -> Any:
+        if name == "trees":
+            return super()._made(name)
+        return self._modules[name].Solver(self._graph, self._parameters, self._contracted)
+
+    def solve(self, queries: ResidentQueries, phases: list[Phase] | None = None) -> Answer:  # type: ignore[override]
         """Answer a set of queries; see :class:`relaxometer.problems.routes.Solver`."""
-        return self._solver.solve(queries, phases)
+        answer: Answer = self._solver.solve(queries, phases)
+        return answer
+
+
+def expected_costs(f: Features) -> dict[str, Cost]:
+    """Return the expected cost of each candidate, by pairs of different origins."""
+    n, m = f.n_vertices / MILLION, f.n_arcs / MILLION
+    contraction = 150 + 1000 * n
+    return {
+        "trees": Cost(0.5, 0.1 + 0.3 * m),
+        "hierarchy": Cost(contraction, 7e-5),
+        "labels": Cost(contraction, 1e-7),
+    }

@@ -2,121 +2,24 @@
 
 from __future__ import annotations
 
-import functools
-import math
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from relaxometer.device import Device, blocks_for
+from relaxometer.device import Device
 from relaxometer.device.arguments import Struct
 from relaxometer.device.arrays import DeviceArray
 from relaxometer.device.kernels import Kernel, Launch
-from relaxometer.device.signature import Layout, read_source
+from relaxometer.device.signature import Layout
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.answers import Ahead
-from relaxometer.problems.sssp._cooperative import threads_per_block
 from relaxometer.problems.variants import Skipped
 
 SHARED_BYTES = 226 * 1024  # maximum dynamic shared memory of a block, so that static variables still fit
 MIN_VERTICES = 64  # do not cut a map into parts of fewer vertices
-MAP_DEGREE = 8  # maximum mean degree of a map
-HUB = 64  # a vertex of higher degree is a hub: a warp needs more than two steps to read it
-BLOCK = 256
-SURVEYS = read_source(Path(__file__).with_name("_survey.cu"))
-HOPS, ENOUGH, BALL_THREADS = (SURVEYS.constants[name] for name in ("HOPS", "ENOUGH", "THREADS"))
-N_BALLS = 8
-WORTH_BALLS = 10  # searches from which on it pays to grow balls
 MAX_ARCS, MAX_MEAN = 1024, 8.0
 """Maximum and mean arcs per vertex of what is contracted as a map; ordering other graphs would take long."""
-
-
-class Degrees(NamedTuple):
-    """Out-degrees of a graph: vertices with arcs, their mean degree, the largest degree, and squares.
-
-    The squares of the degrees are added up. They are NaN if nobody has looked.
-    """
-
-    with_arcs: int
-    mean: float
-    largest: int
-    squares: float = math.nan
-
-    def __str__(self) -> str:
-        return f"mean degree {self.mean:.3g}, largest {self.largest}"
-
-    @classmethod
-    def found(cls, graph: ResidentGraph, with_arcs: int, largest: int) -> Degrees:
-        """Return the degrees of a graph, of which a survey found these."""
-        return cls(with_arcs, graph.n_arcs / max(with_arcs, 1), largest)
-
-    @property
-    def is_map(self) -> bool:
-        """Whether they are those of a map, small and without hubs."""
-        return self.largest <= HUB and self.mean <= MAP_DEGREE
-
-
-def may_be_map(graph: ResidentGraph) -> bool:
-    """Return whether the degrees may be those of a map, by the numbers of vertices and arcs only."""
-    return graph.n_arcs <= MAP_DEGREE * graph.n_vertices
-
-
-def degrees_of(graph: ResidentGraph) -> Degrees:
-    """Return the degrees of a graph, by one launch: a pass of the host takes longer than a search."""
-    n, device = graph.n_vertices, graph.device
-    found = device.xp.zeros(3, dtype=np.uint64)
-    kernel = _surveys(device)["survey_degrees"]
-    kernel(blocks_for(device, n, BLOCK), BLOCK, (np.uint32(n), graph.offsets, found))
-    with_arcs, squares, largest = device.asnumpy(found).tolist()
-    return Degrees.found(graph, with_arcs, largest)._replace(squares=squares)
-
-
-class Balls:
-    """Balls that grow from a few vertices of a graph while the host goes on; they tell how deep it is."""
-
-    def __init__(self, graph: ResidentGraph) -> None:
-        self._graph, device = graph, graph.device
-        self._sizes = device.xp.zeros((N_BALLS, HOPS + 1), dtype=np.uint32)
-        arguments = np.uint32(graph.n_vertices), graph.offsets, graph.targets, self._sizes
-        _surveys(device)["grow_balls"](N_BALLS, threads_per_block(device, BALL_THREADS), arguments)
-
-    def depth(self) -> float:
-        """Return about how many levels a breadth-first search has, within a factor of three.
-
-        As far as a ball shows, it grows by a power of the hops; a map, whose balls hold few vertices, by
-        their square. A ball that grows no more holds all that its vertex reaches. Their median counts.
-        """
-        sizes = self._graph.device.asnumpy(self._sizes).tolist()  # NumPy would take longer
-        depths = sorted(_depth(ball, self._graph.n_vertices) for ball in sizes)
-        return (depths[N_BALLS // 2 - 1] + depths[N_BALLS // 2]) / 2
-
-
-def depth_of(graph: ResidentGraph, searches: int) -> Callable[[], float]:
-    """Return what tells the depth of a graph; for few searches a guess, since balls take up to 1 ms."""
-    if searches < WORTH_BALLS:
-        guess = 0.5 * graph.n_vertices**0.5 if may_be_map(graph) else 10.0
-        return lambda: guess
-    return Balls(graph).depth
-
-
-def _depth(ball: list[int], n_vertices: int) -> float:
-    whole = max(ball)
-    hops = ball.index(whole)
-    if hops < 2 or (hops < HOPS and whole < ENOUGH):
-        return max(hops, 2)
-    dimension = math.log(whole / ball[hops // 2]) / math.log(hops / (hops // 2))
-    if 1.5 < dimension < 3.2:
-        dimension = 2
-    return float(hops * (n_vertices / whole) ** (1 / dimension))
-
-
-@functools.cache
-def _surveys(device: Device) -> dict[str, Kernel]:
-    module = device.module(SURVEYS.path)
-    return {name: module.get_function(name) for name in ("survey_degrees", "grow_balls")}
 
 
 def refuse_all_but_maps(graph: Graph) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -21,7 +20,7 @@ from relaxometer.problems.bfs.tiled._balls import ENTRY_BYTES, MAX_INDICES, Ball
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import _maps
 from relaxometer.problems.sssp._cooperative import threads_per_block
-from relaxometer.problems.sssp.tiled._device_tiles import Cutter, DeviceTiling, Facts
+from relaxometer.problems.sssp.tiled._device_tiles import Cutter, DeviceTiling
 from relaxometer.problems.sssp.tiled._tile_solver import MAX_THREADS, TileSolver
 from relaxometer.problems.variants import Skipped
 
@@ -64,8 +63,7 @@ class Parameters(variants.Parameters):
 class Solver(TileSolver):
     """BFS on maps: each block searches its tile and sends levels across its borders.
 
-    `look` gets the :class:`Facts` of the graph as soon as they are known; it may raise to stop the
-    preparation. Skipped if a tile does not fit in shared memory, or a vertex has too many arcs for a map.
+    Skipped if a tile does not fit in shared memory, or a vertex has too many arcs for a map.
 
     References
     ----------
@@ -77,10 +75,8 @@ class Solver(TileSolver):
     few_cross = 0.04
     log = tuple(SOURCE.layout("TileLog").members)
 
-    def __init__(
-        self, graph: ResidentGraph, parameters: Parameters, look: Callable[[Facts], None] | None = None
-    ) -> None:
-        super().__init__(graph, parameters, look)
+    def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
+        super().__init__(graph, parameters)
         device, n = graph.device, graph.n_vertices
         module, self._kernel = _compiled(device)
         max_tiles = _maps.max_blocks(device, self._kernel, MAX_THREADS)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 
 from relaxometer.device.kernels import Kernel
-from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.answers import Ahead
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import _maps
 from relaxometer.problems.sssp.tiled._device_tiles import Cutter, Facts
-from relaxometer.problems.variants import Parameters, Skipped, SolverBase
+from relaxometer.problems.variants import Skipped, SolverBase
 
 MAX_ARCS = 4096  # skip graphs with more arcs at a vertex: one thread follows nearly all of them
 MAX_THREADS = 1024
@@ -31,12 +29,6 @@ class TileSolver(SolverBase):
     _launch: Any
     _arrays: Ahead[Any]
 
-    def __init__(
-        self, graph: ResidentGraph, parameters: Parameters, look: Callable[[Facts], None] | None
-    ) -> None:
-        super().__init__(graph, parameters)
-        self._look = look
-
     def _most_crossing(self) -> int:
         """Return the maximum number of arcs that cross between ranges of ids used as tiles; -1: never."""
         n_arcs = self._graph.n_arcs
@@ -45,9 +37,6 @@ class TileSolver(SolverBase):
     def _facts(self, cutter: Cutter) -> Facts:
         """Wait for the facts of the graph; Skipped if a vertex has too many arcs for a map."""
         facts = cutter.facts()
-        look, self._look = self._look, None  # kept, it would keep its owner, which keeps this
-        if look is not None:
-            look(facts)
         if facts.max_degree > MAX_ARCS:
             raise Skipped(f"made for maps; a vertex has {facts.max_degree} arcs, more than {MAX_ARCS}")
         return facts

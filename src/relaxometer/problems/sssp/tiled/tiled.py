@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -81,8 +80,7 @@ class Parameters(variants.Parameters):
 class Solver(TileSolver):
     """SSSP on maps: each block searches its tile and sends lengths of paths that cross a border.
 
-    `look` gets the :class:`Facts` of the graph as soon as they are known; it may raise to stop the
-    preparation. Skipped if a vertex has too many arcs for a map, or not all tiles can be searched at once.
+    Skipped if a vertex has too many arcs for a map, or not all tiles can be searched at once.
 
     References
     ----------
@@ -94,10 +92,8 @@ class Solver(TileSolver):
     log = tuple(SOURCE.layout("TileLog").members)
     weight_types: ClassVar = {"uint32", "uint32/uint64", "float32", "float64"}
 
-    def __init__(
-        self, graph: ResidentGraph, parameters: Parameters, look: Callable[[Facts], None] | None = None
-    ) -> None:
-        super().__init__(graph, parameters, look)
+    def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
+        super().__init__(graph, parameters)
         self._lengths = graph.lengths
         module, in_shared, in_global = _compiled(graph.device, self._lengths.options)
         self._plan(parameters, in_shared, in_global)

@@ -1,0 +1,141 @@
+// Features of a graph that tell which variant suits it; see survey.py.
+
+#include "device/block_sum.cuh"
+#include "problems/_arc_search.cuh"
+
+const u32 THREADS = 1024;
+const u32 BALLS = 8;
+const u32 HOPS = 64;      // maximum hops of a ball
+const u32 ENOUGH = 2048;  // maximum vertices of a ball
+const u32 LANES = 8;      // threads that read the arcs of a vertex of a ball
+const u32 SLOT_BITS = 13;
+const u32 SLOTS = 1 << SLOT_BITS;
+const u32 NOTHING = 0xffffffffu;
+const u32 SAMPLES = 4096;
+const u32 RANGES = 128;  // equal ranges of ids, about as many as there are tiles
+
+// Words of `found`. The first are sums over vertices and samples, the last are one per ball.
+const u32 SUMS = 7;
+const u32 LARGEST = 7;
+const u32 OF_BALLS = 8;
+const u32 WORDS = OF_BALLS + BALLS;
+
+__device__ __forceinline__ u32 hashed(u32 x)
+{
+    x = (x ^ x >> 16) * 0x85ebca6bu;
+    return x ^ x >> 13;
+}
+
+__device__ bool has_arc(const i64* offsets, const u32* targets, u32 tail, u32 head)
+{
+    i64 place = lower_bound(offsets, targets, tail, head);
+    return place < offsets[tail + 1] && targets[place] == head;
+}
+
+__device__ __forceinline__ u64 range_of(u32 vertex, u32 n)
+{
+    return static_cast<u64>(vertex) * RANGES / n;
+}
+
+// Looks at an arc of the k-th sampled vertex: sums[2] counts arcs, sums[3] those between two ranges and
+// sums[4] those without reverse, in proportion to the vertex's degree; sums[5] counts pairs of arcs from a
+// vertex, and sums[6] those whose heads are joined.
+__device__ void sample(u32 k, u32 samples, u32 n, const i64* __restrict__ offsets,
+                       const u32* __restrict__ targets, u64 (&sums)[SUMS])
+{
+    u32 v = static_cast<u32>((static_cast<u64>(k) * n + hashed(k) % n) / samples);
+    i64 begin = offsets[v];
+    u64 degree = offsets[v + 1] - begin;
+    if (degree == 0) return;
+    u64 which = hashed(k + SAMPLES) % degree;
+    u32 head = targets[begin + which];
+    sums[2] += degree;
+    if (range_of(v, n) != range_of(head, n)) sums[3] += degree;
+    if (!has_arc(offsets, targets, head, v)) sums[4] += degree;
+    if (degree < 2) return;
+    ++sums[5];
+    sums[6] += has_arc(offsets, targets, head, targets[begin + (which + 1) % degree]);
+}
+
+// Counts in sums[0] the vertices that have arcs, adds up in sums[1] the squares of the out-degrees, and
+// raises found[LARGEST] to the largest. A share of the threads looks at samples.
+__device__ void survey_degrees(u32 block, u32 blocks, u32 n, const i64* __restrict__ offsets,
+                               const u32* __restrict__ targets, u64* found)
+{
+    u64 sums[SUMS] = {};
+    u32 largest = 0;
+    u32 threads = blocks * blockDim.x;
+    u32 first = block * blockDim.x + threadIdx.x;
+    u32 samples = min(n, SAMPLES);
+    for (u32 k = first; k < samples; k += threads) sample(k, samples, n, offsets, targets, sums);
+    for (u32 v = first; v < n; v += threads) {
+        i64 degree = offsets[v + 1] - offsets[v];
+        sums[0] += degree != 0;
+        sums[1] += degree * degree;
+        largest = max(largest, static_cast<u32>(min(degree, static_cast<i64>(NOTHING))));
+    }
+    largest = __reduce_max_sync(ALL_LANES, largest);
+    if (threadIdx.x % WARP == 0 && largest > load_relaxed(&found[LARGEST])) {
+        atomicMax(&found[LARGEST], static_cast<u64>(largest));
+    }
+    add_block_sums(sums, found);
+}
+
+// A block grows a ball breadth first from the head of an arc, until it has `enough` vertices, `hops` hops, or
+// all that its vertex reaches. Writes the hops in bits 0 to 15, the vertices after half of the hops in bits
+// 16 to 31, all vertices in bits 32 to 47, and in bit 48 whether the ball is all that is reached.
+__device__ void grow_ball(u32 ball, i64 m, const i64* __restrict__ offsets, const u32* __restrict__ targets,
+                          u32 hops, u32 enough, u64* found)
+{
+    __shared__ u32 slots[SLOTS];             // a hash table of the vertices
+    __shared__ u32 queue[ENOUGH + THREADS];  // the vertices; each thread may add one while the last is added
+    __shared__ u32 sizes[HOPS + 1];
+    __shared__ u32 size;
+    for (u32 i = threadIdx.x; i < SLOTS; i += blockDim.x) slots[i] = NOTHING;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        queue[0] = targets[(2 * ball + 1) * m / (2 * BALLS)];
+        slots[hashed(queue[0]) % SLOTS] = queue[0];
+        size = sizes[0] = 1;
+    }
+    __syncthreads();
+    u32 begin = 0;
+    u32 end = 1;
+    u32 hop = 0;
+    while (hop < hops && begin < end && end < enough) {
+        for (u32 k = begin + threadIdx.x / LANES; k < end; k += blockDim.x / LANES) {
+            i64 last = offsets[queue[k] + 1];
+            for (i64 i = offsets[queue[k]] + threadIdx.x % LANES; i < last && load_relaxed(&size) < enough;
+                 i += LANES) {
+                u32 head = targets[i];
+                u32 slot = hashed(head) % SLOTS;
+                u32 known;
+                while ((known = atomicCAS(&slots[slot], NOTHING, head)) != NOTHING && known != head) {
+                    slot = (slot + 1) % SLOTS;
+                }
+                if (known == NOTHING) queue[atomicAdd(&size, 1u)] = head;
+            }
+        }
+        __syncthreads();
+        begin = end;
+        end = size;
+        if (begin < end) sizes[++hop] = end;
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) {
+        u64 whole = begin == end;
+        found[OF_BALLS + ball] = hop | sizes[hop / 2] << 16 | static_cast<u64>(end) << 32 | whole << 48;
+    }
+}
+
+// `found` holds zeros before. The first BALLS blocks grow balls, the others read the degrees.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    survey(u32 n, const i64* __restrict__ offsets, const u32* __restrict__ targets, u32 hops, u32 enough,
+           u64* found)
+{
+    if (blockIdx.x < BALLS) {
+        if (offsets[n] > 0) grow_ball(blockIdx.x, offsets[n], offsets, targets, hops, enough, found);
+    } else {
+        survey_degrees(blockIdx.x - BALLS, gridDim.x - BALLS, n, offsets, targets, found);
+    }
+}
