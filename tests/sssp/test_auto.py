@@ -58,18 +58,19 @@ def star(device):
     return ResidentGraph.upload(device, undirected("star", 200, edges, np.ones(100, dtype=int)))
 
 
-def test_a_graph_is_not_surveyed_if_the_choice_does_not_depend_on_it(host_device, monkeypatch):
+def complete(device, n=20):
+    edges = np.array([[tail, head] for tail in range(n) for head in range(tail)])
+    return ResidentGraph.upload(device, undirected("complete", n, edges, np.ones(len(edges), dtype=int)))
+
+
+def test_a_dense_graph_is_not_surveyed_for_a_single_search(device, monkeypatch):
     monkeypatch.setattr(survey, "start", None)
-    expects(monkeypatch, near_far=(1, 1), tiled=(1, 9))
-    solver = auto.Solver(resident(host_device), auto.Parameters(searches=1))
-    assert solver.resolved["chosen"] == "near-far"
-    assert solver.resolved["because"] == "3.85 arcs per vertex"
+    graph = complete(device)
+    solver = auto.Solver(graph, auto.Parameters(searches=1))
+    found = device.asnumpy(solver.solve(3).distance)
+    np.testing.assert_array_equal(found, reference_distances(graph.host, 3))
     with pytest.raises(TypeError):
-        auto.Solver(resident(host_device), auto.Parameters(searches=choosing.FEW))
-    costs = {"tiled": Cost(1, 1), "near-far": Cost(1, 9)}
-    monkeypatch.setattr(auto, "expected_costs", lambda f: {"near-far": Cost(1, 1)} if f.has_hubs else costs)
-    with pytest.raises(TypeError):
-        auto.Solver(resident(host_device), auto.Parameters(searches=1))
+        auto.Solver(graph, auto.Parameters(searches=2))
 
 
 def test_no_other_variant_is_prepared_for_one_search(host_device, monkeypatch):

@@ -20,7 +20,7 @@ ROUNDS = 2  # searches that each of them makes, unless the first of each differ 
 CLEAR = 1.5
 LONG = 50.0  # milliseconds of a preparation that no search begins
 OPTIONAL = ("solve_from", "customize")  # methods that only some solvers have
-FEW = 10  # searches below which a survey may take longer than it saves
+SURE = 8.0  # arcs per vertex
 
 
 class Cost(NamedTuple):
@@ -56,12 +56,12 @@ def worth_a_trial(costs: Mapping[str, Cost], searches: int) -> list[str]:
 class Choosing:
     """Base of a solver that prepares the variant, of some modules, of the least expected total.
 
-    The costs follow from the features of the graph, which one launch finds. Nothing is read for few searches
-    if the same variant is best on whatever graph of this size. If the best is in doubt, the first searches
-    are made by each of the variants in turn, and the fastest makes all others. So nothing is searched that
-    was not asked for, and a variant is prepared only for a search. Only a long preparation is not begun in a
-    search: where it is in doubt, a search is made before. If a variant is skipped or runs out of memory, the
-    next is taken; Skipped if no candidate can be prepared.
+    The costs follow from the features of the graph, which one launch finds; for a single search of a graph of
+    more than `SURE` arcs per vertex they are guessed, since there the least preparation wins. If the best is
+    in doubt, the first searches are made by each of the variants in turn, and the fastest makes all others.
+    So nothing is searched that was not asked for, and a variant is prepared only for a search. Only a long
+    preparation is not begun in a search: where it is in doubt, a search is made before. If a variant is
+    skipped or runs out of memory, the next is taken; Skipped if no candidate can be prepared.
     """
 
     runs_on = "device"
@@ -70,62 +70,61 @@ class Choosing:
     def __init__(self, graph: ResidentGraph, searches: int, modules: Mapping[str, Any]) -> None:
         self._graph, self._searches, self._modules = graph, searches, modules
         self._solvers: dict[str, Any] = {}
+        self._dropped: dict[str, str] = {}
         self._tried: dict[str, float] = {}
         self._times: list[tuple[str, float]] = []
-        self._because, self._expected = self._expectation()
+        self._features = self._survey()
+        self._expected = self._costs(self._features)
         if self.searches_decide:
             self._try_before_long()
         self._trial = self._settle()
+
+    def _survey(self) -> Features:
+        """Return the features of the graph."""
+        graph = self._graph
+        if self._searches == 1 and graph.n_arcs > SURE * graph.n_vertices:
+            return survey.guessed(graph)
+        return survey.features_of(graph)
 
     def _costs(self, features: Features) -> dict[str, Cost]:
         """Return the expected cost of each candidate."""
         raise NotImplementedError
 
-    def _reason(self, features: Features | None) -> str:
-        """Return in words what decides; no features are known if the size does."""
-        graph = self._graph
-        return str(features or f"{graph.n_arcs / max(1, graph.n_vertices):.3g} arcs per vertex")
-
-    def _expectation(self) -> tuple[str, dict[str, Cost]]:
-        """Return the reason of the choice, in words, and expected costs."""
-        graph = self._graph
-        if self._searches < FEW:
-            likely = [self._costs(kind) for kind in survey.kinds(graph.n_vertices, graph.n_arcs)]
-            if len({by_total(costs, self._searches)[0] for costs in likely}) == 1:
-                return self._reason(None), likely[0]
-        features = survey.features_of(graph)
-        return self._reason(features), self._costs(features)
+    def _reason(self) -> str:
+        """Return in words what decides."""
+        return str(self._features)
 
     def _try_before_long(self) -> None:
         """Time a search of the best quickly prepared candidate if it decides about a long preparation."""
-        names, k = by_total(self._expected, self._searches), self._searches
-        quick = [name for name in names if self._expected[name].prepare < LONG]
-        long = [name for name in names if name not in quick]
-        if not quick or not long:
+        costs, k = self._expected, self._searches
+        long = {name: cost for name, cost in costs.items() if cost.prepare >= LONG}
+        quick = [name for name in by_total(costs, k) if name not in long] if long else []
+        if not quick:
             return
-        costs = [self._expected[names[0]] for names in (quick, long)]
-        best, other = (cost.total(k) for cost in costs)
-        clear = not best / DOUBT < other < best * DOUBT
-        if clear or costs[0].total(1) > BUDGET * min(best, other) or self._prepared(quick[0]) is None:
+        name, best = quick[0], costs[quick[0]]
+        others = min(cost.total(k) for cost in long.values())
+        clear = not best.total(k) / DOUBT < others < best.total(k) * DOUBT
+        if clear or best.total(1) > BUDGET * min(best.total(k), others) or self._prepared(name) is None:
             return
         # The tail of an arc: a vertex without arcs would tell nothing.
         offsets = self._graph.host.offsets
         source = int(np.searchsorted(offsets, self._graph.n_arcs // 2, side="right")) - 1
         try:
             with self._graph.device.timer() as search:
-                self._solvers[quick[0]].solve(source)
+                self._solvers[name].solve(source)
         except DeviceOutOfMemory as reason:  # for what grows in a search
-            self._drop(quick[0], reason)
+            self._drop(name, reason)
             return
-        self._expected[quick[0]] = Cost(costs[0].prepare, search.ms)
+        costs[name] = Cost(best.prepare, search.ms)
 
     def _settle(self) -> list[str]:
         """Prepare the best candidate that can be; return those to try, it included."""
-        while self._expected:
-            name = by_total(self._expected, self._searches)[0]
+        costs, k = self._expected, self._searches
+        while costs:
+            name = min(costs, key=lambda name: costs[name].total(k))
             if self._prepared(name) is not None:
                 self._use(name)
-                return worth_a_trial(self._expected, self._searches) if self.searches_decide else []
+                return worth_a_trial(costs, k) if self.searches_decide and k > 1 else []
         raise Skipped(f"none of {' and '.join(self._modules)} can be prepared: {self._because}")
 
     def _prepared(self, name: str) -> Any:
@@ -145,7 +144,7 @@ class Choosing:
     def _drop(self, name: str, reason: Exception) -> None:
         self._solvers.pop(name, None)
         if self._expected.pop(name, None) is not None:
-            self._because += f", but not for {name}: {reason}"
+            self._dropped[name] = str(reason)
 
     def _use(self, name: str) -> None:
         self._chosen, self._solver = name, self._solvers[name]
@@ -153,6 +152,12 @@ class Choosing:
             self.__dict__.pop(method, None)
             if hasattr(self._solver, method):
                 setattr(self, method, getattr(self._solver, method))
+
+    @property
+    def _because(self) -> str:
+        """Return the reason of the choice, in words."""
+        dropped = [f"but not for {name}: {reason}" for name, reason in self._dropped.items()]
+        return ", ".join([self._reason(), *dropped])
 
     @property
     def resolved(self) -> dict[str, Any]:

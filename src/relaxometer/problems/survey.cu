@@ -82,9 +82,9 @@ __device__ void survey_degrees(u32 block, u32 blocks, u32 n, const i64* __restri
 }
 
 // A block grows a ball breadth first from the head of an arc, until it has `enough` vertices, `hops` hops, or
-// all that its vertex reaches. Writes the hops in bits 0 to 15, the vertices after half of the hops in bits
-// 16 to 31, all vertices in bits 32 to 47, and in bit 48 whether the ball is all that is reached.
-__device__ void grow_ball(u32 ball, i64 m, const i64* __restrict__ offsets, const u32* __restrict__ targets,
+// all that its vertex reaches. Writes about how many levels a search has, if the graph goes on as the ball
+// has begun: the ball grows by a power of the hops, on what may be a map by their square.
+__device__ void grow_ball(u32 ball, u32 n, const i64* __restrict__ offsets, const u32* __restrict__ targets,
                           u32 hops, u32 enough, u64* found)
 {
     __shared__ u32 slots[SLOTS];             // a hash table of the vertices
@@ -94,7 +94,7 @@ __device__ void grow_ball(u32 ball, i64 m, const i64* __restrict__ offsets, cons
     for (u32 i = threadIdx.x; i < SLOTS; i += blockDim.x) slots[i] = NOTHING;
     __syncthreads();
     if (threadIdx.x == 0) {
-        queue[0] = targets[(2 * ball + 1) * m / (2 * BALLS)];
+        queue[0] = targets[(2 * ball + 1) * offsets[n] / (2 * BALLS)];
         slots[hashed(queue[0]) % SLOTS] = queue[0];
         size = sizes[0] = 1;
     }
@@ -122,19 +122,24 @@ __device__ void grow_ball(u32 ball, i64 m, const i64* __restrict__ offsets, cons
         if (begin < end) sizes[++hop] = end;
         __syncthreads();
     }
-    if (threadIdx.x == 0) {
-        u64 whole = begin == end;
-        found[OF_BALLS + ball] = hop | sizes[hop / 2] << 16 | static_cast<u64>(end) << 32 | whole << 48;
+    if (threadIdx.x != 0) return;
+    float levels = max(hop, 2u);
+    if (begin < end && hop >= 2) {
+        float power = log2f(static_cast<float>(end) / sizes[hop / 2]);
+        power /= log2f(static_cast<float>(hop) / (hop / 2));
+        if (power > 1.5f && power < 3.2f) power = 2;
+        levels = hop * exp2f(log2f(static_cast<float>(n) / end) / max(power, 1.0f));
     }
+    found[OF_BALLS + ball] = static_cast<u64>(levels + 0.5f);
 }
 
 // `found` holds zeros before. The first BALLS blocks grow balls, the others read the degrees.
-extern "C" __global__ void __launch_bounds__(THREADS)
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
     survey(u32 n, const i64* __restrict__ offsets, const u32* __restrict__ targets, u32 hops, u32 enough,
            u64* found)
 {
     if (blockIdx.x < BALLS) {
-        if (offsets[n] > 0) grow_ball(blockIdx.x, offsets[n], offsets, targets, hops, enough, found);
+        if (offsets[n] > 0) grow_ball(blockIdx.x, n, offsets, targets, hops, enough, found);
     } else {
         survey_degrees(blockIdx.x - BALLS, gridDim.x - BALLS, n, offsets, targets, found);
     }

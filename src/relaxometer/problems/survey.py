@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,32 +19,6 @@ THREADS, BALLS, ENOUGH, WORDS, RANGES = (
 )
 VERTICES_PER_THREAD = 4
 HUB = 64  # a vertex of higher degree is a hub: a warp needs more than two steps to read it
-
-
-class Ball(NamedTuple):
-    """Vertices within some hops of a vertex, and within half of them; `whole` if they are all it reaches."""
-
-    hops: int
-    half: int
-    size: int
-    whole: bool
-
-    @classmethod
-    def unpacked(cls, word: int) -> Ball:
-        """Return the ball that the kernel has packed into a word."""
-        return cls(word & 0xFFFF, word >> 16 & 0xFFFF, word >> 32 & 0xFFFF, bool(word >> 48))
-
-    def depth(self, n_vertices: int) -> float:
-        """Return about how many levels a search has, if the graph goes on as the ball has begun.
-
-        The ball grows by a power of the hops, on what may be a map by their square.
-        """
-        if self.whole or self.hops < 2:
-            return max(self.hops, 2)
-        dimension = math.log(self.size / self.half) / math.log(self.hops / (self.hops // 2))
-        if 1.5 < dimension < 3.2:
-            dimension = 2
-        return float(self.hops * (n_vertices / self.size) ** (1 / max(dimension, 1)))
 
 
 class Features(NamedTuple):
@@ -82,14 +55,11 @@ class Features(NamedTuple):
         return f"{kind} (mean degree {self.mean:.3g}, largest {self.largest}, about {self.depth:.2g} levels)"
 
 
-def kinds(n: int, m: int) -> list[Features]:
-    """Return features of a map, a small world and a graph with hubs of this size."""
+def guessed(graph: ResidentGraph) -> Features:
+    """Return features that a graph of this size may have: those of a small world."""
+    n, m = graph.n_vertices, graph.n_arcs
     mean = m / max(1, n)
-    return [
-        Features(n, m, n, 8, mean + 1, 0.1, 0, 0.1, max(2.0, n**0.5)),
-        Features(n, m, n, min(HUB, 8 + int(3 * mean)), mean + 1, 1, 0, 0, 10),
-        Features(n, m, max(1, n // 2), max(HUB + 1, n // 16), 500, 1, 0, 0.1, 5),
-    ]
+    return Features(n, m, n, min(HUB, 8 + int(3 * mean)), mean + 1, 1, 0, 0, 10)
 
 
 def features_of(graph: ResidentGraph) -> Features:
@@ -97,7 +67,7 @@ def features_of(graph: ResidentGraph) -> Features:
     return features(graph, start(graph))
 
 
-def start(graph: ResidentGraph, hops: int = 32, enough: int = ENOUGH) -> np.ndarray:
+def start(graph: ResidentGraph, hops: int = 24, enough: int = 1024) -> np.ndarray:
     """Start the survey of a graph; return the array that its words will be in."""
     n, device = graph.n_vertices, graph.device
     found = device.xp.zeros(WORDS, dtype=np.uint64)
@@ -112,10 +82,10 @@ def features(graph: ResidentGraph, found: np.ndarray) -> Features:
     """Wait for a survey and return what it found."""
     words = graph.device.asnumpy(found).tolist()
     n, m = graph.n_vertices, graph.n_arcs
-    with_arcs, squares, arcs, crossing, one_way, pairs, joined, largest, *balls = words
+    with_arcs, squares, arcs, crossing, one_way, pairs, joined, largest, *levels = words
     arcs, pairs = max(1, arcs), max(1, pairs)
-    depths = sorted(Ball.unpacked(word).depth(n) for word in balls)
-    depth = (depths[BALLS // 2 - 1] + depths[BALLS // 2]) / 2
+    levels.sort()
+    depth = max(2, (levels[BALLS // 2 - 1] + levels[BALLS // 2]) / 2)
     return Features(
         n, m, with_arcs, largest, squares / max(1, m), crossing / arcs, one_way / arcs, joined / pairs, depth
     )

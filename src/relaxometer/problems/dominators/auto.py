@@ -157,8 +157,8 @@ class _Large(choosing.Choosing):
             features = features._replace(one_way=float(self._directed))
         return expected_costs(features)
 
-    def _reason(self, features: Features | None) -> str:
-        one_way = features.one_way if features and self._directed is None else self._directed
+    def _reason(self) -> str:
+        one_way = self._features.one_way if self._directed is None else self._directed
         seen = "sampled" if self._directed is None else "all"
         return "an arc leads one way" if one_way else f"{seen} arcs lead both ways"
 
