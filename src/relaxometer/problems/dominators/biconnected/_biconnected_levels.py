@@ -32,7 +32,7 @@ class FromLevels:
         self._kernel = self._module.get_function("biconnected_levels")
         wanted = -(-max(n, graph.n_arcs) // THREADS)
         self._blocks = min(device.max_cooperative_blocks(self._kernel, THREADS), wanted)
-        self._anchor = np.uint32(graph.host.degrees.argmax())
+        self._anchor = np.uint32(int((graph.offsets[1:] - graph.offsets[:-1]).argmax()))
         link, begin, end, joined, head = (xp.empty(n, dtype=np.uint32) for _ in range(5))
         votes = xp.empty(3, dtype=np.uint32)
         self._links = self._module.struct("Links", link=link, to=end, **{"from": begin})

@@ -90,7 +90,9 @@ class Solver:
         if parameters.tree != "auto":
             return parameters.tree == "search"
         graph = self._graph
-        return graph.metadata.get("directed") is False and int(graph.host.degrees.max(initial=0)) >= HUB
+        if graph.metadata.get("directed") is not False or graph.n_arcs == 0:
+            return False
+        return int((graph.offsets[1:] - graph.offsets[:-1]).max()) >= HUB
 
     def _count_one_way(self, module: Any, tails: DeviceArray) -> tuple[Any, int]:
         """Return the number of arcs without reverse at every vertex, or None, and of all."""
