@@ -7,7 +7,6 @@ from dominator_samples import graph_of, random_batch, rooted_graphs, semi_nca
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.graphs.resident_batch import ResidentBatch
-from relaxometer.problems import survey
 from relaxometer.problems.dominators import auto
 from relaxometer.problems.dominators._flow_graphs import leads_both_ways
 from relaxometer.problems.dominators.cpu import cooper_harvey_kennedy
@@ -56,9 +55,9 @@ def test_the_choice_for_a_graph(device, monkeypatch, graph, most, chosen, becaus
 )
 def test_arcs_that_are_not_sampled_are_counted(device, monkeypatch, graph, reason):
     monkeypatch.setattr(auto, "SMALL_GRAPH", 2)
-    features_of = survey.features_of
-    monkeypatch.setattr(survey, "features_of", lambda one: features_of(one)._replace(one_way=0))
-    resolved = solver_of(ResidentGraph.upload(device, graph)).resolved
+    resident = ResidentGraph.upload(device, graph)
+    vars(resident)["features"] = resident.features._replace(one_way=0, depth=1000)
+    resolved = solver_of(resident).resolved
     because = f"sampled arcs lead both ways, but not for biconnected: {reason}"
     assert (resolved["chosen"], resolved["because"]) == ("iterative-tree", because)
 

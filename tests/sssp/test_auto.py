@@ -10,7 +10,7 @@ from choices import prepared
 from relaxometer.device import DeviceOutOfMemory
 from relaxometer.device.host import HostDevice
 from relaxometer.graphs.resident import ResidentGraph
-from relaxometer.problems import choosing, survey
+from relaxometer.problems import choosing
 from relaxometer.problems.choosing import Cost
 from relaxometer.problems.sssp import auto
 from relaxometer.problems.variants import Skipped
@@ -24,7 +24,7 @@ def resident(device, name="grid"):
 def expects(monkeypatch, **costs):
     """Replace the model: preparation and search of each candidate."""
     costs = {name.replace("_", "-"): Cost(*cost) for name, cost in costs.items()}
-    monkeypatch.setattr(auto, "expected_costs", lambda _: dict(costs))
+    monkeypatch.setattr(auto, "expected_costs", lambda *_: dict(costs))
 
 
 def takes(monkeypatch, **times):
@@ -56,21 +56,6 @@ CLOCK = [0.0]
 def star(device):
     edges = np.array([[0, leaf] for leaf in range(1, 101)])
     return ResidentGraph.upload(device, undirected("star", 200, edges, np.ones(100, dtype=int)))
-
-
-def complete(device, n=20):
-    edges = np.array([[tail, head] for tail in range(n) for head in range(tail)])
-    return ResidentGraph.upload(device, undirected("complete", n, edges, np.ones(len(edges), dtype=int)))
-
-
-def test_a_dense_graph_is_not_surveyed_for_a_single_search(device, monkeypatch):
-    monkeypatch.setattr(survey, "start", None)
-    graph = complete(device)
-    solver = auto.Solver(graph, auto.Parameters(searches=1))
-    found = device.asnumpy(solver.solve(3).distance)
-    np.testing.assert_array_equal(found, reference_distances(graph.host, 3))
-    with pytest.raises(TypeError):
-        auto.Solver(graph, auto.Parameters(searches=2))
 
 
 def test_no_other_variant_is_prepared_for_one_search(host_device, monkeypatch):

@@ -11,8 +11,10 @@ import numpy as np
 
 from relaxometer.device import Device
 from relaxometer.device.arrays import DeviceArray
+from relaxometer.graphs import survey
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.lengths import Lengths
+from relaxometer.graphs.survey import Features
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +46,16 @@ class ResidentGraph:
         """Copy `graph` to `device`, with or without arcs or weights; DeviceOutOfMemory if it does not fit."""
         words = graph.weights.view(graph.lengths.weight_word)
         wanted = (graph.offsets, graph.targets, words)[: 1 + arcs + (arcs and weights)]
-        return cls(device, graph, *[*device.asarrays(*wanted), None, None][:3])
+        resident = cls(device, graph, *[*device.asarrays(*wanted), None, None][:3])
+        if arcs and device.kind == "cuda":  # the emulation would make the host wait
+            vars(resident)["_survey"] = survey.start(device, resident.offsets, resident.targets)
+        return resident
+
+    @cached_property
+    def features(self) -> Features:
+        """What tells which variant suits the graph, from a survey that begins with the upload."""
+        arrived = vars(self).pop("_survey", None) or survey.start(self.device, self.offsets, self.targets)
+        return arrived()
 
     @property
     def is_sound(self) -> bool:

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from relaxometer.device import DeviceOutOfMemory
+from relaxometer.device import Device, DeviceOutOfMemory
+from relaxometer.device.pace import Pace, pace_of
 from relaxometer.graphs.resident import ResidentGraph
-from relaxometer.problems import survey
+from relaxometer.graphs.survey import Features
 from relaxometer.problems.phases import Phase
-from relaxometer.problems.survey import Features
 from relaxometer.problems.variants import Skipped
 
-DOUBT = 3.0  # the searches of two variants may differ by this factor more, or less, than expected
-BUDGET = 0.06  # what decides between variants may take this part of the expected total
+DOUBT = 2.0  # the searches of two variants may differ by this factor more, or less, than expected
+BUDGET = 0.05  # what decides between variants may take this part of the expected total
 ROUNDS = 2  # searches that each of them makes, unless the first of each differ by `CLEAR`
 CLEAR = 1.5
 LONG = 50.0  # milliseconds of a preparation that no search begins
 OPTIONAL = ("solve_from", "customize")  # methods that only some solvers have
-SURE = 8.0  # arcs per vertex
+H200 = Pace(copy_gb_s=4000, barrier_us=0.95)  # the device that the costs were fitted on
 
 
 class Cost(NamedTuple):
@@ -53,15 +54,36 @@ def worth_a_trial(costs: Mapping[str, Cost], searches: int) -> list[str]:
     return names if len(names) > 1 else []
 
 
+class Scale(NamedTuple):
+    """How much longer than an H200 a device takes, where it waits for memory and where for barriers."""
+
+    memory: float = 1.0
+    latency: float = 1.0
+
+    @classmethod
+    def of(cls, device: Device) -> Scale:
+        """Return the scale of a device, measured once per process; the emulation chooses as an H200."""
+        if device.kind != "cuda":
+            return cls()
+        pace = pace_of(device)
+        return cls(H200.copy_gb_s / pace.copy_gb_s, pace.barrier_us / H200.barrier_us)
+
+    def sizes(self, f: Features) -> tuple[float, float, float]:
+        """Return millions of vertices, millions of arcs, and levels, for which an H200 would take as long."""
+        return 1e-6 * self.memory * f.n_vertices, 1e-6 * self.memory * f.n_arcs, self.latency * f.depth
+
+
+AS_H200 = Scale()
+
+
 class Choosing:
     """Base of a solver that prepares the variant, of some modules, of the least expected total.
 
-    The costs follow from the features of the graph, which one launch finds; for a single search of a graph of
-    more than `SURE` arcs per vertex they are guessed, since there the least preparation wins. If the best is
-    in doubt, the first searches are made by each of the variants in turn, and the fastest makes all others.
-    So nothing is searched that was not asked for, and a variant is prepared only for a search. Only a long
-    preparation is not begun in a search: where it is in doubt, a search is made before. If a variant is
-    skipped or runs out of memory, the next is taken; Skipped if no candidate can be prepared.
+    The costs follow from the features of the graph, which one launch finds, and the pace of the device. If
+    the best is in doubt, the first searches are made by each of the variants in turn, and the fastest makes
+    all others. So nothing is searched that was not asked for, and a variant is prepared only for a search.
+    Only a long preparation is not begun in a search: where it is in doubt, a search is made before. If a
+    variant is skipped or runs out of memory, the next is taken; Skipped if no candidate can be prepared.
     """
 
     runs_on = "device"
@@ -73,26 +95,18 @@ class Choosing:
         self._dropped: dict[str, str] = {}
         self._tried: dict[str, float] = {}
         self._times: list[tuple[str, float]] = []
-        self._features = self._survey()
-        self._expected = self._costs(self._features)
-        if self.searches_decide:
+        self._expected = self._costs(graph.features, Scale.of(graph.device))
+        if searches > 1 and self.searches_decide:
             self._try_before_long()
         self._trial = self._settle()
 
-    def _survey(self) -> Features:
-        """Return the features of the graph."""
-        graph = self._graph
-        if self._searches == 1 and graph.n_arcs > SURE * graph.n_vertices:
-            return survey.guessed(graph)
-        return survey.features_of(graph)
-
-    def _costs(self, features: Features) -> dict[str, Cost]:
+    def _costs(self, features: Features, scale: Scale) -> dict[str, Cost]:
         """Return the expected cost of each candidate."""
         raise NotImplementedError
 
     def _reason(self) -> str:
         """Return in words what decides."""
-        return str(self._features)
+        return str(self._graph.features)
 
     def _try_before_long(self) -> None:
         """Time a search of the best quickly prepared candidate if it decides about a long preparation."""
@@ -124,7 +138,7 @@ class Choosing:
             name = min(costs, key=lambda name: costs[name].total(k))
             if self._prepared(name) is not None:
                 self._use(name)
-                return worth_a_trial(costs, k) if self.searches_decide and k > 1 else []
+                return worth_a_trial(costs, k) if k > 1 and self.searches_decide else []
         raise Skipped(f"none of {' and '.join(self._modules)} can be prepared: {self._because}")
 
     def _prepared(self, name: str) -> Any:
@@ -139,7 +153,7 @@ class Choosing:
     def _made(self, name: str) -> Any:
         """Return the solver of a candidate; Skipped or DeviceOutOfMemory if there cannot be one."""
         module = self._modules[name]
-        return module.Solver(self._graph, module.Parameters())
+        return module.Solver(self._graph, _defaults(module.Parameters))
 
     def _drop(self, name: str, reason: Exception) -> None:
         self._solvers.pop(name, None)
@@ -201,6 +215,11 @@ class Choosing:
         if rounds == ROUNDS or second > CLEAR * best:
             self._use(min(self._tried, key=lambda name: self._tried[name]))
             self._trial, self._solvers = [], {self._chosen: self._solver}
+
+
+@functools.cache
+def _defaults(parameters: Any) -> Any:
+    return parameters()
 
 
 def listed(times: Mapping[str, float]) -> str:

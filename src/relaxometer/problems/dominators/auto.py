@@ -10,11 +10,12 @@ from pydantic import PositiveInt
 
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.graphs.resident_batch import ResidentBatch
+from relaxometer.graphs.survey import Features
 from relaxometer.problems import choosing, variants
+from relaxometer.problems.choosing import AS_H200, Scale
 from relaxometer.problems.dominators import Answer, batch_warp, iterative_tree
 from relaxometer.problems.dominators.biconnected import biconnected
 from relaxometer.problems.phases import Phase
-from relaxometer.problems.survey import Features
 from relaxometer.problems.variants import Skipped
 
 CANDIDATES: dict[str, Any] = {"biconnected": biconnected, "iterative-tree": iterative_tree}
@@ -48,7 +49,7 @@ UPLOADED = Cost(66, 1.2)
 """Ways from host to host, for one NVIDIA H200 and Xeon cores: the mean of searches one after the other and of
 searches after a pause, which delays threads more than a kernel; see docs/performance/dominators.md."""
 
-MILLION = 1e6
+STEEP = 300  # mean degree of the ends of arcs above which hubs decide
 GAIN = 0.8  # c cores divide the time per vertex by c ** GAIN
 
 
@@ -152,13 +153,13 @@ class _Large(choosing.Choosing):
         self._directed = graph.metadata.get("directed")
         super().__init__(graph, searches, CANDIDATES)
 
-    def _costs(self, features: Features) -> dict[str, choosing.Cost]:
+    def _costs(self, features: Features, scale: Scale) -> dict[str, choosing.Cost]:
         if self._directed is not None:
             features = features._replace(one_way=float(self._directed))
-        return expected_costs(features)
+        return expected_costs(features, scale)
 
     def _reason(self) -> str:
-        one_way = self._features.one_way if self._directed is None else self._directed
+        one_way = self._graph.features.one_way if self._directed is None else self._directed
         seen = "sampled" if self._directed is None else "all"
         return "an arc leads one way" if one_way else f"{seen} arcs lead both ways"
 
@@ -170,12 +171,22 @@ class _Large(choosing.Choosing):
         return solver
 
 
-def expected_costs(f: Features) -> dict[str, choosing.Cost]:
-    """Return the expected cost of each candidate for a large graph."""
-    n, m = f.n_vertices / MILLION, f.n_arcs / MILLION
-    costs = {"iterative-tree": choosing.Cost(1 + 0.1 * m, 1 + n + 0.1 * m)}
-    if not f.one_way:
-        costs["biconnected"] = choosing.Cost(0.5 + 0.1 * m, 0.2 + 0.3 * n + 0.05 * m)
+def expected_costs(f: Features, scale: Scale = AS_H200) -> dict[str, choosing.Cost]:
+    """Return the expected cost of each candidate for a large graph, in ms; see docs/performance/auto.md.
+
+    The rounds of `iterative-tree` and the search before it take time per level; `biconnected` reads ends of
+    arcs in any order, and searches breadth-first in graphs with hubs.
+    """
+    n, m, depth = scale.sizes(f)
+    costs = {"iterative-tree": choosing.Cost(0.8 + 0.045 * m, 0.5 + 0.02 * depth + 0.1 * m)}
+    if f.one_way:
+        return costs
+    if f.largest >= biconnected.HUB:
+        search = 0.5 + (0.5 * n + 0.04 * m) * (1 if f.ends > STEEP else 2)
+        costs["biconnected"] = choosing.Cost(1 + 0.08 * m, search)
+    else:
+        search = 0.6 + 0.45 * n + 1.1 * n * f.crossing + 0.06 * m
+        costs["biconnected"] = choosing.Cost(0.65 + 0.05 * m, search)
     return costs
 
 
@@ -219,7 +230,7 @@ def _graph_from_host(graph: ResidentGraph) -> Choice:
 
 
 class _EachUploaded:
-    """Searches of a graph that each upload it, choose, prepare, and download the answer."""
+    """Searches of a graph that each upload it, prepare, and download the answer."""
 
     runs_on = "device"
 
@@ -229,10 +240,10 @@ class _EachUploaded:
         self.resolved = solver.resolved
 
     def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
-        asarray, host = self._device.asarray, self._host
+        asarray, host, module = self._device.asarray, self._host, CANDIDATES[self.chosen]
         # Dominators do not depend on weights.
         graph = ResidentGraph(self._device, host, asarray(host.offsets), asarray(host.targets), None)
-        answer: Answer = _of_graph(graph, 1)[2].solve(root, phases)
+        answer: Answer = module.Solver(graph, module.Parameters()).solve(root, phases)
         return Answer(self._device.asnumpy(answer.idom), answer.phases)
 
 

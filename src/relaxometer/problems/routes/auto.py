@@ -8,11 +8,11 @@ from typing import Any
 from pydantic import PositiveInt
 
 from relaxometer.graphs.resident import ResidentGraph
-from relaxometer.problems.choosing import Choosing, Cost
+from relaxometer.graphs.survey import Features
+from relaxometer.problems.choosing import AS_H200, Choosing, Cost, Scale
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.routes import Answer, ResidentQueries, hierarchy, labels, trees
 from relaxometer.problems.routes._contracted import Contracted, HierarchyParameters, contract
-from relaxometer.problems.survey import Features
 
 CANDIDATES: dict[str, Any] = {"trees": trees, "labels": labels, "hierarchy": hierarchy}
 """Variants by name."""
@@ -23,8 +23,6 @@ PAYS_AFTER = 1_000_000
 They prepare as fast as `hierarchy` but need more memory, and their first paths wait for shortcuts: about 4
 million paths of New York make up for that (docs/performance/routes.md).
 """
-
-MILLION = 1e6
 
 
 class Parameters(HierarchyParameters):
@@ -54,8 +52,8 @@ class Solver(Choosing):
         self._parameters = parameters
         super().__init__(graph, parameters.searches, CANDIDATES)
 
-    def _costs(self, features: Features) -> dict[str, Cost]:
-        costs = expected_costs(features)
+    def _costs(self, features: Features, scale: Scale) -> dict[str, Cost]:
+        costs = expected_costs(features, scale)
         if self._searches < PAYS_AFTER:
             del costs["labels"]
         return costs
@@ -75,12 +73,12 @@ class Solver(Choosing):
         return answer
 
 
-def expected_costs(f: Features) -> dict[str, Cost]:
-    """Return the expected cost of each candidate, by pairs of different origins."""
-    n, m = f.n_vertices / MILLION, f.n_arcs / MILLION
-    contraction = 150 + 1000 * n
+def expected_costs(f: Features, scale: Scale = AS_H200) -> dict[str, Cost]:
+    """Return the expected cost of each candidate, in ms; pairs have different origins."""
+    n, m, _ = scale.sizes(f)
+    contraction = 300 + 1500 * n
     return {
-        "trees": Cost(0.5, 0.1 + 0.3 * m),
-        "hierarchy": Cost(contraction, 7e-5),
-        "labels": Cost(contraction, 1e-7),
+        "trees": Cost(0.5, 0.02 + 0.03 * m),
+        "hierarchy": Cost(contraction, 2.6e-5),
+        "labels": Cost(contraction, 1.5e-7),
     }

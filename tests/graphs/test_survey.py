@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from relaxometer.datasets.formats.generated import GridParameters
+from relaxometer.datasets.formats.generated import GridParameters, UniformRandomParameters
 from relaxometer.datasets.generators.shapes import grid as grid_graph
+from relaxometer.datasets.generators.uniform_random import uniform_random
+from relaxometer.graphs import survey
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
-from relaxometer.problems import survey
 from sample_graphs import sample_graphs, undirected
 
 
@@ -20,14 +21,13 @@ def complete(n):
     return undirected("complete", n, ends, np.ones(len(ends), int))
 
 
-def depth_of(device, graph, **limits):
-    resident = ResidentGraph.upload(device, graph)
-    return survey.features(resident, survey.start(resident, **limits)).depth
+def depth_of(device, graph):
+    return ResidentGraph.upload(device, graph).features.depth
 
 
 @pytest.mark.parametrize("graph", sample_graphs().values(), ids=lambda graph: graph.name)
 def test_degrees_are_those_of_numpy(device, graph):
-    found = survey.features_of(ResidentGraph.upload(device, graph))
+    found = ResidentGraph.upload(device, graph).features
     assert (found.n_vertices, found.n_arcs) == (graph.n_vertices, graph.n_arcs)
     assert found.with_arcs == np.count_nonzero(graph.degrees)
     assert found.largest == graph.degrees.max()
@@ -38,7 +38,7 @@ def test_degrees_are_those_of_numpy(device, graph):
 @pytest.mark.parametrize("graph", [*sample_graphs().values(), chain(5000)], ids=lambda graph: graph.name)
 def test_samples_tell_about_arcs(device, graph):
     """Every vertex of a small graph is sampled once in the mean, with one of its arcs."""
-    found = survey.features_of(ResidentGraph.upload(device, graph))
+    found = ResidentGraph.upload(device, graph).features
     tails, heads = graph.tails.astype(np.int64), graph.targets.astype(np.int64)
     ranges = [ends * survey.RANGES // graph.n_vertices for ends in (tails, heads)]
     arcs = set(zip(tails.tolist(), heads.tolist(), strict=True))
@@ -50,18 +50,11 @@ def test_samples_tell_about_arcs(device, graph):
         assert (found.one_way == 1) == all(one_way) or found.one_way > 0.9
 
 
-def test_neighbours_that_are_joined(device):
-    for graph, clustering in ((complete(20), 1), (sample_graphs()["grid"], 0)):
-        assert survey.features_of(ResidentGraph.upload(device, graph)).clustering == clustering
-
-
 def test_balls_tell_the_depth(device):
-    graph = chain(5000)
-    assert depth_of(device, graph, hops=8) == round(8 * 5000 / 17)
-    assert 2000 < depth_of(device, graph) < 5000
-    grid = grid_graph(GridParameters(rows=120, columns=120), 1)
-    assert 60 < depth_of(device, grid) < 240
-    assert 60 < depth_of(device, grid, enough=200) < 240
+    assert 1000 < depth_of(device, chain(5000)) <= 5000
+    assert 60 < depth_of(device, grid_graph(GridParameters(rows=120, columns=120), 1)) < 240
+    random = uniform_random(UniformRandomParameters(vertices=5000, mean_degree=16), 1)
+    assert 3 <= depth_of(device, random) <= 6
 
 
 def test_a_ball_ends_with_all_that_is_reached(device):
@@ -73,13 +66,13 @@ def test_a_ball_ends_with_all_that_is_reached(device):
 
 
 def test_a_graph_without_arcs(device):
-    found = survey.features_of(ResidentGraph.upload(device, Graph.from_arcs("empty", 3, [], [], [])))
-    assert found[2:] == (0, 0, 0, 0, 0, 0, 2)
+    found = ResidentGraph.upload(device, Graph.from_arcs("empty", 3, [], [], [])).features
+    assert found[2:] == (0, 0, 0, 0, 0, 2)
     assert str(found) == "even degrees (mean degree 0, largest 0, about 2 levels)"
 
 
-def test_a_guess_has_the_size_of_the_graph(device):
-    graph = complete(30)
-    found = survey.guessed(ResidentGraph.upload(device, graph))
-    assert (found.n_vertices, found.n_arcs, found.mean) == (30, graph.n_arcs, 29)
-    assert not found.has_hubs
+def test_hubs_are_vertices_of_high_degree_or_met_by_most_arcs():
+    even = survey.Features(1000, 6000, 1000, 20, ends=7, crossing=1, one_way=0, depth=5)
+    assert not even.has_hubs
+    assert even._replace(largest=65).has_hubs
+    assert even._replace(ends=10).has_hubs
