@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from choices import variants_for
 from dominator_samples import graph_of, random_batch, rooted_graphs, semi_nca
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
@@ -108,3 +109,28 @@ def test_a_batch_from_host_to_host(device, monkeypatch, dear):
 def test_a_machine_of_one_core_has_no_others_to_choose():
     assert list(auto.costs_from_host(30, 16, few=True)) == ["one core", "16 cores", "GPU"]
     assert list(auto.costs_from_host(30, 1, few=True)) == ["one core", "GPU"]
+
+
+@pytest.mark.parametrize(
+    ("family", "names"),
+    [
+        ("city", ["biconnected"]),
+        ("roads", ["biconnected"]),
+        ("long roads", ["biconnected"]),
+        ("grid", ["biconnected"]),
+        ("cube", ["biconnected"]),
+        ("triangulation", ["biconnected"]),
+        ("nearest neighbours", ["biconnected"]),
+        ("small world", ["biconnected"]),
+        ("random", ["iterative-tree"]),
+        ("dense random", ["iterative-tree"]),
+        ("preferential attachment", ["iterative-tree"]),
+        ("Kronecker", ["biconnected"]),
+        ("pages", ["iterative-tree"]),
+        ("star", ["biconnected"]),
+        ("tree", ["biconnected"]),
+        ("caterpillar", ["biconnected"]),
+    ],
+)
+def test_the_choice_for_families_of_graphs_by_the_number_of_searches(family, names):
+    assert variants_for(auto.expected_costs, family) == names

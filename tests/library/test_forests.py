@@ -82,7 +82,7 @@ def test_nearest_of_several_sources_by_kernels(problem, dtype):
 
 
 def test_the_variant_that_was_chosen_searches_from_several_sources():
-    graph, arcs = random_graph(2, "uint32", count=40 * N)
+    graph, arcs = random_graph(2, "uint32", count=100 * N)
     prepared = rx.prepare(graph, device="host", searches=1)
     assert prepared.resolved["chosen"] == "near-far"
     found = prepared.nearest([1, 2]).verify()

@@ -91,7 +91,7 @@ def test_routes_answer_pairs_and_tables(graph):
     assert np.array_equal(np.concatenate(pieces), whole)
 
 
-@pytest.mark.parametrize(("searches", "chosen"), [(1, "hierarchy"), (10**9, "labels")])
+@pytest.mark.parametrize(("searches", "chosen"), [(1, "trees"), (10**5, "hierarchy"), (10**9, "labels")])
 def test_the_number_of_pairs_chooses_how_a_gpu_finds_routes(graph, searches, chosen):
     routes = rx.prepare(graph, "routes", searches=searches, device="host")
     assert routes.resolved["chosen"] == chosen

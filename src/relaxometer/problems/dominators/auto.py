@@ -182,7 +182,7 @@ def expected_costs(f: Features, scale: Scale = AS_H200) -> dict[str, choosing.Co
     if f.one_way:
         return costs
     if f.largest >= biconnected.HUB:
-        search = 0.5 + (0.5 * n + 0.04 * m) * (1 if f.ends > STEEP else 2)
+        search = 0.2 + 0.06 * m if f.ends > STEEP else 0.5 + n + 0.08 * m
         costs["biconnected"] = choosing.Cost(1 + 0.08 * m, search)
     else:
         search = 0.6 + 0.45 * n + 1.1 * n * f.crossing + 0.06 * m
