@@ -53,11 +53,6 @@ NAMES = re.compile(
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 FACTS = ["id", "what", "value", "unit", "machine", "command", "commit"]  # columns of ``facts.csv``
 NO_VALUE = "-"
-NO_SAMPLES = (
-    "The searches of this suite were not kept. Intervals follow from its tables "
-    "([how](../../statistics.md#a-suite-published-without-its-searches)); where these have none, "
-    "nothing is decided."
-)
 
 
 def digits(value: float, n: int = 3) -> str:
@@ -287,7 +282,6 @@ class Data:
         reasons = lines[~is_judged].groupby("verdict", sort=False)["id"]
         others = [f"- {', '.join(f'`{name}`' for name in names)}: {reason}." for reason, names in reasons]
         parts = [markdown(pd.DataFrame(columns)), "\n".join(others)]
-        parts += [] if (self.folder / SAMPLES).is_file() else [NO_SAMPLES]
         return "\n\n".join(part for part in parts if part)
 
     def context(self, key: str) -> Any:
