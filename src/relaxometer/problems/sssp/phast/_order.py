@@ -35,10 +35,14 @@ from relaxometer.problems.variants import Skipped
 Ints = npt.NDArray[np.int64]
 Small = npt.NDArray[np.int32]
 LEAF = 512  # do not cut parts of fewer vertices
+LARGE, LARGE_SHARE = 5, 0.3
+"""Cut parts above this fraction of the graph, for which others wait, in the middle: it takes less time."""
+
 PARTS = 128  # a thread alone orders parts below this fraction of the reduced graph
+MESH = 0.9  # do not reduce a graph before its size is guessed if more vertices have over two neighbours
 TOO_LARGE = 2  # skip a graph whose hierarchy is expected to exceed a limit this many times
 NO_LIMITS = Size(math.inf, math.inf)
-CHOICES = (LEAF, SHARE, TRIED)
+CHOICES = (LEAF, LARGE, LARGE_SHARE, SHARE, TRIED)
 """What an order depends on besides the graph, and the functions that find it."""
 
 
@@ -51,14 +55,24 @@ def dissect(
     is the number of threads, by default Numba's. Skipped if the hierarchy is expected to be `TOO_LARGE` times
     as large as its limits.
     """
-    contracted, core, *graph = _reduce(offsets, adjacent.astype(np.int32))
-    if len(core) > PART:
-        expected = guess(*graph)
+    whole = offsets.astype(np.int32), adjacent.astype(np.int32)
+    is_mesh = np.count_nonzero(np.diff(offsets) > 2) > MESH * (len(offsets) - 1)
+    if is_mesh:
+        _refuse_wide(*whole, limits)
+    contracted, core, *graph = _reduce(*whole)
+    if not is_mesh:
+        _refuse_wide(graph[0], graph[1], limits)
+    order = _dissect(graph[0], graph[1], cores or get_num_threads())
+    return np.concatenate([contracted, core[order]]).astype(np.int64)
+
+
+def _refuse_wide(offsets: Small, adjacent: Small, limits: Size) -> None:
+    """Skip a graph whose separators are too large for a map."""
+    if len(offsets) > PART:
+        expected = guess(offsets, adjacent)
         if any(one > TOO_LARGE * limit for one, limit in zip(expected, limits, strict=True)):
             arcs, triangles = expected
             raise Skipped(f"made for maps; expected are {arcs:.2g} arcs and {triangles:.2g} triangles")
-    order = _dissect(graph[0], graph[1], cores or get_num_threads())
-    return np.concatenate([contracted, core[order]]).astype(np.int64)
 
 
 def kept(offsets: Ints, adjacent: npt.NDArray[Any], make: Callable[[], Ints]) -> Ints:
@@ -86,7 +100,8 @@ def _dissect(offsets: Small, adjacent: Small, cores: int) -> Small:
         if end - begin <= smallest:
             _order_part(offsets, adjacent, vertices, begin, end, own, SHARE, LEAF)
             return []
-        first, last = _cut(offsets, adjacent, vertices, begin, end, own, SHARE)
+        share = LARGE_SHARE if LARGE * (end - begin) > n else SHARE
+        first, last = _cut(offsets, adjacent, vertices, begin, end, own, share)
         return [(begin, begin + first), (begin + first, begin + first + last)]
 
     with ThreadPoolExecutor(cores) as pool:
@@ -123,7 +138,7 @@ def _order_part(
         waiting.append((begin + first, begin + first + last))
 
 
-def _reduce(offsets: Ints, adjacent: Small) -> tuple[Small, Small, Small, Small]:
+def _reduce(offsets: Small, adjacent: Small) -> tuple[Small, Small, Small, Small]:
     """Contract vertices of up to two neighbours; return them in order, the others, and the graph on those."""
     contracted, degree = _contract_simple(offsets, adjacent)
     is_left = np.ones(len(degree), dtype=np.bool_)
