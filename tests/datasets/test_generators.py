@@ -194,3 +194,16 @@ def test_heaps_have_the_shape_of_real_ones():
     assert 1000 < levels.max() < 1100  # the list hangs below others
     assert heap.objects["size"].to_numpy()[0] == 0
     assert content_hash(heap) == content_hash(made("heap-like", objects=20_000, links=1000))
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_extreme_heaps_are_a_list_a_tree_and_a_hub(shuffled):
+    depths = {}
+    for shape in ("list", "tree", "hub"):
+        heap = made("heap-like", objects=1000, shape=shape, shuffled=shuffled)
+        assert heap.n_arcs == 999
+        depths[shape] = hops_in(heap.offsets, heap.targets, 0)
+        is_in_order = bool((heap.tails < heap.targets).all())
+        assert is_in_order != shuffled
+    assert {shape: levels.max() for shape, levels in depths.items()} == {"list": 999, "tree": 9, "hub": 2}
+    assert all(levels.min() == 0 for levels in depths.values())  # all are reached

@@ -130,6 +130,8 @@ def passes(*, device_kind="cuda", **options):
 
 CHANGED = pd.DataFrame({"graph": "flow", "change": ["removed", "added"], "arcs": 1000, "status": "ok"})
 
+REPEATED = pd.DataFrame({"graph": "app", "variant": "auto", "repetition": [0, 1], "status": "ok"})
+
 
 def summary_with(folder, *rows):
     """Write a summary with these rows."""
@@ -156,6 +158,7 @@ class TestVerdict:
             ("traffic", changes(ROADS), 1, "phast on town after change 1 of its weights"),
             ("all_pairs", passes(), 1, "all pairs of town, with the proof"),
             ("updates", CHANGED, 1, "dominators incremental on flow, arcs added: 1,000"),
+            ("retained", REPEATED, 1, "retained sizes by auto on app, repetition 1"),
         ],
         ids=lambda value: value if isinstance(value, str) and " " not in value else "",
     )

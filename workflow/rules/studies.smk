@@ -1,4 +1,4 @@
-"""Studies: throughput, new weights, all pairs, updates of dominators, ExtractMin and the copy rate."""
+"""Studies: throughput, new weights, all pairs, updates of dominators, retained sizes, ExtractMin and the copy rate."""
 
 
 rule measure_throughput:
@@ -60,6 +60,15 @@ use rule measure_throughput as measure_updates with:
         "logs/updates/{graph}.log",
     params:
         **parameters.of_study(PLAN, "updates"),
+
+
+use rule measure_throughput as measure_retained with:
+    output:
+        update(STUDIES["retained"].path),
+    log:
+        "logs/retained/{graph}.log",
+    params:
+        **parameters.of_study(PLAN, "retained"),
 
 
 use rule measure_throughput as measure_extract_min with:

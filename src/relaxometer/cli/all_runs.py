@@ -142,6 +142,7 @@ def inputs_of(plan: Plan) -> list[str]:
     """Return the graphs and batches that some run needs, in the order of the configuration's `graphs`."""
     named = [name for problem in problem_names() for name in plan.config.problem(problem).graphs]
     needed = {run.graph for run in plan.runs.values()}
+    needed.update(name for study in STUDIES.values() for name in study.graphs(plan.config))
     return [name for name in dict.fromkeys(named) if name in needed]
 
 

@@ -185,6 +185,7 @@ def tables() -> dict[str, str]:
         models.Traffic,
         models.AllPairs,
         models.Updates,
+        models.RetainedSizes,
         models.Series,
         models.Report,
         Dataset,

@@ -310,6 +310,21 @@ class Updates(Section):
     """Draws of arcs per number."""
 
 
+class RetainedSizes(Section):
+    """Retained sizes of heaps: dominators, and sums of sizes over their tree."""
+
+    graphs: Names = []
+    """Heaps of `dominators`."""
+    variants: Names = ["auto", "semi-nca"]
+    """Solvers of `dominators` that take one graph, with their default parameters."""
+    repetitions: Count = 6
+    """Timed repetitions."""
+    enough_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 60.0
+    """A variant starts no further repetition after this many seconds."""
+    most_on_cpu: Annotated[int, Field(ge=0, lt=2**32)] = 2**32 - 1
+    """Objects of the largest heap that variants on the CPU do not skip."""
+
+
 class Report(Section):
     """Contents of the report beyond the tables."""
 
@@ -347,6 +362,7 @@ class Config(Section):
     traffic: Traffic = Traffic()
     all_pairs: AllPairs = AllPairs()
     updates: Updates = Updates()
+    retained: RetainedSizes = RetainedSizes()
     report: Report = Report()
 
     def problem(self, name: str) -> Problem:

@@ -46,6 +46,7 @@ PROBLEM_OF_STUDY = {
     "all_pairs": "sssp",
     "bfs_throughput": "bfs",
     "updates": "dominators",
+    "retained": "dominators",
 }
 """The studies that name graphs, each with the problem whose graphs they are."""
 
@@ -218,6 +219,9 @@ class Plan:
             known = [name for name in self.config.problem(owner).graphs if not self.datasets[name].is_batch]
             for graph in getattr(self.config, study).graphs:
                 self._check_known(graph, known, f"{study}.graphs", f"graph of {owner}.graphs")
+        for name in self.config.retained.variants:
+            known = variants.solver_names("dominators")
+            self._check_known(name, known, "retained.variants", "solver of dominators")
         for owner, key in TRAFFIC.items():
             for name in getattr(self.config.traffic, key):
                 known = variants.solver_names(owner)

@@ -72,6 +72,10 @@ def _update(row: Mapping[Any, Any]) -> str:
     return f"dominators incremental on {row['graph']}, arcs {row['change']}: {row['arcs']:,}"
 
 
+def _repetition(row: Mapping[Any, Any]) -> str:
+    return f"retained sizes by {row['variant']} on {row['graph']}, repetition {row['repetition']}"
+
+
 def _section(name: str) -> Callable[[Plan], dict[str, Any]]:
     """Return a function that reads a study's section and the seed of a plan's configuration."""
     return lambda plan: {
@@ -112,6 +116,7 @@ STUDIES = {
         further=("sources.parquet", "components.parquet", "distances.parquet"),
     ),
     "updates": _of_graphs("updates", "updates:measure_updates", _update),
+    "retained": _of_graphs("retained", "retained:measure_retained", _repetition),
     "extract_min": Study(
         "results/extract_min.parquet",
         "relaxometer.studies.extract_min:time_all",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, NonNegativeInt, PositiveInt
+from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
 from relaxometer.core.validation import Section
 from relaxometer.datasets.formats import Format
@@ -52,6 +52,19 @@ class HeapLikeParameters(Section):
     """Number of objects."""
     links: NonNegativeInt = 0
     """How many of them form one list."""
+    shape: Literal["heap", "list", "tree", "hub"] = "heap"
+    """A heap like those of programs, or an extreme: a list of all objects, a binary tree, or one object that
+    owns all others."""
+    shuffled: bool = False
+    """Objects other than the root are in random order."""
+    copies: PositiveInt = 1
+    """How many copies there are under one root; `objects` counts those of one, with the root."""
+
+    @model_validator(mode="after")
+    def _has_links_in_a_heap(self) -> HeapLikeParameters:
+        if self.links and self.shape != "heap":
+            raise ValueError(f"`links` are those of the shape heap, not {self.shape}")
+        return self
 
 
 FORMATS = {

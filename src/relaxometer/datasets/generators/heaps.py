@@ -9,12 +9,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from relaxometer.core.compiled import njit, prange
 from relaxometer.datasets.formats.programs import HeapLikeParameters
 from relaxometer.datasets.random_bits import Purpose, bits, number, stream
-from relaxometer.graphs.graph import OBJECTS, Graph
+from relaxometer.graphs.graph import OBJECTS, Graph, offsets_of
 
 NEXT, CONTAINED = 0.5, 0.25
 """Shares of objects that the one before owns, and that a large array or map owns."""
@@ -34,6 +35,38 @@ MOVED = 0.15
 
 def heap_like(parameters: HeapLikeParameters, seed: int) -> Graph:
     """Generate a heap; vertex 0 is the root."""
+    n = parameters.objects
+    ends = _heap(parameters, seed) if parameters.shape == "heap" else _extreme(parameters.shape, n)
+    if parameters.shuffled:
+        order = np.zeros(n, np.uint32)
+        order[1:] = 1 + np.argsort(bits(stream(seed, Purpose.JITTER), 0, n - 1), kind="stable")
+        ends = order[ends]
+    weights = np.ones(ends.shape[1], np.uint32)
+    facts = {"generator": "relaxometer.datasets.generators.heaps", "search_keys": [0]}
+    tails, heads = ends
+    graph = Graph.from_arcs("heap-like", n, tails, heads, weights, metadata=facts)
+    return copied(replace(graph, objects=_objects(n, seed)), parameters.copies)
+
+
+def copied(heap: Graph, copies: int) -> Graph:
+    """Return copies of a heap, one after the other, under one root, which is vertex 0."""
+    if copies == 1:
+        return heap
+    assert heap.objects is not None
+    n, (first, *_) = heap.n_vertices - 1, heap.offsets[1:]
+    steps = np.arange(copies, dtype=np.uint32)[:, None] * np.uint32(n)
+    of_root, others = heap.targets[:first], heap.targets[first:]
+    targets = np.concatenate([(of_root + steps).ravel(), np.where(others, others + steps, 0).ravel()])
+    degrees = np.diff(heap.offsets)
+    offsets = offsets_of(np.append(degrees[0] * copies, np.tile(degrees[1:], copies)))
+    rows = np.append(0, np.tile(np.arange(1, n + 1), copies))
+    facts = {**heap.metadata, "copies": copies}
+    weights = np.ones(len(targets), np.uint32)
+    return Graph(heap.name, offsets, targets, weights, metadata=facts, objects=heap.objects.take(rows))
+
+
+def _heap(parameters: HeapLikeParameters, seed: int) -> npt.NDArray[np.uint32]:
+    """Return tails and heads of all references of a heap like those of programs."""
     n, n_links = parameters.objects, min(parameters.links, parameters.objects - 1)
     count = n + int(n * SECOND_HUB), int(n * OTHERS)
     ends = np.zeros((2, n - 1 + sum(count)), np.uint32)
@@ -42,11 +75,14 @@ def heap_like(parameters: HeapLikeParameters, seed: int) -> Graph:
     _move(stream(seed, Purpose.ORDER), order)
     for row in ends:
         row[:] = order[row]
-    weights = np.ones(ends.shape[1], np.uint32)
-    facts = {"generator": "relaxometer.datasets.generators.heaps", "search_keys": [0]}
-    tails, heads = ends
-    graph = Graph.from_arcs("heap-like", n, tails, heads, weights, metadata=facts)
-    return replace(graph, objects=_objects(n, seed))
+    return ends
+
+
+def _extreme(shape: str, n: int) -> npt.NDArray[np.uint32]:
+    """Return owners and objects where each object but the root has one reference to it."""
+    owned = np.arange(1, n, dtype=np.uint32)
+    owners = {"list": owned - 1, "tree": (owned - 1) // 2, "hub": np.minimum(owned - 1, 1)}
+    return np.stack([owners[shape], owned])
 
 
 def _objects(n: int, seed: int) -> pa.Table:
