@@ -11,7 +11,9 @@ import pytest
 import relaxometer as rx
 from built import refusal
 from flow_facts import arcs_of as arcs
-from heap_samples import PLAIN, snapshot, text
+from heap_samples import PLAIN, snapshot, text, write_snapshot
+from relaxometer.datasets.formats.programs import HeapLikeParameters
+from relaxometer.datasets.generators.heaps import heap_like
 from relaxometer.datasets.readers import heapsnapshot
 from relaxometer.graphs.graph import read_graph, write_graph
 
@@ -63,13 +65,22 @@ def test_blocks_do_not_matter(tmp_path, monkeypatch, block):
     class Blocks(io.FileIO):
         """A stream that gives fewer bytes than asked for."""
 
-        def read(self, _):
-            return super().read(next(sizes, block))
+        def readinto(self, buffer):
+            return super().readinto(buffer[: next(sizes, block)])
 
     monkeypatch.setattr(heapsnapshot, "opened", Blocks)
     parts = read(tmp_path, PLAIN)
     assert parts.objects == whole.objects
     assert arcs(parts) == arcs(whole)
+
+
+def test_a_heap_written_as_by_v8_is_read_again(tmp_path):
+    heap = heap_like(HeapLikeParameters(objects=20_000), seed=1)
+    write_snapshot(heap, tmp_path / "like.heapsnapshot")
+    graph = rx.Graph.from_file(tmp_path / "like.heapsnapshot", rules="chrome").csr
+    assert np.array_equal(graph.offsets, heap.offsets)
+    assert np.array_equal(graph.targets, heap.targets)
+    assert graph.objects["size"] == heap.objects["size"]
 
 
 def test_blanks_and_plain_utf8_do_not_matter(tmp_path):
@@ -96,6 +107,10 @@ BAD = {
     "cut": (text(PLAIN)[:-40], "the file ends early"),
     "cut at its end": (text(PLAIN)[:-1], "something follows"),
     "negative": (damaged(FIRST, b"[3,-1,1,10"), "expected integers separated by commas in nodes"),
+    "leading zero": (damaged(FIRST, b"[03,0,1,10"), "expected integers"),
+    "many digits": (damaged(FIRST, b"[3,0,1,1" + 18 * b"0"), "expected integers"),
+    "closed in a row": (damaged(FIRST, b"[3,0,1]"), "0 nodes, but its header announces '8'"),
+    "comma at the end": (damaged(b'],"edges"', b',],"edges"'), "expected integers"),
     "no comma": (damaged(FIRST, b"[3 0,1,10"), "expected integers"),
     "name out of range": (damaged(FIRST, b"[3,9999,1,10"), "name of a node is not among"),
     "type": (damaged(FIRST, b"[99,0,1,10"), "unknown type"),

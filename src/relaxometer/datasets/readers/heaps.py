@@ -11,6 +11,9 @@ import pyarrow as pa
 from relaxometer.core.compiled import njit
 from relaxometer.graphs.graph import OBJECTS, Graph, Ids, Ints, offsets_of
 
+SMALL, LARGE = 16, 128
+"""Most references of an object that are sorted by exchanges, and that Numba, not NumPy, sorts."""
+
 
 def heap_graph(
     name: str,
@@ -28,7 +31,11 @@ def heap_graph(
     """
     offsets, heads = edges
     orphans = _orphans(offsets, heads, keeps, root)
-    degrees, kept = _packed(offsets, heads, keeps, orphans, root)
+    degrees, kept = _gathered(offsets, heads, keeps, orphans, root)
+    starts = offsets_of(degrees)
+    for u in np.flatnonzero(degrees > LARGE).tolist():
+        kept[starts[u] : starts[u + 1]].sort()
+    kept = kept[: _sort_and_merge(kept, degrees)].copy()
     facts = {**metadata, "edges_in_file": len(heads), "orphans": len(orphans), "search_keys": [root]}
     ones = np.ones(len(kept), dtype=np.uint32)
     table = pa.table({column: objects[column] for column in OBJECTS})
@@ -72,35 +79,43 @@ def _orphans(offsets: Ints, heads: Ids, keeps: np.ndarray, root: int) -> np.ndar
 
 
 @njit(cache=True)
-def _packed(offsets: Ints, heads: Ids, keeps: np.ndarray, orphans: Ids, root: int) -> tuple[Ints, Ids]:
-    """Return the references that count, each once and ascending within an object; orphans are the root's."""
+def _gathered(offsets: Ints, heads: Ids, keeps: np.ndarray, orphans: Ids, root: int) -> tuple[Ints, Ids]:
+    """Return how many references of each object count, orphans being the root's, and their heads."""
     n = len(offsets) - 1
     degrees = np.zeros(n, np.int64)
-    packed = np.empty(np.sum(keeps) + len(orphans), np.uint32)
+    kept = np.empty(len(heads) + len(orphans), np.uint32)
     end = 0
     for u in range(n):
         start = end
         for edge in range(offsets[u], offsets[u + 1]):
-            if keeps[edge]:
-                packed[end] = heads[edge]
-                end += 1
+            kept[end] = heads[edge]
+            end += keeps[edge]
         if u == root:
-            packed[end : end + len(orphans)] = orphans
+            kept[end : end + len(orphans)] = orphans
             end += len(orphans)
-        row = packed[start:end]
-        if len(row) > 32:
-            row.sort()
-        else:
-            for i in range(1, len(row)):
-                head, k = row[i], i
-                while k and row[k - 1] > head:
-                    row[k] = row[k - 1]
-                    k -= 1
-                row[k] = head
-        end = start
-        for i in range(len(row)):
-            if i == 0 or row[i] != packed[end - 1]:
-                packed[end] = row[i]
-                end += 1
         degrees[u] = end - start
-    return degrees, packed[:end].copy()
+    return degrees, kept[:end]
+
+
+@njit(cache=True)
+def _sort_and_merge(kept: Ids, degrees: Ints) -> int:
+    """Sort the heads of each object, whose number changes as equal ones are merged; returns their number.
+
+    Those of more than `LARGE` have been sorted.
+    """
+    start = end = 0
+    for u in range(len(degrees)):
+        stop = start + degrees[u]
+        if degrees[u] <= SMALL:
+            # Exchanges without branches, since a processor cannot predict them.
+            for i in range(start + 1, stop):
+                for k in range(start, i):
+                    kept[k], kept[i] = min(kept[k], kept[i]), max(kept[k], kept[i])
+        elif degrees[u] <= LARGE:
+            kept[start:stop].sort()
+        first = end
+        for i in range(start, stop):
+            kept[end] = kept[i]
+            end += end == first or kept[i] != kept[end - 1]
+        start, degrees[u] = stop, end - first
+    return end

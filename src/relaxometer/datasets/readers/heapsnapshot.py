@@ -36,8 +36,8 @@ from relaxometer.datasets.readers.text import opened
 from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.graph import Graph, offsets_of
 
-BLOCK = 1 << 20
-"""Bytes in memory at a time."""
+BLOCK = 1 << 18
+"""Bytes that are read at a time; with the numbers of as many, they fit in a core's cache."""
 
 MAX_HEADER = 1 << 20
 """Bytes before the nodes."""
@@ -54,8 +54,15 @@ UNESCAPED[[*b'"/\\bfnrt']] = [*b'"/\\\b\f\n\r\t']
 DIGITS[[*b"0123456789abcdefABCDEF"]] = [*range(16), *range(10, 16)]
 """Characters by the letter after a backslash, and values of hexadecimal digits; -1 for others."""
 
-MORE, CLOSED, DAMAGED = range(3)
-"""Whether an array goes on after a block."""
+MOST_ROWS = 1 << 24
+"""Rows for which there is memory ahead, since a damaged header may announce any number."""
+
+MOST_DIGITS = 18
+"""Of a number that is read."""
+
+MORE, CLOSED, DAMAGED, ROW, LAST_ROW, CUT = range(6)
+"""How an array goes on after a block or a row: further, closed, damaged, with the next row, closed after the
+row, closed within the row."""
 
 
 class Snapshot(NamedTuple):
@@ -142,7 +149,8 @@ class _Reader:
     """Reads one file from its beginning to its end."""
 
     def __init__(self, path: Path, stream: IO[bytes]) -> None:
-        self._path, self._stream, self._block = path, stream, b""
+        self._path, self._stream = path, stream
+        self._buffer, self._begin, self._end = np.empty(2 * MAX_HEADER, np.uint8), 0, 0
 
     def snapshot(self) -> Snapshot:
         """Read the file."""
@@ -189,29 +197,41 @@ class _Reader:
     def _damage(self, what: str) -> UserError:
         return UserError(f"{self._path}: not a whole heap snapshot of V8: {what}")
 
+    @property
+    def _text(self) -> npt.NDArray[np.uint8]:
+        """What has been read of the file and not been used."""
+        return self._buffer[self._begin : self._end]
+
+    def _read(self, most: int) -> int:
+        """Append to the text what comes next in the file; returns the number of bytes, 0 at its end."""
+        size = self._end - self._begin
+        buffer = self._buffer if size + most < len(self._buffer) else np.empty(2 * (size + most), np.uint8)
+        buffer[:size] = self._text
+        count = self._stream.readinto(memoryview(buffer)[size : size + most])  # type: ignore[attr-defined]
+        buffer[size + count] = 0
+        self._buffer, self._begin, self._end = buffer, 0, size + count
+        return int(count)
+
     def _more(self) -> None:
-        """Append to the block what comes next in the file; raises at its end."""
-        chunk = self._stream.read(BLOCK)
-        if not chunk:
+        if not self._read(BLOCK):
             raise self._damage("the file ends early")
-        self._block += chunk
 
     def _find(self, key: str) -> None:
         """Go to the array of this name; before it are only numbers, or keys and the brackets around them."""
         sign = re.compile(rb'"%b"\s*:\s*\[' % key.encode())
-        while not (found := sign.search(self._block)):
-            self._block = self._block[-64:]
+        while not (found := sign.search(self._text)):
+            self._begin = max(self._begin, self._end - 64)
             self._more()
-        self._block = self._block[found.end() :]
+        self._begin += found.end()
 
     def _header(self) -> Any:
         """Return what stands before the nodes."""
         sign = re.compile(rb'"nodes"\s*:\s*\[')
-        self._block = self._stream.read(BLOCK)
-        if not (found := sign.search(self._block, 0, MAX_HEADER)):
+        self._read(MAX_HEADER)
+        if not (found := sign.search(self._text)):
             raise self._damage('no "nodes" near its beginning')
-        text = self._block[: found.start()] + b'"nodes":0}'
-        self._block = self._block[found.end() :]
+        text = self._text[: found.start()].tobytes() + b'"nodes":0}'
+        self._begin += found.end()
         try:
             return json.loads(text)
         except (ValueError, RecursionError) as error:
@@ -222,30 +242,29 @@ class _Reader:
     ) -> dict[str, npt.NDArray[Any]]:
         """Return the columns of the fields that are wanted, up to the end of the array."""
         places = {name: place for place, name in enumerate(wanted)}
-        slots = np.array([places.get(name, -1) for name in fields], np.int8)
-        pieces: dict[str, list[npt.NDArray[Any]]] = {name: [] for name in wanted}
-        values, code, count, field = np.empty((len(wanted), 1), np.int64), MORE, 0, 0
+        slots = np.array([places.get(name, len(wanted)) for name in fields], np.int64)
+        columns = {name: np.empty(min(max(announced, 0), MOST_ROWS), kind) for name, kind in wanted.items()}
+        values, code, count = np.empty((0, 0), np.int64), MORE, 0
         while code == MORE:
-            text = np.frombuffer(self._block, np.uint8)
-            begun = values[:, 0].copy()
-            if values.shape[1] < (most := len(text) // 2 // len(fields) + 2):
-                values = np.empty((len(wanted), most), np.int64)
-                values[:, 0] = begun
-            rows, field, at, code = _parse_rows(text, slots, values, field, count == 0)
+            text = self._buffer[self._begin : self._end + 1]
+            if values.shape[1] < (most := len(text) // 2 // len(fields) + 1):
+                values = np.empty((len(wanted) + 1, most), np.int64)
+            rows, at, code = _parse_rows(text, slots, values, count == 0)
             if code == DAMAGED:
-                sample = self._block[max(at - 20, 0) : at + 20].decode("utf-8", "replace")
+                sample = text[max(at - 20, 0) : at + 20].tobytes().decode("utf-8", "replace")
                 raise self._damage(f"expected integers separated by commas in {what}, near {quoted(sample)}")
-            self._block, count = self._block[at:], count + rows
-            for part, (name, kind) in zip(values[:, :rows], wanted.items(), strict=True):
-                pieces[name].append(part.astype(kind))
-                if part.max(initial=0) > np.iinfo(kind).max:
-                    raise self._damage(f"{name} of one of the {what} is {part.max()}")
-            values[:, 0] = values[:, rows]
+            for part, (name, kind) in enumerate(wanted.items()):
+                while count + rows > len(columns[name]):
+                    columns[name] = np.resize(columns[name], 2 * len(columns[name]) + rows)
+                most = _append(values[part, :rows], columns[name], count)
+                if most > np.iinfo(kind).max:
+                    raise self._damage(f"{name} of one of the {what} is {most}")
+            self._begin, count = self._begin + at, count + rows
             if code == MORE:
                 self._more()
-        if count != announced or field:
+        if count != announced or code == CUT:
             raise self._damage(f"{count} {what}, but its header announces {quoted(announced)}")
-        return {name: np.concatenate(parts) for name, parts in pieces.items()}
+        return {name: column[:count] for name, column in columns.items()}
 
     def _strings(self, named: npt.NDArray[np.uint32]) -> tuple[pa.DictionaryArray, npt.NDArray[np.int64]]:
         """Return the names of the nodes, and what `Snapshot.tables` holds, up to the end of the file."""
@@ -254,7 +273,7 @@ class _Reader:
         sizes, texts, tables = [], [], []
         code, count = MORE, 0
         while code == MORE:
-            text = np.frombuffer(self._block, np.uint8)
+            text = self._text
             spans = np.empty((2, len(text) // 2 + 1), np.int64)
             found, at, code = _find_strings(text, spans[0], spans[1], count == 0)
             starts, ends = spans[:, :found]
@@ -266,10 +285,12 @@ class _Reader:
             sizes.append(lengths[used])
             texts.append(content[:size])
             tables.append(_tables(text, ends, WEAK_MAP))
-            self._block, count = self._block[at:], count + found
+            self._begin, count = self._begin + at, count + found
             if code == MORE:
                 self._more()
-        if self._block.strip() + self._stream.read(1 << 16).strip() != b"}":
+        while self._read(BLOCK) and self._end - self._begin < MAX_HEADER:
+            pass
+        if self._text.tobytes().strip() != b"}":
             raise self._damage("something follows the strings")
         if count < len(is_used):
             raise self._damage("the name of a node is not among the strings")
@@ -300,40 +321,106 @@ def _divided(places: np.ndarray, width: int) -> tuple[np.ndarray, int, bool]:
 
 @njit(cache=True)
 def _parse_rows(
-    text: np.ndarray, slots: np.ndarray, values: np.ndarray, field: int, is_first: bool
-) -> tuple[int, int, int, int]:
+    text: np.ndarray, slots: np.ndarray, values: np.ndarray, is_first: bool
+) -> tuple[int, int, int]:
     """Read rows of integers, each with the comma or bracket after it; there may be none if `is_first`.
 
-    `slots` has the row of `values` that takes each field, -1 for a field that is not wanted; the first column
-    of `values` may hold the beginning of a row, and `field` comes first. Returns how many rows were read,
-    which field and character come next, and whether the array goes on.
+    `text` ends with a zero that is not of the file. `slots` has the row of `values` that takes each field.
+    Returns how many rows were read, which character comes next, and whether the array goes on.
     """
-    row = at = value = digits = 0
-    for i in range(len(text)):
+    row = i = 0
+    while True:
+        plain, i = _plain_rows(text, i, slots, values, row)
+        row += plain
+        i, code = _any_row(text, i, slots, values, row, is_first and row == 0)
+        if code == LAST_ROW:
+            return row + 1, i, CLOSED
+        if code != ROW:
+            return row, i, code
+        row += 1
+
+
+@njit(cache=True)
+def _plain_rows(
+    text: np.ndarray, begin: int, slots: np.ndarray, values: np.ndarray, row: int
+) -> tuple[int, int]:
+    """Read rows as V8 writes them, without blanks but a line feed before the comma at the end of each.
+
+    Returns how many there are, and where the first one that is not of this kind, or may be cut, begins.
+    """
+    first_row, longest = row, (MOST_DIGITS + 2) * len(slots)
+    while begin + longest < len(text):
+        i = begin
+        for field in range(len(slots)):
+            first = i
+            value = text[i] - 48
+            if value < 0 or value > 9:
+                return row - first_row, begin
+            i += 1
+            digit = text[i] - 48
+            while 0 <= digit <= 9:
+                value = value * 10 + digit
+                i += 1
+                digit = text[i] - 48
+            length = i - first
+            if length > MOST_DIGITS or (length > 1 and text[first] == 48):
+                return row - first_row, begin
+            values[slots[field], row] = value
+            sign = text[i]
+            if sign == 10:  # a branch, which is predicted: the next character need not wait
+                i += 1
+                sign = text[i]
+            if sign != 44:
+                return row - first_row, begin
+            i += 1
+        begin, row = i, row + 1
+    return row - first_row, begin
+
+
+@njit(cache=True)
+def _any_row(
+    text: np.ndarray, begin: int, slots: np.ndarray, values: np.ndarray, row: int, may_be_empty: bool
+) -> tuple[int, int]:
+    """Read a row with blanks anywhere, or the end of the array, if it `may_be_empty` also without a row.
+
+    Returns which character comes next, and the state: `MORE` if the text ends before the row.
+    """
+    field = value = digits = 0
+    for i in range(begin, len(text) - 1):
         sign = text[i]
         if 48 <= sign <= 57:
-            if digits >= 18 or (digits == 1 and value == 0):
-                return row, field, i, DAMAGED
+            if digits >= MOST_DIGITS or (digits == 1 and value == 0):
+                return i, DAMAGED
             value = value * 10 + (sign - 48)
             digits += 1
         elif sign == 44 or sign == 93:
             if digits:
-                if slots[field] >= 0:
-                    values[slots[field], row] = value
+                values[slots[field], row] = value
                 field += 1
-                if field == len(slots):
-                    field, row = 0, row + 1
-            elif sign == 44 or field or row or not is_first:
-                return row, field, i, DAMAGED
-            at, value, digits = i + 1, 0, 0
+            elif sign == 44 or field or not may_be_empty:
+                return i, DAMAGED
             if sign == 93:
-                return row, field, at, CLOSED
+                is_whole = field == len(slots)
+                return i + 1, LAST_ROW if is_whole else CLOSED if field == 0 else CUT
+            if field == len(slots):
+                return i + 1, ROW
+            value = digits = 0
         elif sign == 32 or sign == 10 or sign == 13 or sign == 9:
             if digits:
-                digits = 18
+                digits = MOST_DIGITS
         else:
-            return row, field, i, DAMAGED
-    return row, field, at, MORE
+            return i, DAMAGED
+    return begin, MORE
+
+
+@njit(cache=True)
+def _append(values: np.ndarray, column: np.ndarray, count: int) -> int:
+    """Write values behind those that a column has; returns their maximum."""
+    most = 0
+    for k in range(len(values)):
+        column[count + k] = values[k]
+        most = max(most, values[k])
+    return most
 
 
 @njit(cache=True)
