@@ -122,6 +122,7 @@ BAD = {
     "escape": (damaged(rb"\n\t", rb"\q\t"), "expected strings"),
     "UTF-8": (damaged(b"global", b"glo\xffal"), "not UTF-8"),
     "fields": (damaged(b'"self_size"', b'"size"'), "does not describe nodes"),
+    "a field twice": (damaged(b'"trace_node_id"', b'"self_size"'), "does not describe nodes"),
     "root": (damaged(b'"node_count"', b'"root_index":70,"node_count"'), "the root is not a node"),
     "empty": (text(snapshot([], [])), "the root is not a node"),
 }

@@ -167,7 +167,7 @@ class _Reader:
             )
             sound &= all(type(count) is int for count in (*counts, root)) and not rest
             sound &= set(NODE) <= set(fields[0]) and set(EDGE) <= set(fields[1])
-            sound &= all(len(one) <= 64 for one in lists)
+            sound &= all(len(one) <= 64 for one in lists) and all(len(set(one)) == len(one) for one in fields)
         except (KeyError, IndexError, TypeError, AttributeError, ZeroDivisionError):
             sound = False
         if not sound:

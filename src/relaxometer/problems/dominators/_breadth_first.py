@@ -13,7 +13,7 @@ from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.dominators._forest import Forest, Tree
 
 THREADS = 512
-MANY_LEVELS = 1024  # levels after which a search has found all but chains, or is one of a map
+MANY_LEVELS = 640  # levels after which a search has found all but chains, or is one of a large map
 
 
 class BreadthFirst:

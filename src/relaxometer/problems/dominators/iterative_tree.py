@@ -29,7 +29,7 @@ class Parameters(variants.Parameters):
     first_tree : {"auto", "search"}
         Where the first tree comes from if the input's order does not serve: "search", a breadth-first search.
         "auto": a forest of smallest predecessors, if at most one vertex in 64 has none that is smaller; else
-        a search, which a forest of only predecessors ends if chains are left after 1,024 levels.
+        a search, which a forest of only predecessors ends if chains are left after 640 levels.
     lift_above : int, default=65536
         Rounds on a tree with longer chains have tables of ancestors.
     """
