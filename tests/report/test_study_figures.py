@@ -2,12 +2,13 @@
 
 import importlib
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from relaxometer.report.figures import all_pairs, choice, preparation, throughput, traffic
+from relaxometer.report.figures import all_pairs, choice, preparation, retained, throughput, traffic
 from relaxometer.report.figures.routes import COLUMNS, NO_CUTOFF, routes_table
 from relaxometer.results.verdict import verdict
 from relaxometer.studies.registry import STUDIES
@@ -418,3 +419,35 @@ def test_emulated_searches_have_no_rate_and_unproven_ones_no_row():
     rows = routes(emulated, wrong)
     assert rows["Variant"].tolist() == ["hierarchy"] * 2
     assert rows["Queries per second"].tolist() == ["", ""]
+
+
+class TestRetained:
+    """Retained sizes: medians and intervals of what was proven."""
+
+    def rows(self, **options):
+        """Repetitions of two variants: 2 + 1 ms and 5 ms per call, rising; `options` are of the second."""
+        step = np.arange(7) / 100
+        one = {"graph": "app", "objects": 1000, "references": 3000, "prepare_ms": 1.0, "status": "ok"}
+        one |= {"dominators_ms": 2.0 + step, "retained_ms": 1.0, "call_ms": 5.0 + step, "reason": ""}
+        gpu = pd.DataFrame({**one, "variant": "auto", "device_kind": "cuda", "device": "NVIDIA X"})
+        core = pd.DataFrame({**one, "variant": "semi-nca", "device_kind": "cpu", "device": "Xeon"} | options)
+        return pd.concat([gpu, core], ignore_index=True)
+
+    def test_a_line_has_the_medians_of_all_parts(self):
+        line = retained.retained_table(self.rows()).iloc[0]
+        assert line[["Preparation [ms]", "Both [ms]", "Host to host [ms]"]].tolist() == ["1", "3.03", "5.03"]
+        low, high = map(float, line["Both, 95% interval"].split(" to "))
+        assert 3 <= low < 3.03 < high <= 3.06 + 0.01
+        assert line["Repetitions"] == 7
+
+    def test_a_variant_with_a_wrong_answer_has_no_times(self):
+        line = retained.retained_table(self.rows(status=["ok"] * 6 + ["invalid"])).iloc[1]
+        assert (line["Both [ms]"], line["Status"]) == ("", "invalid")
+
+    def test_the_summary_of_the_page_follows_from_its_measurements(self):
+        folder = Path(__file__).parents[2] / "docs/results/heaps"
+        rows = pd.read_parquet(folder / "retained.parquet")
+        expected = retained.summary(rows).set_index(["graph", "variant"])
+        kept = pd.read_csv(folder / "summary.csv").set_index(["graph", "variant"])
+        kept = kept.loc[expected.index, expected.columns]  # the others were measured earlier, by a script
+        pd.testing.assert_frame_equal(kept, expected, check_dtype=False)

@@ -35,7 +35,7 @@ def heap_graph(
     starts = offsets_of(degrees)
     for u in np.flatnonzero(degrees > LARGE).tolist():
         kept[starts[u] : starts[u + 1]].sort()
-    kept = kept[: _sort_and_merge(kept, degrees)].copy()
+    kept = kept[: _sort_and_merge(kept, degrees)]
     facts = {**metadata, "edges_in_file": len(heads), "orphans": len(orphans), "search_keys": [root]}
     ones = np.ones(len(kept), dtype=np.uint32)
     table = pa.table({column: objects[column] for column in OBJECTS})

@@ -54,9 +54,6 @@ UNESCAPED[[*b'"/\\bfnrt']] = [*b'"/\\\b\f\n\r\t']
 DIGITS[[*b"0123456789abcdefABCDEF"]] = [*range(16), *range(10, 16)]
 """Characters by the letter after a backslash, and values of hexadecimal digits; -1 for others."""
 
-MOST_ROWS = 1 << 24
-"""Rows for which there is memory ahead, since a damaged header may announce any number."""
-
 MOST_DIGITS = 18
 """Of a number that is read."""
 
@@ -207,7 +204,7 @@ class _Reader:
         size = self._end - self._begin
         buffer = self._buffer if size + most < len(self._buffer) else np.empty(2 * (size + most), np.uint8)
         buffer[:size] = self._text
-        count = self._stream.readinto(memoryview(buffer)[size : size + most])  # type: ignore[attr-defined]
+        count = self._stream.readinto(buffer.data[size : size + most])  # type: ignore[attr-defined]
         buffer[size + count] = 0
         self._buffer, self._begin, self._end = buffer, 0, size + count
         return int(count)
@@ -219,7 +216,7 @@ class _Reader:
     def _find(self, key: str) -> None:
         """Go to the array of this name; before it are only numbers, or keys and the brackets around them."""
         sign = re.compile(rb'"%b"\s*:\s*\[' % key.encode())
-        while not (found := sign.search(self._text)):
+        while not (found := sign.search(self._text.data)):
             self._begin = max(self._begin, self._end - 64)
             self._more()
         self._begin += found.end()
@@ -228,7 +225,7 @@ class _Reader:
         """Return what stands before the nodes."""
         sign = re.compile(rb'"nodes"\s*:\s*\[')
         self._read(MAX_HEADER)
-        if not (found := sign.search(self._text)):
+        if not (found := sign.search(self._text.data)):
             raise self._damage('no "nodes" near its beginning')
         text = self._text[: found.start()].tobytes() + b'"nodes":0}'
         self._begin += found.end()
@@ -243,7 +240,9 @@ class _Reader:
         """Return the columns of the fields that are wanted, up to the end of the array."""
         places = {name: place for place, name in enumerate(wanted)}
         slots = np.array([places.get(name, len(wanted)) for name in fields], np.int64)
-        columns = {name: np.empty(min(max(announced, 0), MOST_ROWS), kind) for name, kind in wanted.items()}
+        # A damaged header may announce any number.
+        possible = max(self._path.stat().st_size // (2 * len(fields)), BLOCK)
+        columns = {name: np.empty(min(max(announced, 0), possible), kind) for name, kind in wanted.items()}
         values, code, count = np.empty((0, 0), np.int64), MORE, 0
         while code == MORE:
             text = self._buffer[self._begin : self._end + 1]
@@ -254,8 +253,8 @@ class _Reader:
                 sample = text[max(at - 20, 0) : at + 20].tobytes().decode("utf-8", "replace")
                 raise self._damage(f"expected integers separated by commas in {what}, near {quoted(sample)}")
             for part, (name, kind) in enumerate(wanted.items()):
-                while count + rows > len(columns[name]):
-                    columns[name] = np.resize(columns[name], 2 * len(columns[name]) + rows)
+                if count + rows > len(columns[name]):
+                    columns[name] = np.append(columns[name], np.empty(count + rows, kind))
                 most = _append(values[part, :rows], columns[name], count)
                 if most > np.iinfo(kind).max:
                     raise self._damage(f"{name} of one of the {what} is {most}")
