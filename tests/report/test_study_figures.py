@@ -122,7 +122,13 @@ class TestTraffic:
 def passes(*, device_kind="cuda", **options):
     """The passes of all pairs of 1,000 vertices: 0.2 s, and 0.5 with the proof."""
     rows = {
-        **{"graph": "town", "proof": [False, True], "sources": 1000, "prepare_ms": [1500.0, 1600.0]},
+        **{
+            "graph": "town",
+            "hops": False,
+            "proof": [False, True],
+            "sources": 1000,
+            "prepare_ms": [1500.0, 1600.0],
+        },
         **{"time_ms": [200.0, 500.0], "proven": [0, 1000], "status": "ok", "reason": ""},
         **{"device_kind": device_kind, "device": "NVIDIA X"},
     }
@@ -202,7 +208,7 @@ class TestVerdict:
 def components(**options):
     """A component of 990 vertices and one of 10."""
     rows = {
-        **{"graph": "town", "component": [0, 1], "vertices": [10, 990], "sources": [10, 990]},
+        **{"graph": "town", "hops": False, "component": [0, 1], "vertices": [10, 990], "sources": [10, 990]},
         **{"proven": [10, 990], "strong": True, "radius": [3.0, 500.0], "centre": [[991], [7, 8]]},
         **{"diameter": [4.0, 900.0], "periphery": [[992], [1, 2]], "farthest": [993.0, 2.0]},
     }
@@ -240,6 +246,14 @@ class TestAllPairs:
         assert "Radius at most 500 at vertex 7 and 1 more; diameter at least 900" in shown
         assert "not GPU times" in shown
         assert "found in" not in shown
+
+    def test_hops_have_a_unit_and_a_sample_is_named(self):
+        some = components(hops=True, proven=[0, 40], sources=[0, 40])
+        sample = passes(sources=[1000, 40], proven=[0, 40])
+        shown = texts(all_pairs.eccentricities(town_sources(), some, sample, TOWN_GRAPH))
+        assert "40 of 40 sources proven in 0.5 s, those of 1,000 found in 0.2 s" in shown
+        assert "[arcs]" in shown
+        assert all_pairs.components_table(some, [TOWN_GRAPH])["Unit"].tolist() == ["arcs", "arcs"]
 
     def test_without_a_vertex_that_reaches_all_there_is_no_radius(self):
         found = components(radius=[3.0, np.nan], centre=[[991], []], strong=[True, False])

@@ -2,12 +2,14 @@
 
 import itertools
 
+import networkx as nx
 import numpy as np
 import pytest
 
 from relaxometer.core.errors import UserError
 from relaxometer.graphs.graph import MAX_WEIGHT, UNREACHED, Graph
 from relaxometer.graphs.lengths import LENGTHS
+from relaxometer.problems.bfs import multi_source
 from relaxometer.problems.sssp.phast import phast_many
 from relaxometer.studies import all_pairs
 from relaxometer.studies.all_pairs import measure_all_pairs, reduce_all
@@ -17,9 +19,10 @@ from sample_graphs import detour_too_long, reference_distances, sample_graphs
 MAPS = ("grid", "random-directed", "two-islands", "zero-weights", "one-way", "parallel-arcs", "one-vertex")
 
 
-def study(device, graph, *, sources="all", table=0, seed=1):
+def study(device, graph, *, sources="all", table=0, seed=1, proven="all", hops=False):
     """Rows of the four tables: passes, sources, components and distances."""
-    tables = measure_all_pairs(graph, device, sources=sources, table=table, seed=seed)
+    options = {"sources": sources, "proven": proven, "hops": hops, "table": table, "seed": seed}
+    tables = measure_all_pairs(graph, device, **options)
     schemas = all_pairs.PASSES, all_pairs.SOURCES, all_pairs.COMPONENTS, all_pairs.DISTANCES
     assert [table.schema for table in tables] == list(schemas)
     return [table.to_pylist() for table in tables]
@@ -47,6 +50,7 @@ def test_numbers_of_every_source_are_those_of_plain_searches(device, name):
         finite = row[np.isfinite(row)]
         found = one["reached"], one["eccentricity"], one["total"], one["proven"]
         assert found == (len(finite), finite.max(), finite.sum(), True)
+        assert one["harmonic"] == pytest.approx((1 / finite[finite > 0]).sum())
     _check_components(wanted, sources, components)
     chosen = sorted({one["source"] for one in distances})
     assert len(chosen) == min(n, 9)
@@ -74,6 +78,45 @@ def _check_components(wanted, sources, components):
         assert wanted[one["periphery"][0], one["farthest"]] == diameter
 
 
+@pytest.mark.parametrize("name", ["grid", "hub", "two-islands", "random-directed"])
+def test_hops_are_counted_as_networkx_counts_them(device, name):
+    """By `phast-many` on maps, by `multi-source` in the graph with a hub, with some of the sources proven."""
+    graph = sample_graphs()[name]
+    passes, sources, components, distances = study(device, graph, hops=True, proven=70, table=[0, 3])
+    n = graph.n_vertices
+    checked = min(70, n)
+    assert [(one["hops"], one["sources"], one["proven"], one["status"]) for one in passes] == [
+        (True, n, 0, "ok"),
+        (True, checked, checked, "ok"),
+    ]
+    assert sum(one["proven"] for one in sources) == sum(one["proven"] for one in components) == checked
+    reference = nx.DiGraph()
+    reference.add_nodes_from(range(n))
+    reference.add_edges_from(zip(graph.tails.tolist(), graph.targets.tolist(), strict=True))
+    backwards = reference.reverse()  # networkx counts the distances to a vertex
+    for column, function in (("closeness", nx.closeness_centrality), ("harmonic", nx.harmonic_centrality)):
+        wanted = function(backwards)
+        assert [one[column] for one in sources] == pytest.approx([wanted[v] for v in range(n)])
+    hops = nx.single_source_shortest_path_length(reference, 3)
+    assert [one["distance"] for one in distances[2:]] == [hops.get(0), 0]
+
+
+def test_a_wrong_level_takes_its_source_out(host_device, monkeypatch):
+    original = multi_source.Solver.sweep
+
+    def wrong(self, sources, *, labels=True, sums=False):
+        sweeps = original(self, sources, labels=labels, sums=sums)
+        if labels is not False and self.n_vertices > 40:
+            for place in np.flatnonzero(np.asarray(sources) == 7).tolist():
+                sweeps.labels[place // self.k, 5, place % self.k] += 1
+        return sweeps
+
+    monkeypatch.setattr(multi_source.Solver, "sweep", wrong)
+    passes, sources, _, _ = study(host_device, sample_graphs()["hub"], hops=True)
+    assert (passes[1]["status"], passes[1]["proven"]) == ("invalid", len(sources) - 1)
+    assert [one["source"] for one in sources if one["harmonic"] is None] == [7]
+
+
 def test_a_path_by_hand(host_device):
     """0 -2- 1 -3- 2 -5- 3, and 4 by itself."""
     ends = [(0, 1, 2), (1, 2, 3), (2, 3, 5)]
@@ -84,13 +127,37 @@ def test_a_path_by_hand(host_device):
     assert [one["total"] for one in sources] == [17, 13, 13, 23, 0]
     shares = [3 / 17 * 3 / 4, 3 / 13 * 3 / 4, 3 / 13 * 3 / 4, 3 / 23 * 3 / 4, 0]
     assert [one["closeness"] for one in sources] == pytest.approx(shares)
+    inverses = [
+        1 / 2 + 1 / 5 + 1 / 10,
+        1 / 2 + 1 / 3 + 1 / 8,
+        1 / 5 + 1 / 3 + 1 / 5,
+        1 / 10 + 1 / 8 + 1 / 5,
+        0,
+    ]
+    assert [one["harmonic"] for one in sources] == pytest.approx(inverses)
     assert components == [
         {
-            **{"graph": "path", "component": 0, "vertices": 4, "sources": 4, "proven": 4, "strong": True},
+            **{
+                "graph": "path",
+                "hops": False,
+                "component": 0,
+                "vertices": 4,
+                "sources": 4,
+                "proven": 4,
+                "strong": True,
+            },
             **{"radius": 5, "centre": [2], "diameter": 10, "periphery": [0, 3], "farthest": 3},
         },
         {
-            **{"graph": "path", "component": 1, "vertices": 1, "sources": 1, "proven": 1, "strong": True},
+            **{
+                "graph": "path",
+                "hops": False,
+                "component": 1,
+                "vertices": 1,
+                "sources": 1,
+                "proven": 1,
+                "strong": True,
+            },
             **{"radius": 0, "centre": [4], "diameter": 0, "periphery": [4], "farthest": 4},
         },
     ]
@@ -159,7 +226,7 @@ def test_what_is_wrong_takes_its_source_out(host_device, monkeypatch, change, re
     assert [(one["status"], one["proven"]) for one in passes] == [("ok", 0), ("invalid", 712)]
     assert passes[1]["reason"].startswith(reason)
     (refused,) = (one for one in sources if not one["proven"])
-    numbers = dict.fromkeys(("reached", "eccentricity", "total", "closeness"))
+    numbers = dict.fromkeys(("reached", "eccentricity", "total", "closeness", "harmonic"))
     assert refused == {"graph": "grid", "source": 7, "component": 0, "proven": False, **numbers}
     assert (component["sources"], component["proven"]) == (713, 712)
 
@@ -231,7 +298,7 @@ def test_the_job_writes_every_table(host_device, tmp_path):
     assert [path.rpartition("/")[2] for path in one.paths] == [
         *("passes.parquet", "sources.parquet", "components.parquet", "distances.parquet")
     ]
-    parameters = {"sources": "all", "table": 2, "seed": 1}
+    parameters = {"sources": "all", "proven": "all", "hops": False, "table": 2, "seed": 1}
     written = tmp_path / "passes.parquet"
     assert run_study("all_pairs", parameters, sample_graphs()["grid"], "host", written) == {"ok"}
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(

@@ -280,12 +280,17 @@ class Traffic(Section):
 
 
 class AllPairs(Section):
-    """Eccentricities, radius, diameter and closeness of maps by `phast-many`, from proven distances."""
+    """Eccentricities, radius, diameter, closeness and harmonic centrality, from proven distances."""
 
     graphs: Names = []
-    """Graphs of `sssp`; those that are not maps are skipped."""
+    """Graphs of `sssp`, of which those that are not maps are skipped; with `hops`, of `bfs`."""
+    hops: bool = False
+    """Whether distances count arcs."""
     sources: Literal["all"] | Annotated[int, Field(ge=1, lt=2**32)] = "all"
     """All vertices, or a number to draw from the seed; then radius and diameter are bounds."""
+    proven: Literal["all"] | Annotated[int, Field(ge=1, lt=2**32)] = "all"
+    """All sources, or a number of them to draw from the seed, whose distances are proven. Radius and diameter
+    are those of the proven sources."""
     table: (
         Annotated[int, Field(ge=0, le=MAX_TABLE)]
         | Annotated[list[Vertex], Field(min_length=1, max_length=MAX_TABLE), EachOnce]

@@ -215,7 +215,8 @@ class Plan:
         return runs
 
     def _check_studies(self) -> None:
-        for study, owner in PROBLEM_OF_STUDY.items():
+        owners = PROBLEM_OF_STUDY | ({"all_pairs": "bfs"} if self.config.all_pairs.hops else {})
+        for study, owner in owners.items():
             known = [name for name in self.config.problem(owner).graphs if not self.datasets[name].is_batch]
             for graph in getattr(self.config, study).graphs:
                 self._check_known(graph, known, f"{study}.graphs", f"graph of {owner}.graphs")

@@ -1,9 +1,10 @@
-"""All pairs of a map: eccentricities, radius, diameter and closeness, with every distance proven.
+"""All pairs of a graph: eccentricities, radius, diameter, closeness and harmonic centrality, with proofs.
 
 References
 ----------
 Wasserman and Faust, "Social Network Analysis: Methods and Applications", 1994, page 201 (closeness in graphs
 that are not connected).
+Marchiori and Latora, "Harmony in the small-world", Physica A 285, 2000 (harmonic centrality).
 """
 
 from __future__ import annotations
@@ -22,35 +23,40 @@ from relaxometer.graphs.components import component_labels
 from relaxometer.graphs.graph import UNREACHED, Graph
 from relaxometer.graphs.lengths import LENGTHS
 from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.problems.bfs import multi_source
 from relaxometer.problems.sssp import PROBLEM
 from relaxometer.problems.sssp._distance_proof import DistanceProver, Proof
 from relaxometer.problems.sssp.phast import phast_many
-from relaxometer.problems.variants import refuse_weights
+from relaxometer.problems.sweeps import Sweeps, inverse_unit
+from relaxometer.problems.variants import Skipped, refuse_weights
 from relaxometer.studies.study import OUTCOME, WHERE, Row, outcome, study_table
 
 PASSES = pa.schema(
     [
-        *[("graph", pa.string()), ("proof", pa.bool_()), ("sources", pa.int64())],
+        *[("graph", pa.string()), ("hops", pa.bool_()), ("proof", pa.bool_()), ("sources", pa.int64())],
         *[("prepare_ms", pa.float64()), ("time_ms", pa.float64()), ("proven", pa.int64())],
         *(*OUTCOME, *WHERE),
     ]
 )
-"""Two rows per graph, without and with the proof of every distance: the number of sources, the time to
-prepare hierarchy and proof, the time of all sweeps, and how many sources have all distances proven."""
+"""Two rows per graph, without and with the proof of every distance: whether distances count arcs, the number
+of sources, the time to prepare sweeps and proof, the time of all sweeps, and how many sources have all
+distances proven."""
 
 SOURCES = pa.schema(
     [
         *[("graph", pa.string()), ("source", pa.uint32()), ("component", pa.uint32())],
         *[("reached", pa.uint32()), ("eccentricity", pa.uint32()), ("total", pa.uint64())],
-        *[("closeness", pa.float64()), ("proven", pa.bool_())],
+        *[("closeness", pa.float64()), ("harmonic", pa.float64()), ("proven", pa.bool_())],
     ]
 )
 """One row per source: its component, the vertices that it reaches, itself among them, the greatest and the
-sum of their distances, and its closeness (:func:`closeness`). Numbers that are not proven are null."""
+sum of their distances, its closeness (:func:`closeness`), and its harmonic centrality, the sum of the
+inverses of all positive distances. Numbers whose proof fails are null."""
 
 COMPONENTS = pa.schema(
     [
-        *[("graph", pa.string()), ("component", pa.uint32()), ("vertices", pa.int64())],
+        *[("graph", pa.string()), ("hops", pa.bool_())],
+        *[("component", pa.uint32()), ("vertices", pa.int64())],
         *[("sources", pa.int64()), ("proven", pa.int64()), ("strong", pa.bool_())],
         *[("radius", pa.uint32()), ("centre", pa.list_(pa.uint32())), ("diameter", pa.uint32())],
         *[("periphery", pa.list_(pa.uint32())), ("farthest", pa.uint32())],
@@ -76,6 +82,7 @@ DISTANCES = pa.schema(
 Words = npt.NDArray[np.uint32]
 Vertices = npt.NDArray[np.int64]
 Labels = npt.NDArray[np.int32]
+Sweeper = phast_many.Solver | multi_source.Solver
 
 TOO_LONG = LENGTHS["uint32"].too_long
 
@@ -88,24 +95,43 @@ EMULATED_BYTES = 1 << 26
 LAUNCHES_AT_ONCE = 4
 """Sources per launch that stores no distances, in multiples of those that the device sweeps at once."""
 
-NUMBERS = ("reached", "eccentricity", "farness")
+NUMBERS = ("reached", "eccentricity", "farness", "inverses")
+"""What both passes find of each source."""
+
+SUMS = ("reached", "farthest", "total", "inverses")
+"""The same, as sweeps and proofs call it."""
 
 
 def measure_all_pairs(
-    graph: Graph, device: Device, *, sources: Literal["all"] | int, table: int | Sequence[int], seed: int
+    graph: Graph,
+    device: Device,
+    *,
+    hops: bool,
+    sources: Literal["all"] | int,
+    proven: Literal["all"] | int,
+    table: int | Sequence[int],
+    seed: int,
 ) -> tuple[pa.Table, ...]:
-    """Find and prove the distances from all vertices, or from some, and reduce them.
+    """Find the distances from all vertices, or from some, reduce them, and prove those from all or some.
 
-    `sources` is a number to draw without repetition, all if the graph has fewer. `table` is a number of
-    vertices to draw, or these vertices, between which all distances are kept.
+    With `hops`, distances count arcs, and the graph need not be a map. `sources` is a number to draw without
+    repetition, all if the graph has fewer, and `proven` a number of these. `table` is a number of vertices to
+    draw, or these vertices, between which all distances are kept.
 
     The tables are `PASSES`, `SOURCES`, `COMPONENTS` and `DISTANCES`. If the graph is skipped or memory runs
     out, the last three have no rows. UserError if `table` names something that is not a vertex.
     """
     starts, chosen = _chosen(graph, sources, seed), _chosen(graph, table, seed)
+    sample = np.arange(len(starts))
+    if proven != "all":
+        sample = np.sort(np.random.default_rng([seed, 1]).permutation(sample)[:proven])
+    if hops:
+        graph = replace(graph, weights=np.ones(graph.n_arcs, dtype=np.uint32), distance_type=None)
     tables = [schema.empty_table() for schema in (SOURCES, COMPONENTS, DISTANCES)]
-    keys = [{"proof": proof, "sources": len(starts)} for proof in (False, True)]
-    rows = _passes(graph, device, starts, chosen, tables)
+    keys = [
+        {"hops": hops, "proof": proof, "sources": len(of)} for proof, of in ((False, starts), (True, sample))
+    ]
+    rows = _passes(graph, device, hops, starts, sample, chosen, tables)
     passes = study_table("all pairs", graph, device, PASSES, keys, rows)
     return passes, *tables
 
@@ -142,14 +168,23 @@ def _chosen(graph: Graph, which: str | int | Sequence[int], seed: int) -> Vertic
 
 
 def _passes(
-    graph: Graph, device: Device, starts: Vertices, chosen: Vertices, tables: list[pa.Table]
+    graph: Graph,
+    device: Device,
+    hops: bool,
+    starts: Vertices,
+    sample: Vertices,
+    chosen: Vertices,
+    tables: list[pa.Table],
 ) -> Iterator[Row]:
-    """Sweep from all sources without and with the proof, yield a row for each, and make the other tables."""
+    """Sweep from all sources, then with the proof from those at `sample`; yield a row for each.
+
+    Then make the other tables.
+    """
     refuse_weights(PROBLEM, phast_many.Solver, graph)
-    compile_kernels(device)
+    compile_kernels(device, hops)
     resident = ResidentGraph.upload(device, graph)
     with stopwatch() as contraction:
-        solver = phast_many.Solver(resident, phast_many.Parameters.model_validate({}))
+        solver = prepared_sweeps(resident, hops)
         device.synchronize()
     with device.timer() as timer:
         unproven = reduce_all(solver, starts)
@@ -158,34 +193,48 @@ def _passes(
         prover = DistanceProver(resident)
         device.synchronize()
     with device.timer() as timer:
-        found = reduce_all(solver, starts, prover)
+        found = reduce_all(solver, starts[sample], prover)
     again = _SweepsAgain(solver, prover)
     _, labels = component_labels(graph.offsets, graph.targets)
     tables[:] = [
-        _source_table(graph, labels, starts, found),
-        _component_table(graph, labels, starts, found, again),
+        _source_table(graph, labels, starts, unproven, sample, found.proven),
+        _component_table(graph, hops, labels, starts[sample], found, again),
         _distance_table(graph, chosen, again),
     ]
     said = {"status": again.status, "reason": again.reason}
     if found.reason:
         said = {"status": found.status, "reason": found.reason}
-    elif difference := _difference(unproven, found):
+    elif difference := _difference(unproven, sample, found):
         said = outcome(difference)
     prepare_ms, proven = contraction.ms + transposition.ms, int(found.proven.sum())
     yield {"prepare_ms": prepare_ms, "time_ms": timer.ms, "proven": proven, **said}
 
 
-def compile_kernels(device: Device) -> None:
-    """Sweep and prove on a graph of two vertices, so that nothing is compiled while a clock runs."""
-    resident = ResidentGraph.upload(device, Graph.from_arcs("pair", 2, [0, 1], [1, 0], [1, 1]))
-    solver = phast_many.Solver(resident, phast_many.Parameters.model_validate({}))
-    for prover in (None, DistanceProver(resident)):
-        reduce_all(solver, np.arange(2), prover)
+def prepared_sweeps(resident: ResidentGraph, hops: bool) -> Sweeper:
+    """Return `phast-many`, or `multi-source` for hops in a graph that is not a map."""
+    try:
+        return phast_many.Solver(resident, phast_many.Parameters.model_validate({}))
+    except Skipped:
+        if not hops:
+            raise
+        return multi_source.Solver(resident, multi_source.Parameters.model_validate({}))
 
 
-def _difference(one: Reductions, other: Reductions) -> str:
+def compile_kernels(device: Device, hops: bool) -> None:
+    """Sweep and prove on a star, so that nothing is compiled while a clock runs."""
+    n = 40  # of which the centre is a hub
+    star = Graph.from_arcs("star", n, [0] * (n - 1), range(1, n), [1] * (n - 1))
+    resident = ResidentGraph.upload(device, star)
+    modules: list[Any] = [phast_many, multi_source]
+    for module in modules[: 1 + hops]:
+        solver = module.Solver(resident, module.Parameters.model_validate({}))
+        for prover in (None, DistanceProver(resident)):
+            reduce_all(solver, np.arange(2), prover)
+
+
+def _difference(unproven: Reductions, sample: Vertices, found: Reductions) -> str:
     for name in NUMBERS:
-        if not np.array_equal(getattr(one, name), getattr(other, name)):
+        if not np.array_equal(getattr(unproven, name)[sample], getattr(found, name)):
             return f"{name} with the proof differs from that without"
     return ""
 
@@ -196,7 +245,7 @@ class _SweepsAgain:
     `status` and `reason` are those of `Reductions`.
     """
 
-    def __init__(self, solver: phast_many.Solver, prover: DistanceProver) -> None:
+    def __init__(self, solver: Sweeper, prover: DistanceProver) -> None:
         self._solver, self._prover = solver, prover
         self.status, self.reason = "ok", ""
 
@@ -238,8 +287,16 @@ class _SweepsAgain:
         return pa.array(np.concatenate(ends).astype(np.uint32), mask=~is_right)
 
 
-def _source_table(graph: Graph, labels: Labels, starts: Vertices, found: Reductions) -> pa.Table:
-    refused = ~found.proven
+def _source_table(
+    graph: Graph,
+    labels: Labels,
+    starts: Vertices,
+    found: Reductions,
+    sample: Vertices,
+    holds: npt.NDArray[np.bool_],
+) -> pa.Table:
+    proven, refused = (np.zeros(len(starts), dtype=np.bool_) for _ in range(2))
+    proven[sample], refused[sample] = holds, ~holds
     near = closeness(found.reached, found.farness, graph.n_vertices)
     columns = {
         "graph": pa.repeat(graph.name, len(starts)),
@@ -249,13 +306,14 @@ def _source_table(graph: Graph, labels: Labels, starts: Vertices, found: Reducti
         "eccentricity": pa.array(found.eccentricity, mask=refused),
         "total": pa.array(found.farness, mask=refused),
         "closeness": pa.array(near, mask=refused | np.isnan(near)),
-        "proven": found.proven,
+        "harmonic": pa.array(found.inverses / inverse_unit(graph.n_vertices), mask=refused),
+        "proven": proven,
     }
     return pa.table(columns).cast(SOURCES)
 
 
 def _component_table(
-    graph: Graph, labels: Labels, starts: Vertices, found: Reductions, again: _SweepsAgain
+    graph: Graph, hops: bool, labels: Labels, starts: Vertices, found: Reductions, again: _SweepsAgain
 ) -> pa.Table:
     order = np.flatnonzero(found.proven)
     order = order[np.lexsort((starts[order], labels[starts[order]]))]
@@ -273,6 +331,7 @@ def _component_table(
     first = periphery.values.to_numpy()[periphery.offsets.to_numpy()[:-1]].astype(np.int64)
     columns = {
         "graph": pa.repeat(graph.name, len(present)),
+        "hops": pa.repeat(hops, len(present)),
         "component": present,
         "vertices": sizes,
         "sources": np.bincount(labels[starts])[present],
@@ -311,33 +370,36 @@ class Reductions:
     """Statistics of the distances from each source: arrays of shape (n_sources,).
 
     `reached` counts the vertices reached, the source among them; `eccentricity` is the greatest and `farness`
-    the sum of their distances. `proven` says whether the distances were proven and these numbers found again
-    from them. If not, `status` and `reason` say why: ``error`` if a path is too long, else ``invalid``; they
-    are ``ok`` and empty if all are proven, or if no proof was asked for.
+    the sum of their distances, and `inverses` the sum of the inverses in `inverse_unit`. `proven` says
+    whether the distances were proven and these numbers found again from them. If not, `status` and `reason`
+    say why: ``error`` if a path is too long, else ``invalid``; they are ``ok`` and empty if all are proven,
+    or if no proof was asked for.
     """
 
     reached: Words
     eccentricity: Words
     farness: npt.NDArray[np.uint64]
+    inverses: npt.NDArray[np.uint64]
     proven: npt.NDArray[np.bool_]
     status: str = "ok"
     reason: str = ""
 
 
 def reduce_all(
-    solver: phast_many.Solver, sources: npt.NDArray[np.integer], prover: DistanceProver | None = None
+    solver: Sweeper, sources: npt.NDArray[np.integer], prover: DistanceProver | None = None
 ) -> Reductions:
     """Sweep from many sources, in any order, and reduce the distances on the device.
 
-    Neighbours in the hierarchy are swept together. With a `prover`, all distances from every source are
-    stored until the proof has read them, else never.
+    Those that are neighbours by `position_of` are swept together. With a `prover`, all distances from every
+    source are stored until the proof has read them, else never.
     """
     device, n = solver.device, solver.n_vertices
     order = np.argsort(solver.position_of(sources), kind="stable")
     size = _sources_at_once(solver, device, prover is not None)
     labels, refused = None, []
     none = np.zeros(len(sources), dtype=np.uint32)
-    found = Reductions(none, none.copy(), none.astype(np.uint64), none.astype(np.bool_))
+    total = none.astype(np.uint64)
+    found = Reductions(none, none.copy(), total, total.copy(), none.astype(np.bool_))
     for begin in range(0, len(sources), size):
         places = order[begin : begin + size]
         count = -(-len(places) // solver.k)
@@ -347,25 +409,22 @@ def reduce_all(
         proven = np.zeros(len(places), dtype=np.bool_)
         if prover is not None:
             proof = prover.check(sweeps.sources, sweeps.labels)
-            same = [getattr(proof, one) == getattr(sweeps, one) for one in ("reached", "farthest", "total")]
-            agrees = device.asnumpy(same[0] & same[1] & same[2])
+            same = [getattr(proof, one) == getattr(sweeps, one) for one in SUMS]
+            agrees = device.asnumpy(same[0] & same[1] & same[2] & same[3])
             proven = (agrees & ~proof.wrong)[: len(places)]
             if not proof.certificate.holds:
                 refused.append(outcome_of(proof, solver, sweeps, len(places)))
             elif not agrees.all():
                 refused.append(("invalid", "sums differ from those of the proof"))
-        found.reached[places] = device.asnumpy(sweeps.reached)[: len(places)]
-        found.eccentricity[places] = device.asnumpy(sweeps.farthest)[: len(places)]
-        found.farness[places] = device.asnumpy(sweeps.total)[: len(places)]
+        for number, of_sweeps in zip(NUMBERS, SUMS, strict=True):
+            getattr(found, number)[places] = device.asnumpy(getattr(sweeps, of_sweeps))[: len(places)]
         found.proven[places] = proven
     # A wrong distance matters more than a path that is too long.
     status, reason = min(refused, key=lambda one: one[0] != "invalid", default=("ok", ""))
     return replace(found, status=status, reason=reason)
 
 
-def outcome_of(
-    proof: Proof, solver: phast_many.Solver, sweeps: phast_many.Sweeps, n_sources: int
-) -> tuple[str, str]:
+def outcome_of(proof: Proof, solver: Sweeper, sweeps: Sweeps, n_sources: int) -> tuple[str, str]:
     """Return status and reason of sweeps whose labels were stored and checked."""
     if proof.certificate.holds:
         return "ok", ""
@@ -373,7 +432,7 @@ def outcome_of(
     return proof.certificate.outcome(overflowed=too_long, too_long=TOO_LONG, rule="overstretched")
 
 
-def _sources_at_once(solver: phast_many.Solver, device: Device, stored: bool) -> int:
+def _sources_at_once(solver: Sweeper, device: Device, stored: bool) -> int:
     """Return the sources per launch, a multiple of those of a sweep."""
     if not stored:
         return LAUNCHES_AT_ONCE * solver.at_once

@@ -29,7 +29,7 @@
 //
 // Levels are kept in planes: bit b of the level of all sources is a word of plane b. A level adds one word
 // per bit that its number has. `finish` turns planes into numbers side by side, of as few bytes as the
-// deepest level needs. Predecessors are written when found.
+// deepest level needs; `sum_levels` only adds them up. Predecessors are written when found.
 //
 // Deviations from Then et al.: words are of 64 bits, not wider; the direction changes; levels and
 // predecessors are stored.
@@ -39,6 +39,7 @@
 #include "_pieces.cuh"
 #include "_level_log.cuh"
 #include "device/clock.cuh"
+#include "problems/_inverses.cuh"
 
 namespace cg = cooperative_groups;
 
@@ -795,6 +796,48 @@ __global__ void write_trees(const __grid_constant__ Search search, u32 n, const 
                             LEVEL* levels, u32* predecessors)
 {
     finish<LEVEL, true>(search, n, result, levels, predecessors);
+}
+
+// Statistics of the levels of each source: vertices reached, the greatest level, and the sums of the levels
+// and of their inverses, for a graph of `n` vertices. A warp takes a vertex at a time, a lane two sources. A
+// search that had too few planes adds nothing.
+extern "C" __global__ void __launch_bounds__(256)
+    sum_levels(const __grid_constant__ Search search, u32 n, const u32* __restrict__ result,
+               const u32* __restrict__ sources, u32 n_sources, u32* reached, u32* farthest, u64* total,
+               u64* inverses)
+{
+    if (result[0] == UNREACHED) return;
+    const u64* visited = search.seen(result[1]);
+    const double unit = inverse_unit(n);
+    u32 n_planes = 32 - __clz(result[0] - 1), lane = threadIdx.x % WARP;
+    u32 own_reached[2] = {}, own_farthest[2] = {};
+    u64 own_total[2] = {}, own_inverses[2] = {};
+    for (u32 v = thread_id() / WARP; v < search.n; v += thread_count() / WARP) {
+        u64 word = visited[v] >> lane;
+        u32 levels[2] = {};
+        for (u32 plane = 0; plane < n_planes; ++plane) {
+            u64 bits = search.planes[static_cast<size_t>(plane) * search.n + v] >> lane;
+            for (u32 half = 0; half < 2; ++half) levels[half] |= (bits >> half * WARP & 1) << plane;
+        }
+        for (u32 half = 0; half < 2; ++half) {
+            u32 level = word >> half * WARP & 1 ? levels[half] : 0;
+            own_reached[half] += word >> half * WARP & 1;
+            own_farthest[half] = max(own_farthest[half], level);
+            own_total[half] += level;
+            own_inverses[half] += inverse_of(level, unit);
+        }
+    }
+    for (u32 half = 0; half < 2; ++half) {
+        u32 source = half * WARP + lane;
+        // A source without arcs has no words.
+        bool is_alone =
+            thread_id() < WARP && source < n_sources && search.position[sources[source]] == UNREACHED;
+        if (own_reached[half] + is_alone == 0) continue;
+        atomicAdd(&reached[source], own_reached[half] + is_alone);
+        atomicMax(&farthest[source], own_farthest[half]);
+        atomicAdd(&total[source], own_total[half]);
+        atomicAdd(&inverses[source], own_inverses[half]);
+    }
 }
 
 // Puts the sources at the roots of their trees, also those without arcs. One thread per source.

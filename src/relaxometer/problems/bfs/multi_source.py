@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,10 @@ from relaxometer.problems.bfs._levels import PIECE, filling, kernels, logged_lev
 from relaxometer.problems.bfs._multi_source import has_hubs, pieces_of_long_rows, renumber
 from relaxometer.problems.bfs._switching import SwitchingParameters
 from relaxometer.problems.phases import Phase
+from relaxometer.problems.sweeps import Sweeps, by_place
 from relaxometer.problems.variants import SolverBase
+
+Found = TypeVar("Found")
 
 SOURCE = read_source(Path(__file__).with_name("multi_source.cu"))
 AT_ONCE = SOURCE.constants["SOURCES"]  # sources of one launch
@@ -74,6 +78,13 @@ class Rows:
 class Solver(SolverBase):
     """BFS from many sources at once, in one cooperative launch per 64 sources.
 
+    Attributes
+    ----------
+    device : Device
+    n_vertices : int
+    k, at_once : int
+        Sources of one launch.
+
     References
     ----------
     Then, Kaufmann, Chirigati, Hoang-Vu, Pham, Kemper, Neumann and Vo, "The More the Merrier: Efficient
@@ -84,6 +95,8 @@ class Solver(SolverBase):
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         super().__init__(graph, parameters)
         device, xp = graph.device, graph.device.xp
+        self.device, self.n_vertices = device, graph.n_vertices
+        self.k = self.at_once = AT_ONCE
         self._load_kernels()
         self._order = parameters.order
         if self._order == "auto":
@@ -112,6 +125,7 @@ class Solver(SolverBase):
             list_capacity=np.uint64(pieces),
             counts=xp.empty(3 * SOURCE.constants["COUNTS"], dtype=xp.uint64),
         )
+        self._position, self._positions = renumbered.position, np.empty(0, dtype=np.uint32)
         self._kind = next(iter(LEVELS))
         self._allocate_planes(PLANES[self._order == "degree"])
         most = max(1, min(-(-graph.n_vertices // BLOCK), 2**31 // BLOCK))
@@ -144,6 +158,41 @@ class Solver(SolverBase):
         levels = [self._search_part(part, None, trees=False)[0] for part in _parts(array)]
         return Rows(levels, len(array), self._graph.device.xp)
 
+    def position_of(self, vertices: npt.NDArray[np.integer]) -> npt.NDArray[np.uint32]:
+        """Return the new numbers of vertices; sources of about equal degree are best searched together."""
+        if len(self._positions) == 0:
+            self._positions = self.device.asnumpy(self._position)
+        return self._positions[vertices]
+
+    def sweep(self, sources: npt.NDArray[np.integer], *, labels: Any = True, sums: bool = False) -> Sweeps:
+        """Like :meth:`relaxometer.problems.sssp.phast.phast_many.Solver.sweep`, always with sums."""
+        device, xp, n = self.device, self.device.xp, self.n_vertices
+        parts = _parts(np.asarray(sources))
+        places = len(parts) * AT_ONCE
+        if labels is True:
+            labels = xp.empty((len(parts), n, AT_ONCE), dtype=xp.uint32)
+        types = xp.uint32, xp.uint32, xp.uint64, xp.uint64
+        found = [xp.zeros((len(parts), AT_ONCE), dtype=one) for one in types]
+        result = xp.empty(2, dtype=xp.uint32)
+        for number, part in enumerate(parts):
+            given = device.asarray(part.astype(np.uint32))
+            counted = np.uint32(n), result, given, np.uint32(len(part)), *(one[number] for one in found)
+            level = None if labels is False else labels[number]
+
+            def finish(given: Any = given, counted: Any = counted, level: Any = level) -> None:
+                self._sum(*self._grids[self._sum], (self._search, *counted))
+                if level is not None:
+                    self._write(given, result, None, level)
+
+            self._run(given, result, None, None, finish)
+        reached, farthest, total, inverses = (one.reshape(places) for one in found)
+        at, stored = device.asarray(by_place(sources, places)), None if labels is False else labels
+        return Sweeps(at, reached, farthest, total, inverses, stored)
+
+    def met_too_long(self, sweeps: Sweeps, n_sources: int) -> bool:
+        """Return whether some path of sweeps is too long: none is."""
+        return False
+
     def levels_of(self, sources: npt.ArrayLike, *, trees: bool) -> list[Phase]:
         """Return what each level of a search from at most 64 sources did, with predecessors or without."""
         array = np.asarray(sources)
@@ -165,34 +214,49 @@ class Solver(SolverBase):
         given = device.asarray(sources.astype(np.uint32))
         predecessor = xp.empty((n, AT_ONCE), dtype=xp.uint32) if trees else None
         result = xp.empty(2, dtype=xp.uint32)
-        rows = (predecessor,) if trees else ()
-        while True:
-            arguments = self._search, given, np.uint32(len(sources)), *rows, result, log
-            self._searches[trees](self._blocks[trees], BLOCK, arguments)
-            # The levels are written before it is known whether they fit, so that the device need not wait.
-            level = self._write(given, result, predecessor)
-            depth = int(device.asnumpy(result)[0])
-            if depth != UNREACHED:
-                break
-            if self._planes == MOST_PLANES:
-                raise OverflowError(f"a level is greater than {2**MOST_PLANES - 1}")
-            self._allocate_planes(min(self._planes + 4, MOST_PLANES))
+
+        def write() -> Any:
+            level = xp.empty((n, AT_ONCE), dtype=self._kind)
+            self._write(given, result, predecessor, level)
+            return level
+
+        level, depth = self._run(given, result, predecessor, log, write)
         kind = next(kind for kind in LEVELS if depth <= np.iinfo(kind).max)
         if kind != self._kind:
             self._kind = kind
-            level = self._write(given, result, predecessor)
+            level = write()
         return level, predecessor, depth
 
-    def _write(self, given: Any, result: Any, predecessor: Any) -> Any:
-        """Return the levels of a search, of the type that the last search needed; complete predecessors."""
-        device, n = self._graph.device, self._graph.n_vertices
-        level = device.xp.empty((n, AT_ONCE), dtype=self._kind)
-        write = self._writers[self._kind, predecessor is not None]
+    def _run(
+        self, given: Any, result: Any, predecessor: Any, log: Any, finish: Callable[[], Found]
+    ) -> tuple[Found, int]:
+        """Search, with more planes until they hold all levels; return what `finish` returns, and the depth.
+
+        `finish` launches what reads the planes. It is called before it is known whether they hold all levels,
+        so that the device need not wait.
+        """
+        trees = predecessor is not None
+        rows = (predecessor,) if trees else ()
+        while True:
+            arguments = self._search, given, np.uint32(len(given)), *rows, result, log
+            self._searches[trees](self._blocks[trees], BLOCK, arguments)
+            found = finish()
+            depth = int(self._graph.device.asnumpy(result)[0])
+            if depth != UNREACHED:
+                return found, depth
+            if self._planes == MOST_PLANES:
+                raise OverflowError(f"a level is greater than {2**MOST_PLANES - 1}")
+            self._allocate_planes(min(self._planes + 4, MOST_PLANES))
+
+    def _write(self, given: Any, result: Any, predecessor: Any, level: Any) -> None:
+        """Write the levels of a search, of any of the types; complete predecessors."""
+        kind = level.dtype.type
+        write = self._writers[kind, predecessor is not None]
         rows = () if predecessor is None else (predecessor,)
-        write(*self._grids[write], (self._search, np.uint32(n), result, level, *rows))
+        n = np.uint32(self._graph.n_vertices)
+        write(*self._grids[write], (self._search, n, result, level, *rows))
         sources = given, np.uint32(len(given))
-        self._source_writers[self._kind](1, AT_ONCE, (*sources, level, predecessor))
-        return level
+        self._source_writers[kind](1, AT_ONCE, (*sources, level, predecessor))
 
     def _allocate_planes(self, count: int) -> None:
         self._planes = count
@@ -211,7 +275,8 @@ class Solver(SolverBase):
             for kind, name in LEVELS.items()
             for trees in (False, True)
         }
-        self._grids = {write: filling(device, write) for write in self._writers.values()}
+        self._sum = writers.get_function("sum_levels")
+        self._grids = {one: filling(device, one) for one in (*self._writers.values(), self._sum)}
         self._source_writers = {
             kind: writers.get_function(f"write_sources<{name}>") for kind, name in LEVELS.items()
         }

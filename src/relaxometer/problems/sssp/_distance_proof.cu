@@ -18,6 +18,7 @@
 // mark the places of sources with a violation. Distances of k sources are side by side; a warp takes 32 of
 // them.
 
+#include "problems/_inverses.cuh"
 #include "problems/sssp/_lengths.cuh"
 
 enum Rule { SOURCE, OVERSTRETCHED, TIGHT };
@@ -43,9 +44,10 @@ struct Findings {
     u64* report;
     u32* wrong;    // by place: whether a rule is broken
     u32* entered;  // by component and place: whether a tight arc enters, or the source lies in it
-    u32* reached;  // by place: vertices reached, their greatest distance, the sum of the distances
+    u32* reached;  // by place: vertices reached, their greatest distance, sums of distances and of inverses
     length_t* farthest;
     u64* total;
+    u64* inverses;
 };
 
 __device__ void broken(const Findings& findings, Rule rule, u32 v, u32 place)
@@ -108,8 +110,9 @@ extern "C" __global__ void check_distances(const __grid_constant__ Incoming grap
     u32 source = read_only(&distances.sources[place]);
     u32 reached = 0;
     length_t farthest = 0;
-    u64 total = 0, n = graph.n, first = static_cast<u64>(thread_id() / WARP) * rows;
+    u64 total = 0, inverses = 0, n = graph.n, first = static_cast<u64>(thread_id() / WARP) * rows;
     u64 last = min(first + rows, n);
+    const double unit = inverse_unit(n);
     i64 begin = read_only(&graph.offsets[min(first, n)]), end = read_only(&graph.offsets[min(first + 1, n)]);
     for (u64 v = first; v < last; ++v) {
         i64 next_end = read_only(&graph.offsets[min(v + 2, n)]);
@@ -121,11 +124,13 @@ extern "C" __global__ void check_distances(const __grid_constant__ Incoming grap
         ++reached;
         farthest = max(farthest, own);
         total += own;
+        inverses += inverse_of(own, unit);
     }
     if (reached == 0) return;
     atomicAdd(&findings.reached[place], reached);
     atomicMax(&findings.farthest[place], farthest);
     atomicAdd(&findings.total[place], total);
+    atomicAdd(&findings.inverses[place], inverses);
 }
 
 // The rule TIGHT for components: `members` has one vertex of each. One thread per place; blockIdx.x numbers

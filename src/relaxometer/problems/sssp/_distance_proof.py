@@ -39,6 +39,7 @@ class Proof:
     reached: Any  # vertices reached, uint32
     farthest: Any  # the greatest of the distances, uint32 or uint64
     total: Any  # their sum modulo 2**64, uint64
+    inverses: Any  # the sum of their inverses, as in `Sweeps`, uint64
 
 
 class DistanceProver:
@@ -82,10 +83,10 @@ class DistanceProver:
         on_device = device.asarray(report)
         wrong, reached = (xp.zeros(places, dtype=xp.uint32) for _ in range(2))
         farthest = xp.zeros(places, dtype=self._word)
-        total = xp.zeros(places, dtype=xp.uint64)
+        total, inverses = (xp.zeros(places, dtype=xp.uint64) for _ in range(2))
         entered = xp.zeros(max(1, self._n_components * places), dtype=xp.uint32)
         findings = {"report": on_device, "wrong": wrong, "entered": entered}
-        findings |= {"reached": reached, "farthest": farthest, "total": total}
+        findings |= {"reached": reached, "farthest": farthest, "total": total, "inverses": inverses}
         distances = {"k": np.uint32(k), "sources": sources, "of": labels}
         warps = -(-self._n // ROWS)
         launch = (-(-warps * 32 // BLOCK), places // 32), BLOCK
@@ -95,7 +96,7 @@ class DistanceProver:
             launch = (self._n_components, -(-places // BLOCK)), BLOCK
             self._check_components(*launch, (*arguments, self._members, np.uint32(places)))
         certificate = Certificate.of_report(RULES, device.asnumpy(on_device))
-        return Proof(certificate, device.asnumpy(wrong).astype(bool), reached, farthest, total)
+        return Proof(certificate, device.asnumpy(wrong).astype(bool), reached, farthest, total, inverses)
 
 
 def zero_components(graph: Graph) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:

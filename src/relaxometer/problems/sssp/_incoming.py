@@ -15,12 +15,9 @@ def incoming_arcs(graph: ResidentGraph) -> dict[str, Any]:
     They are ``n``; ``offsets``, a device array of shape (n_vertices + 1,), int64; and ``arcs``, a device
     array of shape (n_arcs, 2), uint32: tail and weight, by head.
     """
-    host, device = graph.host, graph.device
-    by_head = np.argsort(host.targets, kind="stable")
-    counts = np.bincount(host.targets, minlength=host.n_vertices)
-    arcs = np.stack([host.tails[by_head], host.weights[by_head]], axis=1)
-    return {
-        "n": np.uint32(host.n_vertices),
-        "offsets": device.asarray(np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)),
-        "arcs": device.asarray(arcs.astype(np.uint32)),
-    }
+    n, xp = graph.n_vertices, graph.device.xp
+    by_head = xp.argsort(graph.targets, kind="stable")
+    tails = xp.searchsorted(graph.offsets, by_head, side="right") - 1
+    offsets = xp.searchsorted(graph.targets[by_head], xp.arange(n + 1, dtype=xp.uint32))
+    arcs = xp.stack([tails.astype(xp.uint32), graph.weights[by_head]], axis=1)
+    return {"n": np.uint32(n), "offsets": offsets.astype(xp.int64), "arcs": arcs}

@@ -1,4 +1,4 @@
-"""All pairs of a map: the distribution of eccentricities, radius and diameter, and the time of the sweeps."""
+"""All pairs of a graph: the distribution of eccentricities, radius and diameter, and the times."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from relaxometer.plan.plan import Plan
 
 BINS = 60  # bars of the figure
+HOPS = "arcs"  # unit of distances that count them
 SHOWN = 5  # components of a graph in the table, the largest first
 
 
@@ -41,7 +42,8 @@ def eccentricities(
     axes.margins(y=0.2)
     _mark(axes, largest["radius"], _bound(largest, "radius"), "left")
     _mark(axes, largest["diameter"], _bound(largest, "diameter"), "right")
-    farthest = style.with_unit("Distance to the farthest vertex", style.weight_unit(description))
+    unit = HOPS if largest["hops"] else style.weight_unit(description)
+    farthest = style.with_unit("Distance to the farthest vertex", unit)
     axes.set(xlabel=farthest, ylabel="Share of the vertices")
     axes.xaxis.set_major_formatter(plain)
     style.label_percent(axes.yaxis)
@@ -84,11 +86,12 @@ def _extremes(component: pd.Series) -> str:
 def _cost(passes: pd.DataFrame) -> str:
     """Say how many sources were proven, and in which time."""
     last = passes[passes["proof"]].iloc[-1]
+    first = passes[~passes["proof"]].iloc[-1]
+    found = "found" if first["sources"] == last["sources"] else f"those of {first['sources']:,} found"
     said = f"{last['device']}; distances from {last['proven']:,.0f} of {last['sources']:,} sources proven"
     if last["device_kind"] == EMULATED:
         return f"{said}; {style.NOT_GPU_TIMES}"
-    without = passes.loc[~passes["proof"], "time_ms"].iloc[-1]
-    return f"{said} in {rounded(last['time_ms'] / 1e3)} s, found in {rounded(without / 1e3)} s"
+    return f"{said} in {rounded(last['time_ms'] / 1e3)} s, {found} in {rounded(first['time_ms'] / 1e3)} s"
 
 
 def components_table(components: pd.DataFrame, descriptions: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
@@ -109,7 +112,7 @@ def components_table(components: pd.DataFrame, descriptions: Sequence[Mapping[st
             "From": table["periphery"].map(_some),
             "To": table["farthest"].map("{:.0f}".format, na_action="ignore").fillna(""),
             "Exact": exact.map({True: "yes", False: "no, bounds"}),
-            "Unit": table["graph"].map(units),
+            "Unit": table["graph"].map(units).mask(table["hops"].astype(bool), HOPS),
         }
     )
 

@@ -25,6 +25,7 @@
 // The climb takes one warp per source, whose lanes share the arcs of an ancestor.
 
 #include "device/warp.cuh"
+#include "problems/_inverses.cuh"
 #include "problems/_saturating.cuh"
 #include "problems/sssp/phast/_jumps.cuh"
 
@@ -65,6 +66,7 @@ struct Batches {
     u32* reached;          // by place: vertices reached
     u32* farthest;         // by place: the greatest distance; or null
     u64* total;            // by place: the sum of the distances; or null
+    u64* inverses;         // by place: the sum of the inverse distances (_inverses.cuh); or null
 };
 
 // Arcs of the graph by their heads.
@@ -301,10 +303,12 @@ struct Results {
     u32 reached[WIDTH];
     u32 farthest[WIDTH];
     u64 total[WIDTH];
+    u64 inverses[WIDTH];
+    double unit;
 
-    __device__ __forceinline__ Results()
+    __device__ __forceinline__ explicit Results(u32 n) : unit(inverse_unit(n))
     {
-        for (u32 j = 0; j < WIDTH; ++j) reached[j] = farthest[j] = total[j] = 0;
+        for (u32 j = 0; j < WIDTH; ++j) reached[j] = farthest[j] = total[j] = inverses[j] = 0;
     }
 
     __device__ __forceinline__ void add(const Labels<WIDTH>& labels)
@@ -316,6 +320,7 @@ struct Results {
             u32 distance = is_reached ? labels.of[j] : 0;
             farthest[j] = max(farthest[j], distance);
             total[j] += distance;
+            inverses[j] += inverse_of(distance, unit);
         }
     }
 
@@ -326,6 +331,7 @@ struct Results {
             if (SUMS == 0) continue;
             atomicMax(&batches.farthest[first_place + j], farthest[j]);
             atomicAdd(&batches.total[first_place + j], total[j]);
+            atomicAdd(&batches.inverses[first_place + j], inverses[j]);
         }
     }
 };
@@ -349,7 +355,7 @@ __global__ void __launch_bounds__(32)
     descent.start(&hierarchy.records[read_only(&hierarchy.segment_records[segment])]);
     Labels<WIDTH>* labels = reinterpret_cast<Labels<WIDTH>*>(batches.labels);
     if (labels != nullptr) labels += static_cast<size_t>(batch) * hierarchy.n * WARP + lane();
-    Results<WIDTH, SUMS> results;
+    Results<WIDTH, SUMS> results(hierarchy.n);
     for (; v < end; ++v) {
         u32 vertex = descent.head.x;
         Labels<WIDTH> found = descent.step(v);

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,6 +16,7 @@ from relaxometer.problems.answers import checked_sources
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import NO_PREDECESSOR, UNREACHED, Answer, Trees, _maps
 from relaxometer.problems.sssp._incoming import incoming_arcs
+from relaxometer.problems.sweeps import Sweeps, by_place
 from relaxometer.problems.variants import Skipped
 
 WARP = 32
@@ -67,18 +67,7 @@ class Rows:
     def places(self, sources: npt.NDArray[np.integer]) -> Any:
         """Return the sources by place, idle places as `UNREACHED`, device array of uint32."""
         batches, _, k = self.labels.shape
-        return self._xp.asarray(_by_place(sources, batches * k))
-
-
-@dataclass(frozen=True, eq=False)
-class Sweeps:
-    """Results of sweeps from many sources, on the device, by place; idle places follow the last source."""
-
-    sources: Any  # by place; `UNREACHED` where there is none; uint32
-    reached: Any  # vertices reached; uint32
-    farthest: Any  # the greatest of their distances, uint32; None unless asked for
-    total: Any  # the sum of their distances, uint64; None unless asked for
-    labels: Any  # distances, shape (n_batches, n_vertices, k), uint32, or None if they were not stored
+        return self._xp.asarray(by_place(sources, batches * k))
 
 
 class Solver:
@@ -182,18 +171,19 @@ class Solver:
 
         Where there is a choice, give sources in the order of `position_of`. `labels` is whether to store all
         distances, or where: a device array of shape (n_batches, n_vertices, k), uint32. With `sums`, the
-        greatest and the sum of the distances are found.
+        greatest, the sum and the sum of the inverses of the distances are found.
         """
         device, n, k = self._graph.device, self._graph.n_vertices, self.k
         xp = device.xp
         count = -(-len(sources) // k)
-        places = _by_place(sources, count * k)
+        places = by_place(sources, count * k)
         if labels is True:
             labels = xp.empty((count, n, k), dtype=xp.uint32)
         sweeps = Sweeps(
             device.asarray(places),
             xp.zeros(count * k, dtype=xp.uint32),
             xp.zeros(count * k, dtype=xp.uint32) if sums else None,
+            xp.zeros(count * k, dtype=xp.uint64) if sums else None,
             xp.zeros(count * k, dtype=xp.uint64) if sums else None,
             None if labels is False else labels,
         )
@@ -224,6 +214,7 @@ class Solver:
             reached=sweeps.reached,
             farthest=sweeps.farthest,
             total=sweeps.total,
+            inverses=sweeps.inverses,
         )
 
     def _best_segments(self, count: int) -> int:
@@ -285,10 +276,3 @@ class Solver:
         path = Path(__file__).with_name("phast_many.cu")
         self._module: Module = self._graph.device.module(path, name_expressions=names[:3])
         *self._sweep, self._pull, self._climb, self._follow = map(self._module.get_function, names)
-
-
-def _by_place(sources: npt.NDArray[np.integer], places: int) -> npt.NDArray[np.uint32]:
-    """Return sources followed by `UNREACHED` for idle places."""
-    filled = np.full(places, UNREACHED, dtype=np.uint32)
-    filled[: len(sources)] = sources
-    return filled
