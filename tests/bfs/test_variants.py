@@ -35,7 +35,7 @@ SETTINGS = [
     ("hybrid", {**ALWAYS_BOTTOM_UP, "first_probe": "first"}),
     ("hybrid-packed", {"alpha": 1e12, "hubs": 32, "tail": 0}),
     ("hybrid-packed", {"alpha": 1e12, "hubs": 32, "threshold": 3}),
-    ("hybrid-packed", {"alpha": 1e12, "beta": 1e-12, "patience": 0, "tail": 0}),
+    ("hybrid-packed", {"alpha": 1e12, "beta": 1e-12, "patience": 0, "tail": 0, "price": 1e12}),
     *(("hybrid-packed", {"alpha": 1e12, "best_of": best_of}) for best_of in (1, 7, "all")),
     ("hybrid-packed", {"alpha": 1e-12}),
     *(("cooperative", {**TO_AND_FRO, "cpu_share": share}) for share in (0, 0.25, 1)),
@@ -167,7 +167,16 @@ class TestDirections:
             *((variant, TO_AND_FRO, ["bottom-up", "top-down"] * 2) for variant in SWITCHING),
             ("hybrid-packed", {"alpha": 1e12, "tail": 0}, ["top-down"] + ["bottom-up"] * 9),
             ("hybrid-packed", {"alpha": 1e-12}, ["top-down"] * 9),
-            ("hybrid-packed", {**TO_AND_FRO, "patience": 0, "tail": 0}, ["top-down", "bottom-up"] * 4),
+            (
+                "hybrid-packed",
+                {**TO_AND_FRO, "patience": 0, "tail": 0, "price": 1e12},
+                ["top-down", "bottom-up"] * 4,
+            ),
+            (
+                "hybrid-packed",
+                {**TO_AND_FRO, "patience": 0, "tail": 0},
+                ["top-down", "bottom-up"] + ["top-down"] * 6,
+            ),
         ],
         ids=name_of,
     )

@@ -33,10 +33,13 @@ class Parameters(variants.Parameters):
     alpha : float
         Bottom-up begins when more than 1 / alpha of all arcs leave the frontier.
     beta : float
-        Top-down begins again when more than beta vertices are open for each one found in a level, and more
-        than `patience` per thread.
+        Top-down begins again when a level has examined more than beta arcs for each vertex that it found, and
+        more than `patience` vertices per thread are open.
     patience : float
         Open vertices per thread, above which top-down may begin again.
+    price : float
+        Once top-down has begun again, bottom-up begins only if the arcs that leave the frontier, each as dear
+        as this many, are more than the last bottom-up level has examined.
     tail : int or "auto"
         One block searches alone, without barriers of the grid, once at most this many vertices are open and
         at most an eighth of this have several neighbours. "auto": one of 2048 vertices, at least 1024.
@@ -55,6 +58,7 @@ class Parameters(variants.Parameters):
     alpha: PositiveFloat = 25
     beta: PositiveFloat = 50
     patience: NonNegativeFloat = 8
+    price: PositiveFloat = 3
     tail: Annotated[int, Field(ge=0, lt=2**31)] | Literal["auto"] = "auto"
     hubs: PositiveInt = Field(2**16, le=MAX_HUBS)
     best_of: Annotated[int, Field(ge=1, lt=2**32)] | Literal["all"] = packed.BEST_OF
@@ -104,6 +108,7 @@ class Solver(OneLaunch):
             "patience": np.uint64(p.patience * self._blocks * self._threads),
             "tail": np.uint64(self._tail),
             "beta": np.float32(p.beta),
+            "price": np.float32(p.price),
         }
 
     def _memory(self, in_offsets: DeviceArray) -> dict[str, Any]:
