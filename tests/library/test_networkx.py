@@ -23,6 +23,7 @@ TOUCHED = [
     "networkx.algorithms.tests.test_dominance",
     "networkx.algorithms.tests.test_distance_measures",
     "networkx.algorithms.centrality.tests.test_closeness_centrality",
+    "networkx.algorithms.centrality.tests.test_harmonic_centrality",
     "networkx.algorithms.shortest_paths",
     "networkx.algorithms.traversal.tests.test_bfs",
 ]
@@ -113,6 +114,10 @@ def test_shortest_paths(weights, data):
     same(nx.eccentricity, graph, weight="weight")
     same(nx.closeness_centrality, graph, distance="weight")
     same(nx.closeness_centrality, graph, node, wf_improved=False)
+    same(nx.harmonic_centrality, graph)
+    chosen = {"nbunch": list(graph)[:3], "distance": "weight", "sources": list(graph)[1:]}
+    ours = nx.harmonic_centrality(graph, **chosen, backend="relaxometer")
+    assert ours == pytest.approx(nx.harmonic_centrality(graph, **chosen))
 
 
 @settings(max_examples=25)

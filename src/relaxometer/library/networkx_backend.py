@@ -48,7 +48,7 @@ MANY_SOURCES = {"cpu": ONE_SOURCE["cpu"], "cuda": {"sssp": "many-sources", "bfs"
 SMALL = {False: 1000, True: 100}
 """Graphs with fewer nodes are left to networkx, by whether a function searches from every node."""
 
-FROM_EVERY_NODE = ("all_pairs", "eccentricity", "diameter", "radius", "closeness")
+FROM_EVERY_NODE = ("all_pairs", "eccentricity", "diameter", "radius", "closeness", "harmonic")
 """How the names of functions begin that search from every node."""
 
 BATCH, BATCH_NUMBERS = 256, 1 << 25
@@ -630,6 +630,27 @@ def closeness_centrality(
         share = others / (len(G) - 1) if wf_improved and len(G) > 1 else 1.0
         found[node] = others / total * share if total > 0 else 0.0
     return found if u is None else found[u]
+
+
+def harmonic_centrality(
+    G: Graph, nbunch: Any = None, distance: str | None = None, sources: Any = None
+) -> dict[Node, float]:
+    ends, starts = list(_bunch(G, nbunch)), list(map(G.vertex, _bunch(G, sources)))
+    problem = "bfs" if distance is None else "sssp"
+    answers = G.searches(problem, distance, list(map(G.vertex, ends)), backwards=G.is_directed())
+    found = {}
+    for node, answer in zip(ends, answers, strict=True):
+        near = _first(answer)[starts][answer.reached[starts]]
+        found[node] = sum((1 / near[near > 0]).tolist())
+    return found
+
+
+def _bunch(G: Graph, given: Any) -> set[Node]:
+    """Return the nodes that an argument of networkx names: one, several or, if it is None, all."""
+    try:
+        return set(G) if given is None else {given} if given in G else {node for node in given if node in G}
+    except TypeError:
+        raise nx.NetworkXError("nbunch is not a node or a sequence of nodes.") from None
 
 
 def on_start_tests(items: list[Any]) -> None:

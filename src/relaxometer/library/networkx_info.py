@@ -15,7 +15,7 @@ FUNCTIONS = (
     *("single_source_bellman_ford_path_length", "negative_edge_cycle", "find_negative_cycle"),
     *("single_source_shortest_path_length", "all_pairs_shortest_path_length"),
     *("bfs_edges", "bfs_tree", "bfs_predecessors", "bfs_successors", "bfs_layers"),
-    *("eccentricity", "diameter", "radius", "closeness_centrality"),
+    *("eccentricity", "diameter", "radius", "closeness_centrality", "harmonic_centrality"),
 )
 
 
