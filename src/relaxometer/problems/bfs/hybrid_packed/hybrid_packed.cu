@@ -20,7 +20,7 @@
 //
 // Arcs examined are those read: whole sectors of a row, and all packed neighbours of a vertex.
 //
-// If bottom-up levels go on for long (SNAPSHOTS), or many vertices stay open while few are found, the answer
+// If bottom-up levels go on for long (SNAPSHOTS), or examine many arcs and find few vertices, the answer
 // is written early; from then on all levels store what they find, and in the second case go top-down again.
 //
 // Bytes moved with n vertices: the scan reads 4 n of best neighbours, the last pass 4 n of their ids and
@@ -53,9 +53,9 @@ const u32 COUNTS = 8;
 static_assert(COUNTS == PIECES + 1, "one word for each count");
 
 // When a search changes direction: bottom-up begins when more than `many_arcs` leave the frontier. It ends
-// when more than `patience` vertices are open, and more than `beta` arcs were examined for each one found.
-// It begins again only if the arcs that leave the frontier cost more than that level: each as much as `price`
-// arcs bottom-up. One block goes on alone when at most `tail` are open.
+// when a level has examined more than `patience` arcs, and more than `beta` for each vertex that it found. It
+// begins again only if the arcs that leave the frontier cost more than that level: each as much as `price`
+// arcs bottom-up. One block goes on alone when at most `tail` vertices are open.
 struct Rule {
     u64 many_arcs;
     u64 patience;
@@ -496,7 +496,7 @@ __device__ bool turn(const Search& search, State* state, const Answer& answer, u
         }
         return true;
     }
-    bool back = state->open > rule.patience && state->vertices * rule.beta < state->examined;
+    bool back = state->examined > rule.patience && state->vertices * rule.beta < state->examined;
     bool full = state->deferring && state->snapshot - state->first == SNAPSHOTS - 1;
     if (!back && !full) return false;
     if (back) convert(search, *state, converted);

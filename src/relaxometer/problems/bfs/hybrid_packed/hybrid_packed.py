@@ -34,9 +34,9 @@ class Parameters(variants.Parameters):
         Bottom-up begins when more than 1 / alpha of all arcs leave the frontier.
     beta : float
         Top-down begins again when a level has examined more than beta arcs for each vertex that it found, and
-        more than `patience` vertices per thread are open.
+        more than `patience` per thread.
     patience : float
-        Open vertices per thread, above which top-down may begin again.
+        Arcs examined per thread, above which top-down may begin again.
     price : float
         Once top-down has begun again, bottom-up begins only if the arcs that leave the frontier, each as dear
         as this many, are more than the last bottom-up level has examined.
