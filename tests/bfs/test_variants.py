@@ -14,6 +14,7 @@ from relaxometer.problems.bfs import NO_PREDECESSOR, UNREACHED
 from relaxometer.problems.bfs._incoming import incoming
 from relaxometer.problems.bfs._switching import SwitchingParameters
 from relaxometer.problems.bfs.certify import BfsCertifier
+from relaxometer.problems.bfs.hybrid_packed import _best_neighbours
 from relaxometer.problems.variants import load_solver, solver_names
 from sample_graphs import as_type, sample_graphs, undirected
 
@@ -282,3 +283,21 @@ def test_vertices_that_a_search_cannot_reach_are_not_examined_in_every_level(hos
         checked(resident, make_solver("hybrid-packed", resident, **parameters), n // 2, phases)
         examined[name] = sum(phase.relaxed_arcs for phase in phases)
     assert examined["default"] < 3 * examined["top-down"], examined
+
+
+@pytest.mark.parametrize("id_bits", [0, 24])
+def test_vertices_are_ranked_by_falling_degree_with_narrow_and_wide_keys(host_device, monkeypatch, id_bits):
+    """Narrow keys hold four binary digits of a degree, so that a rank may be wrong by an eighth of it."""
+    monkeypatch.setattr(_best_neighbours, "FEW_ID_BITS", id_bits)
+    n, rng = 500, np.random.default_rng(6)
+    tails, heads = rng.integers(0, n, 9000), (n * rng.random(9000) ** 4).astype(int)
+    resident = ResidentGraph.upload(host_device, Graph.from_arcs("skewed", n, tails, heads, [1] * 9000))
+    rows = incoming(resident)
+    ranked = _best_neighbours.best_neighbours(host_device, rows, 32)
+    assert sorted(ranked.ids.tolist()) == list(range(n))
+    np.testing.assert_array_equal(ranked.rank[ranked.ids], np.arange(n))
+    degrees = np.diff(rows[0])[ranked.ids]
+    assert degrees[0] > 300
+    assert degrees[-1] == 0
+    slack = 1 if id_bits == 0 else 9 / 8
+    assert (degrees <= slack * np.minimum.accumulate(degrees)).all()

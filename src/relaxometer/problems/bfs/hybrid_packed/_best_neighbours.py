@@ -19,6 +19,8 @@ _CONSTANTS = read_source(KERNELS).constants
 MAX_VERTICES = _CONSTANTS["PACKED_ID"] + 1  # vertices that a packed entry can name
 OTHERS = _CONSTANTS["OTHERS"]  # neighbours packed in addition to the best one
 LANES = 8  # that take a row together
+FEW_ID_BITS = 24  # of vertices that are ranked by keys of 32 bits
+MOST_DIGITS = (127 + 31 << 3) + 6  # of a float32 of 2**31; 255 less are those of 0
 BEST_OF = 32  # arcs of a row among which the best neighbours are chosen; simulated in docs/performance/bfs.md
 
 
@@ -54,9 +56,20 @@ def best_neighbours(
 
 
 def _by_falling_degree(xp: Any, offsets: DeviceArray) -> Any:
-    """Return the vertices by falling length of their rows."""
+    """Return the vertices by falling length of their rows.
+
+    In graphs of at most 2**24 vertices by its first four binary digits only, so that keys have 32 bits.
+    """
+    degrees = xp.diff(offsets)
+    id_bits = max(1, (len(degrees) - 1).bit_length())
+    if id_bits <= FEW_ID_BITS:
+        digits = degrees.astype(xp.float32).view(xp.uint32) >> xp.uint32(20)  # exponent and three more
+        classes = xp.uint32(MOST_DIGITS) - xp.clip(digits, MOST_DIGITS - 255, MOST_DIGITS)
+        keys = classes << xp.uint32(id_bits) | xp.arange(len(degrees), dtype=xp.uint32)
+        keys.sort()
+        return keys & xp.uint32((1 << id_bits) - 1)
     most, half = xp.uint64(2**32 - 1), xp.uint64(32)
-    degrees = xp.minimum(xp.diff(offsets).astype(xp.uint64), most)
-    keys = (most - degrees) << half | xp.arange(len(degrees), dtype=xp.uint64)
+    keys = (most - xp.minimum(degrees.astype(xp.uint64), most)) << half
+    keys |= xp.arange(len(degrees), dtype=xp.uint64)
     keys.sort()
     return keys.astype(xp.uint32)
