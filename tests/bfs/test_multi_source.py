@@ -6,6 +6,7 @@ import pytest
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.bfs import UNREACHED, multi_source
 from relaxometer.problems.bfs.certify import BfsCertifier
+from relaxometer.problems.sweeps import inverse_unit
 from sample_graphs import sample_graphs, undirected
 
 BOTTOM_UP, TO_AND_FRO = {"alpha": 1e12, "beta": 1e12}, {"alpha": 1e12, "beta": 1e-12}
@@ -112,3 +113,23 @@ def test_a_wrong_number_of_sources_is_refused(host_device, count):
 def test_the_order_follows_from_hubs(host_device, name, order):
     resident = ResidentGraph.upload(host_device, sample_graphs()[name])
     assert multi_source.Solver(resident, multi_source.Parameters()).resolved["order"] == order
+
+
+def test_sweeps_repeat_only_the_searches_that_need_more_planes(host_device, monkeypatch):
+    """Sums of all sources, as levels give them; the second part has only shallow searches."""
+    monkeypatch.setattr(multi_source, "PLANES", {True: 4, False: 4})
+    resident = ResidentGraph.upload(host_device, kite(40, leaves=3))
+    solver = multi_source.Solver(resident, multi_source.Parameters(order="given"))
+    last = resident.n_vertices - 1
+    sources = np.array([0, 4, last] + [1] * 61 + [last - 1, last])
+    sweeps = solver.sweep(sources, sums=True)
+    assert solver._planes == 8
+    for place, source in enumerate(sources.tolist()):
+        levels = solver.find_levels([source])[0]
+        reached = levels[levels != UNREACHED].astype(float)
+        expected = [len(reached), reached.max(), reached.sum(), (1 / reached[reached > 0]).sum()]
+        found = [sweeps.reached[place], sweeps.farthest[place], sweeps.total[place]]
+        assert [*found, sweeps.inverses[place] / inverse_unit(len(levels))] == pytest.approx(expected)
+        np.testing.assert_array_equal(sweeps.labels[place // 64, :, place % 64], levels)
+    assert (sweeps.sources[len(sources) :] == UNREACHED).all()
+    assert (sweeps.reached[len(sources) :] == 0).all()

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -20,8 +19,6 @@ from relaxometer.problems.bfs._switching import SwitchingParameters
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sweeps import Sweeps, by_place
 from relaxometer.problems.variants import SolverBase
-
-Found = TypeVar("Found")
 
 SOURCE = read_source(Path(__file__).with_name("multi_source.cu"))
 AT_ONCE = SOURCE.constants["SOURCES"]  # sources of one launch
@@ -168,26 +165,26 @@ class Solver(SolverBase):
         """Like :meth:`relaxometer.problems.sssp.phast.phast_many.Solver.sweep`, always with sums."""
         device, xp, n = self.device, self.device.xp, self.n_vertices
         parts = _parts(np.asarray(sources))
-        places = len(parts) * AT_ONCE
+        at = device.asarray(by_place(sources, len(parts) * AT_ONCE))
         if labels is True:
             labels = xp.empty((len(parts), n, AT_ONCE), dtype=xp.uint32)
         types = xp.uint32, xp.uint32, xp.uint64, xp.uint64
         found = [xp.zeros((len(parts), AT_ONCE), dtype=one) for one in types]
-        result = xp.empty(2, dtype=xp.uint32)
-        for number, part in enumerate(parts):
-            given = device.asarray(part.astype(np.uint32))
-            counted = np.uint32(n), result, given, np.uint32(len(part)), *(one[number] for one in found)
-            level = None if labels is False else labels[number]
-
-            def finish(given: Any = given, counted: Any = counted, level: Any = level) -> None:
-                self._sum(*self._grids[self._sum], (self._search, *counted))
-                if level is not None:
-                    self._write(given, result, None, level)
-
-            self._run(given, result, None, None, finish)
-        reached, farthest, total, inverses = (one.reshape(places) for one in found)
-        at, stored = device.asarray(by_place(sources, places)), None if labels is False else labels
-        return Sweeps(at, reached, farthest, total, inverses, stored)
+        results = xp.empty((len(parts), 2), dtype=xp.uint32)
+        missing = range(len(parts))
+        while len(missing):
+            for number in missing:  # the device need not wait for the host between them
+                result, given = results[number], at[number * AT_ONCE :][: len(parts[number])]
+                self._search_levels(given, None, result, None)
+                of_part = result, given, np.uint32(len(given)), *(one[number] for one in found)
+                self._sum(*self._grids[self._sum], (self._search, np.uint32(n), *of_part))
+                if labels is not False:
+                    self._write(given, result, None, labels[number])
+            missing = np.flatnonzero(device.asnumpy(results)[:, 0] == UNREACHED)
+            if len(missing):
+                self._add_planes()
+        reached, farthest, total, inverses = (one.reshape(len(at)) for one in found)
+        return Sweeps(at, reached, farthest, total, inverses, None if labels is False else labels)
 
     def met_too_long(self, sweeps: Sweeps, n_sources: int) -> bool:
         """Return whether some path of sweeps is too long: none is."""
@@ -215,38 +212,28 @@ class Solver(SolverBase):
         predecessor = xp.empty((n, AT_ONCE), dtype=xp.uint32) if trees else None
         result = xp.empty(2, dtype=xp.uint32)
 
-        def write() -> Any:
+        while True:
+            self._search_levels(given, predecessor, result, log)
+            # The levels are written before it is known whether they fit, so that the device need not wait.
             level = xp.empty((n, AT_ONCE), dtype=self._kind)
             self._write(given, result, predecessor, level)
-            return level
-
-        level, depth = self._run(given, result, predecessor, log, write)
+            depth = int(device.asnumpy(result)[0])
+            if depth != UNREACHED:
+                break
+            self._add_planes()
         kind = next(kind for kind in LEVELS if depth <= np.iinfo(kind).max)
         if kind != self._kind:
             self._kind = kind
-            level = write()
+            level = xp.empty((n, AT_ONCE), dtype=kind)
+            self._write(given, result, predecessor, level)
         return level, predecessor, depth
 
-    def _run(
-        self, given: Any, result: Any, predecessor: Any, log: Any, finish: Callable[[], Found]
-    ) -> tuple[Found, int]:
-        """Search, with more planes until they hold all levels; return what `finish` returns, and the depth.
-
-        `finish` launches what reads the planes. It is called before it is known whether they hold all levels,
-        so that the device need not wait.
-        """
+    def _search_levels(self, given: Any, predecessor: Any, result: Any, log: Any) -> None:
+        """Launch a search for levels, and for predecessors if there is an array for them."""
         trees = predecessor is not None
         rows = (predecessor,) if trees else ()
-        while True:
-            arguments = self._search, given, np.uint32(len(given)), *rows, result, log
-            self._searches[trees](self._blocks[trees], BLOCK, arguments)
-            found = finish()
-            depth = int(self._graph.device.asnumpy(result)[0])
-            if depth != UNREACHED:
-                return found, depth
-            if self._planes == MOST_PLANES:
-                raise OverflowError(f"a level is greater than {2**MOST_PLANES - 1}")
-            self._allocate_planes(min(self._planes + 4, MOST_PLANES))
+        arguments = self._search, given, np.uint32(len(given)), *rows, result, log
+        self._searches[trees](self._blocks[trees], BLOCK, arguments)
 
     def _write(self, given: Any, result: Any, predecessor: Any, level: Any) -> None:
         """Write the levels of a search, of any of the types; complete predecessors."""
@@ -257,6 +244,11 @@ class Solver(SolverBase):
         write(*self._grids[write], (self._search, n, result, level, *rows))
         sources = given, np.uint32(len(given))
         self._source_writers[kind](1, AT_ONCE, (*sources, level, predecessor))
+
+    def _add_planes(self) -> None:
+        if self._planes == MOST_PLANES:
+            raise OverflowError(f"a level is greater than {2**MOST_PLANES - 1}")
+        self._allocate_planes(min(self._planes + 4, MOST_PLANES))
 
     def _allocate_planes(self, count: int) -> None:
         self._planes = count
