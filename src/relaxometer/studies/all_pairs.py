@@ -9,6 +9,8 @@ Marchiori and Latora, "Harmony in the small-world", Physica A 285, 2000 (harmoni
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -50,8 +52,8 @@ SOURCES = pa.schema(
     ]
 )
 """One row per source: its component, the vertices that it reaches, itself among them, the greatest and the
-sum of their distances, its closeness (:func:`closeness`), and its harmonic centrality, the sum of the
-inverses of all positive distances. Numbers whose proof fails are null."""
+sum of their distances, its closeness (:func:`closeness`), and with `hops` its harmonic centrality, the sum of
+the inverses of all positive distances. Numbers whose proof fails are null."""
 
 COMPONENTS = pa.schema(
     [
@@ -96,7 +98,7 @@ LAUNCHES_AT_ONCE = 4
 """Sources per launch that stores no distances, in multiples of those that the device sweeps at once."""
 
 NUMBERS = ("reached", "eccentricity", "farness", "inverses")
-"""What both passes find of each source."""
+"""What both passes find of each source; the last only for hops."""
 
 SUMS = ("reached", "farthest", "total", "inverses")
 """The same, as sweeps and proofs call it."""
@@ -187,17 +189,17 @@ def _passes(
         solver = prepared_sweeps(resident, hops)
         device.synchronize()
     with device.timer() as timer:
-        unproven = reduce_all(solver, starts)
+        unproven = reduce_all(solver, starts, inverses=hops)
     yield {"prepare_ms": contraction.ms, "time_ms": timer.ms, "proven": 0, **outcome("")}
     with stopwatch() as transposition:
         prover = DistanceProver(resident)
         device.synchronize()
     with device.timer() as timer:
-        found = reduce_all(solver, starts[sample], prover)
+        found = reduce_all(solver, starts[sample], prover, inverses=hops)
     again = _SweepsAgain(solver, prover)
     _, labels = component_labels(graph.offsets, graph.targets)
     tables[:] = [
-        _source_table(graph, labels, starts, unproven, sample, found.proven),
+        _source_table(graph, hops, labels, starts, unproven, sample, found.proven),
         _component_table(graph, hops, labels, starts[sample], found, again),
         _distance_table(graph, chosen, again),
     ]
@@ -229,7 +231,7 @@ def compile_kernels(device: Device, hops: bool) -> None:
     for module in modules[: 1 + hops]:
         solver = module.Solver(resident, module.Parameters.model_validate({}))
         for prover in (None, DistanceProver(resident)):
-            reduce_all(solver, np.arange(2), prover)
+            reduce_all(solver, np.arange(2), prover, inverses=hops)
 
 
 def _difference(unproven: Reductions, sample: Vertices, found: Reductions) -> str:
@@ -289,6 +291,7 @@ class _SweepsAgain:
 
 def _source_table(
     graph: Graph,
+    hops: bool,
     labels: Labels,
     starts: Vertices,
     found: Reductions,
@@ -306,7 +309,7 @@ def _source_table(
         "eccentricity": pa.array(found.eccentricity, mask=refused),
         "total": pa.array(found.farness, mask=refused),
         "closeness": pa.array(near, mask=refused | np.isnan(near)),
-        "harmonic": pa.array(found.inverses / inverse_unit(graph.n_vertices), mask=refused),
+        "harmonic": pa.array(found.inverses / inverse_unit(graph.n_vertices), mask=refused | (not hops)),
         "proven": proven,
     }
     return pa.table(columns).cast(SOURCES)
@@ -386,7 +389,11 @@ class Reductions:
 
 
 def reduce_all(
-    solver: Sweeper, sources: npt.NDArray[np.integer], prover: DistanceProver | None = None
+    solver: Sweeper,
+    sources: npt.NDArray[np.integer],
+    prover: DistanceProver | None = None,
+    *,
+    inverses: bool = False,
 ) -> Reductions:
     """Sweep from many sources, in any order, and reduce the distances on the device.
 
@@ -405,18 +412,20 @@ def reduce_all(
         count = -(-len(places) // solver.k)
         if prover is not None and labels is None:
             labels = device.xp.empty((count, n, solver.k), dtype=np.uint32)
-        sweeps = solver.sweep(sources[places], labels=False if labels is None else labels[:count], sums=True)
+        sweeps = solver.sweep(
+            sources[places], labels=False if labels is None else labels[:count], sums=True, inverses=inverses
+        )
         proven = np.zeros(len(places), dtype=np.bool_)
         if prover is not None:
-            proof = prover.check(sweeps.sources, sweeps.labels)
-            same = [getattr(proof, one) == getattr(sweeps, one) for one in SUMS]
-            agrees = device.asnumpy(same[0] & same[1] & same[2] & same[3])
+            proof = prover.check(sweeps.sources, sweeps.labels, inverses=inverses)
+            same = [getattr(proof, one) == getattr(sweeps, one) for one in SUMS[: 3 + inverses]]
+            agrees = device.asnumpy(functools.reduce(operator.and_, same))
             proven = (agrees & ~proof.wrong)[: len(places)]
             if not proof.certificate.holds:
                 refused.append(outcome_of(proof, solver, sweeps, len(places)))
             elif not agrees.all():
                 refused.append(("invalid", "sums differ from those of the proof"))
-        for number, of_sweeps in zip(NUMBERS, SUMS, strict=True):
+        for number, of_sweeps in zip(NUMBERS[: 3 + inverses], SUMS, strict=False):
             getattr(found, number)[places] = device.asnumpy(getattr(sweeps, of_sweeps))[: len(places)]
         found.proven[places] = proven
     # A wrong distance matters more than a path that is too long.

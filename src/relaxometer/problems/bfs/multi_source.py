@@ -161,8 +161,15 @@ class Solver(SolverBase):
             self._positions = self.device.asnumpy(self._position)
         return self._positions[vertices]
 
-    def sweep(self, sources: npt.NDArray[np.integer], *, labels: Any = True, sums: bool = False) -> Sweeps:
-        """Like :meth:`relaxometer.problems.sssp.phast.phast_many.Solver.sweep`, always with sums."""
+    def sweep(
+        self,
+        sources: npt.NDArray[np.integer],
+        *,
+        labels: Any = True,
+        sums: bool = False,
+        inverses: bool = False,
+    ) -> Sweeps:
+        """Like :meth:`relaxometer.problems.sssp.phast.phast_many.Solver.sweep`, always with all sums."""
         device, xp, n = self.device, self.device.xp, self.n_vertices
         parts = _parts(np.asarray(sources))
         at = device.asarray(by_place(sources, len(parts) * AT_ONCE))
@@ -183,8 +190,8 @@ class Solver(SolverBase):
             missing = np.flatnonzero(device.asnumpy(results)[:, 0] == UNREACHED)
             if len(missing):
                 self._add_planes()
-        reached, farthest, total, inverses = (one.reshape(len(at)) for one in found)
-        return Sweeps(at, reached, farthest, total, inverses, None if labels is False else labels)
+        reached, farthest, total, inverse = (one.reshape(len(at)) for one in found)
+        return Sweeps(at, reached, farthest, total, inverse, None if labels is False else labels)
 
     def met_too_long(self, sweeps: Sweeps, n_sources: int) -> bool:
         """Return whether some path of sweeps is too long: none is."""

@@ -47,7 +47,7 @@ struct Findings {
     u32* reached;  // by place: vertices reached, their greatest distance, sums of distances and of inverses
     length_t* farthest;
     u64* total;
-    u64* inverses;
+    u64* inverses;  // or null
 };
 
 __device__ void broken(const Findings& findings, Rule rule, u32 v, u32 place)
@@ -112,7 +112,7 @@ extern "C" __global__ void check_distances(const __grid_constant__ Incoming grap
     length_t farthest = 0;
     u64 total = 0, inverses = 0, n = graph.n, first = static_cast<u64>(thread_id() / WARP) * rows;
     u64 last = min(first + rows, n);
-    const double unit = inverse_unit(n);
+    const double unit = findings.inverses ? inverse_unit(n) : 0;
     i64 begin = read_only(&graph.offsets[min(first, n)]), end = read_only(&graph.offsets[min(first + 1, n)]);
     for (u64 v = first; v < last; ++v) {
         i64 next_end = read_only(&graph.offsets[min(v + 2, n)]);
@@ -124,13 +124,13 @@ extern "C" __global__ void check_distances(const __grid_constant__ Incoming grap
         ++reached;
         farthest = max(farthest, own);
         total += own;
-        inverses += inverse_of(own, unit);
+        if (unit != 0) inverses += inverse_of(own, unit);
     }
     if (reached == 0) return;
     atomicAdd(&findings.reached[place], reached);
     atomicMax(&findings.farthest[place], farthest);
     atomicAdd(&findings.total[place], total);
-    atomicAdd(&findings.inverses[place], inverses);
+    if (unit != 0) atomicAdd(&findings.inverses[place], inverses);
 }
 
 // The rule TIGHT for components: `members` has one vertex of each. One thread per place; blockIdx.x numbers

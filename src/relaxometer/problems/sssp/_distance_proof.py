@@ -39,7 +39,7 @@ class Proof:
     reached: Any  # vertices reached, uint32
     farthest: Any  # the greatest of the distances, uint32 or uint64
     total: Any  # their sum modulo 2**64, uint64
-    inverses: Any  # the sum of their inverses, as in `Sweeps`, uint64
+    inverses: Any  # the sum of their inverses, as in `Sweeps`, uint64; None unless asked for
 
 
 class DistanceProver:
@@ -71,7 +71,7 @@ class DistanceProver:
             n_components=np.uint32(len(members)),
         )
 
-    def check(self, sources: Any, labels: DeviceArray) -> Proof:
+    def check(self, sources: Any, labels: DeviceArray, *, inverses: bool = False) -> Proof:
         """Check the distances from many sources.
 
         `sources` has the source of each place, `UNREACHED` where there is none; there no vertex may be
@@ -83,10 +83,11 @@ class DistanceProver:
         on_device = device.asarray(report)
         wrong, reached = (xp.zeros(places, dtype=xp.uint32) for _ in range(2))
         farthest = xp.zeros(places, dtype=self._word)
-        total, inverses = (xp.zeros(places, dtype=xp.uint64) for _ in range(2))
+        total = xp.zeros(places, dtype=xp.uint64)
+        inverse = xp.zeros(places, dtype=xp.uint64) if inverses else None
         entered = xp.zeros(max(1, self._n_components * places), dtype=xp.uint32)
         findings = {"report": on_device, "wrong": wrong, "entered": entered}
-        findings |= {"reached": reached, "farthest": farthest, "total": total, "inverses": inverses}
+        findings |= {"reached": reached, "farthest": farthest, "total": total, "inverses": inverse}
         distances = {"k": np.uint32(k), "sources": sources, "of": labels}
         warps = -(-self._n // ROWS)
         launch = (-(-warps * 32 // BLOCK), places // 32), BLOCK
@@ -96,7 +97,7 @@ class DistanceProver:
             launch = (self._n_components, -(-places // BLOCK)), BLOCK
             self._check_components(*launch, (*arguments, self._members, np.uint32(places)))
         certificate = Certificate.of_report(RULES, device.asnumpy(on_device))
-        return Proof(certificate, device.asnumpy(wrong).astype(bool), reached, farthest, total, inverses)
+        return Proof(certificate, device.asnumpy(wrong).astype(bool), reached, farthest, total, inverse)
 
 
 def zero_components(graph: Graph) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:

@@ -33,8 +33,9 @@ class Parameters(variants.Parameters):
     alpha : float
         Bottom-up begins when more than 1 / alpha of all arcs leave the frontier.
     beta : float
-        Top-down begins again when a level has examined more than beta arcs for each vertex that it found, and
-        more than `patience` per thread.
+        Top-down begins again when a level has examined more than beta arcs for each arc that leaves what it
+        found, at the mean degree, and more than `patience` per thread. An arc top-down costs about 20 times
+        as much as one examined bottom-up.
     patience : float
         Arcs examined per thread, above which top-down may begin again.
     price : float
@@ -56,9 +57,9 @@ class Parameters(variants.Parameters):
     """
 
     alpha: PositiveFloat = 25
-    beta: PositiveFloat = 50
+    beta: PositiveFloat = 20
     patience: NonNegativeFloat = 8
-    price: PositiveFloat = 3
+    price: PositiveFloat = 20
     tail: Annotated[int, Field(ge=0, lt=2**31)] | Literal["auto"] = "auto"
     hubs: PositiveInt = Field(2**16, le=MAX_HUBS)
     best_of: Annotated[int, Field(ge=1, lt=2**32)] | Literal["all"] = packed.BEST_OF
@@ -107,7 +108,7 @@ class Solver(OneLaunch):
             "many_arcs": np.uint64(self._graph.n_arcs / p.alpha if p.alpha > 1e-9 else 2**63),
             "patience": np.uint64(p.patience * self._blocks * self._threads),
             "tail": np.uint64(self._tail),
-            "beta": np.float32(p.beta),
+            "beta": np.float32(p.beta * self._graph.n_arcs / self._graph.n_vertices),
             "price": np.float32(p.price),
         }
 

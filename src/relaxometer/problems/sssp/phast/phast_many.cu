@@ -304,9 +304,9 @@ struct Results {
     u32 farthest[WIDTH];
     u64 total[WIDTH];
     u64 inverses[WIDTH];
-    double unit;
+    double unit;  // of the inverses; 0 if they are not wanted
 
-    __device__ __forceinline__ explicit Results(u32 n) : unit(inverse_unit(n))
+    __device__ __forceinline__ explicit Results(double unit) : unit(unit)
     {
         for (u32 j = 0; j < WIDTH; ++j) reached[j] = farthest[j] = total[j] = inverses[j] = 0;
     }
@@ -320,7 +320,7 @@ struct Results {
             u32 distance = is_reached ? labels.of[j] : 0;
             farthest[j] = max(farthest[j], distance);
             total[j] += distance;
-            inverses[j] += inverse_of(distance, unit);
+            if (unit != 0) inverses[j] += inverse_of(distance, unit);
         }
     }
 
@@ -331,7 +331,7 @@ struct Results {
             if (SUMS == 0) continue;
             atomicMax(&batches.farthest[first_place + j], farthest[j]);
             atomicAdd(&batches.total[first_place + j], total[j]);
-            atomicAdd(&batches.inverses[first_place + j], inverses[j]);
+            if (unit != 0) atomicAdd(&batches.inverses[first_place + j], inverses[j]);
         }
     }
 };
@@ -355,7 +355,7 @@ __global__ void __launch_bounds__(32)
     descent.start(&hierarchy.records[read_only(&hierarchy.segment_records[segment])]);
     Labels<WIDTH>* labels = reinterpret_cast<Labels<WIDTH>*>(batches.labels);
     if (labels != nullptr) labels += static_cast<size_t>(batch) * hierarchy.n * WARP + lane();
-    Results<WIDTH, SUMS> results(hierarchy.n);
+    Results<WIDTH, SUMS> results(batches.inverses ? inverse_unit(hierarchy.n) : 0);
     for (; v < end; ++v) {
         u32 vertex = descent.head.x;
         Labels<WIDTH> found = descent.step(v);

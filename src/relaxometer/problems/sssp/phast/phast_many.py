@@ -166,12 +166,19 @@ class Solver:
         found, overflowed = self._finish(sweeps, len(array), predecessors=predecessors)
         return Rows(sweeps.labels, len(array), self.device.xp), found, overflowed
 
-    def sweep(self, sources: npt.NDArray[np.integer], *, labels: Any = True, sums: bool = False) -> Sweeps:
+    def sweep(
+        self,
+        sources: npt.NDArray[np.integer],
+        *,
+        labels: Any = True,
+        sums: bool = False,
+        inverses: bool = False,
+    ) -> Sweeps:
         """Launch the climb and the sweep for some sources, and wait for nothing.
 
         Where there is a choice, give sources in the order of `position_of`. `labels` is whether to store all
         distances, or where: a device array of shape (n_batches, n_vertices, k), uint32. With `sums`, the
-        greatest, the sum and the sum of the inverses of the distances are found.
+        greatest and the sum of the distances are found, with `inverses` also the sum of the inverses.
         """
         device, n, k = self._graph.device, self._graph.n_vertices, self.k
         xp = device.xp
@@ -184,7 +191,7 @@ class Solver:
             xp.zeros(count * k, dtype=xp.uint32),
             xp.zeros(count * k, dtype=xp.uint32) if sums else None,
             xp.zeros(count * k, dtype=xp.uint64) if sums else None,
-            xp.zeros(count * k, dtype=xp.uint64) if sums else None,
+            xp.zeros(count * k, dtype=xp.uint64) if sums and inverses else None,
             None if labels is False else labels,
         )
         positions = self._position[np.minimum(places, n)]
