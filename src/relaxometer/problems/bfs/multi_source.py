@@ -178,7 +178,7 @@ class Solver(SolverBase):
         types = xp.uint32, xp.uint32, xp.uint64, xp.uint64
         found = [xp.zeros((len(parts), AT_ONCE), dtype=one) for one in types]
         results = xp.empty((len(parts), 2), dtype=xp.uint32)
-        missing = range(len(parts))
+        missing: Any = range(len(parts))
         while len(missing):
             for number in missing:  # the device need not wait for the host between them
                 result, given = results[number], at[number * AT_ONCE :][: len(parts[number])]
