@@ -1,6 +1,7 @@
 """Fixtures that many tests share, and the options of a test run."""
 
 import functools
+import gc
 import os
 import random
 import shutil
@@ -9,6 +10,9 @@ from collections.abc import Callable, Iterator
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
+
+# Imports and the collection of tests leave little garbage; enabled again below.
+gc.disable()
 
 # Numba and OpenMP read these when they start; pytest's workers divide the cores. With more threads than
 # cores, or threads that spin while they wait, parallel tests slow each other down thirtyfold.
@@ -54,6 +58,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--all-devices", action="store_true", help="show the GPU's tests as skipped where there is none"
     )
+
+
+def pytest_collection_finish() -> None:
+    """Collect garbage from now on, but do not examine modules and tests again and again."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
