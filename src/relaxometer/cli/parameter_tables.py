@@ -11,6 +11,7 @@ import inspect
 import re
 import types
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import yaml
@@ -78,10 +79,13 @@ def _in_words(kind: Any) -> str:
     if origin is Annotated:
         return next(filter(None, (getattr(one, "discriminator", "") for one in of[1:])), _in_words(of[0]))
     if origin is Literal:
-        return ", ".join(f'"{one}"' if isinstance(one, str) else str(one) for one in of)
+        return ", ".join(_alternatives(kind))
     if origin in (Union, types.UnionType):
-        words = dict.fromkeys(_in_words(one) for one in of if one is not types.NoneType)
-        return " or ".join(words).replace(" or False or False", " or False")
+        of = tuple(one for one in of if one is not types.NoneType)
+        if len(of) == 1:
+            return _in_words(of[0])
+        *others, last = dict.fromkeys(chain.from_iterable(map(_alternatives, of)))
+        return f"{', '.join(others)} or {last}".replace(" or False or False", " or False")
     if origin is list and of[0] is not Any:
         return f"list of {_in_words(of[0])}"
     if origin is tuple:
@@ -89,6 +93,13 @@ def _in_words(kind: Any) -> str:
     if origin is dict and of[1] is not Any:
         return f"dict of str to {_in_words(of[1])}"
     return (origin or kind).__name__ if (origin or kind) in (bool, int, float, str, list) else "section"
+
+
+def _alternatives(kind: Any) -> list[str]:
+    """Return what a member of a union stands for, in words; the values of a literal count one by one."""
+    if get_origin(kind) is Literal:
+        return [f'"{one}"' if isinstance(one, str) else str(one) for one in get_args(kind)]
+    return [_in_words(kind)]
 
 
 def _default(field: FieldInfo) -> str:

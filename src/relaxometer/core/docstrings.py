@@ -7,6 +7,7 @@ import inspect
 import re
 import textwrap
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 from pydantic import BaseModel
@@ -49,7 +50,7 @@ def _entries(base: type) -> Iterator[Entry]:
 
 def _below_fields(base: type, own: Mapping[str, str | None]) -> Iterator[Entry]:
     """Yield an entry for each text below a field, and below a block of fields that have none of their own."""
-    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(base))).body
+    (tree,) = ast.parse(_source_of(base)).body
     assert isinstance(tree, ast.ClassDef)
     names: list[str] = []
     end = 0
@@ -62,3 +63,10 @@ def _below_fields(base: type, own: Mapping[str, str | None]) -> Iterator[Entry]:
             case ast.Expr(value=ast.Constant(value=str(text))) if names:
                 yield Entry(tuple(names), "", " ".join(text.split()))
                 names = []
+
+
+def _source_of(kind: type) -> str:
+    """Return the source of a class; `inspect` would parse the whole file, at every start of Snakemake."""
+    text = Path(inspect.getfile(kind)).read_text(encoding="utf-8")
+    found = re.search(rf"^( *)class {kind.__name__}\b.*?(?=^\1[^\s)]|\Z)", text, re.DOTALL | re.MULTILINE)
+    return textwrap.dedent(found[0]) if found else ""

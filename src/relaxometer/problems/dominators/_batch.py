@@ -29,21 +29,16 @@ TREE_WORDS = _CONSTANTS["TREE_WORDS"]
 
 
 class Parameters(variants.Parameters):
-    """How a batch is moved and launched.
-
-    Parameters
-    ----------
-    streams : int, default=0
-        0 solves the resident batch in one launch. Otherwise the batch is cut into this many parts; each is
-        uploaded, solved and downloaded in a stream of its own, and the parts overlap. The time then includes
-        the transfers, and the answer is in host memory, where the next one overwrites it. A device without
-        streams takes the parts in order.
-    replay : bool, default=False
-        Record the launch once as a CUDA graph and replay it. A device without CUDA graphs launches as usual.
-    """
+    """How a batch is moved and launched."""
 
     streams: NonNegativeInt = 0
+    """0 solves the resident batch in one launch. Otherwise the batch is cut into this many parts; each is
+    uploaded, solved and downloaded in a stream of its own, and the parts overlap. The time then includes the
+    transfers, and the answer is in host memory, where the next one overwrites it. A device without streams
+    takes the parts in order."""
     replay: bool = False
+    """Record the launch once as a CUDA graph and replay it. A device without CUDA graphs launches as
+    usual."""
 
     @model_validator(mode="after")
     def _are_not_combined(self) -> Parameters:

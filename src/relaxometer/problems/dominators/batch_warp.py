@@ -30,16 +30,11 @@ def is_small(batch: Batch) -> bool:
 
 
 class Parameters(_batch.Parameters):
-    """How a batch is moved and launched; see also :class:`relaxometer.problems.dominators._batch.Parameters`.
-
-    Parameters
-    ----------
-    host_to_host : bool, default=False
-        Every search starts from arrays in ordinary memory and ends with the answer in host memory, where the
-        next one overwrites it. Graphs are sorted on the device. The time includes all of it.
-    """
+    """How a batch is moved and launched; see also :class:`_batch.Parameters`."""
 
     host_to_host: bool = False
+    """Every search starts from arrays in ordinary memory and ends with the answer in host memory, where the
+    next one overwrites it. Graphs are sorted on the device. The time includes all of it."""
 
     @model_validator(mode="after")
     def _move_once(self) -> Parameters:

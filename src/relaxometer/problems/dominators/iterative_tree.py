@@ -19,24 +19,17 @@ from relaxometer.problems.phases import Phase
 
 
 class Parameters(variants.Parameters):
-    """How many arcs the device holds, and how the rounds begin.
-
-    Parameters
-    ----------
-    resident_arcs : int, optional
-        A graph with more arcs is solved out of core: every round streams them from host memory in pieces of
-        this many. By default the device holds all arcs.
-    first_tree : {"auto", "search"}
-        Where the first tree comes from if the input's order does not serve: "search", a breadth-first search.
-        "auto": a forest of smallest predecessors, if at most one vertex in 64 has none that is smaller; else
-        a search, which a forest of only predecessors ends if chains are left after 640 levels.
-    lift_above : int, default=65536
-        Rounds on a tree with longer chains have tables of ancestors.
-    """
+    """How many arcs the device holds, and how the rounds begin."""
 
     resident_arcs: PositiveInt | None = None
+    """A graph with more arcs is solved out of core: every round streams them from host memory in pieces of
+    this many. By default the device holds all arcs."""
     first_tree: Literal["auto", "search"] = "auto"
+    """Where the first tree comes from if the input's order does not serve: "search", a breadth-first search.
+    "auto": a forest of smallest predecessors, if at most one vertex in 64 has none that is smaller; else a
+    search, which a forest of only predecessors ends if chains are left after 640 levels."""
     lift_above: PositiveInt = LONG_CHAIN
+    """Rounds on a tree with longer chains have tables of ancestors."""
 
     def wants_arcs(self, n_arcs: int) -> bool:
         """Return whether this many arcs are kept on the device."""

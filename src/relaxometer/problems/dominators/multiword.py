@@ -21,15 +21,10 @@ SHARED_WORDS = 12_288  # 64-bit words in a block's shared memory; larger graphs 
 
 
 class Parameters(variants.Parameters):
-    """Memory for the masks.
-
-    Parameters
-    ----------
-    memory_mib : int, default=2048
-        A graph whose masks, one bit per pair of vertices, take more is skipped.
-    """
+    """Memory for the masks."""
 
     memory_mib: PositiveInt = 2048
+    """A graph whose masks, one bit per pair of vertices, take more is skipped."""
 
 
 class Solver(variants.SolverBase):

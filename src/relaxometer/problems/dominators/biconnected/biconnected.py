@@ -26,17 +26,12 @@ HUB = 1024  # arcs of a vertex from which "auto" searches breadth-first: graphs 
 
 
 class Parameters(variants.Parameters):
-    """Where the spanning tree comes from.
-
-    Parameters
-    ----------
-    tree : {"auto", "union", "search"}
-        "union": any tree, by union-find. "search": a breadth-first tree by `hybrid`, so that few arcs need to
-        be examined. "auto": "search" if the graph says that it is undirected and has a vertex of 1,024 arcs.
-        A tree of more than 256 levels gives way to "union".
-    """
+    """Where the spanning tree comes from."""
 
     tree: Literal["auto", "union", "search"] = "auto"
+    """"union": any tree, by union-find. "search": a breadth-first tree by `hybrid`, so that few arcs need to
+    be examined. "auto": "search" if the graph says that it is undirected and has a vertex of 1,024 arcs. A
+    tree of more than 256 levels gives way to "union"."""
 
 
 class Solver:

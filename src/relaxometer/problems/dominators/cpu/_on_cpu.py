@@ -23,15 +23,10 @@ SHARES = 4  # shares of a batch per core, since graphs of as many arcs do not ta
 
 
 class CpuParameters(variants.Parameters):
-    """How many cores work.
-
-    Parameters
-    ----------
-    cores : int or "all", default=1
-        Cores that share the graphs of a batch; a single graph takes one core.
-    """
+    """How many cores work."""
 
     cores: PositiveInt | Literal["all"] = 1
+    """Cores that share the graphs of a batch; a single graph takes one core."""
 
 
 def cores_of(wanted: int | Literal["all"]) -> int:

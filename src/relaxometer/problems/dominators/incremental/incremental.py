@@ -25,16 +25,11 @@ MOST_LEVELS = 64
 
 
 class Parameters(variants.Parameters):
-    """When to solve from scratch.
-
-    Parameters
-    ----------
-    largest_share : float, default=0.5
-        An update that puts the dominators of more than this share of the reached vertices in doubt solves
-        from scratch.
-    """
+    """When to solve from scratch."""
 
     largest_share: float = Field(0.5, ge=0, le=1)
+    """An update that puts the dominators of more than this share of the reached vertices in doubt solves from
+    scratch."""
 
 
 class Solver(variants.SolverBase):

@@ -12,31 +12,21 @@ from relaxometer.problems.sssp.bellman_ford._edge_list import EdgeSolver
 
 
 class Parameters(variants.Parameters):
-    """The paper's two optimizations, and later additions.
-
-    Parameters
-    ----------
-    read_only_cache : bool
-        Read distances through the read-only cache, although other threads write them in the same phase.
-    blocked : bool
-        Sort the edges by the blocks of their ends.
-    block : int
-        Vertices per block: P in the paper, which does not state its value.
-    distance : {"float64", "uint32"}
-        Type of distances and weights; "float64" in the paper. "uint32" stands for the type of the graph's
-        weights.
-    edges_per_thread : {1, 4}
-        1 in the paper; 4 edges are read with 128-bit loads.
-    check_every : int
-        Phases between two reads of the flag that ends the search; 1 in the paper.
-    """
+    """The paper's two optimizations, and later additions."""
 
     read_only_cache: bool = True
+    """Read distances through the read-only cache, although other threads write them in the same phase."""
     blocked: bool = True
+    """Sort the edges by the blocks of their ends."""
     block: PositiveInt = 1 << 14
+    """Vertices per block: P in the paper, which does not state its value."""
     distance: Literal["float64", "uint32"] = "float64"
+    """Type of distances and weights; "float64" in the paper. "uint32" stands for the type of the graph's
+    weights."""
     edges_per_thread: Literal[1, 4] = 1
+    """1 in the paper; 4 edges are read with 128-bit loads."""
     check_every: PositiveInt = 1
+    """Phases between two reads of the flag that ends the search; 1 in the paper."""
 
 
 class Solver(EdgeSolver):

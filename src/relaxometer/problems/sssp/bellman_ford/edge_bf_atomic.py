@@ -12,24 +12,16 @@ from relaxometer.problems.sssp.bellman_ford._edge_list import EdgeSolver
 
 
 class Parameters(variants.Parameters):
-    """The order of the edges, and their number per thread.
-
-    Parameters
-    ----------
-    blocked : bool
-        Sort the edges by the blocks of their ends.
-    block : int
-        Vertices per block.
-    edges_per_thread : {1, 4}
-        4 edges are read with 128-bit loads.
-    check_every : int
-        Phases between two reads of the flag that ends the search.
-    """
+    """The order of the edges, and their number per thread."""
 
     blocked: bool = True
+    """Sort the edges by the blocks of their ends."""
     block: PositiveInt = 1 << 14
+    """Vertices per block."""
     edges_per_thread: Literal[1, 4] = 4
+    """4 edges are read with 128-bit loads."""
     check_every: PositiveInt = 1
+    """Phases between two reads of the flag that ends the search."""
 
 
 class Solver(EdgeSolver):

@@ -25,18 +25,12 @@ MIN_WIDE = 2**31  # with this many arcs or more, kernels count them in 64 bits
 
 
 class Parameters(variants.Parameters):
-    """The mapping of rows to threads.
-
-    Parameters
-    ----------
-    rows : {"scalar", "vector", "merge"}
-        One thread per row, one warp per row, or equal tiles of arcs and rows.
-    check_every : int
-        Phases between two reads of the flag that ends the search.
-    """
+    """The mapping of rows to threads."""
 
     rows: Literal["scalar", "vector", "merge"] = "merge"
+    """One thread per row, one warp per row, or equal tiles of arcs and rows."""
     check_every: PositiveInt = 1
+    """Phases between two reads of the flag that ends the search."""
 
 
 class Solver(MatrixSolver):

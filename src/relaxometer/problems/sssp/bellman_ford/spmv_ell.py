@@ -19,18 +19,12 @@ LINE = 32  # columns are padded to a multiple of this many rows, so that each be
 
 
 class Parameters(variants.Parameters):
-    """The memory of the padded matrix.
-
-    Parameters
-    ----------
-    limit_gb : float
-        Graphs whose matrix takes more than this are skipped; in units of 10**9 bytes.
-    check_every : int
-        Phases between two reads of the flag that ends the search.
-    """
+    """The memory of the padded matrix."""
 
     limit_gb: PositiveFloat = 16
+    """Graphs whose matrix takes more than this are skipped; in units of 10**9 bytes."""
     check_every: PositiveInt = 1
+    """Phases between two reads of the flag that ends the search."""
 
 
 class Solver(MatrixSolver):

@@ -16,18 +16,12 @@ from relaxometer.problems.sssp.dijkstra._extract_min import blocks_for
 
 
 class Parameters(variants.Parameters):
-    """The shape of the reduction, and its limit.
-
-    Parameters
-    ----------
-    threads : {128, 256, 512, 1024}
-        Threads per block. The survey found 512 the fastest on large graphs.
-    limit : int
-        Graphs with more vertices than this are skipped: the work grows with their square.
-    """
+    """The shape of the reduction, and its limit."""
 
     threads: Literal[128, 256, 512, 1024] = 512
+    """Threads per block. The survey found 512 the fastest on large graphs."""
     limit: PositiveInt = 300_000
+    """Graphs with more vertices than this are skipped: the work grows with their square."""
 
 
 class Solver(variants.SolverBase):

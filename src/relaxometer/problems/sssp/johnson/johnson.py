@@ -28,15 +28,10 @@ Potentials are at most 0, and the path to t gets its length + h(s) - h(t) <= 2**
 
 
 class Parameters(variants.Parameters):
-    """The solver that searches with the new weights.
-
-    Parameters
-    ----------
-    inside : str
-        A solver of `sssp` that runs on the device, with its default parameters.
-    """
+    """The solver that searches with the new weights."""
 
     inside: str = "near-far"
+    """A solver of `sssp` that runs on the device, with its default parameters."""
 
     def loads(self) -> list[str]:
         """Return the solver inside."""

@@ -37,24 +37,16 @@ def _power_of_two(value: int) -> int:
 
 
 class Parameters(variants.Parameters):
-    """The order of the queues, and how blocks share work.
-
-    Parameters
-    ----------
-    order : {"fifo", "slf", "lll", "slf-lll"}
-        First in, first out; small label first; large label last; both.
-    blocks : int or "auto"
-        Maximum number of blocks; "auto": as many as run at once.
-    capacity : int
-        Vertices per queue, a power of two. Further vertices go to the common pool.
-    keep : int
-        Vertices that a block keeps while the common pool has few.
-    """
+    """The order of the queues, and how blocks share work."""
 
     order: Literal["fifo", "slf", "lll", "slf-lll"] = "fifo"
+    """First in, first out; small label first; large label last; both."""
     blocks: PositiveInt | Literal["auto"] = "auto"
+    """Maximum number of blocks; "auto": as many as run at once."""
     capacity: Annotated[int, Field(ge=32, le=4096), AfterValidator(_power_of_two)] = 2048
+    """Vertices per queue, a power of two. Further vertices go to the common pool."""
     keep: Annotated[int, Field(ge=0, lt=2**32)] = 64
+    """Vertices that a block keeps while the common pool has few."""
 
 
 class Solver(variants.SolverBase):

@@ -29,21 +29,16 @@ NO_LIMIT = np.uint32(2**32 - 1)
 
 
 class Parameters(variants.Parameters):
-    """The width of a bucket.
-
-    Parameters
-    ----------
-    delta : {"median", "mean", "max-over-degree"}, int or float
-        The survey's three choices are the median or mean of the weights, or the largest weight over the
-        largest out-degree. Or the width itself, in the graph's weight unit. If weights are integers, it is
-        rounded and at least 1.
-    """
+    """The width of a bucket."""
 
     delta: (
         Literal["median", "mean", "max-over-degree"]
         | Annotated[int, Field(ge=1, le=2**32 - 1)]
         | Annotated[float, Field(gt=0, le=2**32 - 1)]
     ) = "mean"
+    """The survey's three choices are the median or mean of the weights, or the largest weight over the
+    largest out-degree. Or the width itself, in the graph's weight unit. If weights are integers, it is
+    rounded and at least 1."""
 
 
 class Solver:

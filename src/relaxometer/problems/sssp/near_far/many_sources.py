@@ -29,21 +29,14 @@ from relaxometer.problems.sssp.near_far._near_far import (
 
 
 class Parameters(variants.Parameters):
-    """Width of buckets, entries of a phase, and sources per launch.
-
-    Parameters
-    ----------
-    delta : float or "auto"
-        As for :mod:`relaxometer.problems.sssp.near_far.near_far`. Reported as `bucket`.
-    target : int
-        A phase with fewer near entries than this adds further buckets until it has enough.
-    sources : int
-        Maximum number of sources of :meth:`Solver.solve_many`; all answers are in memory at once.
-    """
+    """Width of buckets, entries of a phase, and sources per launch."""
 
     delta: PositiveFloat | Literal["auto"] = Field("auto")
+    """As for :mod:`relaxometer.problems.sssp.near_far.near_far`. Reported as `bucket`."""
     target: Annotated[int, Field(ge=1, lt=2**32)] = 256
+    """A phase with fewer near entries than this adds further buckets until it has enough."""
     sources: PositiveInt = 256
+    """Maximum number of sources of :meth:`Solver.solve_many`; all answers are in memory at once."""
 
 
 class Solver:

@@ -39,34 +39,25 @@ Entries = Annotated[int, Field(ge=1, lt=2**32)]
 
 
 class Parameters(variants.Parameters):
-    """Width of buckets, and numbers of entries at which one block or all blocks search.
-
-    Parameters
-    ----------
-    delta : float or "auto"
-        Width of a bucket in mean weights, rounded down to a power of two in the graph's unit. "auto" is 5.3
-        over the mean degree on graphs of mean degree up to 8, 1.3 over it on others, divided by the
-        coefficient of variation of the weights if that is above 1. Reported as `bucket`, in the graph's unit.
-    block_target, grid_target : int
-        A phase of one block, or of all blocks, that has fewer near entries than this adds further buckets
-        until it has enough.
-    narrow : int or "auto"
-        One block continues alone with fewer entries to expand than this; 0: never. "auto": 1024, or `wide` if
-        that is less, on graphs of mean degree up to 8, and 0 on others.
-    wide : int
-        All blocks take over with more entries to expand than this; at least `narrow`.
-    crowd : int or "auto"
-        All blocks lower the threshold before they expand more near entries than this; at least
-        `grid_target`. "auto": a tenth of the vertices, between 16384 and 131072, on graphs of mean degree up
-        to 8, and 32768 on others; or `grid_target` if that is more.
-    """
+    """Width of buckets, and numbers of entries at which one block or all blocks search."""
 
     delta: PositiveFloat | Literal["auto"] = Field("auto")
+    """Width of a bucket in mean weights, rounded down to a power of two in the graph's unit. "auto" is 5.3
+    over the mean degree on graphs of mean degree up to 8, 1.3 over it on others, divided by the coefficient
+    of variation of the weights if that is above 1. Reported as `bucket`, in the graph's unit."""
     block_target: Entries = 256
     grid_target: Entries = 8192
+    """A phase of one block, or of all blocks, that has fewer near entries than this adds further buckets
+    until it has enough."""
     narrow: Annotated[int, Field(ge=0, lt=2**32)] | Literal["auto"] = Field("auto")
+    """One block continues alone with fewer entries to expand than this; 0: never. "auto": 1024, or `wide` if
+    that is less, on graphs of mean degree up to 8, and 0 on others."""
     wide: Entries = 4096
+    """All blocks take over with more entries to expand than this; at least `narrow`."""
     crowd: Entries | Literal["auto"] = Field("auto")
+    """All blocks lower the threshold before they expand more near entries than this; at least `grid_target`.
+    "auto": a tenth of the vertices, between 16384 and 131072, on graphs of mean degree up to 8, and 32768 on
+    others; or `grid_target` if that is more."""
 
     @model_validator(mode="after")
     def _limits_are_in_order(self) -> Parameters:

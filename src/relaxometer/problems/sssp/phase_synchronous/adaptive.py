@@ -26,20 +26,14 @@ CANDIDATES = 24  # values of each threshold that the tuning tries
 
 
 class Parameters(variants.Parameters):
-    """Thresholds of the switch.
-
-    Parameters
-    ----------
-    to_all_us : float or "auto"
-        Switch to all vertices after a phase over selected vertices that takes longer than this, in
-        microseconds. The paper used 350 on a Tesla K20c; "auto" tunes it to the device and the graph.
-    to_selected_us : float or "auto"
-        Switch back after an all-vertex phase that takes less than this. The paper used 330. "auto" tunes it,
-        or keeps the paper's ratio to `to_all_us` if that is given.
-    """
+    """Thresholds of the switch."""
 
     to_all_us: PositiveFloat | Literal["auto"] = Field("auto")
+    """Switch to all vertices after a phase over selected vertices that takes longer than this, in
+    microseconds. The paper used 350 on a Tesla K20c; "auto" tunes it to the device and the graph."""
     to_selected_us: PositiveFloat | Literal["auto"] = Field("auto")
+    """Switch back after an all-vertex phase that takes less than this. The paper used 330. "auto" tunes it,
+    or keeps the paper's ratio to `to_all_us` if that is given."""
 
 
 class Solver(variants.SolverBase):

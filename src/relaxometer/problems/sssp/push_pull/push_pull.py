@@ -25,19 +25,13 @@ SOURCE = read_source(Path(__file__).with_name("push_pull.cu"))
 
 
 class Parameters(variants.Parameters):
-    """Parameters of `push-pull`.
-
-    Parameters
-    ----------
-    delta : int, float or "auto"
-        Width of a bucket in the graph's weight unit; on integer weights, rounded to an integer of at least 1.
-        "auto" is twice the mean weight, divided by the mean degree of the vertices that have arcs.
-    beta : float
-        Pull once the unsettled vertices have fewer arcs than this times the arcs read in the last bucket.
-    """
+    """Parameters of `push-pull`."""
 
     delta: PositiveInt | Annotated[PositiveFloat, AllowInfNan(False)] | Literal["auto"] = "auto"
+    """Width of a bucket in the graph's weight unit; on integer weights, rounded to an integer of at least 1.
+    "auto" is twice the mean weight, divided by the mean degree of the vertices that have arcs."""
     beta: PositiveFloat = 64.0
+    """Pull once the unsettled vertices have fewer arcs than this times the arcs read in the last bucket."""
 
 
 DELTA_FACTOR = 2.0

@@ -47,34 +47,25 @@ LEASH_IN_GLOBAL = 3.0
 
 
 class Parameters(variants.Parameters):
-    """Number of tiles and how they are cut, and how far a tile runs ahead.
-
-    Parameters
-    ----------
-    cut : "auto", "ranges", "grow" or "bisection"
-        How the vertices are partitioned into tiles. "ranges": equal ranges of ids. "grow": equal ranges of an
-        order that keeps neighbours close, grown from 512 seeds. "bisection": repeated halving on the host,
-        for the fewest arcs between tiles; takes as long as hundreds of searches. "auto": ranges if at most a
-        fifth of the arcs cross between them, else grow.
-    delta : float or "auto"
-        How far above the least waiting distance a tile raises its threshold, in mean weights. "auto": 20,
-        divided by the square of the weights' coefficient of variation if that is above 1.
-    leash : float, "none" or "auto"
-        How far the threshold of a tile may exceed the least waiting distance of all tiles, in mean weights.
-        "auto": 1.5 times delta if the weights' coefficient of variation is above 1, else 3 times delta if
-        tiles are in global memory, else none.
-    tiles : int or "auto"
-        "auto": one per multiprocessor, of at least 64 vertices, or two if tiles are in global memory.
-    threads : int or "auto"
-        Threads per block, a multiple of 32. "auto": 512 for tiles of up to 4096 vertices or in global memory,
-        else 1024; 128 in the emulation, which runs threads one after another.
-    """
+    """Number of tiles and how they are cut, and how far a tile runs ahead."""
 
     cut: Literal["auto", "ranges", "grow", "bisection"] = Field("auto")
+    """How the vertices are partitioned into tiles. "ranges": equal ranges of ids. "grow": equal ranges of an
+    order that keeps neighbours close, grown from 512 seeds. "bisection": repeated halving on the host, for
+    the fewest arcs between tiles; takes as long as hundreds of searches. "auto": ranges if at most a fifth of
+    the arcs cross between them, else grow."""
     delta: PositiveFloat | Literal["auto"] = Field("auto")
+    """How far above the least waiting distance a tile raises its threshold, in mean weights. "auto": 20,
+    divided by the square of the weights' coefficient of variation if that is above 1."""
     leash: PositiveFloat | Literal["none", "auto"] = Field("auto")
+    """How far the threshold of a tile may exceed the least waiting distance of all tiles, in mean weights.
+    "auto": 1.5 times delta if the weights' coefficient of variation is above 1, else 3 times delta if tiles
+    are in global memory, else none."""
     tiles: PositiveInt | Literal["auto"] = Field("auto")
+    """"auto": one per multiprocessor, of at least 64 vertices, or two if tiles are in global memory."""
     threads: Annotated[int, Field(ge=32, le=1024, multiple_of=32)] | Literal["auto"] = Field("auto")
+    """Threads per block, a multiple of 32. "auto": 512 for tiles of up to 4096 vertices or in global memory,
+    else 1024; 128 in the emulation, which runs threads one after another."""
 
 
 class Solver(TileSolver):
