@@ -20,7 +20,7 @@
 //
 // Arcs examined are those read: whole sectors of a row, and all packed neighbours of a vertex.
 //
-// If bottom-up levels go on for long (SNAPSHOTS), or examine many arcs and find few vertices, the answer
+// If bottom-up levels go on for long (SNAPSHOTS), or many vertices stay open while few are found, the answer
 // is written early; from then on all levels store what they find, and in the second case go top-down again.
 //
 // Bytes moved with n vertices: the scan reads 4 n of best neighbours, the last pass 4 n of their ids and
@@ -53,15 +53,13 @@ const u32 COUNTS = 8;
 static_assert(COUNTS == PIECES + 1, "one word for each count");
 
 // When a search changes direction: bottom-up begins when more than `many_arcs` leave the frontier. It ends
-// when a level has examined more than `patience` arcs, and more than `beta` for each vertex that it found. It
-// begins again only if the arcs that leave the frontier cost more than that level: each as much as `price`
-// arcs bottom-up. One block goes on alone when at most `tail` vertices are open.
+// when more than `patience` vertices are open, and more than `beta` for each one found. One block goes on
+// alone when at most `tail` are open.
 struct Rule {
     u64 many_arcs;
     u64 patience;
     u64 tail;
     float beta;
-    float price;
 };
 
 // Bitmaps have `n_words`, a multiple of GROUP_WORDS. Between two searches `visited` begins with a copy of
@@ -115,11 +113,9 @@ const u64 CLOSED = ~0ull;  // an entry of the tail that has been found
 // Where a search stands; the same in every thread, but for the lists of its warp.
 struct State {
     u32 depth;
-    u32 vertices;   // of the frontier
-    u64 arcs;       // that leave it
-    u64 many_arcs;  // above which bottom-up begins
+    u32 vertices;  // of the frontier
+    u64 arcs;      // that leave it
     u64 open;
-    u64 examined;
     u64 several;  // open vertices with several neighbours
     bool top_down;
     bool deferring;
@@ -487,7 +483,7 @@ __device__ bool turn(const Search& search, State* state, const Answer& answer, u
     const Rule& rule = search.rule;
     cg::grid_group grid = cg::this_grid();
     if (state->top_down) {
-        if (state->arcs <= state->many_arcs) return false;
+        if (state->arcs <= rule.many_arcs) return false;
         state->top_down = false;
         if (!state->written) {
             state->deferring = true;
@@ -496,7 +492,7 @@ __device__ bool turn(const Search& search, State* state, const Answer& answer, u
         }
         return true;
     }
-    bool back = state->examined > rule.patience && state->vertices * rule.beta < state->examined;
+    bool back = state->open > rule.patience && state->vertices * rule.beta < state->open;
     bool full = state->deferring && state->snapshot - state->first == SNAPSHOTS - 1;
     if (!back && !full) return false;
     if (back) convert(search, *state, converted);
@@ -505,7 +501,6 @@ __device__ bool turn(const Search& search, State* state, const Answer& answer, u
     state->written = true;
     grid.sync();
     state->top_down = back;
-    state->many_arcs = max(state->many_arcs, static_cast<u64>(state->examined / rule.price));
     return false;
 }
 
@@ -645,7 +640,6 @@ __device__ __forceinline__ void run_level(const cg::grid_group& grid, const Sear
     state->vertices = static_cast<u32>(load_relaxed(&now[FOUND]));
     state->arcs = load_relaxed(&now[ARCS]);
     state->open = load_relaxed(&now[OPEN]);
-    state->examined = load_relaxed(&now[EXAMINED]);
     state->several = load_relaxed(&now[SEVERAL]);
 }
 
@@ -662,7 +656,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     u64* counts = search.counts + epoch % 2 * 3 * COUNTS;
     State state = {};
     state.vertices = 1;
-    state.many_arcs = search.rule.many_arcs;
     state.top_down = true;
     Answer answer = {level, predecessor, search.stored, 0, false};
     SmallFrontier small = {nullptr, 0, 0, first_piece};

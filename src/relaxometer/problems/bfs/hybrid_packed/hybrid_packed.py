@@ -33,14 +33,10 @@ class Parameters(variants.Parameters):
     alpha : float
         Bottom-up begins when more than 1 / alpha of all arcs leave the frontier.
     beta : float
-        Top-down begins again when a level has examined more than beta arcs for each arc that leaves what it
-        found, at the mean degree, and more than `patience` per thread. An arc top-down costs about 20 times
-        as much as one examined bottom-up.
+        Top-down begins again when more than beta vertices are open for each one found in a level, and more
+        than `patience` per thread.
     patience : float
-        Arcs examined per thread, above which top-down may begin again.
-    price : float
-        Once top-down has begun again, bottom-up begins only if the arcs that leave the frontier, each as dear
-        as this many, are more than the last bottom-up level has examined.
+        Open vertices per thread, above which top-down may begin again.
     tail : int or "auto"
         One block searches alone, without barriers of the grid, once at most this many vertices are open and
         at most an eighth of this have several neighbours. "auto": one of 2048 vertices, at least 1024.
@@ -57,9 +53,8 @@ class Parameters(variants.Parameters):
     """
 
     alpha: PositiveFloat = 25
-    beta: PositiveFloat = 20
+    beta: PositiveFloat = 50
     patience: NonNegativeFloat = 8
-    price: PositiveFloat = 20
     tail: Annotated[int, Field(ge=0, lt=2**31)] | Literal["auto"] = "auto"
     hubs: PositiveInt = Field(2**16, le=MAX_HUBS)
     best_of: Annotated[int, Field(ge=1, lt=2**32)] | Literal["all"] = packed.BEST_OF
@@ -108,8 +103,7 @@ class Solver(OneLaunch):
             "many_arcs": np.uint64(self._graph.n_arcs / p.alpha if p.alpha > 1e-9 else 2**63),
             "patience": np.uint64(p.patience * self._blocks * self._threads),
             "tail": np.uint64(self._tail),
-            "beta": np.float32(p.beta * self._graph.n_arcs / self._graph.n_vertices),
-            "price": np.float32(p.price),
+            "beta": np.float32(p.beta),
         }
 
     def _memory(self, in_offsets: DeviceArray) -> dict[str, Any]:
