@@ -183,7 +183,9 @@ def test_a_second_round_that_fails_leaves_the_rows_of_the_first(again):
     assert done.returncode != 0
     table = summary(again)
     assert table.loc[("fragile", "tiny"), ["status", "repetitions", "certified"]].tolist() == ["ok", 2, 1]
-    assert table.drop(("fragile", "tiny")).equals(before.drop(("fragile", "tiny")))
+    # The others are slowed compared with the quietest round, which may have been the one that is gone.
+    others = [one.drop(("fragile", "tiny")).drop(columns="slowed") for one in (table, before)]
+    assert others[0].equals(others[1])
     verdict = again.text("verdict.txt").splitlines()
     assert verdict[0].startswith("error: 2 of 8 measurements are not ok: ")
     why = "a further round: error (repeat_run sssp tiny fragile 2: died of SIGKILL; see logs/"

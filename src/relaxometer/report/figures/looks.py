@@ -65,6 +65,7 @@ LOOKS = {
     "tiled-bisection": Look("#8E5A9B", DASHDOT, "h", "left"),
     "tiled-delta-4": Look("#A0457F", DASHED, "h", "top"),
     "tiled-delta-32": Look("#E3A7C8", DOTTED, "h", "bottom"),
+    "tiled-flushed": Look("#C94F7C", LONG, "H", "bottom"),
     "phast": Look("#7F3C8D", SOLID, "*"),
     "push-pull": Look("#56B4E9", DASHED, "X"),
     "auto": Look("#000000", DASHDOT, "p"),
