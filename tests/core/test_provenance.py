@@ -73,7 +73,8 @@ def test_an_edit_that_no_compiler_sees_changes_nothing(package):
             "adaptive.py",
             lambda text: "# A remark.\n" + text.replace("\n\n", "\n\n\n").replace("(", "(  # a\n"),
         ),
-        ("adaptive.py", lambda text: text.replace("    Parameters\n", "    Arguments\n")),
+        ("adaptive.py", lambda text: text.replace("    References\n", "    Literature\n")),
+        ("adaptive.py", lambda text: text.replace("The paper used 330", "In the paper it was 330")),
     ):
         old = (package / PHASES / file).read_text(encoding="utf-8")
         edit(package / PHASES / file, change)
