@@ -23,7 +23,7 @@ RECORD = Path(".snakemake/unchanged.json")
 UP_TO_DATE = "Nothing to be done: all files are up to date"
 
 WORKFLOW = ("Snakefile", "workflow", "config", "profiles", "resources", "src")
-"""What the workflow of a checkout consists of."""
+"""The files and folders of a checkout that make up the workflow."""
 
 _VARIABLES = re.compile("RELAXOMETER_|SNAKEMAKE|PYTHON|NUMBA_|OMP_|CUDA|XDG_|(CXX|HOME|PATH)$")
 """Environment variables that may change what a run does."""
@@ -74,7 +74,7 @@ def is_unchanged(record: dict[str, Any]) -> bool:
 
 
 def _machine() -> str:
-    """Return what else counts: Python and its packages, devices and variables."""
+    """Describe Python and its packages, devices and variables."""
     packages = Path(sysconfig.get_path("purelib")).stat().st_mtime_ns
     devices = sorted(map(str, Path("/dev").glob("nv*")))
     variables = sorted(item for item in os.environ.items() if _VARIABLES.match(item[0]))

@@ -98,7 +98,7 @@ class Timing(Section):
 
 
 class Cost(Section):
-    """Measurements of a variant besides its times."""
+    """Measurements of a variant in addition to its times."""
 
     energy_s: Annotated[float, Field(ge=0, le=600, allow_inf_nan=False)] = 0.0
     """Duration of an energy measurement in seconds: 0, or at least 1, since a GPU updates its energy counter

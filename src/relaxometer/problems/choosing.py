@@ -109,7 +109,7 @@ class Choosing:
         return str(self._graph.features)
 
     def _try_before_long(self) -> None:
-        """Time a search of the best quickly prepared candidate if it decides about a long preparation."""
+        """Time a search of the best quickly prepared candidate if a long preparation depends on it."""
         costs, k = self._expected, self._searches
         long = {name: cost for name, cost in costs.items() if cost.prepare >= LONG}
         quick = [name for name in by_total(costs, k) if name not in long] if long else []

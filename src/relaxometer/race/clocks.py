@@ -47,7 +47,7 @@ def disagreement(theirs: Sequence[float], ours: Sequence[Span]) -> str:
 
     `theirs` are milliseconds by the contestant's clock, `ours` the same searches by ours. A machine that
     stands still delays some messages. Work outside a contestant's clock delays all of them. A difference that
-    our wait while sending explains tells neither, and counts only if there is nothing else to go by.
+    our wait while sending explains counts only if all other searches have such a difference.
     """
     agreeing = sum(map(_agree, theirs, ours))
     differing = len(theirs) - agreeing - sum(map(_is_explained, theirs, ours))

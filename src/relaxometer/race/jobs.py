@@ -32,8 +32,8 @@ from relaxometer.rivals.installation import read_absence
 
 Statuses = set[str]
 
-SLOWED = 1.25  # times that fixed work takes as long as at best if a round is measured again
-AGAIN_BELOW_S = 10.0  # seconds of a round up to which it is
+SLOWED = 1.25  # measure a round again if fixed work took more than this multiple of its shortest time
+AGAIN_BELOW_S = 10.0  # unless the round took longer than this
 
 PROVEN = {"ok", "disputed"}  # statuses of a first round that is worth another
 

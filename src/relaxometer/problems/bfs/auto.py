@@ -63,7 +63,7 @@ def expected_costs(f: Features, scale: Scale = AS_H200) -> dict[str, Cost]:
         "hybrid": Cost(hybrid, 0.05 + 0.009 * depth + 0.003 * m),
         "hybrid-packed": Cost(packed, 0.05 + 0.0105 * depth + 0.001 * m),
     }
-    # Nothing keeps the arcs of a shallow graph within tiles, and only so many may leave one.
+    # In a shallow graph arcs rarely stay within a tile, and the number that may leave one is limited.
     if f.depth >= SHALLOW or f.n_arcs <= MANY_ARCS:
         border = 0.012 * max(f.mean, 5) * (1 + n) * (0.3 + 0.7 * f.crossing)
         costs["tiled"] = Cost(0.8 + 0.2 * n + 0.05 * m, 0.0005 * depth + border * m)

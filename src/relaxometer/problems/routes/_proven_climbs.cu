@@ -41,7 +41,7 @@ struct Findings {
 struct Rows {
     u32 first;
     u32 columns;     // a multiple of a warp
-    u32* up;         // lengths; UNREACHED where there is no ancestor
+    u32* up;         // lengths; UNREACHED without an ancestor
     u32* down;       // those of the way back
     u32* ancestors;  // ranks, or NOTHING
 };

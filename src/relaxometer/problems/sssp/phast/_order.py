@@ -43,7 +43,7 @@ MESH = 0.9  # do not reduce a graph before its size is guessed if more vertices 
 TOO_LARGE = 2  # skip a graph whose hierarchy is expected to exceed a limit this many times
 NO_LIMITS = Size(math.inf, math.inf)
 CHOICES = (LEAF, LARGE, LARGE_SHARE, SHARE, TRIED)
-"""What an order depends on besides the graph, and the functions that find it."""
+"""The parameters that an order depends on, in addition to the graph."""
 
 
 def dissect(

@@ -26,7 +26,7 @@ _NOBODY, _ORIGIN, _GOAL = -1, -2, -3  # before or after a vertex on a path of th
 
 
 class Scratch(NamedTuple):
-    """What is known of each vertex while the parts of a graph are cut; parts use their own elements."""
+    """Working arrays by vertex while the parts of a graph are cut; each part uses its own elements."""
 
     label: Small  # of the vertex's part; negative in a separator
     near: Small  # distance from one end of the part, and then the key that its vertices are sorted by
@@ -170,8 +170,8 @@ def _maximize_flow(offsets: Any, adjacent: Any, middle: Any, own: Any, stack: An
 
     They are in `before` and `after`; `entered` and `left` are 0 where no path could go on to the last zone.
     """
-    starts = _beside(offsets, adjacent, middle, own.zone, _FIRST)
-    ends = _beside(offsets, adjacent, middle, own.zone, _LAST)
+    starts = _neighbouring(offsets, adjacent, middle, own.zone, _FIRST)
+    ends = _neighbouring(offsets, adjacent, middle, own.zone, _LAST)
     queue = np.empty(2 * len(middle), dtype=np.int32)
     for v in middle:
         own.before[v] = own.after[v] = _NOBODY
@@ -187,7 +187,7 @@ def _maximize_flow(offsets: Any, adjacent: Any, middle: Any, own: Any, stack: An
 
 
 @njit(cache=True, nogil=True)
-def _beside(offsets: Any, adjacent: Any, middle: Any, zone: Any, wanted: int) -> Any:
+def _neighbouring(offsets: Any, adjacent: Any, middle: Any, zone: Any, wanted: int) -> Any:
     """Return the vertices of the middle that have neighbours in a zone."""
     found, size = np.empty(len(middle), dtype=np.int32), 0
     for v in middle:
@@ -315,7 +315,7 @@ def _search_on(offsets: Any, adjacent: Any, middle: Any, own: Any) -> None:
     for v in middle:
         reached[v] = 0
     waiting = [np.int32(0) for _ in range(0)]
-    for v in _beside(offsets, adjacent, middle, own.zone, _FIRST):
+    for v in _neighbouring(offsets, adjacent, middle, own.zone, _FIRST):
         reached[v] = 1
         waiting.append(v)
     while len(waiting) > 0:
