@@ -75,6 +75,19 @@ def test_a_dispute_is_confirmed_by_further_searches(monkeypatch, n_delayed, stat
     assert all(row.time_ms == row.clock_ms for row in rows)
 
 
+def test_a_time_in_which_the_answer_cannot_be_written_is_an_error(monkeypatch):
+    original = _VariantClient.solve
+
+    def solve(client, source):
+        found, columns = original(client, source)
+        return found.model_copy(update={"time_ms": 1e-12 if source else found.time_ms}), columns
+
+    monkeypatch.setattr(_VariantClient, "solve", solve)
+    rows = measured(run_of(warmup=1), np.arange(2)).runs
+    assert [row.status for row in rows] == ["ok", "invalid"]
+    assert rows[1].reason.startswith("1e-12 ms; to write its answer takes at least ")
+
+
 def test_a_failure_in_a_further_search_is_reported(monkeypatch):
     delay(monkeypatch, range(20))
     original, made = _VariantClient.solve, itertools.count()

@@ -14,6 +14,9 @@ CONVERT_MS, CONVERT_NS, CONVERT_PART_US = 1.0, 100, 20
 
 COPY_NS = 5  # nanoseconds allowed to read and copy a weight of four bytes in a compiled program
 
+FASTEST_GB_S = 20_000
+"""No device writes answers faster, not even into its cache: the memory of an H200 takes 4,800 GB/s."""
+
 
 @dataclass(frozen=True)
 class Span:
@@ -40,6 +43,12 @@ def believed_ms(theirs: float, ours: Span) -> float:
 
 def _excused_ms(ours: Span) -> float:
     return EXCUSED_MS + EXCUSED_SHARE * ours.ms
+
+
+def impossible(ms: float, answer_bytes: int) -> str:
+    """Return why no search takes this short a time, as its answer alone takes longer; else nothing."""
+    least = answer_bytes / FASTEST_GB_S / 1e6
+    return f"{ms:.3g} ms; to write its answer takes at least {least:.3g} ms" if ms < least else ""
 
 
 def disagreement(theirs: Sequence[float], ours: Sequence[Span]) -> str:

@@ -34,7 +34,7 @@ from relaxometer.problems.phases import Phase
 from relaxometer.problems.problem import load_problem
 from relaxometer.problems.queries import QuerySets, content_hash
 from relaxometer.problems.records import PHASES, RUNS, WARM_BELOW_MS, certificates_schema
-from relaxometer.race.clocks import Span, believed_ms, disagreement
+from relaxometer.race.clocks import Span, believed_ms, disagreement, impossible
 from relaxometer.race.cost import Spent, planned_s
 from relaxometer.race.proofs import Columns, Proof, prove_all
 from relaxometer.race.rows import SearchRow
@@ -337,7 +337,10 @@ class _Job:
         found, proof = search.found, self._proofs.get(search)
         status, reason = self._outcome(search)
         call = self._calls.get((search.source, search.repetition))
-        if dispute and status == "ok":
+        time_ms = found.clock_ms if dispute else self._believed_ms(found)
+        if status == "ok" and (too_short := self._impossible(time_ms, proof)):
+            status, reason = "invalid", too_short
+        elif dispute and status == "ok":
             status, reason = "disputed", dispute
         elif dispute and status == "unproven":
             reason += f"; {dispute}"
@@ -346,7 +349,7 @@ class _Job:
             **self._asked(search.source),
             status=status,
             reason=reason,
-            time_ms=found.clock_ms if dispute else self._believed_ms(found),
+            time_ms=time_ms,
             call_ms=call.found.time_ms if call else None,
             call_prepare_ms=call.found.prepare_ms if call else None,
             relaxed_arcs=self._relaxed.get(search.source),
@@ -365,6 +368,12 @@ class _Job:
 
     def _believed_ms(self, found: Found) -> float:
         return found.time_ms if self._emulated else believed_ms(found.time_ms, found.span)
+
+    def _impossible(self, ms: float, proof: Proof | None) -> str:
+        if self._emulated or proof is None:
+            return ""
+        width = sum(one.dtype.itemsize for one in self._result.answer.values())
+        return impossible(ms, width * int(proof.facts.get("reached", 0)))
 
     def _outcome(self, search: _Search) -> tuple[str, str]:
         """Return status and reason of a search; a later failure hides no wrong answer."""
