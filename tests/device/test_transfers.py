@@ -209,6 +209,18 @@ def test_copies_are_ordered_with_the_streams_of_two_threads():
     assert in_two_threads(work) == (None, None)
 
 
+@pytest.mark.gpu
+@pytest.mark.skipif(cuda.obstacle() is not None, reason="needs a GPU")
+def test_a_fetch_that_nobody_waits_for_writes_into_no_other_copy():
+    device = get_device("cuda")
+    busy, zeros = device.xp.zeros(1 << 26, dtype=np.uint32), device.xp.zeros(8, dtype=np.uint64)
+    for turn in range(1, 9):
+        for _ in range(20):
+            busy += 1  # so that the fetch is still to come when the next array is staged
+        device.fetch(zeros)
+        assert (device.asnumpy(device.asarray(np.full(8, turn, dtype=np.uint64))) == turn).all()
+
+
 def test_two_threads_launch_one_kernel(device, tmp_path):
     (tmp_path / "write.cu").write_text(
         'extern "C" __global__ void write(unsigned n, unsigned value, unsigned* out)\n'

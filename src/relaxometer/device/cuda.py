@@ -20,8 +20,9 @@ import shutil
 import subprocess
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -297,6 +298,7 @@ class CudaDevice:
         with self._late_errors():
             cuda.runtime.memcpyAsync(memory.ptr, array.data.ptr, size, way, stream.ptr)
             event.record(stream)
+            _keep(memory, event)
 
         def arrived() -> Any:
             with self._late_errors():
@@ -397,6 +399,20 @@ class CudaDevice:
         if "OUT_OF_MEMORY" in str(error).upper() or "MEMORYALLOCATION" in str(error).upper():
             return DeviceOutOfMemory(f"{subject}: {error}")
         return KernelError(f"{subject}: {error}")
+
+
+_UNDER_WAY: deque[tuple[Any, Any]] = deque()
+"""Page-locked memory into which copies go, with an event after each."""
+
+
+def _keep(memory: Any, event: Any) -> None:
+    """Keep memory until the event, also if nobody waits: it would go to others while the copy writes it."""
+    _UNDER_WAY.append((memory, event))
+    with suppress(IndexError):  # another thread took the last one
+        for _ in range(len(_UNDER_WAY)):
+            memory, event = _UNDER_WAY.popleft()
+            if not event.done:
+                _UNDER_WAY.append((memory, event))
 
 
 @functools.cache
