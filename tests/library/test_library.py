@@ -167,8 +167,10 @@ def test_a_networkx_graph_is_answered_by_its_nodes(kind):
     assert levels[0] == (2 if kind is nx.Graph else 2**32 - 1)
 
 
-def test_a_negative_cycle():
-    cycle = rx.prepare(rx.Graph.from_arcs(3, [0, 1, 2], [1, 2, 1], [1, -3, 2])).search(0).verify()
+@pytest.mark.parametrize("place", ["cpu", "host"])
+def test_a_negative_cycle(place):
+    graph = rx.Graph.from_arcs(4, [0, 1, 2, 3], [1, 2, 1, 0], [1, -3, 2, 5])
+    cycle = rx.prepare(graph, device=place).search(0).verify()
     with pytest.raises(rx.GraphError, match="a negative cycle"):
         cycle.path_to(1)
 
@@ -212,6 +214,7 @@ def csr(offsets=(0, 1, 1), targets=(1,), weights=(5,), **options):
         (lambda: csr(weights=((5, 6),)), r"weights: shape \(1, 2\); expected \(1,\)"),
         (lambda: rx.Graph.from_arcs(3, [0, 1], [1], [1, 1]), r"shapes \(2,\), \(1,\), \(2,\); expected eq"),
         (lambda: rx.Graph.from_arcs(-1, [], []), "n_vertices: -1"),
+        (lambda: rx.prepare(rx.Graph.from_arcs(0, [], [])), "graph: no vertices; expected at least one"),
         (lambda: rx.Graph.from_file("map.txt"), "map.txt: name the format, as in from_file"),
         (lambda: rx.prepare([1, 2], "sssp"), "graph: 'list'; expected what Graph.from_csr"),
         (lambda: rx.Graph.from_file("map.gr", format="csv"), "map.gr: unknown format 'csv'; known: dimacs, "),

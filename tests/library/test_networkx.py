@@ -136,6 +136,22 @@ def test_negative_weights(graph, data):
         assert length(graph, ours) < 0
 
 
+def test_kernels_find_negative_cycles(monkeypatch):
+    monkeypatch.setattr(networkx_backend, "_device", lambda: "host")
+    graph = nx.DiGraph()
+    graph.add_weighted_edges_from([(0, 1, 4), (1, 2, -3), (2, 1, 2), (3, 0, 1)])
+    assert nx.negative_edge_cycle(graph, backend="relaxometer")
+    assert sorted(nx.find_negative_cycle(graph, 0, backend="relaxometer")[1:]) == [1, 2]
+    assert not nx.negative_edge_cycle(graph.subgraph([0, 1, 3]), backend="relaxometer")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_graph_without_nodes(kind):
+    same(nx.eccentricity, kind())
+    same(nx.all_pairs_shortest_path_length, kind())
+    same(nx.closeness_centrality, kind())
+
+
 @settings(max_examples=25)
 @given(graph=graphs(WHOLE), data=st.data())
 def test_breadth_first_search_keeps_the_order(graph, data):

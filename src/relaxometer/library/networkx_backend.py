@@ -180,6 +180,8 @@ class Graph:
         """Return the answers of searches from each source, found as they are asked for."""
         if self.weights_of(weight).are_signed:
             raise NotImplementedError("negative weights")
+        if not sources:  # of an empty graph
+            return iter(())
         solver = self.prepared(problem, weight, many=len(sources) > 1, backwards=backwards)
         step = max(1, min(BATCH, BATCH_NUMBERS // max(1, len(self))))
         parts = (sources[first : first + step] for first in range(0, len(sources), step))

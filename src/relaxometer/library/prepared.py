@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache, cached_property
 from typing import Any
@@ -34,6 +35,9 @@ ON_CPU = {
 
 NEGATIVE = {"cpu": "bellman-ford-cpu", "cuda": "johnson", "host": "johnson"}
 """The default variant of ``sssp`` for signed weights."""
+
+ON_CYCLE_TOO = "bellman-ford-queue"
+"""The default variant on a GPU for graphs with a negative cycle, for which `johnson` has no potentials."""
 
 FIRST = 1 << 25
 """Bytes that are copied to a GPU when it is opened, and whose memory is kept for later arrays."""
@@ -86,12 +90,22 @@ def prepare(
         raise UserError(f"unknown problem {quoted(problem)}; known: {', '.join(problem_names())}")
     if searches < 1:
         raise UserError(f"searches: {searches}; expected at least 1")
+    if not graph.n_vertices:
+        raise UserError("graph: no vertices; expected at least one")
     where = place(device)
     if variant is None:
         variant = _choice(graph, problem, where)
+        if variant == "johnson":
+            with suppress(_Unsuitable):
+                return Prepared(graph, problem, variant, where, parameters)
+            variant = ON_CYCLE_TOO
     if variant == "auto" and "searches" in _load_solver(problem, variant).Parameters.model_fields:
         parameters = {"searches": searches, **parameters}
     return Prepared(graph, problem, variant, where, parameters)
+
+
+class _Unsuitable(UserError):  # noqa: N818 - like Skipped
+    """The variant does not take the graph."""
 
 
 _load_solver = cache(variants.load_solver)
@@ -186,7 +200,7 @@ class Prepared:
                 self.device.refuse(graph.bytes_on_device(self.problem), "the graph and an answer")
             self._construct(graph, wants_arcs)
         except variants.Skipped as reason:
-            raise UserError(f"{self.variant} does not suit this graph: {reason}") from None
+            raise _Unsuitable(f"{self.variant} does not suit this graph: {reason}") from None
         self._forget()
 
     def _construct(self, graph: Graph, arcs: bool) -> None:
