@@ -23,10 +23,11 @@ __device__ __forceinline__ void insert(u32 (&ranks)[BEST], u32 rank)
 
 // Each of `lanes`, a power of two above the number of best ones, keeps the best of its arcs of a row, and
 // they take the best of all, one by one. They look at the first `most` arcs only: a vertex with more arcs is
-// marked as having others. `rank` numbers the vertices, `ids` inverts it. `best` gets the packed best
+// marked as having others. `rank` numbers the vertices, `ids` inverts it; the rows are those of the vertices
+// from `first_vertex` on. `best` gets the packed best
 // neighbour of each vertex, `best_ids` its id, and `others` the next ones.
 extern "C" __global__ void __launch_bounds__(256)
-    pack_neighbours(u32 n, const i64* __restrict__ offsets, const u32* __restrict__ targets,
+    pack_neighbours(u32 n, u32 first_vertex, const i64* __restrict__ offsets, const u32* __restrict__ targets,
                     const u32* __restrict__ rank, const u32* __restrict__ ids, u32 n_hubs, u32 most,
                     u32 lanes, u32* best, u32* best_ids, u32* others)
 {
@@ -35,7 +36,7 @@ extern "C" __global__ void __launch_bounds__(256)
     u64 step = thread_count() / WARP * rows;
     for (u64 first = thread_id() / WARP * rows; first < n; first += step) {
         u64 v = first + threadIdx.x % WARP / lanes;
-        u32 self = static_cast<u32>(v);
+        u32 self = first_vertex + static_cast<u32>(v);
         i64 begin = v < n ? offsets[v] : 0, end = v < n ? offsets[v + 1] : 0;
         i64 looked_at = min(end, begin + most);
         u32 ranks[BEST] = {NO_RANK, NO_RANK, NO_RANK, NO_RANK, NO_RANK};
@@ -73,7 +74,7 @@ extern "C" __global__ void __launch_bounds__(256)
             bool has_unseen = looked_at < end;
             u32 row = n_found > 1 || has_unseen ? HAS_OTHERS : 0;
             if (end - begin > BEST || has_unseen) row |= MAY_HAVE_FURTHER;
-            best[v] = packed | row | (rank[v] < n_hubs ? SELF_HUB : 0);
+            best[v] = packed | row | (rank[self] < n_hubs ? SELF_HUB : 0);
         } else {
             others[OTHERS * v + lane - 1] = packed;
         }

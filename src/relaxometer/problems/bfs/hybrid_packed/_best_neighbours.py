@@ -36,31 +36,40 @@ class BestNeighbours:
 
 
 def best_neighbours(
-    device: Device, rows: tuple[Any, Any], n_hubs: int, most: int | None = BEST_OF
+    device: Device,
+    rows: tuple[Any, Any],
+    n_hubs: int,
+    most: int | None = BEST_OF,
+    *,
+    degrees: Any = None,
+    first: int = 0,
 ) -> BestNeighbours:
     """Rank the vertices, and pack the best neighbours of each among the first `most` arcs of its row, or all.
 
-    `rows` are offsets and tails of the incoming arcs. Entries name `n_hubs` vertices by their rank.
+    `rows` are offsets and tails of the incoming arcs. Entries name `n_hubs` vertices by their rank. If rows
+    are only those of the vertices from `first` on, `degrees` has the incoming arcs of all, integers.
     """
     xp, n = device.xp, len(rows[0]) - 1
-    ids = _by_falling_degree(xp, rows[0])
-    rank = xp.empty(n, dtype=xp.uint32)
-    rank[ids] = xp.arange(n, dtype=xp.uint32)
+    ids = _by_falling_degree(xp, xp.diff(rows[0]) if degrees is None else degrees)
+    rank = xp.empty(len(ids), dtype=xp.uint32)
+    rank[ids] = xp.arange(len(ids), dtype=xp.uint32)
     best, best_ids = xp.empty(n, dtype=xp.uint32), xp.empty(n, dtype=xp.uint32)
     others = xp.empty(OTHERS * n, dtype=xp.uint32)
     pack = device.module(KERNELS).get_function("pack_neighbours")
     lanes = LANES if most else WARP  # a whole warp for the rows of hubs
     limits = np.uint32(n_hubs), np.uint32(most or ALL_ARCS), np.uint32(lanes)
-    pack(*filling(device, pack), (np.uint32(n), *rows, rank, ids, *limits, best, best_ids, others))
+    pack(
+        *filling(device, pack),
+        (np.uint32(n), np.uint32(first), *rows, rank, ids, *limits, best, best_ids, others),
+    )
     return BestNeighbours(rank, ids, best, best_ids, others)
 
 
-def _by_falling_degree(xp: Any, offsets: DeviceArray) -> Any:
-    """Return the vertices by falling length of their rows.
+def _by_falling_degree(xp: Any, degrees: DeviceArray) -> Any:
+    """Return the vertices by falling degree.
 
     In graphs of at most 2**24 vertices by its first four binary digits only, so that keys have 32 bits.
     """
-    degrees = xp.diff(offsets)
     id_bits = max(1, (len(degrees) - 1).bit_length())
     if id_bits <= FEW_ID_BITS:
         digits = degrees.astype(xp.float32).view(xp.uint32) >> xp.uint32(20)  # exponent and three more

@@ -1,4 +1,4 @@
-// The bottom-up levels of hybrid_packed.cu.
+// The bottom-up levels of hybrid_packed.cu and of distributed/hybrid_peers.cu.
 //
 // A warp owns groups of vertices and what it lists of them, so warps share only what they read. The first
 // bottom-up level scans the best neighbours of all open vertices. What stays open is on two lists of the
@@ -11,8 +11,9 @@
 #include "_best_neighbours.cuh"
 #include "problems/bfs/_bfs.cuh"
 
-const u32 GROUP_WORDS = 8;   // words of a bitmap that a warp scans at a time, a sector of memory
-const u32 ARCS_AT_ONCE = 8;  // arcs of a row that a lane reads at a time, a sector of memory
+const u32 GROUP_WORDS = 8;       // words of a bitmap that a warp scans at a time, a sector of memory
+const u32 MAX_HUB_WORDS = 8192;  // most words of the bitmap of hubs
+const u32 ARCS_AT_ONCE = 8;      // arcs of a row that a lane reads at a time, a sector of memory
 
 // What bottom-up levels read besides the bitmaps.
 struct Packed {
@@ -25,17 +26,20 @@ struct Packed {
     const u32* ids;  // the vertex of each rank
 };
 
-// The bitmaps of a level: what was visited when it began, of all vertices and of hubs, and when it ends.
-struct Visited {
+// The bitmaps of a level. A vertex that was not visited when it began finds its parent among `now`: all that
+// was visited, or only the frontier. `own` and `next` are the vertices searched for that were visited when it
+// began and when it ends. Kernels derive `Visited` from this, with the function `mark_hub(rank)` for what is
+// found.
+struct Bitmaps {
     const u32* now;
-    const u32* hubs_now;
+    const u32* hubs_now;  // in shared memory
+    const u32* own;
     u32* next;
-    u32* hubs_next;
 
     __device__ __forceinline__ bool contains_packed(u32 entry) const
     {
         u32 id = entry & PACKED_ID;
-        if (entry & IS_RANK) return contains(hubs_now, id);  // in shared memory
+        if (entry & IS_RANK) return contains(hubs_now, id);
         return contains(now, id);
     }
 };
@@ -86,26 +90,20 @@ struct Lists {
     u32 n_several;  // from the back
 };
 
-// Adds v to a bitmap of hubs.
-__device__ __forceinline__ void mark_hub(u32* hubs, const u32* rank, u32 v)
-{
-    u32 hub = read_only(&rank[v]);
-    atomicOr(&hubs[hub / 32], bit_of(hub));
-}
-
 __device__ __forceinline__ u64 entry_of(u32 v, u32 best)
 {
     return static_cast<u64>(best) << 32 | v;
 }
 
 // Probes the best neighbour of every open vertex of a group and lists the vertices that this does not settle.
+template <typename Visited>
 __device__ __forceinline__ void scan_group(const Packed& search, const Visited& visited, const Answer& answer,
                                            u32 group, Lists* lists, Tally* tally)
 {
     u32 lane = threadIdx.x % WARP;
     u32 below = (1u << lane) - 1;
     u32 word = group * GROUP_WORDS + lane % GROUP_WORDS;
-    u32 visited_word = visited.now[word];
+    u32 visited_word = visited.own[word];
     u32 best[GROUP_WORDS];
     u32 open = 0, hits = 0;
 #pragma unroll
@@ -124,7 +122,7 @@ __device__ __forceinline__ void scan_group(const Packed& search, const Visited& 
     for (u32 j = 0; j < GROUP_WORDS; ++j) {
         u32 v = (group * GROUP_WORDS + j) * 32 + lane;
         bool hit = hits >> j & 1;
-        if (hit && (best[j] & SELF_HUB)) mark_hub(visited.hubs_next, search.rank, v);
+        if (hit && (best[j] & SELF_HUB)) visited.mark_hub(read_only(&search.rank[v]));
         if (hit) answer.settle_by_best(v, search.best_ids);
         u32 settled = __ballot_sync(ALL_LANES, hit);
         if (lane == j) next_word |= settled;
@@ -138,16 +136,13 @@ __device__ __forceinline__ void scan_group(const Packed& search, const Visited& 
         lists->n_only += __popc(only);
         lists->n_several += __popc(several);
     }
-    if (lane < GROUP_WORDS) {
-        visited.next[word] = next_word;
-        answer.stored[word] = 0;
-    }
+    if (lane < GROUP_WORDS) visited.next[word] = next_word;
     tally->examined += __popc(open);
     tally->found += __popc(hits);
 }
 
 // Probes the other packed neighbours of a vertex, hubs first. Returns a parent or NO_PREDECESSOR.
-__device__ __forceinline__ u32 probe_others(const Packed& search, const Visited& visited, u32 v)
+__device__ __forceinline__ u32 probe_others(const Packed& search, const Bitmaps& visited, u32 v)
 {
     const uint4 packed = read_only(&reinterpret_cast<const uint4*>(search.others)[v]);
     const u32 entries[OTHERS] = {packed.x, packed.y, packed.z, packed.w};
@@ -190,7 +185,7 @@ __device__ __forceinline__ u32 search_arcs(const u32* targets, i64 begin, i64 en
 
 // A parent for the lane's `own` vertex in its row: a lane searches the first `long_row` arcs, the whole warp
 // the rest. All lanes call it.
-__device__ __forceinline__ u32 search_row_of(const Packed& search, const Visited& visited, bool own, u32 v,
+__device__ __forceinline__ u32 search_row_of(const Packed& search, const Bitmaps& visited, bool own, u32 v,
                                              u32* examined)
 {
     u32 lane = threadIdx.x % WARP;
@@ -215,6 +210,7 @@ __device__ __forceinline__ u32 search_row_of(const Packed& search, const Visited
 enum Probe { BEST_ONE, OTHER_ONES, ROWS };
 
 // Stores what a lane has found for a vertex, if anything; returns whether it has.
+template <typename Visited>
 __device__ __forceinline__ bool settle_entry(const Packed& search, const Visited& visited,
                                              const Answer& answer, u64 entry, bool by_best, u32 parent)
 {
@@ -224,13 +220,13 @@ __device__ __forceinline__ bool settle_entry(const Packed& search, const Visited
     bool found = by_best || parent != NO_PREDECESSOR;
     if (!found) return false;
     atomicOr(&visited.next[v / 32], bit_of(v));
-    if (best & SELF_HUB) mark_hub(visited.hubs_next, search.rank, v);
+    if (best & SELF_HUB) visited.mark_hub(read_only(&search.rank[v]));
     return true;
 }
 
 // Searches for parents of `count` listed vertices, the first at `entries` and the others `step` apart,
 // several of a lane at once. Takes those found off the list and returns how many stay.
-template <Probe PROBE, u32 AT_ONCE>
+template <Probe PROBE, u32 AT_ONCE, typename Visited>
 __device__ __forceinline__ u32 search_list(const Packed& search, const Visited& visited, const Answer& answer,
                                            u64* entries, i64 step, u32 count, Tally* tally)
 {
@@ -280,6 +276,7 @@ __device__ __forceinline__ u32 search_list(const Packed& search, const Visited& 
 
 // Searches for parents of all listed vertices. Best neighbours that have just been probed are not probed
 // again.
+template <typename Visited>
 __device__ __forceinline__ void search_lists(const Packed& search, const Visited& visited,
                                              const Answer& answer, bool best_probed, Lists* lists,
                                              Tally* tally)

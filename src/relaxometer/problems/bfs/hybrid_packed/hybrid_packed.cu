@@ -29,7 +29,7 @@
 
 #include <cooperative_groups.h>
 
-#include "_packed_bottom_up.cuh"
+#include "_deferred_answer.cuh"
 #include "problems/bfs/_pieces.cuh"
 #include "device/block_scan.cuh"
 #include "problems/bfs/_level_log.cuh"
@@ -44,8 +44,6 @@ const u32 SNAPSHOTS = 8;
 #ifndef THREADS
 #define THREADS 1024
 #endif
-
-const u32 MAX_HUB_WORDS = 8192;  // most words of the bitmap of hubs
 
 // Sums over the blocks during a level.
 enum Count { FOUND, ARCS, EXAMINED, OPEN, SEVERAL, LISTED, CONVERTED, PIECES };
@@ -63,7 +61,7 @@ struct Rule {
 };
 
 // Bitmaps have `n_words`, a multiple of GROUP_WORDS. Between two searches `visited` begins with a copy of
-// `closed`, and `hubs` and the counts of the next epoch are zero.
+// `closed`, and `stored`, `hubs` and the counts of the next epoch are zero.
 struct Search {
     u32 n;
     u32 n_words;
@@ -105,6 +103,15 @@ struct Search {
     __device__ __forceinline__ i64 degree(u32 v) const
     {
         return out.begin(v + 1ull) - out.begin(v);
+    }
+};
+
+struct Visited : Bitmaps {
+    u32* hubs_next;
+
+    __device__ __forceinline__ void mark_hub(u32 hub) const
+    {
+        atomicOr(&hubs_next[hub / 32], bit_of(hub));
     }
 };
 
@@ -317,7 +324,7 @@ __device__ __forceinline__ void load_hubs(const Search& search, u32 snapshot, u3
 }
 
 // Copies the warp's words of the bitmap to the next one, four words of a lane at once.
-__device__ __forceinline__ void copy_own_words(const Search& search, const Visited& visited)
+__device__ __forceinline__ void copy_own_words(const Search& search, const Bitmaps& visited)
 {
     const u32 AT_ONCE = 4;
     u32 lane = threadIdx.x % WARP;
@@ -329,7 +336,7 @@ __device__ __forceinline__ void copy_own_words(const Search& search, const Visit
 #pragma unroll
         for (u32 j = 0; j < AT_ONCE; ++j) {
             u64 from = min(group + j * step, static_cast<u64>(search.n_groups() - 1));
-            words[j] = visited.now[from * GROUP_WORDS + lane % GROUP_WORDS];
+            words[j] = visited.own[from * GROUP_WORDS + lane % GROUP_WORDS];
         }
 #pragma unroll
         for (u32 j = 0; j < AT_ONCE; ++j) {
@@ -344,7 +351,8 @@ __device__ void bottom_up(const Search& search, State* state, const Answer& answ
                           Tally* tally)
 {
     u32 k = state->snapshot;
-    Visited visited = {search.snapshot(k), hubs, search.snapshot(k + 1), search.hubs_of(k + 1)};
+    const u32* own = search.snapshot(k);
+    Visited visited = {{own, hubs, own, search.snapshot(k + 1)}, search.hubs_of(k + 1)};
     const u32* hubs_now = search.hubs_of(k);
     for (u32 i = thread_id(); i < search.hub_words; i += thread_count()) {
         if (hubs_now[i]) atomicOr(&visited.hubs_next[i], hubs_now[i]);
@@ -366,68 +374,6 @@ __device__ void bottom_up(const Search& search, State* state, const Answer& answ
     search_lists(search.packed, visited, answer, scans, &state->lists, tally);
 }
 
-// The level of this lane's vertex of word `j`: that of the first snapshot that has it. The warp's lanes hold
-// the words of a group, as write_group has read them.
-__device__ __forceinline__ u32 level_in(const u32 (&snapshots)[SNAPSHOTS / 4], const State& state, u32 j)
-{
-    u32 lane = threadIdx.x % WARP;
-    u32 n_snapshots = state.snapshot - state.first;
-    u32 level = UNREACHED;
-#pragma unroll
-    for (u32 k = SNAPSHOTS; k > 0; --k) {
-        if (k > n_snapshots) continue;
-        u32 from = (k - 1) % 4 * GROUP_WORDS + j;
-        u32 bits = __shfl_sync(ALL_LANES, snapshots[(k - 1) / 4], from);
-        if (bits >> lane & 1) level = state.first_depth + k;
-    }
-    return level;
-}
-
-// Writes the answer for the vertices of a group that were not visited when deferring began: their levels are
-// those of the snapshots that have them first. Every lane reads some words of every bitmap, so that all are
-// read at once.
-__device__ __forceinline__ void write_group(const Search& search, const State& state, const Answer& answer,
-                                            u32 source, u32 group)
-{
-    u32 lane = threadIdx.x % WARP;
-    u32 first_word = group * GROUP_WORDS;
-    u32 word = first_word + lane % GROUP_WORDS;
-    u32 best[GROUP_WORDS];
-#pragma unroll
-    for (u32 j = 0; j < GROUP_WORDS; ++j) {
-        u32 v = (first_word + j) * 32 + lane;
-        best[j] = v < search.n ? read_only(&search.packed.best_ids[v]) : 0;
-    }
-    // Each quarter of the warp reads another bitmap: first those of vertices that are not written or not with
-    // their best neighbour, then four snapshots at a time.
-    const u32 quarter = lane / GROUP_WORDS;
-    const u32* bitmaps[] = {search.closed, answer.stored, search.snapshot(state.first)};
-    u32 other = quarter < 3 ? bitmaps[quarter][word] : 0;
-    u32 snapshots[SNAPSHOTS / 4];
-#pragma unroll
-    for (u32 i = 0; i < SNAPSHOTS / 4; ++i) {
-        u32 k = state.first + 1 + 4 * i + quarter;
-        // A block may still be adding what it finds alone.
-        snapshots[i] = k <= state.snapshot ? load_relaxed(&search.snapshot(k)[word]) : 0;
-    }
-#pragma unroll
-    for (u32 j = 0; j < GROUP_WORDS; ++j) {
-        u32 v = (first_word + j) * 32 + lane;
-        u32 closed = __shfl_sync(ALL_LANES, other, j);
-        u32 stored = __shfl_sync(ALL_LANES, other, GROUP_WORDS + j);
-        u32 before = __shfl_sync(ALL_LANES, other, 2 * GROUP_WORDS + j);
-        u32 level = level_in(snapshots, state, j);
-        if (closed >> lane & 1) level = UNREACHED;
-        if (v >= search.n || v == source || ((before & ~closed) >> lane & 1)) continue;
-        __stcs(&answer.level[v], level);
-        if (level == UNREACHED) {
-            __stcs(&answer.predecessor[v], NO_PREDECESSOR);
-        } else if (!(stored >> lane & 1)) {
-            __stcs(&answer.predecessor[v], best[j]);
-        }
-    }
-}
-
 // Writes the answer, unless that has happened, and with `last` makes the bitmaps ready for the next search.
 // The first `absent` blocks do not take part.
 __device__ void write_answer(const Search& search, const State& state, const Answer& answer, u32 source,
@@ -438,10 +384,12 @@ __device__ void write_answer(const Search& search, const State& state, const Ans
     u32 n_absent = absent * blockDim.x;
     u32 n_warps = (thread_count() - n_absent) / WARP;
     for (u32 group = (thread_id() - n_absent) / WARP; group < search.n_groups(); group += n_warps) {
-        if (!state.written) write_group(search, state, answer, source, group);
+        if (!state.written) write_group<SNAPSHOTS>(search, state, answer, source, group);
         u32 word = group * GROUP_WORDS + lane;
         __syncwarp();
-        if (last && lane < GROUP_WORDS) search.visited[word] = search.closed[word];
+        if (!last || lane >= GROUP_WORDS) continue;
+        search.visited[word] = search.closed[word];
+        search.stored[word] = 0;
     }
 }
 
@@ -531,7 +479,7 @@ __device__ void gather_tail(const Search& search, const State& state, u64* lengt
 }
 
 // Probes all neighbours of the tail's open vertices. For one block.
-__device__ void probe_tail(const Search& search, const Visited& visited, u32 count, u32* examined)
+__device__ void probe_tail(const Search& search, const Bitmaps& visited, u32 count, u32* examined)
 {
     for (u32 i = threadIdx.x; i / WARP * WARP < count; i += blockDim.x) {
         u64 entry = i < count ? search.tail[i] : CLOSED;
@@ -567,7 +515,10 @@ __device__ u32 settle_tail(const Search& search, const State& state, const Answe
             u32 v = static_cast<u32>(search.tail[i]);
             answer.settle(v, parent);
             atomicOr(&search.snapshot(state.snapshot)[v / 32], bit_of(v));
-            if (static_cast<u32>(search.tail[i] >> 32) & SELF_HUB) mark_hub(hubs, search.packed.rank, v);
+            if (static_cast<u32>(search.tail[i] >> 32) & SELF_HUB) {
+                u32 hub = read_only(&search.packed.rank[v]);
+                atomicOr(&hubs[hub / 32], bit_of(hub));
+            }
             search.tail[i] = CLOSED;
         }
         found += __syncthreads_count(is_found);
@@ -581,7 +532,7 @@ __device__ u32 settle_tail(const Search& search, const State& state, const Answe
 __device__ __noinline__ u32 search_tail(const Search& search, State state, Answer answer, u32 count,
                                         u32* hubs, LevelRecord* log)
 {
-    Visited visited = {search.snapshot(state.snapshot), hubs, nullptr, nullptr};
+    Bitmaps visited = {search.snapshot(state.snapshot), hubs, nullptr, nullptr};
     u32 found = 0;
     do {
         u32 examined = 0;

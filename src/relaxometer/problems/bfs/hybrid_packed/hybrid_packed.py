@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
+from pydantic import Field
 
 from relaxometer.device.arrays import DeviceArray
 from relaxometer.device.signature import read_source
@@ -16,49 +16,28 @@ from relaxometer.problems.bfs._incoming import incoming
 from relaxometer.problems.bfs._levels import PIECE, WARP, WORD, OneLaunch, filling
 from relaxometer.problems.bfs._prepare import KERNELS
 from relaxometer.problems.bfs.hybrid_packed import _best_neighbours as packed
+from relaxometer.problems.bfs.hybrid_packed._parameters import GROUP_VERTICES, PackedParameters
 from relaxometer.problems.sssp._cooperative import threads_per_block
 
 KERNEL = Path(__file__).with_name("hybrid_packed.cu")
 SOURCE = read_source(KERNEL)
-GROUP_VERTICES = SOURCE.constants["GROUP_WORDS"] * WORD  # vertices that a warp scans at a time
-MAX_HUBS = SOURCE.constants["MAX_HUB_WORDS"] * WORD
 SMALL = 2**21  # smaller blocks are faster on graphs of at most this many vertices
 
 
-class Parameters(variants.Parameters):
+class Parameters(PackedParameters):
     """When the search changes direction, and how bottom-up levels search for parents.
 
     Parameters
     ----------
-    alpha : float
-        Bottom-up begins when more than 1 / alpha of all arcs leave the frontier.
-    beta : float
-        Top-down begins again when more than beta vertices are open for each one found in a level, and more
-        than `patience` per thread.
-    patience : float
-        Open vertices per thread, above which top-down may begin again.
     tail : int or "auto"
         One block searches alone, without barriers of the grid, once at most this many vertices are open and
         at most an eighth of this have several neighbours. "auto": one of 2048 vertices, at least 1024.
-    hubs : int
-        Vertices with the most incoming arcs, whose bits every block keeps in shared memory; rounded up to a
-        multiple of 32.
-    best_of : int or "all"
-        Arcs at the beginning of each row among which its five best neighbours are chosen.
-    threshold : int
-        Arcs of a row that a thread searches before its whole warp does.
     threads : {512, 768, 1024} or "auto"
         Threads per block, one block per multiprocessor. "auto": 512 on graphs of up to 2**21 vertices, else
         1024; 128 in the emulation, which runs threads one after another.
     """
 
-    alpha: PositiveFloat = 25
-    beta: PositiveFloat = 50
-    patience: NonNegativeFloat = 8
     tail: Annotated[int, Field(ge=0, lt=2**31)] | Literal["auto"] = "auto"
-    hubs: PositiveInt = Field(2**16, le=MAX_HUBS)
-    best_of: Annotated[int, Field(ge=1, lt=2**32)] | Literal["all"] = packed.BEST_OF
-    threshold: NonNegativeInt = Field(64, lt=2**32)
     threads: Literal[512, 768, 1024, "auto"] = "auto"
 
 
@@ -86,25 +65,13 @@ class Solver(OneLaunch):
         most = device.max_cooperative_blocks(kernel, self._threads)
         self._blocks = min(most, -(-n // self._threads))
         rows = incoming(graph)
-        members = self._memory(rows[0]) | self._neighbours(rows) | {"rule": self._rule()}
+        rule = parameters.rule(graph.n_arcs, self._blocks * self._threads) | {"tail": np.uint64(self._tail)}
+        self._hub_words = parameters.hub_words(n)
+        members = self._memory(rows[0]) | self._neighbours(rows) | {"rule": rule}
         arguments = module.struct("Search", **members), np.uint32(0), None, None, None, None
         launch = kernel.bind(self._blocks, self._threads, arguments)
         self._bind(launch, SOURCE.layout("LevelRecord").dtype)
         self.resolved |= {"tail": self._tail, "threads": self._threads}
-
-    @property
-    def _hub_words(self) -> int:
-        return -(-min(self._parameters.hubs, self._graph.n_vertices) // WORD)
-
-    def _rule(self) -> dict[str, Any]:
-        """Return the members of the struct ``Rule``."""
-        p = self._parameters
-        return {
-            "many_arcs": np.uint64(self._graph.n_arcs / p.alpha if p.alpha > 1e-9 else 2**63),
-            "patience": np.uint64(p.patience * self._blocks * self._threads),
-            "tail": np.uint64(self._tail),
-            "beta": np.float32(p.beta),
-        }
 
     def _memory(self, in_offsets: DeviceArray) -> dict[str, Any]:
         """Return sizes and bitmaps, as the first search needs them, and the memory of lists and counts."""
@@ -126,7 +93,7 @@ class Solver(OneLaunch):
             "closed": closed,
             "visited": visited,
             "hubs": xp.zeros(3 * self._hub_words, dtype=xp.uint32),
-            "stored": xp.empty(n_words, dtype=xp.uint32),
+            "stored": xp.zeros(n_words, dtype=xp.uint32),
             "listed": xp.empty(warps * capacity, dtype=xp.uint64),
             "warp_capacity": np.uint32(capacity),
             "found": xp.empty(2 * n, dtype=xp.uint32),
@@ -139,8 +106,8 @@ class Solver(OneLaunch):
 
     def _neighbours(self, rows: tuple[Any, Any]) -> dict[str, Any]:
         """Return the packed neighbours and the incoming arcs."""
-        most = None if self._parameters.best_of == "all" else self._parameters.best_of
-        found = packed.best_neighbours(self._graph.device, rows, self._hub_words * WORD, most)
+        n_hubs = self._hub_words * WORD
+        found = packed.best_neighbours(self._graph.device, rows, n_hubs, self._parameters.most)
         return {
             "packed": {
                 "rows": {"offsets": rows[0], "targets": rows[1]},
