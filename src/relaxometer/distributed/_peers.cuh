@@ -97,6 +97,16 @@ __device__ __forceinline__ void fence_on_system()
 #endif
 }
 
+// Adds bits to a word in the memory of any rank, which others may change as well.
+__device__ __forceinline__ void add_bits(u32* word, u32 bits)
+{
+#ifdef __CUDA_ON_HOST__
+    atomicOr(word, bits);
+#else
+    atomicOr_system(word, bits);
+#endif
+}
+
 __device__ __forceinline__ void back_off()
 {
 #ifdef __CUDA_ON_HOST__
@@ -125,9 +135,11 @@ __device__ u32 await_word(const Peers& peers, const u64* word, u32 epoch, u32 fr
 }
 
 // Waits for all blocks of all ranks, and exchanges N counts. The last block of a rank to arrive calls
-// `count_of(k)` for each, when all others have arrived.
-template <u32 N, typename CountOf>
-__device__ void meet(const Peers& peers, u32 epoch, Published& published, CountOf count_of)
+// `count_of(k)` for each, when all others have arrived. Every thread does `meanwhile` between its arrival and
+// its wait; what it writes there is visible to others after the next barrier.
+template <u32 N, typename CountOf, typename Meanwhile>
+__device__ void meet(const Peers& peers, u32 epoch, Published& published, CountOf count_of,
+                     Meanwhile meanwhile)
 {
     static_assert(N <= MAX_COUNTS, "counts fit the mailbox");
     __syncthreads();
@@ -148,6 +160,7 @@ __device__ void meet(const Peers& peers, u32 epoch, Published& published, CountO
             store_relaxed(mail, static_cast<u64>(epoch) << 32 | half);
         }
     }
+    meanwhile();
 #ifdef __CUDA_ON_HOST__
     // Only one thread of a block sleeps.
     for (u32 from = 0; threadIdx.x == 0 && from < peers.n_ranks; ++from) {
@@ -162,4 +175,10 @@ __device__ void meet(const Peers& peers, u32 epoch, Published& published, CountO
         fence_on_system();
     }
     __syncthreads();
+}
+
+template <u32 N, typename CountOf>
+__device__ void meet(const Peers& peers, u32 epoch, Published& published, CountOf count_of)
+{
+    meet<N>(peers, epoch, published, count_of, [] {});
 }

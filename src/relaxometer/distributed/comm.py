@@ -150,6 +150,13 @@ class Ranks:
         self.exchange(list(enumerate(outgoing)), list(enumerate(incoming)))
         return incoming
 
+    def concatenated(self, own: Any) -> Any:
+        """Return the arrays of all ranks, equally long, one after the other."""
+        everything = self.device.xp.empty(len(own) * self.size, dtype=own.dtype)
+        parts = [everything[k * len(own) : (k + 1) * len(own)] for k in range(self.size)]
+        self.exchange([(rank, own) for rank in range(self.size)], list(enumerate(parts)))
+        return everything
+
     def exchange_lengths(self, sends: Sequence[Message], senders: Sequence[int]) -> list[int]:
         """Send the lengths of arrays to their receivers; return those from `senders`, in order."""
         lengths = np.zeros(len(senders), dtype=np.int64)

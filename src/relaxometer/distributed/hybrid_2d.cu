@@ -7,7 +7,8 @@
 // the device, and the kernels of the other one return at once: so the host can launch a level before the last
 // one ends.
 
-#include "_search.cuh"
+#include "_top_down.cuh"
+#include "problems/bfs/_bottom_up.cuh"
 
 // The ranks add up the vertices found by a level and the arcs that leave them.
 enum Count { FOUND, ARCS };
@@ -121,6 +122,17 @@ struct Lists {
     u32 warp_capacity;
     u32* lengths;  // of each warp
 };
+
+// The groups of a warp among those of the words `first_word` to `n_words` - 1: equal contiguous ranges, so
+// that each warp's output is contiguous.
+__device__ __forceinline__ Groups groups_of_warp(u32 first_word, u32 n_words)
+{
+    u32 begin = first_word / GROUP_WORDS;
+    u32 end = n_words / GROUP_WORDS;
+    u32 count = (end - begin + thread_count() / WARP - 1) / (thread_count() / WARP);
+    u32 first = min(begin + thread_id() / WARP * count, end);
+    return {first, min(first + count, end), 1};
+}
 
 // Step 2, bottom-up. If the plan `scans`, the level scans the heads and lists them; else it uses the lists of
 // the last level, and `found` is empty before. The CPU searches the heads before `first_word`.

@@ -1,26 +1,40 @@
 // Direction-optimising BFS on the GPUs of one host, each in a single persistent kernel: a rank writes what it
 // finds directly into the memory of the others.
 //
-// A level is that of hybrid_2d.cu with scheme Px1: every rank searches only for its own vertices, so only the
-// bitmap of the vertices found goes to the others, while slower warps still search. An inter-GPU barrier of a
-// few us ends a level, where messages and a wait of the host would take 50 us or more.
+// The scheme is Px1: every rank searches only for its own vertices, so only the bitmap of the vertices found
+// goes to the others, while slower warps still search. An inter-GPU barrier of a few us ends a level, where
+// messages and a wait of the host would take 50 us or more. Ranks clear bitmaps while they wait at it.
 //
-// The region that a rank lends holds three bitmaps of all vertices, in rotation the frontier of this level,
-// that of the next, into which all ranks write their words, and one that is cleared; then the mailbox of the
-// barrier (_peers.cuh). Empty words are not written.
+// Bottom-up levels are those of hybrid_packed.cu: packed best neighbours, hubs' bits in shared memory, and an
+// answer that is written once at the end, or once SNAPSHOTS are used up. Here a vertex looks for its parent
+// in the frontier, and top-down levels leave a snapshot too, so that their levels are read off as well.
+//
+// The region that a rank lends holds FRONTIERS bitmaps of all vertices and as many of hubs, in rotation: the
+// frontier of this level, that of the next, into which all ranks write, and those that are cleared or are
+// about to be; then the mailbox of the barrier (_peers.cuh). Empty words are not written.
 
 #include <cooperative_groups.h>
 
 #include "_peers.cuh"
-#include "_search.cuh"
+#include "_top_down.cuh"
+#include "problems/bfs/hybrid_packed/_deferred_answer.cuh"
 
 namespace cg = cooperative_groups;
 
+// A rank clears a frontier after its arrival at the barrier of the level that follows it; so others may write
+// into it only after the next barrier.
+const u32 FRONTIERS = 4;
+
+// Bitmaps of visited vertices, used in turn. A level leaves one and a copy for the next level to add to.
+const u32 SNAPSHOTS = 12;
+
+const u32 THREADS = 1024;  // most threads per block
+
 // Sums over the blocks of a rank during a level; the first TOLD go to the other ranks.
-enum Count { FOUND, ARCS, EXAMINED, SENT, PIECES };
-const u32 COUNTS = 5;
-const u32 TOLD = 2;
-static_assert(COUNTS == PIECES + 1 && TOLD == ARCS + 1, "as in Count");
+enum Count { FOUND, ARCS, OPEN, EXAMINED, SENT, PIECES };
+const u32 COUNTS = 6;
+const u32 TOLD = 3;
+static_assert(COUNTS == PIECES + 1 && TOLD == OPEN + 1, "as in Count");
 
 // A level of an instrumented run. `searched_ns` is when this rank's first block had searched and sent, and
 // `end_ns` when it had passed the barrier.
@@ -34,176 +48,302 @@ struct LevelRecord {
     u64 sent_bytes;
 };
 
-// The words of a group, moved by one access of a thread.
+// Words of a bitmap moved by one access of a thread.
 struct alignas(16) Four {
-    u32 words[GROUP_WORDS];
+    u32 words[4];
 
-    __device__ u32 any() const
+    __device__ __forceinline__ u32 any() const
     {
         return words[0] | words[1] | words[2] | words[3];
     }
 };
 
-// Bottom-up begins when the arcs of the frontier are more than `many_arcs`, and ends when its vertices are
-// fewer than `few_vertices`.
+// When a search changes direction: bottom-up begins when more than `many_arcs` leave the frontier. It ends
+// when more than `patience` vertices are open, and more than `beta` for each one found.
+struct Rule {
+    u64 many_arcs;
+    u64 patience;
+    float beta;
+};
+
+// Between two searches the first two snapshots are copies of `closed`, and all that other ranks write into,
+// `stored` and the counts of the next epoch are zero.
 struct Search {
     Peers peers;
+    u32 n;          // this rank's vertices
+    u32 own_words;  // of their bitmaps, a multiple of GROUP_WORDS
     u32 n_words;    // of the bitmap of all vertices
-    u32 own_words;  // of this rank's vertices
+    u32 hub_words;
     Rows out;
-    BottomUp into;
-    const u32* empty;    // bitmap of the vertices that no arc enters
+    Packed packed;
     const u32* degrees;  // of this rank's vertices, in the whole graph
-    u64 many_arcs;
-    u64 few_vertices;
-    u32* closed;
-    u32* found;
-    u32* listed;  // of each warp `warp_capacity`, the vertices that it scans
+    Rule rule;
+    const u32* closed;  // bitmap of this rank's vertices that no arc enters
+    u32* visited;       // SNAPSHOTS bitmaps
+    u32* stored;
+    u64* listed;  // of each warp `warp_capacity`
     u32 warp_capacity;
-    u64* list;    // pieces of rows
+    u64* pieces;  // of a frontier's rows
     u64* counts;  // EPOCHS of COUNTS
 
-    __device__ u32* frontier(u32 peer, u32 depth) const
+    __device__ __forceinline__ u32* snapshot(u32 k) const
     {
-        return peers.at<u32>(peer, static_cast<u64>(depth % 3) * n_words * sizeof(u32));
+        return visited + static_cast<u64>(k % SNAPSHOTS) * own_words;
+    }
+    __device__ __forceinline__ u32* frontier(u32 peer, u32 depth) const
+    {
+        return peers.at<u32>(peer, static_cast<u64>(depth % FRONTIERS) * n_words * sizeof(u32));
+    }
+    __device__ __forceinline__ u32* hubs(u32 peer, u32 depth) const
+    {
+        u64 words = static_cast<u64>(FRONTIERS) * n_words + depth % FRONTIERS * hub_words;
+        return peers.at<u32>(peer, words * sizeof(u32));
     }
 };
 
-// Counts of a thread during a level.
-struct Tally {
-    u32 found;
-    u32 examined;
-    u64 arcs;
-    u64 sent;
+// Where a search stands; the same in every thread, but for the groups and lists of its warp.
+struct State {
+    u32 depth;
+    u64 vertices;  // of the frontier
+    u64 arcs;      // that leave it
+    u64 open;
+    bool top_down;
+    bool deferring;
+    u32 snapshot;     // in use
+    u32 first;        // snapshot before the answer was deferred
+    u32 first_depth;  // and the level then
+    u32 first_group;  // of this warp
+    u32 end_group;
+    Lists lists;
+};
+
+struct Visited : Bitmaps {
+    const Search& search;
+    u32 depth;
+
+    __device__ __forceinline__ void mark_hub(u32 hub) const
+    {
+        for (u32 peer = 0; peer < search.peers.n_ranks; ++peer) {
+            add_bits(&search.hubs(peer, depth + 1)[hub / 32], bit_of(hub));
+        }
+    }
 };
 
 // Waits for all blocks of all ranks, and publishes this rank's counts of the epoch.
-__device__ void meet_all(const Search& search, u32 epoch, Published& published)
+template <typename Meanwhile>
+__device__ void meet_all(const Search& search, u32 epoch, Published& published, Meanwhile meanwhile)
 {
     const u64* own = search.counts + epoch % EPOCHS * COUNTS;
-    meet<TOLD>(search.peers, epoch, published, [&](u32 count) {
+    auto count_of = [&](u32 count) {
         // The epoch after next will use the counts of the epoch before, which nobody reads any more.
         for (u32 k = count; k < COUNTS; k += TOLD) {
             store_relaxed(&search.counts[(epoch + 2) % EPOCHS * COUNTS + k], u64(0));
         }
         return load_relaxed(&own[count]);
-    });
+    };
+    meet<TOLD>(search.peers, epoch, published, count_of, meanwhile);
 }
 
-// Prepares a search from vertex `source` of the graph, which is `own_source` on this rank, or UNREACHED.
-__device__ void start(const Search& search, u32 source, u32 own_source, u32* level, u32* predecessor)
+// The groups of a warp: equal contiguous ranges, so that each warp's output is contiguous.
+__device__ void take_groups(const Search& search, State* state)
 {
-    for (u64 v = thread_id(); v < search.own_words * 32ull; v += thread_count()) {
-        level[v] = v == own_source ? 0 : UNREACHED;
-        predecessor[v] = v == own_source ? source : NO_PREDECESSOR;
+    u32 n_groups = search.own_words / GROUP_WORDS, n_warps = thread_count() / WARP;
+    u32 count = (n_groups + n_warps - 1) / n_warps;
+    state->first_group = min(thread_id() / WARP * count, n_groups);
+    state->end_group = min(state->first_group + count, n_groups);
+}
+
+// Marks the source, vertex `own_source` of this rank or UNREACHED, and expands its row among this rank's
+// vertices; so no rank waits for the others before it searches.
+__device__ void expand_source(const Search& search, const Answer& answer, u32 source, u32 own_source,
+                              Tally* tally)
+{
+    if (own_source != UNREACHED && threadIdx.x == 0) {
+        // Every block does so, as no thread may find the source before it is marked.
+        for (u32 k = 0; k < 2; ++k) atomicOr(&search.snapshot(k)[own_source / 32], bit_of(own_source));
+        if (blockIdx.x == 0) {
+            answer.level[own_source] = 0;
+            answer.predecessor[own_source] = source;
+        }
     }
-    for (u32 word = thread_id(); word < search.own_words; word += thread_count()) {
-        search.closed[word] = search.empty[word] | (word == own_source / 32 ? bit_of(own_source) : 0);
-        search.found[word] = 0;
-    }
-    u32 rank = search.peers.rank;
-    for (u32 word = thread_id(); word < search.n_words; word += thread_count()) {
-        search.frontier(rank, 0)[word] = word == source / 32 ? bit_of(source) : 0;
-        search.frontier(rank, 1)[word] = 0;
+    __syncthreads();
+    const Rows& out = search.out;
+    u32 n_pieces = pieces_of(out.begin(source + 1ull) - out.begin(source));
+    for (u64 k = thread_id() / WARP; k < n_pieces; k += thread_count() / WARP) {
+        expand_piece(piece_of(k << 32 | source, out.offsets), out, search.snapshot(0), search.snapshot(1),
+                     answer.predecessor, &tally->examined);
     }
 }
 
 // Turns the frontier into a list of pieces of rows.
 __device__ void list_frontier(const Search& search, const u32* frontier, u64* length)
 {
-    u32 n_groups = search.n_words / GROUP_WORDS;
-    for (u32 first = 0; first < n_groups; first += thread_count()) {
-        u32 group = first + thread_id();
+    u32 n_fours = search.n_words / 4;
+    for (u32 first = 0; first < n_fours; first += thread_count()) {
+        u32 four = first + thread_id();
         Four bits = {0, 0, 0, 0};
-        if (group < n_groups) bits = reinterpret_cast<const Four*>(frontier)[group];
+        if (four < n_fours) bits = reinterpret_cast<const Four*>(frontier)[four];
         if (!__any_sync(ALL_LANES, bits.any())) continue;
-        for (u32 k = 0; k < GROUP_WORDS; ++k) {
-            append_word(bits.words[k], group * GROUP_WORDS + k, search.out.offsets, search.list, length);
+        for (u32 k = 0; k < 4; ++k) {
+            append_word(bits.words[k], four * 4 + k, search.out.offsets, search.pieces, length);
         }
     }
 }
 
-// Searches a level bottom-up, and `scans` in the first one after a top-down level.
-__device__ void bottom_up(const Search& search, const u32* frontier, bool scans, u32* parent, u32* n_listed,
-                          u32* examined)
+// Searches a level top-down.
+__device__ void top_down(const Search& search, const State& state, const Answer& answer, u64* n_pieces,
+                         Tally* tally)
 {
-    u32* listed = search.listed + static_cast<u64>(thread_id() / WARP) * search.warp_capacity;
-    Bitmaps bitmaps = {search.closed, frontier, search.found};
-    auto settle = [&](u32 v, u32 u) { parent[v] = u; };
+    cg::grid_group grid = cg::this_grid();
+    list_frontier(search, search.frontier(search.peers.rank, state.depth), n_pieces);
+    grid.sync();
+    expand_pieces(search.pieces, load_relaxed(n_pieces), search.out, search.snapshot(state.snapshot),
+                  search.snapshot(state.snapshot + 1), answer.predecessor, &tally->examined);
+    grid.sync();
+}
+
+// Searches a level bottom-up, and `scans` in the first one after a top-down level. `hubs` is shared memory.
+__device__ void bottom_up(const Search& search, State* state, const Answer& answer, bool scans, u32* hubs,
+                          Tally* tally)
+{
+    u32 rank = search.peers.rank;
+    const u32* hubs_now = search.hubs(rank, state->depth);
+    for (u32 i = threadIdx.x; i < search.hub_words; i += blockDim.x) hubs[i] = hubs_now[i];
+    __syncthreads();
+    Visited visited = {{search.frontier(rank, state->depth), hubs, search.snapshot(state->snapshot),
+                        search.snapshot(state->snapshot + 1)},
+                       search,
+                       state->depth};
     if (scans) {
-        Groups groups = groups_of_warp(0, search.own_words);
-        *n_listed = scan(search.into, bitmaps, groups, listed, examined, settle);
+        u64 warp = thread_id() / WARP;
+        state->lists = {search.listed + warp * search.warp_capacity, search.warp_capacity, 0, 0};
+        for (u32 group = state->first_group; group < state->end_group; ++group) {
+            scan_group(search.packed, visited, answer, group, &state->lists, tally);
+        }
     }
-    *n_listed = search_listed(search.into, bitmaps, listed, *n_listed, examined, settle);
+    // Other lanes read the lists and add to the words of the next bitmap.
     __syncwarp();
+    search_lists(search.packed, visited, answer, scans, &state->lists, tally);
 }
 
-// Clears the bitmap into which ranks write the frontier after next.
-__device__ void clear_frontier(const Search& search, u32 depth)
-{
-    Four* cleared = reinterpret_cast<Four*>(search.frontier(search.peers.rank, depth + 2));
-    for (u32 group = thread_id(); group < search.n_words / GROUP_WORDS; group += thread_count()) {
-        cleared[group] = {0, 0, 0, 0};
-    }
-}
-
-// Writes a group's vertices into the next frontier of every rank.
-__device__ __forceinline__ void send(const Search& search, u32 depth, u32 group, const Four& bits)
+// Writes words of this rank's vertices into the next frontier of every rank.
+__device__ __forceinline__ void send(const Search& search, u32 depth, u32 four, const Four& bits)
 {
     const Peers& peers = search.peers;
     for (u32 step = 0; step < peers.n_ranks; ++step) {
         // Ranks begin with different peers, so that not all write to the same one at a time.
         u32 peer = (peers.rank + step) % peers.n_ranks;
         u32* next = search.frontier(peer, depth + 1) + peers.rank * search.own_words;
-        reinterpret_cast<Four*>(next)[group] = bits;
+        reinterpret_cast<Four*>(next)[four] = bits;
     }
 }
 
-// Settles what the level found in the warp's groups and sends it to every rank. A lane loads a group, so that
-// the warp skips empty ones, most of them in most levels, 32 at a time.
-__device__ void settle_found(const Search& search, u32 depth, u32* __restrict__ level, Tally* tally)
+// Counts what a top-down level found in each lane's words, and marks the hubs among it.
+__device__ __forceinline__ void settle_top_down(const Search& search, const Answer& answer, u32 four,
+                                                const Four& bits, Tally* tally)
 {
     u32 lane = threadIdx.x % WARP;
-    Groups groups = groups_of_warp(0, search.own_words);
-    for (u32 base = groups.first; base < groups.end; base += WARP) {
-        u32 group = base + lane;
-        Four* found = reinterpret_cast<Four*>(search.found) + group;
-        Four bits = {0, 0, 0, 0};
-        if (group < groups.end) bits = *found;
-        bool has = bits.any() != 0;
-        if (has) {
-            send(search, depth, group, bits);
-            tally->sent += (search.peers.n_ranks - 1) * sizeof(Four);
-            Four* seen = reinterpret_cast<Four*>(search.closed) + group;
-            Four closed = *seen;
-            for (u32 k = 0; k < GROUP_WORDS; ++k) closed.words[k] |= bits.words[k];
-            *seen = closed;
-            *found = {0, 0, 0, 0};
-        }
-        u32 left = __ballot_sync(ALL_LANES, has);
-        while (left) {
-            u32 owner = __ffs(left) - 1;
-            left &= left - 1;
+    Visited visited = {{}, search, answer.depth};
+    u32 left = __ballot_sync(ALL_LANES, bits.any() != 0);
+    while (left) {
+        u32 owner = __ffs(left) - 1;
+        left &= left - 1;
 #pragma unroll
-            for (u32 k = 0; k < GROUP_WORDS; ++k) {
-                u32 word = __shfl_sync(ALL_LANES, bits.words[k], owner);
-                if (word >> lane & 1) {
-                    u32 v = (base + owner) * GROUP_VERTICES + k * 32 + lane;
-                    level[v] = depth + 1;
-                    tally->arcs += read_only(&search.degrees[v]);
-                    ++tally->found;
-                }
-            }
+        for (u32 k = 0; k < 4; ++k) {
+            u32 word = __shfl_sync(ALL_LANES, bits.words[k], owner);
+            u32 v = (__shfl_sync(ALL_LANES, four, owner) * 4 + k) * 32 + lane;
+            if (!(word >> lane & 1)) continue;
+            u32 hub = read_only(&search.packed.rank[v]);
+            tally->arcs += read_only(&search.degrees[v]);
+            ++tally->found;
+            if (hub / 32 < search.hub_words) visited.mark_hub(hub);
+            if (!answer.deferred) answer.level[v] = answer.depth + 1;
         }
     }
+}
+
+// Sends what the level found in the warp's groups to every rank, and leaves a copy of what has been visited
+// for the next level. A lane loads four words, so that the warp skips empty ones, most of them in most
+// levels, many at a time. Returns the bytes sent.
+__device__ u64 settle(const Search& search, const State& state, const Answer& answer, Tally* tally)
+{
+    const u32 FOURS = GROUP_WORDS / 4;
+    u64 sent = 0;
+    u32 end = state.end_group * FOURS;
+    for (u32 base = state.first_group * FOURS; base < end; base += WARP) {
+        u32 four = base + threadIdx.x % WARP;
+        Four bits = {0, 0, 0, 0};
+        if (four < end) {
+            const Four before = reinterpret_cast<const Four*>(search.snapshot(state.snapshot))[four];
+            const Four after = reinterpret_cast<const Four*>(search.snapshot(state.snapshot + 1))[four];
+            reinterpret_cast<Four*>(search.snapshot(state.snapshot + 2))[four] = after;
+            for (u32 k = 0; k < 4; ++k) bits.words[k] = after.words[k] & ~before.words[k];
+        }
+        if (bits.any()) {
+            send(search, state.depth, four, bits);
+            sent += (search.peers.n_ranks - 1) * sizeof(Four);
+        }
+        if (!state.top_down) continue;
+        if (bits.any() && answer.deferred) {
+            u32* stored = answer.stored + four * 4ull;
+            for (u32 k = 0; k < 4; ++k) stored[k] |= bits.words[k];
+        }
+        settle_top_down(search, answer, four, bits, tally);
+    }
+    return sent;
+}
+
+// Clears the bitmaps of the frontier before this level's, which no rank reads any more.
+__device__ void clear_last(const Search& search, u32 depth)
+{
+    u32 rank = search.peers.rank;
+    Four* cleared = reinterpret_cast<Four*>(search.frontier(rank, depth + FRONTIERS - 1));
+    for (u32 four = thread_id(); four < search.n_words / 4; four += thread_count()) {
+        cleared[four] = {0, 0, 0, 0};
+    }
+    u32* hubs = search.hubs(rank, depth + FRONTIERS - 1);
+    for (u32 i = thread_id(); i < search.hub_words; i += thread_count()) hubs[i] = 0;
+}
+
+// Writes the answer of the warp's groups, unless that has happened.
+__device__ void write_answer(const Search& search, State* state, const Answer& answer, u32 own_source)
+{
+    if (!state->deferring) return;
+    for (u32 group = state->first_group; group < state->end_group; ++group) {
+        write_group<SNAPSHOTS>(search, *state, answer, own_source, group);
+    }
+    state->deferring = false;
     __syncwarp();
 }
 
-__device__ void record(LevelRecord* entry, bool is_top_down, u64 found, u64 begin_ns, u64 searched_ns,
+// Decides on the direction of the next level; returns whether it scans.
+__device__ __forceinline__ bool turn(const Rule& rule, State* state)
+{
+    bool was_top_down = state->top_down;
+    if (was_top_down) {
+        state->top_down = state->arcs <= rule.many_arcs;
+    } else {
+        state->top_down = state->open > rule.patience && state->vertices * rule.beta < state->open;
+    }
+    return was_top_down && !state->top_down;
+}
+
+// Makes the warp's bitmaps and the frontier of the last level ready for the next search.
+__device__ void clear(const Search& search, const State& state)
+{
+    u32 end = state.end_group * GROUP_WORDS;
+    for (u32 word = state.first_group * GROUP_WORDS + threadIdx.x % WARP; word < end; word += WARP) {
+        search.snapshot(0)[word] = search.snapshot(1)[word] = search.closed[word];
+        search.stored[word] = 0;
+    }
+    clear_last(search, state.depth);
+}
+
+__device__ void record(LevelRecord* entry, const State& state, u64 begin_ns, u64 searched_ns,
                        const u64* counts)
 {
-    entry->is_top_down = is_top_down;
-    entry->found = found;
+    entry->is_top_down = state.top_down;
+    entry->found = state.vertices;
     entry->examined = load_relaxed(&counts[EXAMINED]);
     entry->begin_ns = begin_ns;
     entry->searched_ns = searched_ns;
@@ -211,54 +351,61 @@ __device__ void record(LevelRecord* entry, bool is_top_down, u64 found, u64 begi
     entry->sent_bytes = load_relaxed(&counts[SENT]);
 }
 
-// The search, a cooperative launch on every rank. `log` is null, or has an entry for each level.
-extern "C" __global__ void __launch_bounds__(512, 2)
+// The search from vertex `source` of the graph, which is `own_source` on this rank, or UNREACHED; a
+// cooperative launch on every rank. `log` is null, or has an entry for each level.
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
     hybrid_peers(const __grid_constant__ Search search, u32 source, u32 own_source, u32* level,
                  u32* predecessor, u32* n_levels, LevelRecord* log)
 {
-    cg::grid_group grid = cg::this_grid();
-    const Peers& peers = search.peers;
     __shared__ Published published;
+    __shared__ u32 hubs[MAX_HUB_WORDS];
+    const Peers& peers = search.peers;
     u32 epoch = static_cast<u32>(load_relaxed(&peers.meetings->epoch));
     bool is_first = thread_id() == 0;
-    start(search, source, own_source, level, predecessor);
-    meet_all(search, ++epoch, published);
+    Answer answer = {level, predecessor, search.stored, 0, true};
+    State state = {};
+    state.vertices = 1;
+    state.top_down = state.deferring = true;
+    take_groups(search, &state);
+    u64 begin_ns = is_first && log ? nanoseconds() : 0;
+    Tally tally = {};
+    expand_source(search, answer, source, own_source, &tally);
+    // No rank may send before all have begun, and so have done with the last search.
+    meet_all(search, ++epoch, published, [] {});
 
-    u64 vertices = 1;
-    u64 arcs = 0;
-    bool top_down = true;
-    u32 n_listed = 0;
-    u32 depth = 0;
-    while (vertices > 0) {
+    while (state.vertices > 0) {
         u64* now = search.counts + ++epoch % EPOCHS * COUNTS;
-        const u32* frontier = search.frontier(peers.rank, depth);
-        Tally tally = {0, 0, 0, 0};
-        u64 begin_ns = is_first && log ? nanoseconds() : 0;
-        bool scans = top_down && arcs > search.many_arcs;
-        top_down = top_down ? !scans : vertices < search.few_vertices;
-
-        if (top_down) {
-            list_frontier(search, frontier, &now[PIECES]);
-            grid.sync();
-            expand_pieces(search.list, load_relaxed(&now[PIECES]), search.out, search.closed, search.found,
-                          predecessor, &tally.examined);
-            grid.sync();
-        } else {
-            bottom_up(search, frontier, scans, predecessor, &n_listed, &tally.examined);
+        if (state.depth > 0) {
+            begin_ns = is_first && log ? nanoseconds() : 0;
+            tally = {};
+            if (state.snapshot - state.first == SNAPSHOTS - 2) {
+                write_answer(search, &state, answer, own_source);
+            }
+            bool scans = turn(search.rule, &state);
+            answer.depth = state.depth;
+            answer.deferred = state.deferring;
+            if (state.top_down) {
+                top_down(search, state, answer, &now[PIECES], &tally);
+            } else {
+                bottom_up(search, &state, answer, scans, hubs, &tally);
+            }
         }
-        clear_frontier(search, depth);
-        settle_found(search, depth, level, &tally);
-        add_up({tally.found, tally.arcs, tally.examined, tally.sent}, now);
+        u64 sent = settle(search, state, answer, &tally);
+        add_up({tally.found, tally.arcs, tally.open, tally.examined, sent}, now);
         u64 searched_ns = is_first && log ? nanoseconds() : 0;
-        meet_all(search, epoch, published);
-        vertices = published.sum(peers, FOUND);
-        arcs = published.sum(peers, ARCS);
-        if (is_first && log) record(&log[depth], top_down, vertices, begin_ns, searched_ns, now);
-        ++depth;
+        meet_all(search, epoch, published, [&] { clear_last(search, state.depth); });
+        state.vertices = published.sum(peers, FOUND);
+        state.arcs = published.sum(peers, ARCS);
+        state.open = published.sum(peers, OPEN);
+        if (is_first && log) record(&log[state.depth], state, begin_ns, searched_ns, now);
+        ++state.snapshot;
+        ++state.depth;
     }
+    write_answer(search, &state, answer, own_source);
+    clear(search, state);
     // No block reads the epoch after the barrier that began the search.
     if (is_first) {
-        *n_levels = depth;
+        *n_levels = state.depth;
         store_relaxed(&peers.meetings->epoch, static_cast<u64>(epoch));
     }
 }

@@ -10,69 +10,103 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import Field, NonNegativeInt
 
+from relaxometer.core.errors import UserError
 from relaxometer.device.signature import read_source
 from relaxometer.distributed.comm import Ranks
 from relaxometer.distributed.levels import Level
 from relaxometer.distributed.partition import Block
 from relaxometer.distributed.peers import EPOCHS, Peers
 from relaxometer.problems.bfs import UNREACHED, Answer
-from relaxometer.problems.bfs._levels import GROUP_VERTICES, PIECE, WARP, WORD
-from relaxometer.problems.bfs._prepare import KERNELS, prepare
-from relaxometer.problems.bfs._switching import SwitchingParameters
+from relaxometer.problems.bfs._levels import PIECE, WARP, WORD, filling
+from relaxometer.problems.bfs._prepare import KERNELS
+from relaxometer.problems.bfs.hybrid_packed import _best_neighbours as packed
+from relaxometer.problems.bfs.hybrid_packed._parameters import GROUP_VERTICES, PackedParameters
 
 SOURCE = read_source(Path(__file__).with_name("hybrid_peers.cu"))
 
-BLOCK = {"cuda": 512, "host": 64}  # threads per block: as in the launch bounds, or fewer for the emulation
+BLOCK = {"cuda": SOURCE.constants["THREADS"], "host": 64}  # threads per block
 
 
-class Parameters(SwitchingParameters):
-    """When the search changes direction."""
-
-    threshold: NonNegativeInt = Field(32, lt=2**32)
-    """A warp searches the rows of at least this many incoming arcs, a thread the others."""
+class Parameters(PackedParameters):
+    """Parameters of the search, which are those of `hybrid-packed`."""
 
 
 class Solver:
-    """Distributed BFS on one host, scheme ``Px1``; UserError if ranks cannot reach each other's memory."""
+    """Distributed BFS on one host, scheme ``Px1``.
+
+    UserError if ranks cannot reach each other's memory, or for more than 2**28 vertices.
+    """
 
     def __init__(self, ranks: Ranks, block: Block, parameters: Parameters) -> None:
+        if block.tails.size > packed.MAX_VERTICES:
+            raise UserError(
+                f"hybrid-peers searches at most {packed.MAX_VERTICES} vertices; hybrid-2d has no limit"
+            )
         self._ranks, self._block, self._parameters = ranks, block, parameters
-        device, xp = ranks.device, ranks.device.xp
+        device = ranks.device
         module = ranks.module(SOURCE.path, cooperative=True)
         self._kernel = module.get_function("hybrid_peers")
         self._threads = BLOCK[device.kind]
         self._blocks = device.max_cooperative_blocks(self._kernel, self._threads)
-        warps = self._blocks * self._threads // WARP
-        capacity = -(-block.heads.size // GROUP_VERTICES // warps) * GROUP_VERTICES
-        own_words = block.heads.size // WORD
-        out, into = ({"offsets": rows.offsets, "targets": rows.targets} for rows in (block.out, block.into))
-        rows = into["offsets"], into["targets"]
-        # Vertices without incoming arcs need no search.
-        empty, probes = prepare(device, ranks.module(KERNELS), own_words, rows[0], rows, block.out.offsets)
-        many_arcs, few_vertices = parameters.limits(block.n_vertices, block.n_arcs)
-        n_words = block.tails.size // WORD
-        self._peers = Peers(ranks, 3 * n_words)
+        n_words, hub_words = block.tails.size // WORD, parameters.hub_words(block.tails.size)
+        neighbours = self._neighbours(hub_words * WORD)
+        self._peers = Peers(ranks, SOURCE.constants["FRONTIERS"] * (n_words + hub_words))
         self._search = module.struct(
             "Search",
             peers=self._peers.members,
             n_words=np.uint32(n_words),
-            own_words=np.uint32(own_words),
-            out=out,
-            into={"rows": into, "probes": probes, "long_row": np.uint32(parameters.threshold)},
-            empty=empty,
+            hub_words=np.uint32(hub_words),
+            out={"offsets": block.out.offsets, "targets": block.out.targets},
+            packed=neighbours,
             degrees=block.degrees,
-            many_arcs=np.uint64(many_arcs),
-            few_vertices=np.uint64(few_vertices),
-            closed=xp.empty(own_words, dtype=np.uint32),
-            found=xp.empty(own_words, dtype=np.uint32),
-            listed=xp.empty(warps * capacity, dtype=np.uint32),
-            warp_capacity=np.uint32(capacity),
-            list=xp.empty(block.tails.size + len(block.out.targets) // PIECE, dtype=np.uint64),
-            counts=xp.zeros(EPOCHS * SOURCE.constants["COUNTS"], dtype=np.uint64),
+            rule=parameters.rule(block.n_arcs, ranks.size * self._blocks * self._threads),
+            **self._memory(),
         )
         ranks.barrier()
+
+    def _neighbours(self, n_hubs: int) -> dict[str, Any]:
+        """Return the incoming arcs and the packed neighbours of this rank's vertices."""
+        ranks, block = self._ranks, self._block
+        rows, n = (block.into.offsets, block.into.targets), block.heads.size
+        degrees = ranks.concatenated(ranks.device.xp.diff(rows[0]).astype(np.uint32))
+        first, most = ranks.rank * n, self._parameters.most
+        ranks.module(packed.KERNELS)  # compiled once
+        found = packed.best_neighbours(ranks.device, rows, n_hubs, most, degrees=degrees, first=first)
+        return {
+            "rows": {"offsets": rows[0], "targets": rows[1]},
+            "long_row": np.uint32(self._parameters.threshold),
+            "best": found.best,
+            "best_ids": found.best_ids,
+            "others": found.others,
+            "rank": found.rank[first : first + n].copy(),
+            "ids": found.ids[:n_hubs].copy(),
+        }
+
+    def _memory(self) -> dict[str, Any]:
+        """Return bitmaps of this rank's vertices, as the first search needs them, lists and counts."""
+        device, block, xp = self._ranks.device, self._block, self._ranks.device.xp
+        n, own_words = block.heads.size, block.heads.size // WORD
+        warps = self._blocks * self._threads // WARP
+        capacity = -(-n // GROUP_VERTICES // warps) * GROUP_VERTICES
+        closed = xp.empty(own_words, dtype=np.uint32)
+        mark = self._ranks.module(KERNELS).get_function("mark_isolated")
+        # Vertices without incoming arcs need no search.
+        into, sizes = block.into.offsets, (np.uint32(n), np.uint32(own_words))
+        mark(*filling(device, mark), (*sizes, into, into, closed))
+        visited = xp.empty(SOURCE.constants["SNAPSHOTS"] * own_words, dtype=np.uint32)
+        visited[: 2 * own_words] = xp.concatenate([closed, closed])
+        return {
+            "n": sizes[0],
+            "own_words": sizes[1],
+            "closed": closed,
+            "visited": visited,
+            "stored": xp.zeros(own_words, dtype=np.uint32),
+            "listed": xp.empty(warps * capacity, dtype=np.uint64),
+            "warp_capacity": np.uint32(capacity),
+            "pieces": xp.empty(block.tails.size + len(block.out.targets) // PIECE, dtype=np.uint64),
+            "counts": xp.zeros(EPOCHS * SOURCE.constants["COUNTS"], dtype=np.uint64),
+        }
 
     @property
     def resolved(self) -> dict[str, Any]:

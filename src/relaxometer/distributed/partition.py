@@ -32,9 +32,11 @@ import numpy as np
 
 from relaxometer.core.errors import UserError
 from relaxometer.device import Device
-from relaxometer.problems.bfs._levels import GROUP_VERTICES, WORD
+from relaxometer.problems.bfs._levels import WORD
 
 DEALT = "-dealt"
+
+UNIT = 256  # vertices; pieces consist of whole units, and these of whole groups that a warp scans at a time
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class Layout:
         self._factor = _coprime(n_vertices) if self.is_dealt else 1
         self._back = pow(self._factor, -1, n_vertices) if self.is_dealt and n_vertices > 1 else 1
         size = -(-n_vertices // (self.rows * self.columns))
-        self.piece = max(1, -(-size // GROUP_VERTICES)) * GROUP_VERTICES
+        self.piece = max(1, -(-size // UNIT)) * UNIT
 
     @property
     def n_pieces(self) -> int:

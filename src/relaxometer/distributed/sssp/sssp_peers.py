@@ -172,7 +172,7 @@ class _Numbered(NamedTuple):
         head_of = xp.full(n, NO_HEAD, dtype=np.uint32)
         head_of[order[:n_own]] = xp.arange(n_own, dtype=np.uint32)
         own_tails = xp.where(head_of == NO_HEAD, NO_HEAD, head_of * np.uint32(size) + np.uint32(ranks.rank))
-        tails = _gathered(ranks, own_tails.astype(np.uint32))
+        tails = ranks.concatenated(own_tails.astype(np.uint32))
         ids = xp.zeros(most_heads * size, dtype=np.uint32)
         named = tails != NO_HEAD
         ids[tails[named]] = block.tails.vertices()[named].astype(np.uint32)
@@ -191,14 +191,6 @@ class _Numbered(NamedTuple):
         """Return the number of a vertex, NO_HEAD if it has no arcs."""
         local = self.block.tails.local_of(vertex)
         return np.uint32(self.block.device.item(self.tail_numbers[local : local + 1]))
-
-
-def _gathered(ranks: Ranks, own: Any) -> Any:
-    """Return the arrays of all ranks, equally long, one after the other."""
-    everything = ranks.device.xp.empty(len(own) * ranks.size, dtype=own.dtype)
-    parts = [everything[k * len(own) : (k + 1) * len(own)] for k in range(ranks.size)]
-    ranks.exchange([(rank, own) for rank in range(ranks.size)], list(enumerate(parts)))
-    return everything
 
 
 def _sorted_rows(xp: Any, rows: Any, weights: DeviceArray, ends: Any, n_rows: int) -> tuple[Any, Any]:
