@@ -3,15 +3,18 @@
 //
 // The scheme is Px1: every rank searches only for its own vertices, so only the bitmap of the vertices found
 // goes to the others, while slower warps still search. An inter-GPU barrier of a few us ends a level, where
-// messages and a wait of the host would take 50 us or more. Ranks clear bitmaps while they wait at it.
+// messages and a wait of the host would take 50 us or more. While they wait at it, ranks clear bitmaps and,
+// in the last levels, write parts of the answer.
 //
 // Bottom-up levels are those of hybrid_packed.cu: packed best neighbours, hubs' bits in shared memory, and an
-// answer that is written once at the end, or once SNAPSHOTS are used up. Here a vertex looks for its parent
-// in the frontier, and top-down levels leave a snapshot too, so that their levels are read off as well.
+// answer that is written once. Here a vertex looks for its parent in the frontier, and top-down levels leave
+// a snapshot too, so that their levels are read off as well.
 //
-// The region that a rank lends holds FRONTIERS bitmaps of all vertices and as many of hubs, in rotation: the
-// frontier of this level, that of the next, into which all ranks write, and those that are cleared or are
-// about to be; then the mailbox of the barrier (_peers.cuh). Empty words are not written.
+// The region that a rank lends holds FRONTIERS bitmaps of all vertices and as many of hubs, in rotation; then
+// the mailbox of the barrier (_peers.cuh). Empty words are not written. A level reads the frontier of its
+// number and all ranks write that of the next one; the one before is cleared while its barrier is waited for.
+// Numbers count on from search to search. So the frontier after the next is clear as soon as a level begins,
+// and a rank may send what it finds first while another still writes the answer of the last search.
 
 #include <cooperative_groups.h>
 
@@ -21,12 +24,14 @@
 
 namespace cg = cooperative_groups;
 
-// A rank clears a frontier after its arrival at the barrier of the level that follows it; so others may write
-// into it only after the next barrier.
 const u32 FRONTIERS = 4;
 
 // Bitmaps of visited vertices, used in turn. A level leaves one and a copy for the next level to add to.
 const u32 SNAPSHOTS = 12;
+
+// A warp writes this part of its answer at a barrier if it has only this part of its vertices open.
+const u32 ANSWER_PART = 6;
+const u32 OPEN_PART = 32;
 
 const u32 THREADS = 1024;  // most threads per block
 
@@ -90,41 +95,41 @@ struct Search {
     {
         return visited + static_cast<u64>(k % SNAPSHOTS) * own_words;
     }
-    __device__ __forceinline__ u32* frontier(u32 peer, u32 depth) const
+    __device__ __forceinline__ u32* frontier(u32 peer, u32 number) const
     {
-        return peers.at<u32>(peer, static_cast<u64>(depth % FRONTIERS) * n_words * sizeof(u32));
+        return peers.at<u32>(peer, static_cast<u64>(number % FRONTIERS) * n_words * sizeof(u32));
     }
-    __device__ __forceinline__ u32* hubs(u32 peer, u32 depth) const
+    __device__ __forceinline__ u32* hubs(u32 peer, u32 number) const
     {
-        u64 words = static_cast<u64>(FRONTIERS) * n_words + depth % FRONTIERS * hub_words;
+        u64 words = static_cast<u64>(FRONTIERS) * n_words + number % FRONTIERS * hub_words;
         return peers.at<u32>(peer, words * sizeof(u32));
     }
 };
 
 // Where a search stands; the same in every thread, but for the groups and lists of its warp.
 struct State {
+    static constexpr u32 first = 0, first_depth = 0;  // snapshot and level from which on answers are deferred
     u32 depth;
+    u32 epoch;     // of the barrier that ends the level, the number of its frontier
     u64 vertices;  // of the frontier
     u64 arcs;      // that leave it
     u64 open;
     bool top_down;
-    bool deferring;
-    u32 snapshot;     // in use
-    u32 first;        // snapshot before the answer was deferred
-    u32 first_depth;  // and the level then
-    u32 first_group;  // of this warp
+    u32 snapshot;       // in use
+    u32 first_group;    // of this warp
+    u32 written_group;  // from which on the answer is deferred
     u32 end_group;
     Lists lists;
 };
 
 struct Visited : Bitmaps {
     const Search& search;
-    u32 depth;
+    u32 next_frontier;
 
     __device__ __forceinline__ void mark_hub(u32 hub) const
     {
         for (u32 peer = 0; peer < search.peers.n_ranks; ++peer) {
-            add_bits(&search.hubs(peer, depth + 1)[hub / 32], bit_of(hub));
+            add_bits(&search.hubs(peer, next_frontier)[hub / 32], bit_of(hub));
         }
     }
 };
@@ -149,19 +154,20 @@ __device__ void take_groups(const Search& search, State* state)
 {
     u32 n_groups = search.own_words / GROUP_WORDS, n_warps = thread_count() / WARP;
     u32 count = (n_groups + n_warps - 1) / n_warps;
-    state->first_group = min(thread_id() / WARP * count, n_groups);
+    state->first_group = state->written_group = min(thread_id() / WARP * count, n_groups);
     state->end_group = min(state->first_group + count, n_groups);
 }
 
 // Marks the source, vertex `own_source` of this rank or UNREACHED, and expands its row among this rank's
-// vertices; so no rank waits for the others before it searches.
+// vertices.
 __device__ void expand_source(const Search& search, const Answer& answer, u32 source, u32 own_source,
                               Tally* tally)
 {
     if (own_source != UNREACHED && threadIdx.x == 0) {
         // Every block does so, as no thread may find the source before it is marked.
-        for (u32 k = 0; k < 2; ++k) atomicOr(&search.snapshot(k)[own_source / 32], bit_of(own_source));
+        atomicOr(&search.snapshot(1)[own_source / 32], bit_of(own_source));
         if (blockIdx.x == 0) {
+            search.snapshot(0)[own_source / 32] |= bit_of(own_source);
             answer.level[own_source] = 0;
             answer.predecessor[own_source] = source;
         }
@@ -170,9 +176,10 @@ __device__ void expand_source(const Search& search, const Answer& answer, u32 so
     const Rows& out = search.out;
     u32 n_pieces = pieces_of(out.begin(source + 1ull) - out.begin(source));
     for (u64 k = thread_id() / WARP; k < n_pieces; k += thread_count() / WARP) {
-        expand_piece(piece_of(k << 32 | source, out.offsets), out, search.snapshot(0), search.snapshot(1),
+        expand_piece(piece_of(k << 32 | source, out.offsets), out, search.closed, search.snapshot(1),
                      answer.predecessor, &tally->examined);
     }
+    cg::this_grid().sync();
 }
 
 // Turns the frontier into a list of pieces of rows.
@@ -195,7 +202,7 @@ __device__ void top_down(const Search& search, const State& state, const Answer&
                          Tally* tally)
 {
     cg::grid_group grid = cg::this_grid();
-    list_frontier(search, search.frontier(search.peers.rank, state.depth), n_pieces);
+    list_frontier(search, search.frontier(search.peers.rank, state.epoch), n_pieces);
     grid.sync();
     expand_pieces(search.pieces, load_relaxed(n_pieces), search.out, search.snapshot(state.snapshot),
                   search.snapshot(state.snapshot + 1), answer.predecessor, &tally->examined);
@@ -207,13 +214,12 @@ __device__ void bottom_up(const Search& search, State* state, const Answer& answ
                           Tally* tally)
 {
     u32 rank = search.peers.rank;
-    const u32* hubs_now = search.hubs(rank, state->depth);
+    const u32* hubs_now = search.hubs(rank, state->epoch);
     for (u32 i = threadIdx.x; i < search.hub_words; i += blockDim.x) hubs[i] = hubs_now[i];
     __syncthreads();
-    Visited visited = {{search.frontier(rank, state->depth), hubs, search.snapshot(state->snapshot),
-                        search.snapshot(state->snapshot + 1)},
-                       search,
-                       state->depth};
+    u32 k = state->snapshot;
+    Bitmaps bitmaps = {search.frontier(rank, state->epoch), hubs, search.snapshot(k), search.snapshot(k + 1)};
+    Visited visited = {bitmaps, search, state->epoch + 1};
     if (scans) {
         u64 warp = thread_id() / WARP;
         state->lists = {search.listed + warp * search.warp_capacity, search.warp_capacity, 0, 0};
@@ -226,24 +232,25 @@ __device__ void bottom_up(const Search& search, State* state, const Answer& answ
     search_lists(search.packed, visited, answer, scans, &state->lists, tally);
 }
 
-// Writes words of this rank's vertices into the next frontier of every rank.
-__device__ __forceinline__ void send(const Search& search, u32 depth, u32 four, const Four& bits)
+// Writes words of this rank's vertices into a frontier of every rank.
+__device__ __forceinline__ void send(const Search& search, u32 number, u32 four, const Four& bits)
 {
     const Peers& peers = search.peers;
     for (u32 step = 0; step < peers.n_ranks; ++step) {
         // Ranks begin with different peers, so that not all write to the same one at a time.
         u32 peer = (peers.rank + step) % peers.n_ranks;
-        u32* next = search.frontier(peer, depth + 1) + peers.rank * search.own_words;
+        u32* next = search.frontier(peer, number) + peers.rank * search.own_words;
         reinterpret_cast<Four*>(next)[four] = bits;
     }
 }
 
 // Counts what a top-down level found in each lane's words, and marks the hubs among it.
-__device__ __forceinline__ void settle_top_down(const Search& search, const Answer& answer, u32 four,
-                                                const Four& bits, Tally* tally)
+__device__ __forceinline__ void settle_top_down(const Search& search, const State& state,
+                                                const Answer& answer, u32 four, const Four& bits,
+                                                Tally* tally)
 {
     u32 lane = threadIdx.x % WARP;
-    Visited visited = {{}, search, answer.depth};
+    Visited visited = {{}, search, state.epoch + 1};
     u32 left = __ballot_sync(ALL_LANES, bits.any() != 0);
     while (left) {
         u32 owner = __ffs(left) - 1;
@@ -257,7 +264,7 @@ __device__ __forceinline__ void settle_top_down(const Search& search, const Answ
             tally->arcs += read_only(&search.degrees[v]);
             ++tally->found;
             if (hub / 32 < search.hub_words) visited.mark_hub(hub);
-            if (!answer.deferred) answer.level[v] = answer.depth + 1;
+            if (v < answer.deferred_from) answer.level[v] = answer.depth + 1;
         }
     }
 }
@@ -280,40 +287,50 @@ __device__ u64 settle(const Search& search, const State& state, const Answer& an
             for (u32 k = 0; k < 4; ++k) bits.words[k] = after.words[k] & ~before.words[k];
         }
         if (bits.any()) {
-            send(search, state.depth, four, bits);
+            send(search, state.epoch + 1, four, bits);
             sent += (search.peers.n_ranks - 1) * sizeof(Four);
         }
         if (!state.top_down) continue;
-        if (bits.any() && answer.deferred) {
+        if (bits.any()) {
             u32* stored = answer.stored + four * 4ull;
             for (u32 k = 0; k < 4; ++k) stored[k] |= bits.words[k];
         }
-        settle_top_down(search, answer, four, bits, tally);
+        settle_top_down(search, state, answer, four, bits, tally);
     }
     return sent;
 }
 
-// Clears the bitmaps of the frontier before this level's, which no rank reads any more.
-__device__ void clear_last(const Search& search, u32 depth)
+// Clears the bitmaps of a frontier that this rank has searched from.
+__device__ void clear_frontier(const Search& search, u32 number)
 {
     u32 rank = search.peers.rank;
-    Four* cleared = reinterpret_cast<Four*>(search.frontier(rank, depth + FRONTIERS - 1));
+    Four* cleared = reinterpret_cast<Four*>(search.frontier(rank, number));
     for (u32 four = thread_id(); four < search.n_words / 4; four += thread_count()) {
         cleared[four] = {0, 0, 0, 0};
     }
-    u32* hubs = search.hubs(rank, depth + FRONTIERS - 1);
+    u32* hubs = search.hubs(rank, number);
     for (u32 i = thread_id(); i < search.hub_words; i += thread_count()) hubs[i] = 0;
 }
 
-// Writes the answer of the warp's groups, unless that has happened.
-__device__ void write_answer(const Search& search, State* state, const Answer& answer, u32 own_source)
+// Writes the answer of the next groups of the warp, at most `most`.
+__device__ void write_answer(const Search& search, State* state, const Answer& answer, u32 own_source,
+                             u32 most)
 {
-    if (!state->deferring) return;
-    for (u32 group = state->first_group; group < state->end_group; ++group) {
+    u32 end = state->written_group + min(most, state->end_group - state->written_group);
+    for (u32 group = state->written_group; group < end; ++group) {
         write_group<SNAPSHOTS>(search, *state, answer, own_source, group);
     }
-    state->deferring = false;
-    __syncwarp();
+    state->written_group = end;
+}
+
+// What a warp does while it waits at the barrier of a level.
+__device__ void work_meanwhile(const Search& search, State* state, const Answer& answer, u32 own_source)
+{
+    clear_frontier(search, state->epoch - 1);
+    u32 n_groups = state->end_group - state->first_group;
+    u32 n_open = state->lists.n_only + state->lists.n_several;
+    if (state->top_down || n_open * OPEN_PART > n_groups * GROUP_WORDS * 32) return;
+    write_answer(search, state, answer, own_source, (n_groups + ANSWER_PART - 1) / ANSWER_PART);
 }
 
 // Decides on the direction of the next level; returns whether it scans.
@@ -336,7 +353,27 @@ __device__ void clear(const Search& search, const State& state)
         search.snapshot(0)[word] = search.snapshot(1)[word] = search.closed[word];
         search.stored[word] = 0;
     }
-    clear_last(search, state.depth);
+    clear_frontier(search, state.epoch);
+}
+
+// Chooses the direction of a level and searches it, but for what the ranks tell each other.
+__device__ __forceinline__ void search_level(const Search& search, State* state, Answer* answer, u32 source,
+                                             u32 own_source, u32* hubs, u64* n_pieces, Tally* tally)
+{
+    if (state->depth == 0) {
+        expand_source(search, *answer, source, own_source, tally);
+        return;
+    }
+    // The level leaves two more snapshots.
+    if (state->snapshot == SNAPSHOTS - 2) write_answer(search, state, *answer, own_source, UNREACHED);
+    bool scans = turn(search.rule, state);
+    answer->depth = state->depth;
+    answer->deferred_from = state->written_group * GROUP_WORDS * 32;
+    if (state->top_down) {
+        top_down(search, *state, *answer, n_pieces, tally);
+    } else {
+        bottom_up(search, state, *answer, scans, hubs, tally);
+    }
 }
 
 __device__ void record(LevelRecord* entry, const State& state, u64 begin_ns, u64 searched_ns,
@@ -360,52 +397,35 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     __shared__ Published published;
     __shared__ u32 hubs[MAX_HUB_WORDS];
     const Peers& peers = search.peers;
-    u32 epoch = static_cast<u32>(load_relaxed(&peers.meetings->epoch));
     bool is_first = thread_id() == 0;
-    Answer answer = {level, predecessor, search.stored, 0, true};
+    Answer answer = {level, predecessor, search.stored, 0, 0};
     State state = {};
+    state.epoch = static_cast<u32>(load_relaxed(&peers.meetings->epoch));
     state.vertices = 1;
-    state.top_down = state.deferring = true;
+    state.top_down = true;
     take_groups(search, &state);
-    u64 begin_ns = is_first && log ? nanoseconds() : 0;
-    Tally tally = {};
-    expand_source(search, answer, source, own_source, &tally);
-    // No rank may send before all have begun, and so have done with the last search.
-    meet_all(search, ++epoch, published, [] {});
 
     while (state.vertices > 0) {
-        u64* now = search.counts + ++epoch % EPOCHS * COUNTS;
-        if (state.depth > 0) {
-            begin_ns = is_first && log ? nanoseconds() : 0;
-            tally = {};
-            if (state.snapshot - state.first == SNAPSHOTS - 2) {
-                write_answer(search, &state, answer, own_source);
-            }
-            bool scans = turn(search.rule, &state);
-            answer.depth = state.depth;
-            answer.deferred = state.deferring;
-            if (state.top_down) {
-                top_down(search, state, answer, &now[PIECES], &tally);
-            } else {
-                bottom_up(search, &state, answer, scans, hubs, &tally);
-            }
-        }
+        u64* now = search.counts + ++state.epoch % EPOCHS * COUNTS;
+        u64 begin_ns = is_first && log ? nanoseconds() : 0;
+        Tally tally = {};
+        search_level(search, &state, &answer, source, own_source, hubs, &now[PIECES], &tally);
         u64 sent = settle(search, state, answer, &tally);
         add_up({tally.found, tally.arcs, tally.open, tally.examined, sent}, now);
         u64 searched_ns = is_first && log ? nanoseconds() : 0;
-        meet_all(search, epoch, published, [&] { clear_last(search, state.depth); });
+        ++state.snapshot;
+        meet_all(search, state.epoch, published, [&] { work_meanwhile(search, &state, answer, own_source); });
         state.vertices = published.sum(peers, FOUND);
         state.arcs = published.sum(peers, ARCS);
         state.open = published.sum(peers, OPEN);
         if (is_first && log) record(&log[state.depth], state, begin_ns, searched_ns, now);
-        ++state.snapshot;
         ++state.depth;
     }
-    write_answer(search, &state, answer, own_source);
+    write_answer(search, &state, answer, own_source, UNREACHED);
     clear(search, state);
-    // No block reads the epoch after the barrier that began the search.
+    // Every block has read the epoch before the first barrier.
     if (is_first) {
         *n_levels = state.depth;
-        store_relaxed(&peers.meetings->epoch, static_cast<u64>(epoch));
+        store_relaxed(&peers.meetings->epoch, static_cast<u64>(state.epoch));
     }
 }

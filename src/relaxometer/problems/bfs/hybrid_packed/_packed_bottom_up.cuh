@@ -44,14 +44,15 @@ struct Bitmaps {
     }
 };
 
-// Where a level's answers go. While they are `deferred`, a vertex found by its best neighbour is only a bit
-// of the next bitmap; another parent is stored and the vertex marked in `stored`.
+// Where a level's answers go. The answer of vertices from `deferred_from` on is written later: one found by
+// its best neighbour is only a bit of the next bitmap; another parent is stored and the vertex marked in
+// `stored`.
 struct Answer {
     u32* level;
     u32* predecessor;
     u32* stored;
     u32 depth;
-    bool deferred;
+    u32 deferred_from;
 
     __device__ __forceinline__ void settle(u32 v, u32 parent) const
     {
@@ -60,11 +61,11 @@ struct Answer {
     }
     __device__ __forceinline__ void settle_by_best(u32 v, const u32* best_ids) const
     {
-        if (!deferred) settle(v, read_only(&best_ids[v]));
+        if (v < deferred_from) settle(v, read_only(&best_ids[v]));
     }
     __device__ __forceinline__ void settle_by_other(u32 v, u32 parent) const
     {
-        if (!deferred) {
+        if (v < deferred_from) {
             settle(v, parent);
             return;
         }

@@ -359,7 +359,7 @@ __device__ void bottom_up(const Search& search, State* state, const Answer& answ
         search.hubs_of(k + 2)[i] = 0;
     }
     load_hubs(search, k, hubs);
-    u32 warp = thread_id() / WARP, lane = threadIdx.x % WARP, n_warps = thread_count() / WARP;
+    u32 warp = thread_id() / WARP, n_warps = thread_count() / WARP;
     if (scans) {
         state->lists = {search.listed + static_cast<u64>(warp) * search.warp_capacity, search.warp_capacity,
                         0, 0};
@@ -579,7 +579,7 @@ __device__ __forceinline__ void run_level(const cg::grid_group& grid, const Sear
     Tally tally = {};
     bool scans = turn(search, state, *answer, source, &now[CONVERTED]);
     answer->depth = state->depth;
-    answer->deferred = state->deferring;
+    answer->deferred_from = state->deferring ? 0 : search.n;
     if (state->top_down) {
         top_down(search, *state, *answer, source, small, now, &tally);
     } else {
@@ -608,7 +608,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     State state = {};
     state.vertices = 1;
     state.top_down = true;
-    Answer answer = {level, predecessor, search.stored, 0, false};
+    Answer answer = {level, predecessor, search.stored, 0, search.n};
     SmallFrontier small = {nullptr, 0, 0, first_piece};
     bool has_tail = false;
 
