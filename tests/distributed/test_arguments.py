@@ -1,9 +1,12 @@
 """Arguments and parameters of a job's ranks: values out of range are refused in one line."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from relaxometer.core.errors import UserError
 from relaxometer.distributed.engines import ENGINES
+from relaxometer.distributed.hybrid_peers import Parameters, Solver
 from relaxometer.distributed.run import _parameters, execute, parser
 
 COMMON = ["--problem", "sssp", "--graph", "kron:8", "--out", "out"]
@@ -74,3 +77,11 @@ def test_a_scheme_that_does_not_fit_is_refused(engine, scheme, message):
     with pytest.raises(UserError) as refused:
         ENGINES["bfs"][engine].scheme(scheme, 2)
     assert str(refused.value).startswith(message)
+
+
+def test_more_vertices_than_packed_entries_can_name_are_refused():
+    block = SimpleNamespace(n_vertices=2**28 + 1, tails=SimpleNamespace(size=2**28 + 256))
+    with pytest.raises(
+        UserError, match=r"^hybrid-peers searches at most 268,435,456 vertices, given 268,435,457;"
+    ):
+        Solver(NotImplemented, block, Parameters())

@@ -54,6 +54,7 @@ CASES = {
     2: [
         *(f"bfs,{graph},paired" for graph in SMALL),
         *("bfs,random-directed,1x2", "bfs,kron-9,paired", "bfs,grid,2x1,messages=compressed"),
+        "bfs,kron-9,2x1,engine=peers,alpha=1000000,patience=0,beta=0.001",
         *(f"sssp,{graph}" for graph in ("one-vertex", "one-way", "parallel-arcs", "random-directed")),
         *("sssp,kron-9,local_phases=3", "sssp,heavy,engine=peers"),
         *(f"sssp,{graph},engine=peers" for graph in ("one-vertex", "random-directed", "zero-weights")),
@@ -63,7 +64,10 @@ CASES = {
         *("bfs,random-directed,2x2", "bfs,kron-9,2x2,parents=level,messages=compressed"),
         *("bfs,kron-9,4x1,cpu_share=0.25", "bfs,kron-9,2x2,cpu_share=0.5,parents=end"),
         *("bfs,random-directed,1x4,cpu_share=1", "bfs,kron-9,1x4", "bfs,hub,4x1,alpha=1000000"),
-        "bfs,random-directed,4x1,engine=peers",
+        *(
+            "bfs,random-directed,4x1,engine=peers",
+            "bfs,hub,4x1,engine=peers,alpha=1000000,hubs=32,threshold=0",
+        ),
         *("sssp,random-directed", "sssp,zero-weights,local_phases=4", "sssp,kron-9,engine=peers"),
         *("sssp,random-directed,engine=peers,beta=0.001", "corrupt-bfs,2x2"),
     ],

@@ -115,10 +115,8 @@ struct State {
     u64 arcs;      // that leave it
     u64 open;
     bool top_down;
-    u32 snapshot;       // in use
-    u32 first_group;    // of this warp
-    u32 written_group;  // from which on the answer is deferred
-    u32 end_group;
+    u32 snapshot;  // in use
+    u32 written;   // groups of this warp whose answer is written; that of the others is deferred
     Lists lists;
 };
 
@@ -149,13 +147,17 @@ __device__ void meet_all(const Search& search, u32 epoch, Published& published, 
     meet<TOLD>(search.peers, epoch, published, count_of, meanwhile);
 }
 
-// The groups of a warp: equal contiguous ranges, so that each warp's output is contiguous.
-__device__ void take_groups(const Search& search, State* state)
+// The groups of a warp, from `first` on: a contiguous range, so that its output is contiguous.
+struct Share {
+    u32 first;
+    u32 count;
+};
+
+__device__ __forceinline__ Share share_of_warp(const Search& search)
 {
-    u32 n_groups = search.own_words / GROUP_WORDS, n_warps = thread_count() / WARP;
-    u32 count = (n_groups + n_warps - 1) / n_warps;
-    state->first_group = state->written_group = min(thread_id() / WARP * count, n_groups);
-    state->end_group = min(state->first_group + count, n_groups);
+    u32 n_groups = search.own_words / GROUP_WORDS, n_warps = thread_count() / WARP, warp = thread_id() / WARP;
+    u32 share = n_groups / n_warps, rest = n_groups % n_warps;
+    return {warp * share + min(warp, rest), share + (warp < rest)};
 }
 
 // Marks the source, vertex `own_source` of this rank or UNREACHED, and expands its row among this rank's
@@ -223,8 +225,9 @@ __device__ void bottom_up(const Search& search, State* state, const Answer& answ
     if (scans) {
         u64 warp = thread_id() / WARP;
         state->lists = {search.listed + warp * search.warp_capacity, search.warp_capacity, 0, 0};
-        for (u32 group = state->first_group; group < state->end_group; ++group) {
-            scan_group(search.packed, visited, answer, group, &state->lists, tally);
+        Share share = share_of_warp(search);
+        for (u32 k = 0; k < share.count; ++k) {
+            scan_group(search.packed, visited, answer, share.first + k, &state->lists, tally);
         }
     }
     // Other lanes read the lists and add to the words of the next bitmap.
@@ -276,8 +279,9 @@ __device__ u64 settle(const Search& search, const State& state, const Answer& an
 {
     const u32 FOURS = GROUP_WORDS / 4;
     u64 sent = 0;
-    u32 end = state.end_group * FOURS;
-    for (u32 base = state.first_group * FOURS; base < end; base += WARP) {
+    Share share = share_of_warp(search);
+    u32 end = (share.first + share.count) * FOURS;
+    for (u32 base = share.first * FOURS; base < end; base += WARP) {
         u32 four = base + threadIdx.x % WARP;
         Four bits = {0, 0, 0, 0};
         if (four < end) {
@@ -316,18 +320,18 @@ __device__ void clear_frontier(const Search& search, u32 number)
 __device__ void write_answer(const Search& search, State* state, const Answer& answer, u32 own_source,
                              u32 most)
 {
-    u32 end = state->written_group + min(most, state->end_group - state->written_group);
-    for (u32 group = state->written_group; group < end; ++group) {
-        write_group<SNAPSHOTS>(search, *state, answer, own_source, group);
+    Share share = share_of_warp(search);
+    u32 end = state->written + min(most, share.count - state->written);
+    for (; state->written < end; ++state->written) {
+        write_group<SNAPSHOTS>(search, *state, answer, own_source, share.first + state->written);
     }
-    state->written_group = end;
 }
 
 // What a warp does while it waits at the barrier of a level.
 __device__ void work_meanwhile(const Search& search, State* state, const Answer& answer, u32 own_source)
 {
     clear_frontier(search, state->epoch - 1);
-    u32 n_groups = state->end_group - state->first_group;
+    u32 n_groups = share_of_warp(search).count;
     u32 n_open = state->lists.n_only + state->lists.n_several;
     if (state->top_down || n_open * OPEN_PART > n_groups * GROUP_WORDS * 32) return;
     write_answer(search, state, answer, own_source, (n_groups + ANSWER_PART - 1) / ANSWER_PART);
@@ -348,8 +352,9 @@ __device__ __forceinline__ bool turn(const Rule& rule, State* state)
 // Makes the warp's bitmaps and the frontier of the last level ready for the next search.
 __device__ void clear(const Search& search, const State& state)
 {
-    u32 end = state.end_group * GROUP_WORDS;
-    for (u32 word = state.first_group * GROUP_WORDS + threadIdx.x % WARP; word < end; word += WARP) {
+    Share share = share_of_warp(search);
+    u32 end = (share.first + share.count) * GROUP_WORDS;
+    for (u32 word = share.first * GROUP_WORDS + threadIdx.x % WARP; word < end; word += WARP) {
         search.snapshot(0)[word] = search.snapshot(1)[word] = search.closed[word];
         search.stored[word] = 0;
     }
@@ -368,7 +373,7 @@ __device__ __forceinline__ void search_level(const Search& search, State* state,
     if (state->snapshot == SNAPSHOTS - 2) write_answer(search, state, *answer, own_source, UNREACHED);
     bool scans = turn(search.rule, state);
     answer->depth = state->depth;
-    answer->deferred_from = state->written_group * GROUP_WORDS * 32;
+    answer->deferred_from = (share_of_warp(search).first + state->written) * GROUP_WORDS * 32;
     if (state->top_down) {
         top_down(search, *state, *answer, n_pieces, tally);
     } else {
@@ -403,7 +408,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     state.epoch = static_cast<u32>(load_relaxed(&peers.meetings->epoch));
     state.vertices = 1;
     state.top_down = true;
-    take_groups(search, &state);
 
     while (state.vertices > 0) {
         u64* now = search.counts + ++state.epoch % EPOCHS * COUNTS;

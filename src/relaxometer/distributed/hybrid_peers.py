@@ -17,6 +17,7 @@ from relaxometer.distributed.comm import Ranks
 from relaxometer.distributed.levels import Level
 from relaxometer.distributed.partition import Block
 from relaxometer.distributed.peers import EPOCHS, Peers
+from relaxometer.problems.answers import Ahead
 from relaxometer.problems.bfs import UNREACHED, Answer
 from relaxometer.problems.bfs._levels import PIECE, WARP, WORD, filling
 from relaxometer.problems.bfs._prepare import KERNELS
@@ -40,19 +41,19 @@ class Solver:
 
     def __init__(self, ranks: Ranks, block: Block, parameters: Parameters) -> None:
         if block.tails.size > packed.MAX_VERTICES:
+            most, given = packed.MAX_VERTICES, block.n_vertices
             raise UserError(
-                f"hybrid-peers searches at most {packed.MAX_VERTICES} vertices; hybrid-2d has no limit"
+                f"hybrid-peers searches at most {most:,} vertices, given {given:,}; hybrid-2d searches more"
             )
         self._ranks, self._block, self._parameters = ranks, block, parameters
         device = ranks.device
         module = ranks.module(SOURCE.path, cooperative=True)
-        self._kernel = module.get_function("hybrid_peers")
-        self._threads = BLOCK[device.kind]
-        self._blocks = device.max_cooperative_blocks(self._kernel, self._threads)
+        kernel, self._threads = module.get_function("hybrid_peers"), BLOCK[device.kind]
+        self._blocks = device.max_cooperative_blocks(kernel, self._threads)
         n_words, hub_words = block.tails.size // WORD, parameters.hub_words(block.tails.size)
         neighbours = self._neighbours(hub_words * WORD)
         self._peers = Peers(ranks, SOURCE.constants["FRONTIERS"] * (n_words + hub_words))
-        self._search = module.struct(
+        search = module.struct(
             "Search",
             peers=self._peers.members,
             n_words=np.uint32(n_words),
@@ -63,7 +64,16 @@ class Solver:
             rule=parameters.rule(block.n_arcs, ranks.size * self._blocks * self._threads),
             **self._memory(),
         )
+        arguments = search, np.uint32(0), UNREACHED, None, None, None, None
+        self._launch = kernel.bind(self._blocks, self._threads, arguments)
+        self._arrays = Ahead(self._allocate, lambda arrays: self._launch.set(**arrays))
         ranks.barrier()
+
+    def _allocate(self) -> dict[str, Any]:
+        """Return the arrays of an answer."""
+        n, empty = self._block.owned.size, self._ranks.device.xp.empty
+        sizes = {"level": n, "predecessor": n, "n_levels": 1}
+        return {name: empty(size, dtype=np.uint32) for name, size in sizes.items()}
 
     def _neighbours(self, n_hubs: int) -> dict[str, Any]:
         """Return the incoming arcs and the packed neighbours of this rank's vertices."""
@@ -142,11 +152,9 @@ class Solver:
 
     def _run(self, source: int, log: Any) -> Answer:
         """Search; `log` is None or has an entry for each level."""
-        block, xp = self._block, self._ranks.device.xp
-        level, predecessor = (xp.empty(block.owned.size, dtype=np.uint32) for _ in range(2))
-        n_levels = xp.empty(1, dtype=np.uint32)
-        own = block.owned.local_of(source)
+        own = self._block.owned.local_of(source)
+        arrays = self._arrays.take()
         own_source = np.uint32(own) if own >= 0 else UNREACHED
-        arguments = self._search, np.uint32(source), own_source, level, predecessor, n_levels, log
-        self._kernel(self._blocks, self._threads, arguments)
-        return Answer(level, predecessor, n_levels)
+        self._launch(source=np.uint32(source), own_source=own_source, log=log)
+        self._arrays.prepare()
+        return Answer(**arrays)
