@@ -13,8 +13,11 @@
 // The region that a rank lends holds FRONTIERS bitmaps of all vertices and as many of hubs, in rotation; then
 // the mailbox of the barrier (_peers.cuh). Empty words are not written. A level reads the frontier of its
 // number and all ranks write that of the next one; the one before is cleared while its barrier is waited for.
-// Numbers count on from search to search. So the frontier after the next is clear as soon as a level begins,
-// and a rank may send what it finds first while another still writes the answer of the last search.
+// Numbers count on from search to search; the first level reads no frontier. So the one that a level writes
+// is clear, and a rank may send what it finds first while another still writes the answer of the last search.
+//
+// In most searches of Graph500's graphs the vertices found last have only the arc that leads back, so that no
+// level is needed to find nothing.
 
 #include <cooperative_groups.h>
 
@@ -29,9 +32,10 @@ const u32 FRONTIERS = 4;
 // Bitmaps of visited vertices, used in turn. A level leaves one and a copy for the next level to add to.
 const u32 SNAPSHOTS = 12;
 
-// A warp writes this part of its answer at a barrier if it has only this part of its vertices open.
-const u32 ANSWER_PART = 6;
+// A warp of whose vertices at most one in OPEN_PART is open writes a part of its answer at each barrier, one
+// in ANSWER_PART.
 const u32 OPEN_PART = 32;
+const u32 ANSWER_PART = 6;
 
 const u32 THREADS = 1024;  // most threads per block
 
@@ -71,8 +75,8 @@ struct Rule {
     float beta;
 };
 
-// Between two searches the first two snapshots are copies of `closed`, and all that other ranks write into,
-// `stored` and the counts of the next epoch are zero.
+// Between two searches the first two snapshots are copies of `closed`, and `stored` and the counts of the
+// next epoch are zero.
 struct Search {
     Peers peers;
     u32 n;          // this rank's vertices
@@ -82,6 +86,7 @@ struct Search {
     Rows out;
     Packed packed;
     const u32* degrees;  // of this rank's vertices, in the whole graph
+    u32 arcs_back;       // 1 if every arc has a reverse, else 0
     Rule rule;
     const u32* closed;  // bitmap of this rank's vertices that no arc enters
     u32* visited;       // SNAPSHOTS bitmaps
@@ -115,8 +120,9 @@ struct State {
     u64 arcs;      // that leave it
     u64 open;
     bool top_down;
-    u32 snapshot;  // in use
-    u32 written;   // groups of this warp whose answer is written; that of the others is deferred
+    bool counts_arcs;  // of what the level finds
+    u32 snapshot;      // in use
+    u32 written;       // groups of this warp with an answer; that of the others is deferred
     Lists lists;
 };
 
@@ -226,8 +232,8 @@ __device__ void bottom_up(const Search& search, State* state, const Answer& answ
         u64 warp = thread_id() / WARP;
         state->lists = {search.listed + warp * search.warp_capacity, search.warp_capacity, 0, 0};
         Share share = share_of_warp(search);
-        for (u32 k = 0; k < share.count; ++k) {
-            scan_group(search.packed, visited, answer, share.first + k, &state->lists, tally);
+        for (u32 group = share.first; group < share.first + share.count; ++group) {
+            scan_group(search.packed, visited, answer, group, &state->lists, tally);
         }
     }
     // Other lanes read the lists and add to the words of the next bitmap.
@@ -247,10 +253,10 @@ __device__ __forceinline__ void send(const Search& search, u32 number, u32 four,
     }
 }
 
-// Counts what a top-down level found in each lane's words, and marks the hubs among it.
-__device__ __forceinline__ void settle_top_down(const Search& search, const State& state,
-                                                const Answer& answer, u32 four, const Four& bits,
-                                                Tally* tally)
+// Counts the arcs of what the level found in each lane's words. Of a top-down level it counts the vertices as
+// well, and marks the hubs among them.
+__device__ __forceinline__ void settle_each(const Search& search, const State& state, const Answer& answer,
+                                            u32 four, const Four& bits, Tally* tally)
 {
     u32 lane = threadIdx.x % WARP;
     Visited visited = {{}, search, state.epoch + 1};
@@ -263,8 +269,9 @@ __device__ __forceinline__ void settle_top_down(const Search& search, const Stat
             u32 word = __shfl_sync(ALL_LANES, bits.words[k], owner);
             u32 v = (__shfl_sync(ALL_LANES, four, owner) * 4 + k) * 32 + lane;
             if (!(word >> lane & 1)) continue;
-            u32 hub = read_only(&search.packed.rank[v]);
             tally->arcs += read_only(&search.degrees[v]);
+            if (!state.top_down) continue;
+            u32 hub = read_only(&search.packed.rank[v]);
             ++tally->found;
             if (hub / 32 < search.hub_words) visited.mark_hub(hub);
             if (v < answer.deferred_from) answer.level[v] = answer.depth + 1;
@@ -294,12 +301,12 @@ __device__ u64 settle(const Search& search, const State& state, const Answer& an
             send(search, state.epoch + 1, four, bits);
             sent += (search.peers.n_ranks - 1) * sizeof(Four);
         }
-        if (!state.top_down) continue;
-        if (bits.any()) {
+        if (!state.counts_arcs) continue;
+        if (state.top_down && bits.any()) {
             u32* stored = answer.stored + four * 4ull;
             for (u32 k = 0; k < 4; ++k) stored[k] |= bits.words[k];
         }
-        settle_top_down(search, state, answer, four, bits, tally);
+        settle_each(search, state, answer, four, bits, tally);
     }
     return sent;
 }
@@ -372,6 +379,8 @@ __device__ __forceinline__ void search_level(const Search& search, State* state,
     // The level leaves two more snapshots.
     if (state->snapshot == SNAPSHOTS - 2) write_answer(search, state, *answer, own_source, UNREACHED);
     bool scans = turn(search.rule, state);
+    // Bottom-up, a few vertices may be the last ones.
+    state->counts_arcs = state->top_down || (!scans && state->open <= search.n_words);
     answer->depth = state->depth;
     answer->deferred_from = (share_of_warp(search).first + state->written) * GROUP_WORDS * 32;
     if (state->top_down) {
@@ -379,6 +388,13 @@ __device__ __forceinline__ void search_level(const Search& search, State* state,
     } else {
         bottom_up(search, state, *answer, scans, hubs, tally);
     }
+}
+
+// Whether the search ends: nothing was found, or no arcs lead on.
+__device__ __forceinline__ bool is_over(const Search& search, const State& state)
+{
+    if (state.vertices == 0) return true;
+    return state.counts_arcs && state.arcs == state.vertices * search.arcs_back;
 }
 
 __device__ void record(LevelRecord* entry, const State& state, u64 begin_ns, u64 searched_ns,
@@ -406,10 +422,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     Answer answer = {level, predecessor, search.stored, 0, 0};
     State state = {};
     state.epoch = static_cast<u32>(load_relaxed(&peers.meetings->epoch));
-    state.vertices = 1;
-    state.top_down = true;
+    state.top_down = state.counts_arcs = true;
 
-    while (state.vertices > 0) {
+    do {
         u64* now = search.counts + ++state.epoch % EPOCHS * COUNTS;
         u64 begin_ns = is_first && log ? nanoseconds() : 0;
         Tally tally = {};
@@ -424,7 +439,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         state.open = published.sum(peers, OPEN);
         if (is_first && log) record(&log[state.depth], state, begin_ns, searched_ns, now);
         ++state.depth;
-    }
+    } while (!is_over(search, state));
     write_answer(search, &state, answer, own_source, UNREACHED);
     clear(search, state);
     // Every block has read the epoch before the first barrier.

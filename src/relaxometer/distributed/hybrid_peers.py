@@ -61,6 +61,7 @@ class Solver:
             out={"offsets": block.out.offsets, "targets": block.out.targets},
             packed=neighbours,
             degrees=block.degrees,
+            arcs_back=np.uint32(block.metadata.get("directed") is False),
             rule=parameters.rule(block.n_arcs, ranks.size * self._blocks * self._threads),
             **self._memory(),
         )

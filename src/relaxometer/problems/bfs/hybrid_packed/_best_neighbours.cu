@@ -23,9 +23,9 @@ __device__ __forceinline__ void insert(u32 (&ranks)[BEST], u32 rank)
 
 // Each of `lanes`, a power of two above the number of best ones, keeps the best of its arcs of a row, and
 // they take the best of all, one by one. They look at the first `most` arcs only: a vertex with more arcs is
-// marked as having others. `rank` numbers the vertices, `ids` inverts it; the rows are those of the vertices
-// from `first_vertex` on. `best` gets the packed best
-// neighbour of each vertex, `best_ids` its id, and `others` the next ones.
+// marked as having others. The rows are those of `n` vertices from `first_vertex` on. `rank` numbers all
+// vertices, `ids` inverts it. `best` gets the packed best neighbour of each of the `n`, `best_ids` its id,
+// and `others` the next ones.
 extern "C" __global__ void __launch_bounds__(256)
     pack_neighbours(u32 n, u32 first_vertex, const i64* __restrict__ offsets, const u32* __restrict__ targets,
                     const u32* __restrict__ rank, const u32* __restrict__ ids, u32 n_hubs, u32 most,
