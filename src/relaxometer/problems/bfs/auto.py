@@ -22,15 +22,10 @@ MANY_ARCS = 5_000_000
 
 
 class Parameters(variants.Parameters):
-    """Number of searches to choose for.
-
-    Parameters
-    ----------
-    searches : int
-        Choose the variant that prepares and makes this many searches in the least time.
-    """
+    """Number of searches to choose for."""
 
     searches: PositiveInt = 100
+    """Choose the variant that prepares and makes this many searches in the least time."""
 
 
 class Solver(Choosing):

@@ -12,16 +12,11 @@ from relaxometer.problems.bfs._levels import Bitmaps, Direction, LevelByLevel, L
 
 
 class Parameters(variants.Parameters):
-    """How rows are searched.
-
-    Parameters
-    ----------
-    threshold : int
-        A warp searches the rows of at least this many incoming arcs, a thread the others; 32, the size of a
-        warp, in the paper.
-    """
+    """How rows are searched."""
 
     threshold: NonNegativeInt = Field(32, lt=2**32)
+    """A warp searches the rows of at least this many incoming arcs, a thread the others; 32, the size of a
+    warp, in the paper."""
 
 
 class BottomUp(Direction):

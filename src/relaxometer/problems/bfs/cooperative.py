@@ -22,19 +22,13 @@ DIRECTIONS = ("top-down", "bottom-up")
 
 
 class Parameters(SwitchingParameters):
-    """How CPU and GPU divide the work, and when the search changes direction.
-
-    Parameters
-    ----------
-    cpu_share : float or "auto"
-        Share of the arcs whose vertices the CPU takes: the paper's ratios 0:1, 1:3 and 1:1 of CPU to GPU are
-        0, 0.25 and 0.5. "auto" measures both on one search and balances each direction.
-    threshold : int
-        A warp of the GPU searches the rows of at least this many incoming arcs, a thread the others.
-    """
+    """How CPU and GPU divide the work, and when the search changes direction."""
 
     cpu_share: float | Literal["auto"] = Field("auto", ge=0, le=1)
+    """Share of the arcs whose vertices the CPU takes: the paper's ratios 0:1, 1:3 and 1:1 of CPU to GPU are
+    0, 0.25 and 0.5. "auto" measures both on one search and balances each direction."""
     threshold: NonNegativeInt = Field(32, lt=2**32)
+    """A warp of the GPU searches the rows of at least this many incoming arcs, a thread the others."""
 
 
 class Solver(SolverBase):

@@ -20,20 +20,14 @@ BLOCK = 512  # threads per block of the persistent kernel, as in its launch boun
 
 
 class Parameters(SwitchingParameters):
-    """When the search changes direction, and how bottom-up levels search for parents.
-
-    Parameters
-    ----------
-    threshold : int
-        A warp searches the rows of at least this many incoming arcs, a thread the others.
-    first_probe : int or {"largest", "first"}
-        The neighbour that the first bottom-up level probes before it searches a row: the one with the most
-        incoming arcs among the first `first_probe` of the row, found once for all searches. "largest" looks
-        at all of the row, "first" at its first arc.
-    """
+    """When the search changes direction, and how bottom-up levels search for parents."""
 
     threshold: NonNegativeInt = Field(32, lt=2**32)
+    """A warp searches the rows of at least this many incoming arcs, a thread the others."""
     first_probe: Annotated[int, Field(ge=1, lt=2**32)] | Literal["largest", "first"] = PROBED_ARCS
+    """The neighbour that the first bottom-up level probes before it searches a row: the one with the most
+    incoming arcs among the first `first_probe` of the row, found once for all searches. "largest" looks at
+    all of the row, "first" at its first arc."""
 
     @property
     def probed_arcs(self) -> int | None:

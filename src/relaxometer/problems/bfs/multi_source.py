@@ -30,22 +30,15 @@ LEVELS: dict[Any, str] = {np.uint8: "u8", np.uint16: "unsigned short", np.uint32
 
 
 class Parameters(SwitchingParameters):
-    """When the search changes direction, and how the graph is numbered.
-
-    Parameters
-    ----------
-    order : {"auto", "degree", "given"}
-        Whether vertices are renumbered by descending degree. "auto": if there are hubs.
-    lag : int
-        In a bottom-up level, a source is still expanded top-down if less than 1 / lag of the arcs that enter
-        open vertices leave its frontier.
-    sources : int
-        Maximum number of sources of :meth:`Solver.solve_many`; all answers are in memory at once.
-    """
+    """When the search changes direction, and how the graph is numbered."""
 
     order: Literal["auto", "degree", "given"] = "auto"
+    """Whether vertices are renumbered by descending degree. "auto": if there are hubs."""
     lag: PositiveInt = Field(100, lt=2**32)
+    """In a bottom-up level, a source is still expanded top-down if less than 1 / lag of the arcs that enter
+    open vertices leave its frontier."""
     sources: PositiveInt = Field(1024)
+    """Maximum number of sources of :meth:`Solver.solve_many`; all answers are in memory at once."""
 
 
 class Rows:

@@ -54,19 +54,13 @@ GAIN = 0.8  # c cores divide the time per vertex by c ** GAIN
 
 
 class Parameters(variants.Parameters):
-    """How many searches, and where they start and end.
-
-    Parameters
-    ----------
-    searches : int
-        Choose for the time of this many searches of a large graph and what they need to be prepared.
-    host_to_host : bool, default=False
-        Every search starts from arrays in ordinary memory and ends with the answer in host memory; choose for
-        the time of all of it. Nothing is prepared.
-    """
+    """How many searches, and where they start and end."""
 
     searches: PositiveInt = 100
+    """Choose for the time of this many searches of a large graph and what they need to be prepared."""
     host_to_host: bool = False
+    """Every search starts from arrays in ordinary memory and ends with the answer in host memory; choose for
+    the time of all of it. Nothing is prepared."""
 
 
 class Solver:

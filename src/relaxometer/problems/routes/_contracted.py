@@ -18,19 +18,13 @@ if TYPE_CHECKING:
 
 
 class HierarchyParameters(variants.Parameters):
-    """Which graphs to skip.
-
-    Parameters
-    ----------
-    fill : float
-        Maximum arcs of the hierarchy per edge of the graph. Road maps have about 3.
-    keep_order : bool
-        Keep the order of contraction in the cache of compiled kernels, and reuse it for the same map with any
-        weights. Then the timed preparation excludes finding the order, except the first time.
-    """
+    """Which graphs to skip."""
 
     fill: PositiveFloat = Field(16.0)
+    """Maximum arcs of the hierarchy per edge of the graph. Road maps have about 3."""
     keep_order: bool = False
+    """Keep the order of contraction in the cache of compiled kernels, and reuse it for the same map with any
+    weights. Then the timed preparation excludes finding the order, except the first time."""
 
 
 @dataclass(frozen=True)

@@ -34,36 +34,25 @@ KINDS = (("pairs",), ("origins", "targets"), ("origins", "ranks"), ("file",))
 
 
 class Spec(Section):
-    """How to choose the queries of a set: by `pairs`, `origins` with `targets` or `ranks`, or `file`.
-
-    Parameters
-    ----------
-    pairs : int, optional
-        Number of random pairs, of vertices that have arcs.
-    origins : int, optional
-        Number of random origins.
-    targets : int, optional
-        Number of random targets: a table, from every origin to every target.
-    ranks : list of int, optional
-        From every origin to the vertices of these Dijkstra ranks: the one that Dijkstra's algorithm settles
-        as the 256th after the origin has rank 256. Ranks that an origin does not have are left out.
-    file : str, optional
-        A text file with an origin and a target per line, separated by a comma, space or tab: the ids of
-        vertices if the graph keeps those of its file, else their numbers, from 0. Empty lines and those that
-        begin with `#` are skipped. A file is one set.
-    cutoff : int
-        Longer paths count as no path.
-    paths : bool
-        Whether to find paths, vertex by vertex, in addition to distances.
-    """
+    """How to choose the queries of a set: by `pairs`, `origins` with `targets` or `ranks`, or `file`."""
 
     pairs: Count | None = None
+    """Number of random pairs, of vertices that have arcs."""
     origins: Count | None = None
+    """Number of random origins."""
     targets: Count | None = None
+    """Number of random targets: a table, from every origin to every target."""
     ranks: Annotated[list[Rank], Field(min_length=1, max_length=64), EachOnce] | None = None
+    """From every origin to the vertices of these Dijkstra ranks: the one that Dijkstra's algorithm settles as
+    the 256th after the origin has rank 256. Ranks that an origin does not have are left out."""
     file: Annotated[str, Field(min_length=1)] | None = None
+    """A text file with an origin and a target per line, separated by a comma, space or tab: the ids of
+    vertices if the graph keeps those of its file, else their numbers, from 0. Empty lines and those that
+    begin with `#` are skipped. A file is one set."""
     cutoff: Annotated[int, Field(ge=0, le=MAX_CUTOFF)] = MAX_CUTOFF
+    """Longer paths count as no path."""
     paths: bool = False
+    """Whether to find paths, vertex by vertex, in addition to distances."""
 
     @model_validator(mode="after")
     def _is_of_one_kind(self) -> Spec:

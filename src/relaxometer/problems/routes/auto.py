@@ -26,16 +26,11 @@ million paths of New York make up for that (docs/performance/routes.md).
 
 
 class Parameters(HierarchyParameters):
-    """Number of pairs to choose for.
-
-    Parameters
-    ----------
-    searches : int
-        Few pairs go to `trees`, which prepares nothing; fewer than 1 million to `hierarchy`, which needs less
-        memory than `labels`.
-    """
+    """Number of pairs to choose for."""
 
     searches: PositiveInt = 1_000_000
+    """Few pairs go to `trees`, which prepares nothing; fewer than 1 million to `hierarchy`, which needs less
+    memory than `labels`."""
 
 
 class Solver(Choosing):

@@ -22,18 +22,12 @@ SOLVERS = {"many-sources": many_sources, "phast-many": phast_many}
 
 
 class Parameters(variants.Parameters):
-    """Which solver of `sssp` grows the trees, and how many at once.
-
-    Parameters
-    ----------
-    grown_by : {"many-sources", "phast-many"}
-        A solver of `sssp`; `phast-many` takes maps only.
-    sources : int
-        Trees per call, all of which are in memory at once.
-    """
+    """Which solver of `sssp` grows the trees, and how many at once."""
 
     grown_by: Literal["many-sources", "phast-many"] = Field("many-sources")
+    """A solver of `sssp`; `phast-many` takes maps only."""
     sources: PositiveInt = 128
+    """Trees per call, all of which are in memory at once."""
 
 
 class _Part(NamedTuple):

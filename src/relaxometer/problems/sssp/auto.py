@@ -31,15 +31,10 @@ MANY_LEVELS = 140  # depth beyond which tiles repeat no more work
 
 
 class Parameters(variants.Parameters):
-    """Number of searches to choose for.
-
-    Parameters
-    ----------
-    searches : int
-        Choose the variant that prepares and finds this many trees in the least time.
-    """
+    """Number of searches to choose for."""
 
     searches: PositiveInt = 100
+    """Choose the variant that prepares and finds this many trees in the least time."""
 
 
 class Solver(Choosing):

@@ -18,32 +18,22 @@ MAX_HUBS = _CONSTANTS["MAX_HUB_WORDS"] * WORD
 
 
 class PackedParameters(variants.Parameters):
-    """When the search changes direction, and how bottom-up levels search for parents.
-
-    Parameters
-    ----------
-    alpha : float
-        Bottom-up begins when more than 1 / alpha of all arcs leave the frontier.
-    beta : float
-        Top-down begins again when more than beta vertices are open for each one found in a level, and more
-        than `patience` per thread.
-    patience : float
-        Open vertices per thread, above which top-down may begin again.
-    hubs : int
-        Vertices with the most incoming arcs, whose bits every block keeps in shared memory; rounded up to a
-        multiple of 32.
-    best_of : int or "all"
-        Arcs at the beginning of each row among which its five best neighbours are chosen.
-    threshold : int
-        Arcs of a row that a thread searches before its whole warp does.
-    """
+    """When the search changes direction, and how bottom-up levels search for parents."""
 
     alpha: PositiveFloat = 25
+    """Bottom-up begins when more than 1 / alpha of all arcs leave the frontier."""
     beta: PositiveFloat = 50
+    """Top-down begins again when more than beta vertices are open for each one found in a level, and more
+    than `patience` per thread."""
     patience: NonNegativeFloat = 8
+    """Open vertices per thread, above which top-down may begin again."""
     hubs: PositiveInt = Field(2**16, le=MAX_HUBS)
+    """Vertices with the most incoming arcs, whose bits every block keeps in shared memory; rounded up to a
+    multiple of 32."""
     best_of: Annotated[int, Field(ge=1, lt=2**32)] | Literal["all"] = packed.BEST_OF
+    """Arcs at the beginning of each row among which its five best neighbours are chosen."""
     threshold: NonNegativeInt = Field(64, lt=2**32)
+    """Arcs of a row that a thread searches before its whole warp does."""
 
     @property
     def most(self) -> int | None:

@@ -25,20 +25,14 @@ SMALL = 2**21  # smaller blocks are faster on graphs of at most this many vertic
 
 
 class Parameters(PackedParameters):
-    """When the search changes direction, and how bottom-up levels search for parents.
-
-    Parameters
-    ----------
-    tail : int or "auto"
-        One block searches alone, without barriers of the grid, once at most this many vertices are open and
-        at most an eighth of this have several neighbours. "auto": one of 2048 vertices, at least 1024.
-    threads : {512, 768, 1024} or "auto"
-        Threads per block, one block per multiprocessor. "auto": 512 on graphs of up to 2**21 vertices, else
-        1024; 128 in the emulation, which runs threads one after another.
-    """
+    """When the search changes direction, and how bottom-up levels search for parents."""
 
     tail: Annotated[int, Field(ge=0, lt=2**31)] | Literal["auto"] = "auto"
+    """One block searches alone, without barriers of the grid, once at most this many vertices are open and at
+    most an eighth of this have several neighbours. "auto": one of 2048 vertices, at least 1024."""
     threads: Literal[512, 768, 1024, "auto"] = "auto"
+    """Threads per block, one block per multiprocessor. "auto": 512 on graphs of up to 2**21 vertices, else
+    1024; 128 in the emulation, which runs threads one after another."""
 
 
 class Solver(OneLaunch):

@@ -33,31 +33,22 @@ LARGE, CHAINS = 32, 2.3
 
 
 class Parameters(variants.Parameters):
-    """Number of tiles and how they are cut, and how many levels a phase covers.
-
-    Parameters
-    ----------
-    cut : "auto", "ranges", "grow" or "bisection"
-        As for `tiled` of shortest paths. "auto": ranges if at most a 25th of the arcs cross between them,
-        else grow.
-    ball : int or "auto"
-        Entries of the ball of a vertex: a phase reaches as many hops as fit. "auto": the most of 16, 8 and 4
-        with which the balls fit in shared memory, else 4; on maps of mean degree up to 2.3 also 32.
-    reach : int or "auto"
-        Maximum number of hops of a phase. "auto": half of a ball's entries if those are 16 or more, else a
-        quarter.
-    tiles : int or "auto"
-        "auto": one per multiprocessor, of at least 64 vertices.
-    threads : int or "auto"
-        Threads per block, a multiple of 32. "auto": 1024; 128 in the emulation, which runs threads one after
-        another.
-    """
+    """Number of tiles and how they are cut, and how many levels a phase covers."""
 
     cut: Literal["auto", "ranges", "grow", "bisection"] = Field("auto")
+    """As for `tiled` of shortest paths. "auto": ranges if at most a 25th of the arcs cross between them, else
+    grow."""
     ball: Annotated[int, Field(ge=2, le=32)] | Literal["auto"] = Field("auto")
+    """Entries of the ball of a vertex: a phase reaches as many hops as fit. "auto": the most of 16, 8 and 4
+    with which the balls fit in shared memory, else 4; on maps of mean degree up to 2.3 also 32."""
     reach: PositiveInt | Literal["auto"] = Field("auto")
+    """Maximum number of hops of a phase. "auto": half of a ball's entries if those are 16 or more, else a
+    quarter."""
     tiles: PositiveInt | Literal["auto"] = Field("auto")
+    """"auto": one per multiprocessor, of at least 64 vertices."""
     threads: Annotated[int, Field(ge=32, le=1024, multiple_of=32)] | Literal["auto"] = Field("auto")
+    """Threads per block, a multiple of 32. "auto": 1024; 128 in the emulation, which runs threads one after
+    another."""
 
 
 class Solver(TileSolver):
