@@ -31,8 +31,6 @@ rule build_graph:
         metadata=update("results/graphs/{graph}/graph.json"),
     log:
         "logs/graphs/{graph}.log",
-    benchmark:
-        "logs/graphs/{graph}.benchmark.tsv"
     priority: FIRST
     conda:
         "../envs/relaxometer.yaml"
@@ -56,8 +54,6 @@ rule build_batch:
         metadata=update("results/batches/{batch}/batch.json"),
     log:
         "logs/batches/{batch}.log",
-    benchmark:
-        "logs/batches/{batch}.benchmark.tsv"
     priority: FIRST
     conda:
         "../envs/relaxometer.yaml"

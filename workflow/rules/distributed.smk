@@ -19,8 +19,6 @@ rule run_distributed:
         run=update("results/runs/distributed/{run}/run.json"),
     log:
         "logs/distributed/{run}.log",
-    benchmark:
-        "logs/distributed/{run}.benchmark.tsv"
     wildcard_constraints:
         run=ON_SEVERAL_RANKS,
     conda:

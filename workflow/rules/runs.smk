@@ -18,8 +18,6 @@ rule run_variant:
         context=update("results/runs/{problem}/{graph}/{variant}/context.json"),
     log:
         "logs/{problem}/{graph}/{variant}.log",
-    benchmark:
-        "logs/{problem}/{graph}/{variant}.benchmark.tsv"
     priority: priority_of
     conda:
         "../envs/relaxometer.yaml"
@@ -77,8 +75,6 @@ use rule run_variant as repeat_run with:
         ),
     log:
         "logs/{problem}/{graph}/{variant}.round-{round}.log",
-    benchmark:
-        "logs/{problem}/{graph}/{variant}.round-{round}.benchmark.tsv"
 
 
 use rule repeat_run as repeat_rival with:
