@@ -11,9 +11,11 @@ rule gather_timings:
         runs=expand("{folder}/runs.parquet", folder=ROUND_FOLDERS),
         certificates=expand("{folder}/certificates.parquet", folder=ROUND_FOLDERS),
         contexts=expand("{folder}/context.json", folder=ROUND_FOLDERS),
+        graphs=expand("results/graphs/{graph}/graph.json", graph=PLAN.graphs),
     output:
         timings="results/timings.parquet",
         certificates="results/certificates.parquet",
+        summary="results/summary.csv",
     log:
         "logs/gather_timings.log",
     conda:
@@ -27,22 +29,6 @@ rule gather_timings:
         code=code_hash("results.gather"),
     script:
         "../scripts/gather_timings.py"
-
-
-rule summarise_runs:
-    input:
-        timings="results/timings.parquet",
-        graphs=expand("results/graphs/{graph}/graph.json", graph=PLAN.graphs),
-    output:
-        "results/summary.csv",
-    log:
-        "logs/summarise_runs.log",
-    conda:
-        "../envs/relaxometer.yaml"
-    params:
-        code=code_hash("results.gather"),
-    script:
-        "../scripts/summarise_runs.py"
 
 
 rule gather_distributed:
