@@ -28,7 +28,7 @@ endif
 # Where lint looks: kernels and the headers that they share.
 KERNELS = $(shell git ls-files '*.cu' '*.cuh' '*.h' '*.hpp' '*.cpp' '*.c')
 
-.PHONY: run test quick slurm test-slurm fuzz kill-test sanitize aa compare bundle verify board history report publish results recompute lint hooks format lock bench-host reldom clean help
+.PHONY: run test quick slurm test-slurm fuzz kill-test sanitize aa compare bundle verify board history report publish results recompute lint hooks format lock reldom clean help
 
 run: .venv/ready  ## run the whole workflow; SUITE=adaptive runs config/suites/adaptive.yaml, CONFIG=my.yaml your own; VERBOSE=1 shows every job
 	$(Q)$(BIN)/relaxometer run $(OVERLAY)
@@ -133,9 +133,6 @@ lock:  ## regenerate the lock files from pyproject.toml; needs uv
 	{ sed '/- pip:/q' workflow/envs/relaxometer.yaml; \
 		sed -n 's/ *\\$$//; s/^[A-Za-z0-9].*/      - "&"/p' requirements.lock; } > workflow/envs/relaxometer.yaml.new
 	mv workflow/envs/relaxometer.yaml.new workflow/envs/relaxometer.yaml
-
-bench-host: .venv/ready  ## time the emulated device on one core
-	$(BIN)/python -m relaxometer.device.bench
 
 reldom:  ## build dominators as a C library and its driver in reldom/build; with nvcc for GPUs, else emulated; needs cmake
 	cmake -S reldom -B reldom/build

@@ -325,18 +325,6 @@ class TestDevice:
         script = "import sys, relaxometer.device; sys.exit('cupy' in sys.modules or 'numpy' in sys.modules)"
         subprocess.run([sys.executable, "-c", script], check=True, cwd=PACKAGE_ROOT)
 
-    def test_the_benchmark_runs(self, host_device, monkeypatch):
-        from relaxometer.device import bench
-
-        monkeypatch.setattr(bench, "ITEMS", 1000)
-        module = host_device.module(Path(bench.__file__).with_name("bench.cu"))
-        items = np.arange(1000, dtype=np.uint32)
-        _, sums = bench.scan_all(host_device, module, "block_scan", items)
-        assert (sums[:256] == items[:256].cumsum()).all()
-        assert sums[999] == items[768:].sum()
-        _, sums = bench.scan_all(host_device, module, "warp_scan", items)
-        assert sums[63] == items[32:64].sum()
-
 
 class TestRedZones:
     def test_little_address_space_gives_arrays_without_them(self):
