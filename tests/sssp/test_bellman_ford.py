@@ -124,6 +124,5 @@ def test_a_matrix_too_wide_is_skipped_with_its_size(host_device):
     solver, _ = solved(host_device, "spmv-ell", graph, 0, limit_gb=0.01)
     assert solver.resolved == {
         "limit_gb": 0.01,
-        "check_every": 1,
         "bytes_per_phase": 8 * graph.n_arcs + 8 * graph.n_vertices,
     }

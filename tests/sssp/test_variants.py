@@ -124,7 +124,7 @@ OPTIONS = {
     ]
     + [{"block": block} for block in (1, 7, 64, 10**6)],
     "edge-bf-atomic": [
-        {"blocked": blocked, "edges_per_thread": each, "check_every": 3}
+        {"blocked": blocked, "edges_per_thread": each}
         for blocked, each in itertools.product((True, False), (1, 4))
     ]
     + [{"block": block} for block in (1, 7, 64, 10**6)],
@@ -256,15 +256,6 @@ def test_phases_are_those_of_a_phase_synchronous_search(device, variant, paramet
     assert answer.phases == len(expected)
     relaxed = graph.degrees[0] if variant in PHASE_SYNCHRONOUS else graph.n_arcs
     assert phases[0].relaxed_arcs == relaxed
-
-
-@pytest.mark.parametrize("variant", ["edge-bf", "edge-bf-atomic", "spmv-ell", "spmv-csr"])
-def test_the_flag_may_be_read_every_few_phases(device, variant):
-    graph = sample_graphs()["detour"]
-    _, answer = solved(device, variant, graph, 0, check_every=4)
-    if variant.startswith("spmv"):
-        assert answer.phases == -(-len(reference_phases(graph, 0)) // 4) * 4
-    assert answer.phases % 4 == 0
 
 
 class TestAdaptive:

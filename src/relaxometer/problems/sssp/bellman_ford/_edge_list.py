@@ -114,7 +114,7 @@ def _padded(xp: Any, array: Any) -> Any:
 class EdgeSolver(SolverBase):
     """Base of the solvers that relax all edges in every phase, by the kernel ``relax_edges``.
 
-    `parameters` have `blocked`, `block`, `edges_per_thread`, `check_every`; `kernel` is a full name.
+    `parameters` have `blocked`, `block` and `edges_per_thread`; `kernel` is a full name.
     """
 
     weight_types: ClassVar = {"uint32", "int32"}
@@ -126,7 +126,7 @@ class EdgeSolver(SolverBase):
         self._xp, self._lengths = graph.device.xp, graph.lengths
         self._distance = self._xp.empty(graph.n_vertices, dtype=distance_type)
         self._edges = EdgeList(graph, self._distance.dtype, parameters.block if parameters.blocked else None)
-        self._fixed_point = FixedPoint(graph, self._edges.arcs, parameters.check_every)
+        self._fixed_point = FixedPoint(graph, self._edges.arcs)
         source, options = Path(__file__).with_name(file), graph.lengths.options
         module = graph.device.module(source, name_expressions=[kernel], options=options)
         self._relax_edges = module.get_function(kernel)

@@ -18,17 +18,15 @@ from relaxometer.problems.sssp._negative_cycles import FIRST_WATCHED, NegativeCy
 class FixedPoint:
     """Runs phases, each of which examines `arcs` arcs, until one changes nothing.
 
-    A check for a change waits for the device. With one in `check_every` phases, the others may run in vain at
-    the end. Kernels write the last phase with a change to `last_phase`.
+    Kernels write the last phase with a change to `last_phase`.
 
     With negative weights a search may have no end, or end with distances that are too short. So it looks for
     a negative cycle after 32, 64, 128, ... phases, and :meth:`verdict` does if the answer has overflowed.
     """
 
-    def __init__(self, graph: ResidentGraph, arcs: int, check_every: int) -> None:
+    def __init__(self, graph: ResidentGraph, arcs: int) -> None:
         self._device = graph.device
         self._arcs = arcs
-        self._check_every = check_every
         self.last_phase = self._device.xp.zeros(1, dtype=np.uint32)
         self._lengths = graph.lengths
         self._cycles = NegativeCycles(graph) if graph.lengths.is_signed else None
@@ -48,12 +46,11 @@ class FixedPoint:
             self._watch = self._cycles.watch(lambda: distance() < self._infinite(distance()))
         phase, watched = 0, FIRST_WATCHED
         while True:
-            for _ in range(self._check_every):
-                phase += 1
-                if phases is None:
-                    relax(np.uint32(phase))
-                else:
-                    phases.append(self._observed(phase, relax, distance))
+            phase += 1
+            if phases is None:
+                relax(np.uint32(phase))
+            else:
+                phases.append(self._observed(phase, relax, distance))
             if self._device.item(self.last_phase) < phase:
                 return phase
             if self._watch and phase >= watched:

@@ -35,7 +35,7 @@ class MatrixSolver(SolverBase, ABC):
         self._x, self._y = (xp.empty(n, dtype=graph.lengths.word) for _ in range(2))
         self._predecessor = xp.empty(n, dtype=np.uint32)
         self._overflow = xp.zeros(1, dtype=np.uint32)
-        self._fixed_point = FixedPoint(graph, graph.n_arcs, parameters.check_every)
+        self._fixed_point = FixedPoint(graph, graph.n_arcs)
         # At least the matrix, x and y once each.
         self.resolved["bytes_per_phase"] = matrix_bytes + int(self._x.nbytes + self._y.nbytes)
 

@@ -25,8 +25,6 @@ class Parameters(variants.Parameters):
     weights."""
     edges_per_thread: Literal[1, 4] = 1
     """1 in the paper; 4 edges are read with 128-bit loads."""
-    check_every: PositiveInt = 1
-    """Phases between two reads of the flag that ends the search; 1 in the paper."""
 
 
 class Solver(EdgeSolver):

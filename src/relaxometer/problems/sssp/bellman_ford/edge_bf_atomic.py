@@ -20,8 +20,6 @@ class Parameters(variants.Parameters):
     """Vertices per block."""
     edges_per_thread: Literal[1, 4] = 4
     """4 edges are read with 128-bit loads."""
-    check_every: PositiveInt = 1
-    """Phases between two reads of the flag that ends the search."""
 
 
 class Solver(EdgeSolver):

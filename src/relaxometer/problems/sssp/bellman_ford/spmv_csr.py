@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from pydantic import PositiveInt
 
 from relaxometer.device.arrays import DeviceArray
 from relaxometer.device.signature import read_source
@@ -29,8 +28,6 @@ class Parameters(variants.Parameters):
 
     rows: Literal["scalar", "vector", "merge"] = "merge"
     """One thread per row, one warp per row, or equal tiles of arcs and rows."""
-    check_every: PositiveInt = 1
-    """Phases between two reads of the flag that ends the search."""
 
 
 class Solver(MatrixSolver):

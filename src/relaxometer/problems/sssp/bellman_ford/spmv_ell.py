@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import PositiveFloat, PositiveInt
+from pydantic import PositiveFloat
 
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems import variants
@@ -23,8 +23,6 @@ class Parameters(variants.Parameters):
 
     limit_gb: PositiveFloat = 16
     """Graphs whose matrix takes more than this are skipped; in units of 10**9 bytes."""
-    check_every: PositiveInt = 1
-    """Phases between two reads of the flag that ends the search."""
 
 
 class Solver(MatrixSolver):
