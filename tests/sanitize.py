@@ -62,7 +62,7 @@ WAYS: dict[str, list[dict[str, float | str]]] = {
     "bfs/tiled": [
         {"tiles": 3, "cut": "ranges", "ball": 2},
         {"tiles": 3, "cut": "grow", "ball": 7},
-        {"tiles": 3, "cut": "bisection", "ball": 32},
+        {"tiles": 3, "cut": "grow", "ball": 32},
     ],
     "routes/trees": [{"grown_by": "phast-many", "sources": 32}],
     "sssp/tiled": [{"tiles": 3, "cut": way} for way in ("ranges", "grow", "bisection")],

@@ -45,7 +45,7 @@ SETTINGS = [
     ("multi-source", {**TO_AND_FRO, "order": "degree"}),
     *(
         ("tiled", {"tiles": 5, "cut": cut, "ball": ball, "reach": reach})
-        for cut, ball, reach in (("ranges", 2, 1), ("grow", 7, 2), ("ranges", 16, 3), ("bisection", 32, 16))
+        for cut, ball, reach in (("ranges", 2, 1), ("grow", 7, 2), ("ranges", 16, 3), ("grow", 32, 16))
     ),
 ]
 """Variants, with parameters that cover their branches."""

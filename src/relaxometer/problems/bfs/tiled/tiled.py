@@ -20,7 +20,7 @@ from relaxometer.problems.bfs.tiled._balls import ENTRY_BYTES, MAX_INDICES, Ball
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import _maps
 from relaxometer.problems.sssp._cooperative import threads_per_block
-from relaxometer.problems.sssp.tiled._device_tiles import Cutter, DeviceTiling
+from relaxometer.problems.sssp.tiled._device_tiles import Cutter
 from relaxometer.problems.sssp.tiled._tile_solver import MAX_THREADS, TileSolver
 from relaxometer.problems.variants import Skipped
 
@@ -35,7 +35,7 @@ LARGE, CHAINS = 32, 2.3
 class Parameters(variants.Parameters):
     """Number of tiles and how they are cut, and how many levels a phase covers."""
 
-    cut: Literal["auto", "ranges", "grow", "bisection"] = Field("auto")
+    cut: Literal["auto", "ranges", "grow"] = Field("auto")
     """As for `tiled` of shortest paths. "auto": ranges if at most a 25th of the arcs cross between them, else
     grow."""
     ball: Annotated[int, Field(ge=2, le=32)] | Literal["auto"] = Field("auto")
@@ -89,15 +89,10 @@ class Solver(TileSolver):
             "Graph", n=np.uint32(graph.n_vertices), offsets=graph.offsets, targets=graph.targets
         )
         state = module.struct("State", **self._state(tiling.n_slots))
-        tiles = module.struct("Tiling", **_members(tiling))
+        of_cut = ("begins", "mail_begins", "borders", "order", "place")
+        tiles = module.struct("Tiling", **{name: getattr(tiling, name) for name in of_cut})
         facts = self._facts(cutter)
         self._way = self._cut(cutter, facts)
-        if self._way == "bisection":
-            from relaxometer.problems.sssp.tiled._tiles import cut  # loads Numba
-
-            tiling = DeviceTiling.upload(device, cut(graph.host, self._tiles))
-            filler = Filler(device, tiling, self._tiles)
-            tiles.set(**_members(tiling))
         needs = self._allocate_shared(filler)
         wanted = parameters.reach
         balls = filler.fill(self._size, _reach(self._size) if wanted == "auto" else wanted, needs)
@@ -169,12 +164,6 @@ class Solver(TileSolver):
 def _compiled(device: Device) -> tuple[Module, Kernel]:
     module = device.module(SOURCE.path, cooperative=True)
     return module, module.get_function("tiled")
-
-
-def _members(tiling: DeviceTiling) -> dict[str, Any]:
-    """Return the members of the struct ``Tiling`` in ``_tile.cuh`` that the cut decides."""
-    names = ("begins", "mail_begins", "borders", "order", "place")
-    return {name: getattr(tiling, name) for name in names}
 
 
 def _reach(size: int) -> int:

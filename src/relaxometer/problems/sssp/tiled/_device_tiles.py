@@ -97,11 +97,10 @@ class DeviceTiling:
         return module.struct("Tiling", **{name: getattr(self, name) for name in names})
 
     @classmethod
-    def upload(cls, device: Device, tiling: Tiling, lengths: Lengths | None = None) -> DeviceTiling:
-        """Copy a tiling that the host has cut; without the graph's `lengths`, arcs have weight 0."""
-        weights = np.zeros(len(tiling.targets), dtype=np.uint32) if lengths is None else tiling.weights
-        offsets, targets, weights = map(device.asarray, (tiling.offsets, tiling.targets, weights))
-        packed = PackedArcs(device, offsets, targets, weights, lengths or LENGTHS["uint32"])
+    def upload(cls, device: Device, tiling: Tiling, lengths: Lengths) -> DeviceTiling:
+        """Copy a tiling that the host has cut, of a graph with these `lengths`."""
+        offsets, targets, weights = map(device.asarray, (tiling.offsets, tiling.targets, tiling.weights))
+        packed = PackedArcs(device, offsets, targets, weights, lengths)
         return cls(
             order=device.asarray(tiling.order),
             place=device.asarray(tiling.place),
