@@ -86,18 +86,6 @@ def test_levels_of_four_bytes(host_device, monkeypatch):
     assert int(part[0, 2]) == UNREACHED
 
 
-def test_the_levels_of_a_search_count_vertices_found_by_any_source(host_device):
-    graph = sample_graphs()["grid"]
-    solver = multi_source.Solver(ResidentGraph.upload(host_device, graph), multi_source.Parameters())
-    sources = [0, 8, 350]
-    levels = np.stack([solver.find_levels([source])[0] for source in sources])
-    expected = [int((levels == depth).any(axis=0).sum()) for depth in range(1, int(levels.max()) + 2)]
-    for trees in (False, True):
-        phases = solver.levels_of(sources, trees=trees)
-        assert [phase.updated for phase in phases] == expected[: len(phases)]
-        assert expected[len(phases) - 1 :] == [0]
-
-
 @pytest.mark.parametrize("count", [0, 5])
 def test_a_wrong_number_of_sources_is_refused(host_device, count):
     resident = ResidentGraph.upload(host_device, sample_graphs()["hub"])

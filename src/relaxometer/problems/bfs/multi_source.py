@@ -190,15 +190,6 @@ class Solver(SolverBase):
         """Return whether some path of sweeps is too long: none is."""
         return False
 
-    def levels_of(self, sources: npt.ArrayLike, *, trees: bool) -> list[Phase]:
-        """Return what each level of a search from at most 64 sources did, with predecessors or without."""
-        array = np.asarray(sources)
-        depth = self._search_part(array, None, trees=trees)[2]
-        entry = SOURCE.layout("LevelRecord").dtype
-        log = self._graph.device.xp.zeros((depth + 1) * entry.itemsize // 8, dtype=np.uint64)
-        self._search_part(array, log, trees=trees)
-        return logged_levels(self._graph.device.asnumpy(log).view(entry))
-
     def _search_part(self, sources: npt.NDArray[Any], log: Any, *, trees: bool) -> tuple[Any, Any, int]:
         """Search from at most 64 sources.
 
