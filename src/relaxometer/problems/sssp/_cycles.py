@@ -1,4 +1,4 @@
-"""Cycles and reachability on the host, compiled with Numba: for the certificate and for messages."""
+"""Cycles on the host, compiled with Numba: for the certificate and for messages."""
 
 from __future__ import annotations
 
@@ -35,25 +35,6 @@ def lightest_arcs(
             exists[i] = True
             arc += 1
     return found, exists
-
-
-@njit(cache=True)
-def reaches(offsets: npt.NDArray[np.int64], targets: npt.NDArray[np.uint32], source: int, goal: int) -> bool:
-    """Return whether a path leads from `source` to `goal`."""
-    is_found = np.zeros(len(offsets) - 1, dtype=np.bool_)
-    queue = np.empty(len(offsets) - 1, dtype=np.int64)
-    queue[0], size, first = source, 1, 0
-    is_found[source] = True
-    while first < size and not is_found[goal]:
-        v = queue[first]
-        first += 1
-        for arc in range(offsets[v], offsets[v + 1]):
-            head = targets[arc]
-            if not is_found[head]:
-                is_found[head] = True
-                queue[size] = head
-                size += 1
-    return bool(is_found[goal])
 
 
 @njit(cache=True)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from relaxometer.device.arrays import DeviceArray
-from relaxometer.graphs.graph import NO_PREDECESSOR, Graph
+from relaxometer.graphs.graph import NO_PREDECESSOR, UNREACHED, Graph
 from relaxometer.graphs.lengths import ON_CYCLE, unreached
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.certificate import Certificate
@@ -89,17 +89,17 @@ def check_cycle(
     graph: Graph, source: int, distance: npt.NDArray[np.int32], predecessor: npt.NDArray[np.uint32]
 ) -> Certificate:
     """Check an answer that is a negative cycle, in host memory; weights are added in 64 bits."""
-    from relaxometer.problems.sssp import _cycles  # loads Numba
+    from relaxometer.problems.bfs._queue import search  # loads Numba
 
     is_wrong, weight = _round(graph, distance, predecessor)
     start = int((distance == ON_CYCLE).argmax())
     is_negative = is_wrong.any() or weight < 0
-    is_reachable = _cycles.reaches(graph.offsets, graph.targets, source, start)
+    level, *_ = search(graph.offsets, graph.targets, source)
     return Certificate.of_items(
         RULES,
         cycle=np.flatnonzero(is_wrong),
         negative=np.array([] if is_negative else [start]),
-        reachable=np.array([] if is_reachable else [start]),
+        reachable=np.array([start] if level[start] == UNREACHED else []),
     )
 
 
