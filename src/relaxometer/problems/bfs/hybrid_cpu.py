@@ -15,9 +15,7 @@ from relaxometer.problems.bfs._switching import SwitchingParameters
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.variants import SolverBase
 
-
-class Parameters(SwitchingParameters):
-    """When the search changes direction."""
+Parameters = SwitchingParameters
 
 
 class Solver(SolverBase):
@@ -33,7 +31,7 @@ class Solver(SolverBase):
 
     runs_on = "cpu"
 
-    def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
+    def __init__(self, graph: ResidentGraph, parameters: SwitchingParameters) -> None:
         from relaxometer.problems.bfs import _cpu
 
         super().__init__(graph, parameters)

@@ -272,10 +272,8 @@ class _EachPrepared:
 
     def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
         from relaxometer.problems.dominators._flow_graphs import FlowGraphs
+        from relaxometer.problems.dominators.cpu._on_cpu import answer_of
 
         graphs = FlowGraphs.of(self._graph).rooted_at(root)
         idom = np.empty(graphs.n_vertices, dtype=np.uint32)
-        rounds = self._find(graphs, idom)
-        if phases is not None:
-            phases.append(Phase("cpu", len(idom), len(graphs.out.ends) * max(rounds, 1), 0.0))
-        return Answer(idom, rounds or None)
+        return answer_of(idom, self._find(graphs, idom), len(graphs.out.ends), phases)

@@ -14,8 +14,7 @@ from relaxometer.problems.routes import Answer, ResidentQueries
 ROOM = 1 << 16  # vertices of paths that each thread has room for at first
 
 
-class Parameters(variants.Parameters):
-    """No parameters."""
+Parameters = variants.NoParameters
 
 
 class Solver:
@@ -30,7 +29,7 @@ class Solver:
 
     runs_on: ClassVar[Literal["device", "cpu"]] = "cpu"
 
-    def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
+    def __init__(self, graph: ResidentGraph, parameters: variants.NoParameters) -> None:
         from relaxometer.problems.routes import _balls  # loads Numba
 
         self._balls, self._room = _balls, ROOM

@@ -30,8 +30,7 @@ MAX_PIECES = 2**32 - 1  # pieces of all paths: 32 bits number them
 NO_RANK = np.uint32(2**32 - 1)
 
 
-class Parameters(HierarchyParameters):
-    """Which graphs to skip."""
+Parameters = HierarchyParameters
 
 
 class Solver:

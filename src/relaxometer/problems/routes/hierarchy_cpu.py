@@ -14,8 +14,7 @@ from relaxometer.problems.routes._contracted import HierarchyParameters, contrac
 ROOM = 1 << 16  # vertices of paths that each thread has room for at first
 
 
-class Parameters(HierarchyParameters):
-    """Which graphs to skip."""
+Parameters = HierarchyParameters
 
 
 class Solver:
@@ -32,7 +31,7 @@ class Solver:
 
     runs_on: ClassVar[Literal["device", "cpu"]] = "cpu"
 
-    def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
+    def __init__(self, graph: ResidentGraph, parameters: HierarchyParameters) -> None:
         from relaxometer.problems.routes import _balls, _climbs  # load Numba
 
         self._listed, self._climbs, self._room = _balls.listed, _climbs, ROOM

@@ -28,8 +28,7 @@ UNIT, LOG_BITS, BUILD_THREADS = (BUILDER.constants[name] for name in ("UNIT", "L
 SPARED = 16  # one part in this many of the free memory is left to queries and answers
 
 
-class Parameters(hierarchy.Parameters):
-    """Which graphs to skip."""
+Parameters = HierarchyParameters
 
 
 class Solver(hierarchy.Solver):
