@@ -269,11 +269,6 @@ def drawing_inputs(drawing, graph):
     return drawing.inputs(PLAN, graph)
 
 
-def batch_inputs(wildcards):
-    """Return the downloads or files of a batch."""
-    return file_inputs(dataset_of(wildcards.batch))
-
-
 def dataset_code(name):
     """Hash the code that makes a graph or a batch, and its own files; its entry is a parameter of the rule."""
     entry = dataset_of(name)

@@ -46,7 +46,7 @@ rule build_graph:
 
 rule build_batch:
     input:
-        unpack(batch_inputs),
+        unpack(lambda wildcards: file_inputs(dataset_of(wildcards.batch))),
     output:
         graphs=update("results/batches/{batch}/graphs.parquet"),
         vertices=update("results/batches/{batch}/vertices.parquet"),

@@ -41,7 +41,7 @@ rule describe_graph:
         "../scripts/describe_dataset.py"
 
 
-rule describe_batch:
+use rule describe_graph as describe_batch with:
     input:
         dataset=lambda wildcards: batch_files(wildcards.batch),
     output:
@@ -68,13 +68,9 @@ rule describe_batch:
         ),
     log:
         "logs/describe_batch/{batch}.log",
-    conda:
-        "../envs/relaxometer.yaml"
     params:
         texts=lambda wildcards: dataset_of(wildcards.batch).texts,
         code=code_hash("graphs.describe", "report.graph_pages"),
-    script:
-        "../scripts/describe_dataset.py"
 
 
 rule write_graph500_result:
