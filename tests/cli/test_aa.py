@@ -80,7 +80,7 @@ def test_runs_are_told_apart_if_they_differ_and_slowdowns_are_found(plan, folder
     alone, corrected = (len(aa.told_apart(alike, alone=alone)) for alone in (True, False))
     assert corrected <= alone <= 0.02 * 110
     assert aa.found_slowdowns(alike, 1.05) >= 0.95 * (110 - 4 * 3)
-    text = aa.report(plan, 1.05)
+    text = aa.report(plan)
     assert text.startswith("110 pairs of runs that differ only in their name")
     told = [line for line in text.splitlines() if "near-far-b" in line]
     assert len(told) == 4 * 3, "of five names on three graphs"
@@ -93,16 +93,16 @@ def test_runs_of_one_process_are_said_to_be(plan, folder, tmp_path, monkeypatch)
     monkeypatch.chdir(tmp_path)
     for second in Path("results/runs").glob("*/*/*/rounds/2/runs.parquet"):
         second.unlink()
-    text = aa.report(plan, 1.05)
+    text = aa.report(plan)
     assert "gpu: 55 runs, 0 of them in several processes, which differ by 3.0% (s.d.)" in text
     assert aa.found_slowdowns(pairs_alike(plan), 1.05) == 0
 
 
 def test_without_results_and_of_few_sources_there_is_nothing_to_compare(plan, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert "make them with relaxometer all-runs" in refusal(aa.report, plan, 1.05)
+    assert "make them with relaxometer all-runs" in refusal(aa.report, plan)
     write_runs(plan, np.random.default_rng(3), sd=0.005, sources=FEWEST - 1)
-    said = refusal(aa.report, plan, 1.05)
+    said = refusal(aa.report, plan)
     assert "no two runs differ only in their name and have 6 samples" in said
 
 

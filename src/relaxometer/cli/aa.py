@@ -25,7 +25,7 @@ from relaxometer.results.rows import KEY
 from relaxometer.results.samples import compared, source_times
 from relaxometer.results.statistics import FEWEST
 
-SLOWDOWN = 1.05
+SLOWDOWN = 1.05  # factor that is planted in one of two
 
 Pair = tuple[pd.DataFrame, pd.DataFrame]
 
@@ -102,7 +102,7 @@ def spreads(timings: pd.DataFrame) -> list[str]:
     ]
 
 
-def report(plan: Plan, slowdown: float) -> str:
+def report(plan: Plan) -> str:
     """Return what the test says about runs that do not differ, and about those with a planted slowdown."""
     timings = read_timings(plan)
     races = list(pairs_of(plan, timings))
@@ -110,23 +110,20 @@ def report(plan: Plan, slowdown: float) -> str:
     if not pairs:
         raise UserError(f"no two runs differ only in their name and have {FEWEST} samples")
     apart, corrected = told_apart(races, alone=True), told_apart(races, alone=False)
-    found = found_slowdowns(races, slowdown)
+    found = found_slowdowns(races, SLOWDOWN)
     lines = [
         f"{pairs} pairs of runs that differ only in their name",
         *(f"  {line}" for line in spreads(timings)),
         f"told apart: {len(apart)} ({len(apart) / pairs:.1%}); corrected for all of a race: {len(corrected)}",
         *(f"  {line}" for line in apart),
-        f"slowed down by {slowdown - 1:.1%}: found in {found} of {pairs} ({found / pairs:.1%})",
+        f"slowed down by {SLOWDOWN - 1:.1%}: found in {found} of {pairs} ({found / pairs:.1%})",
     ]
     return "\n".join(lines)
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("configfiles", nargs="+", type=Path, help="overlays of config/config.yaml")
-    parser.add_argument(
-        "--slowdown", type=float, default=SLOWDOWN, help="factor that is planted in one of two"
-    )
 
 
 def main(given: argparse.Namespace) -> None:
-    print(report(load_plan(given.configfiles), given.slowdown))
+    print(report(load_plan(given.configfiles)))
