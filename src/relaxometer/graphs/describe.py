@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from relaxometer.core.compiled import njit
-from relaxometer.graphs.batch import Batch
+from relaxometer.graphs.batch import Batch, FlowGraph
 from relaxometer.graphs.degrees import BLOCK_OF_128, WARP, counts
 from relaxometer.graphs.graph import Graph, Ids, Ints, offsets_of
 
@@ -202,56 +202,42 @@ def describe_batch(batch: Batch) -> dict[str, Any]:
 def loop_kinds(batch: Batch) -> tuple[Marks, Marks]:
     """Mark the graphs with a cycle, and those with a cycle that none of its vertices dominates.
 
-    Ids are in reverse post-order, so an arc to an id that is not larger closes a cycle. A graph is reducible
-    if the head of each such arc dominates its tail; this does not depend on the search that numbered it.
+    Ids are in reverse post-order, so an arc to an id that is not larger closes a cycle.
 
     References
     ----------
-    M. Hecht and J. Ullman, "Characterizations of Reducible Flow Graphs", JACM 21, 1974. Dominators:
-    K. Cooper, T. Harvey and K. Kennedy, "A Simple, Fast Dominance Algorithm", 2001.
+    M. Hecht and J. Ullman, "Flow Graph Reducibility", SIAM Journal on Computing 1, 1972.
     """
-    loops, irreducible = np.zeros(len(batch), dtype=np.bool_), np.zeros(len(batch), dtype=np.bool_)
-    _find_loops(batch.first_vertex, batch.offsets, batch.targets, loops, irreducible)
+    heads = np.repeat(batch.first_vertex[:-1], np.diff(batch.first_arc)) + batch.targets
+    back = batch.tails[heads <= batch.tails]
+    loops = np.zeros(len(batch), dtype=np.bool_)
+    loops[np.searchsorted(batch.first_vertex, back, side="right") - 1] = True
+    irreducible = loops.copy()
+    irreducible[loops] = [not _is_reducible(batch[index]) for index in np.flatnonzero(loops).tolist()]
     return loops, irreducible
 
 
-@njit(cache=True)
-def _find_loops(first_vertex: Ints, offsets: Ints, targets: Ids, loops: Marks, irreducible: Marks) -> None:
-    for graph in range(len(loops)):
-        rows = offsets[first_vertex[graph] : first_vertex[graph + 1] + 1]
-        above = _immediate_dominators(rows, targets)
-        for tail in range(len(above)):
-            for i in range(rows[tail], rows[tail + 1]):
-                head = np.int64(targets[i])
-                if head <= tail:
-                    loops[graph] = True
-                    irreducible[graph] |= _meet(above, tail, head) != head
-
-
-@njit(cache=True)
-def _immediate_dominators(rows: Ints, targets: Ids) -> Ints:
-    """Return the immediate dominator of each vertex of one graph; the entry, 0, is its own."""
-    above = np.full(len(rows) - 1, -1, dtype=np.int64)
-    above[0] = 0
-    changed = True
-    while changed:
-        changed = False
-        # In reverse post-order of tails, the first arc into each vertex comes from a smaller one.
-        for tail in range(len(above)):
-            for i in range(rows[tail], rows[tail + 1]):
-                head = targets[i]
-                found = tail if above[head] < 0 else _meet(above, tail, above[head])
-                changed |= found != above[head]
-                above[head] = found
-    return above
-
-
-@njit(cache=True)
-def _meet(above: Ints, one: Vertex, other: Vertex) -> Vertex:
-    """Return the nearest vertex that dominates both."""
-    while one != other:
-        if one > other:
-            one = above[one]
-        else:
-            other = above[other]
-    return one
+def _is_reducible(graph: FlowGraph) -> bool:
+    """Return whether one vertex is left once each is merged into its only predecessor, loops aside."""
+    after: list[set[int]] = [set() for _ in range(graph.n_vertices)]
+    before: list[set[int]] = [set() for _ in range(graph.n_vertices)]
+    for tail, head in zip(graph.tails.tolist(), graph.targets.tolist(), strict=True):
+        if head not in (tail, graph.entry):
+            after[tail].add(head)
+            before[head].add(tail)
+    waiting = [vertex for vertex in range(graph.n_vertices) if len(before[vertex]) == 1]
+    left = graph.n_vertices
+    while waiting:
+        merged = waiting.pop()
+        (above,) = before[merged]
+        left -= 1
+        after[above].discard(merged)
+        for head in after[merged]:
+            had_one = len(before[head]) == 1
+            before[head].discard(merged)
+            if head != above:
+                before[head].add(above)
+                after[above].add(head)
+            if len(before[head]) == 1 and not had_one:
+                waiting.append(head)
+    return left == 1
