@@ -21,7 +21,7 @@ from relaxometer.core.compiled import njit
 Small = npt.NDArray[np.int32]
 # Compiled functions take this as an argument: numba's cache does not see a changed value.
 SHARE = 0.2  # of a part, at least, is on either side of its separator
-_OUTSIDE, _FIRST, _MIDDLE, _LAST, _SEPARATOR = range(-1, 4)  # zones of a vertex
+_OUTSIDE, FIRST, MIDDLE, LAST, _SEPARATOR = range(-1, 4)  # zones of a vertex
 _NOBODY, _ORIGIN, _GOAL = -1, -2, -3  # before or after a vertex on a path of the flow
 
 
@@ -42,12 +42,13 @@ class Scratch(NamedTuple):
     via: Small
 
 
-def scratch(n: int) -> Scratch:
+@njit(cache=True, nogil=True)
+def scratch(n: int) -> Any:
     """Return arrays for a graph of `n` vertices, all of part 0."""
     label, zone = np.zeros(n, dtype=np.int32), np.full(n, _OUTSIDE, dtype=np.int8)
-    near, far, before, after, entered, left, order, stack, via = np.empty((9, n), dtype=np.int32)
     reached = np.empty(n, dtype=np.int8)
-    return Scratch(label, near, far, zone, before, after, entered, left, reached, order, stack, via)
+    w = np.empty((9, n), dtype=np.int32)
+    return Scratch(label, w[0], w[1], zone, w[2], w[3], w[4], w[5], reached, w[6], w[7], w[8])
 
 
 @njit(cache=True, nogil=True)
@@ -61,21 +62,32 @@ def cut(offsets: Any, adjacent: Any, vertices: Any, begin: int, own: Any, share:
     order = own.order[begin : begin + n]
     largest, end = _largest_component(offsets, adjacent, vertices, order, own)
     if largest < n:
-        _sort_by_zone(vertices, order, own.zone, largest, n - largest)
+        sort_by_zone(vertices, order, own.zone, largest, n - largest)
         return largest, n - largest
     _sort_between_ends(offsets, adjacent, vertices, order, own, end)
     low, high = int(share * n), n - int(share * n)
     for k in range(n):
-        own.zone[order[k]] = _FIRST if k < low else (_MIDDLE if k < high else _LAST)
+        own.zone[order[k]] = FIRST if k < low else (MIDDLE if k < high else LAST)
     middle = order[low:high]
     if _touch(offsets, adjacent, order[:low], own.zone):
         first, last = _take_border(offsets, adjacent, order, own.zone)
     else:
-        stack = own.stack[begin : begin + n], own.via[begin : begin + n]
-        size = _maximize_flow(offsets, adjacent, middle, own, stack)
-        first, last = _label_sides(offsets, adjacent, middle, own, low, n - high, size)
-    _sort_by_zone(vertices, order, own.zone, first, last)
+        first, last = cut_middle(offsets, adjacent, middle, begin, n, own, low, n - high)
+    sort_by_zone(vertices, order, own.zone, first, last)
     return first, last
+
+
+@njit(cache=True, nogil=True)
+def cut_middle(
+    offsets: Any, adjacent: Any, middle: Any, begin: int, n: int, own: Any, first: int, last: int
+) -> Any:
+    """Put the middle of a part of `n` vertices into zones by the fewest that separate `FIRST` from `LAST`.
+
+    `first` and `last` are the sizes of these zones, of which none touches the other, before; returns those after.
+    """
+    stack = own.stack[begin : begin + n], own.via[begin : begin + n]
+    size = _maximize_flow(offsets, adjacent, middle, own, stack)
+    return _label_sides(offsets, adjacent, middle, own, first, last, size)
 
 
 @njit(cache=True, nogil=True)
@@ -101,7 +113,7 @@ def search(offsets: Any, adjacent: Any, begin: int, label: Any, distance: Any, q
 
 @njit(cache=True, nogil=True)
 def _largest_component(offsets: Any, adjacent: Any, vertices: Any, queue: Any, own: Any) -> Any:
-    """Return the size of a part's largest component, in zone `_FIRST`, and the vertex that was found last."""
+    """Return the size of a part's largest component, in zone `FIRST`, and the vertex that was found last."""
     for v in vertices:
         own.near[v] = -1
     root, largest, end = vertices[0], 0, vertices[0]
@@ -112,10 +124,10 @@ def _largest_component(offsets: Any, adjacent: Any, vertices: Any, queue: Any, o
                 root, largest, end = v, size, queue[size - 1]
     if largest < len(vertices):
         for v in vertices:
-            own.near[v], own.zone[v] = -1, _LAST
+            own.near[v], own.zone[v] = -1, LAST
         search(offsets, adjacent, root, own.label, own.near, queue)
         for k in range(largest):
-            own.zone[queue[k]] = _FIRST
+            own.zone[queue[k]] = FIRST
     return largest, end
 
 
@@ -143,7 +155,7 @@ def _sort_between_ends(offsets: Any, adjacent: Any, vertices: Any, order: Any, o
 def _touch(offsets: Any, adjacent: Any, first: Any, zone: Any) -> bool:
     for v in first:
         for i in range(offsets[v], offsets[v + 1]):
-            if zone[adjacent[i]] == _LAST:
+            if zone[adjacent[i]] == LAST:
                 return True
     return False
 
@@ -153,11 +165,11 @@ def _take_border(offsets: Any, adjacent: Any, order: Any, zone: Any) -> Any:
     """Separate the halves of a part by vertices of the first; return what is left of them."""
     n = len(order)
     for k in range(n):
-        zone[order[k]] = _FIRST if k < n // 2 else _LAST
+        zone[order[k]] = FIRST if k < n // 2 else LAST
     size = 0
     for v in order[: n // 2]:
         for i in range(offsets[v], offsets[v + 1]):
-            if zone[adjacent[i]] == _LAST:
+            if zone[adjacent[i]] == LAST:
                 zone[v] = _SEPARATOR
                 size += 1
                 break
@@ -166,12 +178,12 @@ def _take_border(offsets: Any, adjacent: Any, order: Any, zone: Any) -> Any:
 
 @njit(cache=True, nogil=True)
 def _maximize_flow(offsets: Any, adjacent: Any, middle: Any, own: Any, stack: Any) -> int:
-    """Find the most paths without a common vertex from zone `_FIRST` through the middle to `_LAST`.
+    """Find the most paths without a common vertex from zone `FIRST` through the middle to `LAST`.
 
     They are in `before` and `after`; `entered` and `left` are 0 where no path could go on to the last zone.
     """
-    starts = _neighbouring(offsets, adjacent, middle, own.zone, _FIRST)
-    ends = _neighbouring(offsets, adjacent, middle, own.zone, _LAST)
+    starts = _neighbouring(offsets, adjacent, middle, own.zone, FIRST)
+    ends = _neighbouring(offsets, adjacent, middle, own.zone, LAST)
     queue = np.empty(2 * len(middle), dtype=np.int32)
     for v in middle:
         own.before[v] = own.after[v] = _NOBODY
@@ -230,7 +242,7 @@ def _measure(offsets: Any, adjacent: Any, middle: Any, ends: Any, own: Any, queu
             size += 1
         for i in range(offsets[v], offsets[v + 1]):
             u = adjacent[i]
-            if own.zone[u] == _MIDDLE and left[u] == 0:
+            if own.zone[u] == MIDDLE and left[u] == 0:
                 left[u] = entered[v] + 1
                 queue[size] = 2 * u + 1
                 size += 1
@@ -265,7 +277,7 @@ def _find_path(offsets: Any, adjacent: Any, start: int, own: Any, stack: Any) ->
                 u = v
             for i in range(offsets[v], offsets[v + 1]):
                 w = adjacent[i]
-                if own.zone[w] == _MIDDLE and entered[w] > 0 and (u < 0 or entered[w] < entered[u]):
+                if own.zone[w] == MIDDLE and entered[w] > 0 and (u < 0 or entered[w] < entered[u]):
                     u = w
             if u < 0:
                 top -= 1
@@ -301,10 +313,10 @@ def _label_sides(offsets: Any, adjacent: Any, middle: Any, own: Any, first: int,
         further += own.entered[v] > 0 and own.left[v] > 0
     if min(nearer, n - size - nearer) >= min(further, n - size - further):
         for v in middle:
-            zone[v] = _FIRST if reached[v] == 3 else (_SEPARATOR if reached[v] else _LAST)
+            zone[v] = FIRST if reached[v] == 3 else (_SEPARATOR if reached[v] else LAST)
         return nearer, n - size - nearer
     for v in middle:
-        zone[v] = _FIRST if own.left[v] == 0 else (_LAST if own.entered[v] > 0 else _SEPARATOR)
+        zone[v] = FIRST if own.left[v] == 0 else (LAST if own.entered[v] > 0 else _SEPARATOR)
     return n - size - further, further
 
 
@@ -315,7 +327,7 @@ def _search_on(offsets: Any, adjacent: Any, middle: Any, own: Any) -> None:
     for v in middle:
         reached[v] = 0
     waiting = [np.int32(0) for _ in range(0)]
-    for v in _neighbouring(offsets, adjacent, middle, own.zone, _FIRST):
+    for v in _neighbouring(offsets, adjacent, middle, own.zone, FIRST):
         reached[v] = 1
         waiting.append(v)
     while len(waiting) > 0:
@@ -329,17 +341,17 @@ def _search_on(offsets: Any, adjacent: Any, middle: Any, own: Any) -> None:
             waiting.append(v)
         for i in range(offsets[v], offsets[v + 1]):
             w = adjacent[i]
-            if own.zone[w] == _MIDDLE and not reached[w] & 1:
+            if own.zone[w] == MIDDLE and not reached[w] & 1:
                 reached[w] |= 1
                 waiting.append(w)
 
 
 @njit(cache=True, nogil=True)
-def _sort_by_zone(vertices: Any, order: Any, zone: Any, first: int, last: int) -> None:
+def sort_by_zone(vertices: Any, order: Any, zone: Any, first: int, last: int) -> None:
     """Sort a part's vertices by side, the separator last; they leave their zones."""
     ends = [0, first, first + last]
     for v in vertices:
-        k = 0 if zone[v] == _FIRST else (1 if zone[v] == _LAST else 2)
+        k = 0 if zone[v] == FIRST else (1 if zone[v] == LAST else 2)
         order[ends[k]] = v
         ends[k] += 1
         zone[v] = _OUTSIDE
