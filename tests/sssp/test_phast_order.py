@@ -1,10 +1,12 @@
 """Orders of contraction: reduction, separators, leaves, and the arcs that they give."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pymetis
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.sparse.csgraph import connected_components, maximum_flow
 
@@ -17,11 +19,17 @@ from relaxometer.problems.sssp.phast import (
     _hierarchy,
     _leaves,
     _order,
+    _reduce,
     _separators,
     _widths,
     phast,
 )
 from relaxometer.problems.variants import Skipped
+
+
+SHARES_A_POOL = settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
 def adjacency(n, edges):
@@ -31,7 +39,7 @@ def adjacency(n, edges):
     ones = np.ones(apart.sum(), dtype=bool)
     matrix = sp.csr_matrix((ones, (one[apart], other[apart])), shape=(n, n))
     matrix = (matrix + matrix.T).tocsr()
-    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
+    return matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32)
 
 
 @st.composite
@@ -65,19 +73,54 @@ def contracted(offsets, adjacent, order):
     return [sorted(row) for row in above]
 
 
-@settings(max_examples=40, deadline=None)
-@given(graphs(), st.randoms(use_true_random=False))
-def test_shortcuts_are_those_of_contraction(graph, random):
+@pytest.fixture
+def pool():
+    with ThreadPoolExecutor(2) as pool:
+        yield pool
+
+
+def shortcuts(pool, reduced, order):
+    """The order, and offsets and higher neighbours of its ranks."""
+    arranged = _fill.arrange(reduced, order, pool)
+    return arranged, *_fill.add_shortcuts(reduced, order, arranged, 10**6, pool)
+
+
+def not_reduced(offsets, adjacent, pool):
+    return _reduce.whole(offsets, adjacent)
+
+
+@SHARES_A_POOL
+@given(graphs(), st.randoms(use_true_random=False), st.sampled_from([not_reduced, _reduce.reduce]))
+def test_shortcuts_are_those_of_contraction(pool, graph, random, reduce):
     offsets, adjacent = graph
-    order = list(range(len(offsets) - 1))
+    reduced = reduce(offsets, adjacent, pool)
+    order = list(range(len(reduced.core)))
     random.shuffle(order)
-    order = np.array(order, dtype=np.int64)
-    arranged, parent = _fill.arrange(offsets, adjacent, order)
-    np.testing.assert_array_equal(parent, _fill._elimination_tree(offsets, adjacent, arranged))
-    for one in (order, arranged):
-        begins, up = _fill.add_shortcuts(offsets, adjacent, one, 10_000)
-        rows = [up[begins[r] : begins[r + 1]].tolist() for r in range(len(order))]
-        assert rows == contracted(offsets, adjacent, one)
+    arranged, begins, up = shortcuts(pool, reduced, np.array(order, dtype=np.int32))
+    rows = [up[begins[r] : begins[r + 1]].tolist() for r in range(len(arranged.order))]
+    assert rows == contracted(offsets, adjacent, arranged.order)
+    assert arranged.parent.tolist() == [row[0] if row else -1 for row in rows]
+
+
+@SHARES_A_POOL
+@given(graphs(), st.sampled_from([1, 3, 1 << 15]))
+def test_vertices_of_few_neighbours_are_contracted(pool, graph, width):
+    offsets, adjacent = graph
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_reduce, "RANGE", width)
+        reduced = _reduce.reduce(offsets, adjacent, pool)
+    left = [set(adjacent[offsets[v] : offsets[v + 1]].tolist()) for v in range(len(offsets) - 1)]
+    rows = np.split(reduced.rows, reduced.row_offsets[1:-1])
+    for v, row in zip(reduced.contracted.tolist(), rows, strict=False):
+        assert sorted(row.tolist()) == sorted(left[v])
+        assert len(row) <= _reduce.MOST
+        for u in left[v]:
+            left[u] = (left[u] | left[v]) - {u, v}
+    core = reduced.core.tolist()
+    assert sorted([*core, *reduced.contracted.tolist()]) == list(range(len(left)))
+    for k, v in enumerate(core):
+        row = reduced.adjacent[reduced.offsets[k] : reduced.offsets[k + 1]]
+        assert sorted(reduced.core[row].tolist()) == sorted(left[v])
 
 
 def cut_by(offsets, adjacent, share):
@@ -171,47 +214,48 @@ def small_parts(monkeypatch):
     monkeypatch.setattr(_order, "LEAF", 60)
 
 
-def test_the_order_does_not_depend_on_the_number_of_threads(small_parts):
+def test_the_order_does_not_depend_on_the_number_of_threads(small_parts, pool):
     graph = road_like(RoadParameters(rows=50, columns=60), seed=4)
-    offsets, adjacent = _cch._undirected(graph)
-    orders = [_order.dissect(offsets, adjacent, cores=cores) for cores in (1, 3)]
+    offsets, adjacent = _cch._undirected(graph, pool)
+    with ThreadPoolExecutor(1) as alone:
+        orders = [_order.in_one(*_order.dissect(offsets, adjacent, threads)) for threads in (alone, pool)]
     np.testing.assert_array_equal(*orders)
     np.testing.assert_array_equal(np.sort(orders[0]), np.arange(graph.n_vertices))
 
 
-def test_parts_give_about_as_many_arcs_as_metis(small_parts):
+def test_parts_give_about_as_many_arcs_as_metis(small_parts, pool):
     graph = road_like(RoadParameters(rows=60, columns=60), seed=5)
-    offsets, adjacent = _cch._undirected(graph)
-    by_parts = _fill.add_shortcuts(offsets, adjacent, _cch._dissect(offsets, adjacent)[0], 10**6)[1]
-    by_metis = np.array(pymetis.nested_dissection(pymetis.CSRAdjacency(offsets, adjacent))[0])
-    assert len(by_parts) < 1.05 * len(_fill.add_shortcuts(offsets, adjacent, by_metis, 10**6)[1])
+    offsets, adjacent = _cch._undirected(graph, pool)
+    by_parts = shortcuts(pool, *_order.dissect(offsets, adjacent, pool))[2]
+    by_metis = np.array(pymetis.nested_dissection(pymetis.CSRAdjacency(offsets, adjacent))[0], dtype=np.int32)
+    assert len(by_parts) < 1.05 * len(shortcuts(pool, _reduce.whole(offsets, adjacent), by_metis)[2])
 
 
-def test_islands_and_isolated_vertices_are_ordered(small_parts):
+def test_islands_and_isolated_vertices_are_ordered(small_parts, pool):
     offsets, adjacent = dumbbell(side=14, bridges=0)
-    offsets = np.concatenate([offsets, np.full(30, offsets[-1])])
-    order = _order.dissect(offsets, adjacent, cores=2)
+    offsets = np.concatenate([offsets, np.full(30, offsets[-1], dtype=np.int32)])
+    order = _order.in_one(*_order.dissect(offsets, adjacent, pool))
     np.testing.assert_array_equal(np.sort(order), np.arange(len(offsets) - 1))
 
 
-def test_the_size_of_a_mesh_is_guessed(monkeypatch):
+def test_the_size_of_a_mesh_is_guessed(monkeypatch, pool):
     monkeypatch.setattr(_widths, "PART", 4096)
-    offsets, adjacent = _cch._undirected(delaunay(DelaunayParameters(vertices=8192), 1))
-    up_offsets, up = _fill.add_shortcuts(offsets, adjacent, _cch._dissect(offsets, adjacent)[0], 10**6)
+    offsets, adjacent = _cch._undirected(delaunay(DelaunayParameters(vertices=8192), 1), pool)
+    _, up_offsets, up = shortcuts(pool, *_order.dissect(offsets, adjacent, pool))
     degrees = np.diff(up_offsets)
-    arcs, triangles = _widths.guess(offsets.astype(np.int32), adjacent)
+    arcs, triangles = _widths.guess(offsets, adjacent, pool)
     assert len(up) / 2 < arcs < 2 * len(up)
     assert 1 / 3 < triangles / (degrees * (degrees - 1) // 2).sum() < 3
 
 
-def test_a_graph_of_wide_separators_is_refused_before_it_is_ordered(small_parts, monkeypatch):
+def test_a_graph_of_wide_separators_is_refused_before_it_is_ordered(small_parts, monkeypatch, pool):
     for module in (_order, _widths):
         monkeypatch.setattr(module, "PART", 400)
     monkeypatch.setattr(_order, "_dissect", None)
     offsets, adjacent = dumbbell(side=40)
     for limits in (_widths.Size(1000, np.inf), _widths.Size(np.inf, 1000)):
         with pytest.raises(Skipped, match=r"made for maps; expected are .* triangles"):
-            _order.dissect(offsets, adjacent, limits, cores=1)
+            _order.dissect(offsets, adjacent, pool, limits)
 
 
 def test_a_kept_order_serves_any_weights(monkeypatch, tmp_path):

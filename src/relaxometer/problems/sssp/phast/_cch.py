@@ -9,6 +9,7 @@ Dibbelt, Strasser and Wagner, "Customizable Contraction Hierarchies", ACM JEA 21
 
 from __future__ import annotations
 
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,19 +17,22 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from relaxometer.core.compiled import njit
+from relaxometer.core.compiled import get_num_threads, njit
 from relaxometer.graphs.graph import UNREACHED, Graph
 from relaxometer.problems.sssp.phast._fill import add_shortcuts, arrange
-from relaxometer.problems.sssp.phast._order import NO_LIMITS, dissect, kept
+from relaxometer.problems.sssp.phast._order import dissect, in_one, kept
+from relaxometer.problems.sssp.phast._reduce import whole
 from relaxometer.problems.sssp.phast._slices import MAX_ROW
 from relaxometer.problems.sssp.phast._widths import Size
 from relaxometer.problems.variants import Skipped
 
 Ints = npt.NDArray[np.int64]
+Small = npt.NDArray[np.int32]
 Words = npt.NDArray[np.uint32]
 MAX_UPWARD = 2**32 - 2**10
 """Upward arcs that 32 bits can number, less those that a warp may read beyond the end."""
 
+RANGE = 1 << 15  # vertices whose arcs a thread looks at in one go
 MAX_TRIANGLES = 2**31  # kernels step through fans of triangles, of which there are fewer, with 32 bits
 
 
@@ -59,11 +63,8 @@ def contract(graph: Graph, fill: float, keep_order: bool = False) -> Contraction
 
 def number(graph: Graph, fill: float, keep_order: bool = False) -> Contraction:
     """Do so whatever the weights: that of every arc is its number, both ways."""
-    order, offsets, up = _preprocess(graph, fill, keep_order)
+    order, parent, offsets, up = _preprocess(graph, fill, keep_order)
     numbers = np.arange(len(up), dtype=np.uint32)
-    parent = np.full(len(order), -1, dtype=np.int64)
-    has_parent = np.diff(offsets) > 0
-    parent[has_parent] = up[offsets[:-1][has_parent]]
     return Contraction(order, offsets, up, numbers, numbers, parent)
 
 
@@ -74,23 +75,25 @@ def inverse(permutation: Ints) -> Ints:
     return inverted
 
 
-def _preprocess(graph: Graph, fill: float, keep_order: bool) -> tuple[Ints, Ints, Ints]:
-    """Return order, offsets and upper neighbours; weights play no part."""
-    offsets, adjacent = _undirected(graph)
-    parent = None
-    limit = min(max(int(fill * (len(adjacent) // 2)), 1 << 16), MAX_UPWARD)
-    limits = Size(limit, MAX_TRIANGLES)
-    if keep_order:
-        order = kept(offsets, adjacent, lambda: _dissect(offsets, adjacent, limits)[0])
-    else:
-        order, parent = _dissect(offsets, adjacent, limits)
-    up_offsets, up = add_shortcuts(offsets, adjacent, order, limit, parent)
+def _preprocess(graph: Graph, fill: float, keep_order: bool) -> tuple[Ints, Ints, Ints, Ints]:
+    """Return order, parents, offsets and upper neighbours; weights play no part."""
+    with ThreadPoolExecutor(get_num_threads()) as pool:
+        offsets, adjacent = _undirected(graph, pool)
+        limit = min(max(int(fill * (len(adjacent) // 2)), 1 << 16), MAX_UPWARD)
+        limits = Size(limit, MAX_TRIANGLES)
+        if keep_order:
+            reduced = whole(offsets, adjacent)
+            order = kept(offsets, adjacent, lambda: in_one(*dissect(offsets, adjacent, pool, limits)))
+        else:
+            reduced, order = dissect(offsets, adjacent, pool, limits)
+        arranged = arrange(reduced, order, pool)
+        up_offsets, up = add_shortcuts(reduced, order, arranged, limit, pool)
     if len(up) > limit:
         raise Skipped(f"made for maps; the hierarchy would have more than fill = {fill:g} arcs per edge")
     longest = int(np.diff(up_offsets).max())
     if longest > MAX_ROW:
         raise Skipped(f"made for maps; a vertex would have {longest} upward arcs, over {MAX_ROW}")
-    return order, up_offsets, up
+    return arranged.order, arranged.parent, up_offsets, up
 
 
 def _customize(graph: Graph, order: Ints, offsets: Ints, up: Ints) -> tuple[Words, Words]:
@@ -110,38 +113,36 @@ def jumps(parent: Ints, height: int) -> Words:
     return np.stack(found)
 
 
-def _undirected(graph: Graph) -> tuple[Ints, npt.NDArray[Any]]:
+def _undirected(graph: Graph, pool: Executor) -> tuple[Small, Small]:
     """Return offsets and neighbours of the graph without directions, loops and parallel edges."""
-    if _is_undirected(graph.offsets, graph.targets):
-        return np.array(graph.offsets), graph.targets.astype(np.int32)
+    arcs = graph.offsets, graph.targets
+    begins = range(0, graph.n_vertices, RANGE)
+    if all(pool.map(lambda begin: _is_undirected(*arcs, begin, begin + RANGE), begins)):
+        return graph.offsets.astype(np.int32), graph.targets.astype(np.int32)
     shape = (graph.n_vertices, graph.n_vertices)
     is_loop = graph.tails == graph.targets
     # "Or" merges parallel arcs: a sum of bytes would wrap to 0 for 256 of them.
     ones = np.ones(graph.n_arcs, dtype=np.bool_)[~is_loop]
     matrix = sp.csr_matrix((ones, (graph.tails[~is_loop], graph.targets[~is_loop])), shape=shape)
     matrix = (matrix + matrix.T).tocsr()
-    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
+    return matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32)
 
 
 @njit(cache=True, nogil=True)
-def _is_undirected(offsets: Any, targets: Any) -> bool:
-    """Return whether there are no loops and no parallel arcs, and every arc has a reverse arc."""
-    # Where rows ascend, the tails of each head ascend as the targets in the head's own row do.
-    cursors = offsets[:-1].copy()
-    for tail in range(len(cursors)):
+def _is_undirected(offsets: Any, targets: Any, begin: int, end: int) -> bool:
+    """Return whether the arcs of a range of tails are no loops, ascend, and have reverse arcs."""
+    for tail in range(begin, min(end, len(offsets) - 1)):
         for i in range(offsets[tail], offsets[tail + 1]):
             head = targets[i]
-            back = cursors[head]
-            ascends = i == offsets[tail] or targets[i - 1] < head
-            if not ascends or head == tail or back == offsets[head + 1] or targets[back] != tail:
+            if head == tail or (i > offsets[tail] and targets[i - 1] >= head):
                 return False
-            cursors[head] += 1
+            # Other tails tell whether the head's row ascends, so look at all of it.
+            has_reverse = False
+            for j in range(offsets[head], offsets[head + 1]):
+                has_reverse |= targets[j] == tail
+            if not has_reverse:
+                return False
     return True
-
-
-def _dissect(offsets: Ints, adjacent: npt.NDArray[Any], limits: Size = NO_LIMITS) -> tuple[Ints, Ints]:
-    """Return the vertices by nested dissection, subtrees contiguous, and the elimination tree's parents."""
-    return arrange(offsets, adjacent, dissect(offsets, adjacent, limits))
 
 
 @njit(cache=True, nogil=True)

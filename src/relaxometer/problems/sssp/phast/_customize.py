@@ -173,8 +173,8 @@ def schedule(cch: Contraction) -> Schedule:
     tops = np.flatnonzero((chain == np.arange(len(degree))) & (size > 1))
     tops = tops[np.argsort(level[tops], kind="stable")]
     chain_levels = np.searchsorted(level[tops], np.arange(n_low, n_levels + 1)).astype(np.uint32)
-    members = np.lexsort((-place, chain))
-    members = members[size[chain[members]] > 1]
+    members = np.flatnonzero(size[chain] > 1)
+    members = members[np.lexsort((-place[members], chain[members]))]
     begin = np.searchsorted(chain[members], tops)
     n_arcs = int(degree[members].sum())
     chains, chain_arcs = _list_chains(cch.offsets, cch.up, tops, begin, members, chain, place, n_arcs)

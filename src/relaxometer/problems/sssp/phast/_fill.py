@@ -10,110 +10,143 @@ Liu, "The Role of Elimination Trees in Sparse Factorization", SIAM Journal on Ma
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from concurrent.futures import Executor
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from relaxometer.core.compiled import get_num_threads, njit
+from relaxometer.core.compiled import njit
+from relaxometer.problems.sssp.phast._reduce import Reduced
 
 Ints = npt.NDArray[np.int64]
+Small = npt.NDArray[np.int32]
+NOTHING: Ints = np.empty(0, dtype=np.int64)
+RANGE = 1 << 15  # ranks that a thread takes in one go
 SUBTREES = 64  # a subtree that one thread takes has at most this fraction of the vertices
 
 
-def arrange(offsets: Ints, adjacent: npt.NDArray[Any], order: Ints) -> tuple[Ints, Ints]:
-    """Return a postorder with the same hierarchy, and the ranks' parents in the elimination tree, or -1."""
-    parent = _elimination_tree(offsets, adjacent, order)
+class Arranged(NamedTuple):
+    """Ranks of the vertices in a postorder of the elimination tree."""
+
+    order: Ints  # the vertex of each rank
+    parent: Ints  # and its parent, or -1
+    origin: Small  # its place among the contracted vertices, or, beyond them, that in the order of the others
+
+
+def arrange(graph: Reduced, order: Small, pool: Executor) -> Arranged:
+    """Return a postorder with the same hierarchy as that of an order of the reduced graph."""
+    vertices = np.concatenate([graph.contracted, graph.core[order]])
+    n, first = len(vertices), len(graph.contracted)
+    parent = np.empty(n, dtype=np.int32)
+    tree = pool.submit(_elimination_tree, graph.offsets, graph.adjacent, order, first, parent[first:])
+    rank = _inverse(vertices)
+    list(pool.map(lambda k: _find_lowest(graph.row_offsets, graph.rows, rank, k, k + RANGE, parent), range(0, first, RANGE)))
+    tree.result()
     place = _postorder(parent)
-    arranged, parents = np.empty_like(order), np.empty_like(parent)
-    arranged[place] = order
-    parents[place] = np.where(parent >= 0, place[parent], -1)
-    return arranged, parents
+    arranged = Arranged(np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int32))
+    list(pool.map(lambda k: _move(vertices, parent, place, k, k + RANGE, *arranged), range(0, n, RANGE)))
+    return arranged
 
 
 def add_shortcuts(
-    offsets: Ints, adjacent: npt.NDArray[Any], order: Ints, limit: int, parent: Ints | None = None
+    graph: Reduced, order: Small, arranged: Arranged, limit: int, pool: Executor
 ) -> tuple[Ints, Ints]:
-    """Contract the vertices of a graph in order, which :func:`arrange` makes fast.
+    """Contract the vertices of a reduced graph in an order of its core that was arranged.
 
-    `adjacent` has the neighbours of each vertex, in both directions, each once; `parent` those of the ranks
-    in the elimination tree, if they are known. Returns offsets and higher neighbours of each rank, ascending,
-    int64. If there are more than `limit`, only the number of those that were found has a meaning.
+    Returns offsets and higher neighbours of each rank, ascending, int64. If there are more than `limit`, only
+    the number of those that were found has a meaning.
     """
-    n = len(order)
-    if parent is None:
-        parent = _elimination_tree(offsets, adjacent, order)
-    ends = _subtree_ends(parent, max(1, n // SUBTREES))
+    n = len(arranged.order)
+    inverted = pool.submit(_inverse, arranged.order)
+    linked = pool.submit(_children, arranged.parent, arranged.origin, len(graph.contracted))
+    ends = _subtree_ends(arranged.parent, max(1, n // SUBTREES))
     begin, length = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
-    child, sibling = _children(parent)
-    graph = offsets, adjacent, order, _inverse(order), child, sibling
-    nothing = np.empty(0, dtype=np.int64)
+    rank = inverted.result()
+    rows = (graph.row_offsets, graph.rows, rank), (graph.offsets, graph.adjacent, rank[graph.core])
+    tree = arranged.origin, order, *linked.result()
 
     def contract(k: int) -> Ints:
         ranks = np.arange(ends[k, 0], ends[k, 1])
-        found: Ints = _contract(*graph, ranks, begin, length, nothing, limit)
+        found: Ints = _contract(*rows, *tree, ranks, begin, length, NOTHING, limit)
         return found
 
-    with ThreadPoolExecutor(get_num_threads()) as pool:
-        pieces = list(pool.map(contract, range(len(ends))))
-    starts = np.cumsum([0, *map(len, pieces)])
-    low = np.concatenate([*pieces, nothing])
-    for (first, last), start in zip(ends.tolist(), starts.tolist(), strict=False):
-        begin[first:last] += start
+    pieces = list(pool.map(contract, range(len(ends))))
+    n_low = sum(map(len, pieces))
     is_low = np.zeros(n + 1, dtype=np.int8)
     np.add.at(is_low, ends.ravel(), np.tile(np.array([1, -1], dtype=np.int8), len(ends)))
     above = np.flatnonzero(np.cumsum(is_low[:-1]) == 0)
-    high = nothing
-    if len(low) <= limit:
-        high = _contract(*graph, above, begin, length, low, limit)
+    high = below = NOTHING
+    if n_low <= limit:
+        below = _list_tops(ends, pieces, begin, length)
+        high = _contract(*rows, *tree, above, begin, length, below, limit - n_low + len(below))
     up_offsets = np.zeros(n + 1, dtype=np.int64)
     np.cumsum(length, out=up_offsets[1:])
-    up = np.empty(len(low) + len(high), dtype=np.int64)
-    if len(up) > limit:
-        return up_offsets, up
-    for k, (first, last) in enumerate(ends.tolist()):
-        up[up_offsets[first] : up_offsets[last]] = pieces[k]
-    _copy_rows(above, begin, up_offsets, len(low), high, up)
+    up = np.empty(n_low + len(high), dtype=np.int64)
+    if len(up) <= limit:
+        list(pool.map(_copy, pieces, [up] * len(pieces), up_offsets[ends[:, 0]]))
+        _copy_rows(above, begin, up_offsets, len(below), high, up)
     return up_offsets, up
+
+
+def _list_tops(ends: Ints, pieces: list[Ints], begin: Ints, length: Ints) -> Ints:
+    """Return the rows of the highest ranks of subtrees, which begin there from now on."""
+    tops = ends[:, 1] - 1
+    rows = [piece[len(piece) - length[top] :] for piece, top in zip(pieces, tops, strict=True)]
+    begin[tops] = np.cumsum([0, *map(len, rows)])[:-1]
+    return np.concatenate([NOTHING, *rows])
+
+
+@njit(cache=True, nogil=True)
+def _copy(part: Any, whole: Any, begin: int) -> None:
+    whole[begin : begin + len(part)] = part
 
 
 @njit(cache=True, nogil=True)
 def _inverse(order: Any) -> Any:
-    rank = np.empty(len(order), dtype=np.uint32)
+    rank = np.empty(len(order), dtype=np.int32)
     for r in range(len(order)):
         rank[order[r]] = r
     return rank
 
 
 @njit(cache=True, nogil=True)
-def _elimination_tree(offsets: Any, adjacent: Any, order: Any) -> Any:
-    """Return the parent of each rank, -1 for a root: its lowest higher neighbour after contraction."""
+def _find_lowest(row_offsets: Any, rows: Any, rank: Any, begin: int, end: int, parent: Any) -> None:
+    """Fill in the parents of a range of contracted vertices: the lowest of their neighbours, or -1."""
+    for k in range(begin, min(end, len(row_offsets) - 1)):
+        lowest = len(rank)
+        for i in range(row_offsets[k], row_offsets[k + 1]):
+            lowest = min(lowest, rank[rows[i]])
+        parent[k] = lowest if lowest < len(rank) else -1
+
+
+@njit(cache=True, nogil=True)
+def _elimination_tree(offsets: Any, adjacent: Any, order: Any, first: int, parent: Any) -> None:
+    """Fill in the parent of each rank, plus `first`, or -1: its lowest higher neighbour after contraction."""
     n = len(order)
-    rank = _inverse(order)
-    parent, root = np.full(n, -1, dtype=np.int64), np.arange(n)
+    rank, root = _inverse(order), np.arange(n).astype(np.int32)
+    parent[:] = -1
     for r in range(n):
         for i in range(offsets[order[r]], offsets[order[r] + 1]):
-            t = np.int64(rank[adjacent[i]])
+            t = rank[adjacent[i]]
             while t < r and root[t] != r:  # `root` leads upward, and is shortened on the way
                 above = root[t]
                 root[t] = r
                 if above == t:
-                    parent[t] = r
+                    parent[t] = first + r
                 t = above
-    return parent
 
 
 @njit(cache=True, nogil=True)
 def _postorder(parent: Any) -> Any:
     """Return the place of each rank in a postorder, in which children keep their order."""
     n = len(parent)
-    size = np.ones(n, dtype=np.int64)
+    size = np.ones(n, dtype=np.int32)
     for r in range(n):
         if parent[r] >= 0:
             size[parent[r]] += size[r]
-    place, end = np.empty(n, dtype=np.int64), n
-    free = np.empty(n, dtype=np.int64)  # the end of the places left to the children of a rank
+    place, end = np.empty(n, dtype=np.int32), n
+    free = np.empty(n, dtype=np.int32)  # the end of the places left to the children of a rank
     for r in range(n - 1, -1, -1):
         if parent[r] < 0:
             last, end = end, end - size[r]
@@ -148,13 +181,27 @@ def _subtree_ends(parent: Any, largest: int) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _children(parent: Any) -> Any:
-    """Return the first child of each rank and the next child of its parent, -1 if there is none."""
+def _move(
+    vertices: Any, parent: Any, place: Any, begin: int, end: int, order: Any, parents: Any, origin: Any
+) -> None:
+    """Number a range by place instead of by rank; fill in the former rank of each place, too."""
+    for r in range(begin, min(end, len(place))):
+        p = place[r]
+        order[p], origin[p] = vertices[r], r
+        parents[p] = place[parent[r]] if parent[r] >= 0 else -1
+
+
+@njit(cache=True, nogil=True)
+def _children(parent: Any, origin: Any, n_contracted: int) -> Any:
+    """Return the first child of each rank and the next child of its parent, -1 if there is none.
+
+    Those that were contracted before are left out: their neighbours have been joined.
+    """
     n = len(parent)
-    child, sibling = np.full(n, -1, dtype=np.int64), np.full(n, -1, dtype=np.int64)
+    child, sibling = np.full(n, -1, dtype=np.int32), np.full(n, -1, dtype=np.int32)
     for r in range(n):
         p = parent[r]
-        if p >= 0:
+        if p >= 0 and origin[r] >= n_contracted:
             sibling[r] = child[p]
             child[p] = r
     return child, sibling
@@ -162,10 +209,10 @@ def _children(parent: Any) -> Any:
 
 @njit(cache=True, nogil=True)
 def _contract(
-    offsets: Any,
-    adjacent: Any,
+    contracted: Any,
+    core: Any,
+    origin: Any,
     order: Any,
-    rank: Any,
     child: Any,
     sibling: Any,
     ranks: Any,
@@ -179,19 +226,23 @@ def _contract(
     Fills in where each row begins, counted through `low` and what is returned, and its length. Stops after
     more than `limit` arcs, with those of `low`.
     """
+    n_contracted = len(contracted[0]) - 1
     found = np.empty(4 * len(ranks) + 64, dtype=np.int64)
     row, merged = np.empty(64, dtype=np.int64), np.empty(64, dtype=np.int64)
     size = 0
     for r in ranks:
+        k = origin[r]
+        is_core = k >= n_contracted
+        offsets, adjacent, rank = core if is_core else contracted
+        v = order[k - n_contracted] if is_core else k
+        if offsets[v + 1] - offsets[v] > len(row):
+            row = np.empty(2 * (offsets[v + 1] - offsets[v]), dtype=np.int64)
         n_row = 0
-        begins, ends = offsets[order[r]], offsets[order[r] + 1]
-        if ends - begins > len(row):
-            row = np.empty(2 * (ends - begins), dtype=np.int64)
-        for i in range(begins, ends):
+        for i in range(offsets[v], offsets[v + 1]):
             if rank[adjacent[i]] > r:
                 row[n_row] = rank[adjacent[i]]
                 n_row += 1
-        row[:n_row].sort()
+        _sort(row[:n_row])
         c = child[r]
         while c >= 0:
             if n_row + length[c] > len(merged):
@@ -210,7 +261,21 @@ def _contract(
         size += n_row
         if len(low) + size > limit:
             break
-    return found[:size].copy()
+    return found[:size]
+
+
+@njit(cache=True, nogil=True)
+def _sort(row: Any) -> None:
+    """Sort a row in place; most have a few items."""
+    if len(row) > 32:
+        row.sort()
+        return
+    for k in range(1, len(row)):
+        item, place = row[k], k
+        while place > 0 and row[place - 1] > item:
+            row[place] = row[place - 1]
+            place -= 1
+        row[place] = item
 
 
 @njit(cache=True, nogil=True)

@@ -18,19 +18,19 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, Executor, ThreadPoolExecutor, wait
+from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from relaxometer.core.compiled import get_num_threads, njit
+from relaxometer.core.compiled import njit
 from relaxometer.device.host_build import built_once
 from relaxometer.problems.sssp.phast._cells import BAND, CELL, cut_by_cells, renumber
 from relaxometer.problems.sssp.phast._leaves import TRIED, by_degree
 from relaxometer.problems.sssp.phast import _reduce
-from relaxometer.problems.sssp.phast._reduce import reduce
+from relaxometer.problems.sssp.phast._reduce import Reduced, reduce
 from relaxometer.problems.sssp.phast._separators import SHARE, cut, scratch
 from relaxometer.problems.sssp.phast._widths import PART, Size, guess
 from relaxometer.problems.variants import Skipped
@@ -53,47 +53,47 @@ CHOICES = (LEAF, LARGE, LARGE_SHARE, SHARE, TRIED, BY_CELLS, CELL, BAND, *_reduc
 
 
 def dissect(
-    offsets: Ints, adjacent: npt.NDArray[Any], limits: Size = NO_LIMITS, cores: int | None = None
-) -> Ints:
-    """Order the vertices of a graph by nested dissection; return them, the one to contract first first.
+    offsets: Small, adjacent: Small, pool: Executor, limits: Size = NO_LIMITS
+) -> tuple[Reduced, Small]:
+    """Order the vertices of a graph by nested dissection; return the reduced graph, and the order of its core.
 
-    `adjacent` has the neighbours of each vertex, without itself, each once, and in both directions. `cores`
-    is the number of threads, by default Numba's. Skipped if the hierarchy is expected to be `TOO_LARGE` times
-    as large as its limits.
+    `adjacent` has the neighbours of each vertex, without itself, each once, and in both directions. Skipped if
+    the hierarchy is expected to be `TOO_LARGE` times as large as its limits.
     """
-    whole = offsets.astype(np.int32), adjacent.astype(np.int32)
-    cores = cores or get_num_threads()
     is_mesh = np.count_nonzero(np.diff(offsets) > 2) > MESH * (len(offsets) - 1)
     if is_mesh:
-        _refuse_wide(*whole, limits)
-    with ThreadPoolExecutor(cores) as pool:
-        reduced = reduce(*whole, pool)
-        if not is_mesh:
-            _refuse_wide(reduced.offsets, reduced.adjacent, limits)
-        order = _dissect(reduced.offsets, reduced.adjacent, pool)
-    return np.concatenate([reduced.contracted, reduced.core[order]]).astype(np.int64)
+        _refuse_wide(offsets, adjacent, limits, pool)
+    reduced = reduce(offsets, adjacent, pool)
+    if not is_mesh:
+        _refuse_wide(reduced.offsets, reduced.adjacent, limits, pool)
+    return reduced, _dissect(reduced.offsets, reduced.adjacent, pool)
 
 
-def _refuse_wide(offsets: Small, adjacent: Small, limits: Size) -> None:
+def in_one(reduced: Reduced, order: Small) -> Small:
+    """Return the order of all vertices."""
+    return np.concatenate([reduced.contracted, reduced.core[order]])
+
+
+def _refuse_wide(offsets: Small, adjacent: Small, limits: Size, pool: Executor) -> None:
     """Skip a graph whose separators are too large for a map."""
     if len(offsets) > PART:
-        expected = guess(offsets, adjacent)
+        expected = guess(offsets, adjacent, pool)
         if any(one > TOO_LARGE * limit for one, limit in zip(expected, limits, strict=True)):
             arcs, triangles = expected
             raise Skipped(f"made for maps; expected are {arcs:.2g} arcs and {triangles:.2g} triangles")
 
 
-def kept(offsets: Ints, adjacent: npt.NDArray[Any], make: Callable[[], Ints]) -> Ints:
+def kept(offsets: Small, adjacent: Small, make: Callable[[], Small]) -> Small:
     """Return an order from the cache of compiled kernels, made if missing, under a hash of all it needs."""
     key = hashlib.sha256(repr(CHOICES).encode())
-    key.update(np.ascontiguousarray(offsets, dtype=np.int64).data)
-    key.update(np.ascontiguousarray(adjacent, dtype=np.uint32).data)
+    key.update(offsets.data)
+    key.update(adjacent.data)
 
     def build(folder: Path) -> Path:
         np.save(folder / "order.npy", make())
         return folder / "order.npy"
 
-    order: Ints = np.load(built_once(f"order-{key.hexdigest()[:24]}.npy", build), allow_pickle=False)
+    order: Small = np.load(built_once(f"order-{key.hexdigest()[:24]}.npy", build), allow_pickle=False)
     return order
 
 
@@ -104,20 +104,20 @@ def _dissect(offsets: Small, adjacent: Small, pool: Executor) -> Small:
     own, vertices = scratch(n), np.arange(n, dtype=np.int32)
     smallest = max(LEAF, n // PARTS)
 
-    def halve(begin: int, end: int) -> list[tuple[int, int]]:
-        """Cut a part, or order it if it is small; return what is left to do."""
+    def halve(begin: int, end: int) -> list[Future[Any]]:
+        """Cut a part, or order it if it is small; return what was begun."""
         if end - begin <= smallest:
             _order_part(offsets, adjacent, vertices, begin, end, own, SHARE, LEAF, cell)
             return []
         share = LARGE_SHARE if LARGE * (end - begin) > n else SHARE
         band = BAND if end - begin > BY_CELLS * smallest else 0
         first, last = _cut(offsets, adjacent, vertices, begin, end, own, share, cell, band)
-        return [(begin, begin + first), (begin + first, begin + first + last)]
+        parts = (begin, begin + first), (begin + first, begin + first + last)
+        return [pool.submit(halve, *part) for part in parts]
 
-    waiting = {pool.submit(halve, 0, n)}
+    waiting = [pool.submit(halve, 0, n)]
     while waiting:
-        done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-        waiting |= {pool.submit(halve, *part) for one in done for part in one.result()}
+        waiting += waiting.pop().result()
     return order[vertices]
 
 

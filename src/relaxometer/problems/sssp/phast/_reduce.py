@@ -38,6 +38,13 @@ class Reduced(NamedTuple):
     adjacent: Small
 
 
+def whole(offsets: Small, adjacent: Small) -> Reduced:
+    """Return a graph of which nothing was contracted."""
+    nothing = np.empty(0, dtype=np.int32)
+    core = np.arange(len(offsets) - 1, dtype=np.int32)
+    return Reduced(nothing, np.zeros(1, dtype=np.int32), nothing, core, offsets, adjacent)
+
+
 def reduce(offsets: Small, adjacent: Small, pool: Executor) -> Reduced:
     """Contract vertices of up to `MOST` neighbours, which are listed in both directions."""
     graph = np.arange(len(offsets) - 1, dtype=np.int32), offsets, adjacent
@@ -59,7 +66,7 @@ def _round(
     """Contract vertices that are not adjacent; return what is left, and those vertices with their rows."""
     n = len(names)
     place = np.empty(n, dtype=np.int32)
-    spans = [(begin, min(begin + RANGE, n)) for begin in range(0, n, RANGE)]
+    spans = [(begin, min(begin + RANGE, n)) for begin in range(0, max(n, 1), RANGE)]
     left = list(pool.map(lambda span: int(_choose(offsets, adjacent, *span, most, place)), spans))
     firsts = np.cumsum([0, *left])
     parts = list(pool.map(lambda span: _rows(offsets, adjacent, names, place, firsts, RANGE, *span), spans))
@@ -67,7 +74,7 @@ def _round(
     ends = np.cumsum([0, *map(len, heads)])
     new_heads = np.empty(ends[-1], dtype=np.int32)
     list(pool.map(lambda k: _copy(heads[k], new_heads, ends[k]), range(len(spans))))
-    whole = [np.concatenate(one) if one else names for one in (new_names, lengths, *own)]
+    whole = [np.concatenate(one) for one in (new_names, lengths, *own)]
     return whole[0], _sums(whole[1]), new_heads, (whole[2], whole[3], whole[4])
 
 

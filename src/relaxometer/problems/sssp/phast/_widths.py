@@ -9,13 +9,13 @@ George, "Nested Dissection of a Regular Finite Element Mesh", SIAM Journal on Nu
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from relaxometer.core.compiled import get_num_threads, njit
+from relaxometer.core.compiled import njit
 from relaxometer.problems.sssp.phast._separators import cut, scratch
 
 Small = npt.NDArray[np.int32]
@@ -33,12 +33,11 @@ class Size(NamedTuple):
     triangles: float
 
 
-def guess(offsets: Small, adjacent: Small) -> Size:
+def guess(offsets: Small, adjacent: Small, pool: Executor) -> Size:
     """Return about the size of the hierarchy of a graph of at least `PART` vertices."""
     n = len(offsets) - 1
     begins = [(2 * k + 1) * n // (2 * PARTS) for k in range(PARTS)]
-    with ThreadPoolExecutor(min(PARTS, get_num_threads())) as pool:
-        widths = list(pool.map(lambda begin: _width(offsets, adjacent, begin), begins))
+    widths = list(pool.map(lambda begin: _width(offsets, adjacent, begin), begins))
     width = max(2.0, float(np.median(widths))) * (n / PART) ** 0.5
     return Size(ARCS * width**2 * np.log2(width), TRIANGLES * width**3)
 
