@@ -126,7 +126,7 @@ def test_an_instrumented_run_records_the_parts_of_the_search(device):
     assert sum(phase.relaxed_arcs for phase in phases[1:]) == len(hierarchy.up_arcs)
     path = [int(np.flatnonzero(hierarchy.order == 0)[0])]
     while hierarchy.depth[path[-1]]:
-        path.append(int(hierarchy.jumps[0][path[-1]]))
+        path.append(int(hierarchy.parent[path[-1]]))
     assert climb.updated == len(path)
     assert climb.relaxed_arcs == np.diff(hierarchy.up_offsets)[path].sum()
 

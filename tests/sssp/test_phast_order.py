@@ -19,13 +19,13 @@ from relaxometer.problems.sssp.phast import (
     _hierarchy,
     _leaves,
     _order,
+    _ranges,
     _reduce,
     _separators,
     _widths,
     phast,
 )
 from relaxometer.problems.variants import Skipped
-
 
 SHARES_A_POOL = settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -107,7 +107,7 @@ def test_shortcuts_are_those_of_contraction(pool, graph, random, reduce):
 def test_vertices_of_few_neighbours_are_contracted(pool, graph, width):
     offsets, adjacent = graph
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_reduce, "RANGE", width)
+        patch.setattr(_ranges, "RANGE", width)
         reduced = _reduce.reduce(offsets, adjacent, pool)
     left = [set(adjacent[offsets[v] : offsets[v + 1]].tolist()) for v in range(len(offsets) - 1)]
     rows = np.split(reduced.rows, reduced.row_offsets[1:-1])

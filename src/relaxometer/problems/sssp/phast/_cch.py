@@ -19,6 +19,7 @@ import scipy.sparse as sp
 
 from relaxometer.core.compiled import get_num_threads, njit
 from relaxometer.graphs.graph import UNREACHED, Graph
+from relaxometer.problems.sssp.phast import _ranges
 from relaxometer.problems.sssp.phast._fill import add_shortcuts, arrange
 from relaxometer.problems.sssp.phast._order import dissect, in_one, kept
 from relaxometer.problems.sssp.phast._reduce import whole
@@ -32,7 +33,6 @@ Words = npt.NDArray[np.uint32]
 MAX_UPWARD = 2**32 - 2**10
 """Upward arcs that 32 bits can number, less those that a warp may read beyond the end."""
 
-RANGE = 1 << 15  # vertices whose arcs a thread looks at in one go
 MAX_TRIANGLES = 2**31  # kernels step through fans of triangles, of which there are fewer, with 32 bits
 
 
@@ -105,19 +105,18 @@ def _customize(graph: Graph, order: Ints, offsets: Ints, up: Ints) -> tuple[Word
     return upward, downward
 
 
-def jumps(parent: Ints, height: int) -> Words:
-    """Return the ancestors 1, 2, 4, ... steps above each position; a root is its own parent."""
+def jumps(parent: Any, height: int, xp: Any = np) -> Any:
+    """Return the ancestors 1, 2, 4, ... steps above each position, uint32; a root is its own parent."""
     found = [parent.astype(np.uint32)]
     while 2 ** len(found) <= height:
         found.append(found[-1][found[-1]])
-    return np.stack(found)
+    return xp.stack(found)
 
 
 def _undirected(graph: Graph, pool: Executor) -> tuple[Small, Small]:
     """Return offsets and neighbours of the graph without directions, loops and parallel edges."""
     arcs = graph.offsets, graph.targets
-    begins = range(0, graph.n_vertices, RANGE)
-    if all(pool.map(lambda begin: _is_undirected(*arcs, begin, begin + RANGE), begins)):
+    if all(_ranges.call(pool, graph.n_vertices, _is_undirected, *arcs)):
         return graph.offsets.astype(np.int32), graph.targets.astype(np.int32)
     shape = (graph.n_vertices, graph.n_vertices)
     is_loop = graph.tails == graph.targets
@@ -131,16 +130,20 @@ def _undirected(graph: Graph, pool: Executor) -> tuple[Small, Small]:
 @njit(cache=True, nogil=True)
 def _is_undirected(offsets: Any, targets: Any, begin: int, end: int) -> bool:
     """Return whether the arcs of a range of tails are no loops, ascend, and have reverse arcs."""
-    for tail in range(begin, min(end, len(offsets) - 1)):
+    for tail in range(begin, end):
         for i in range(offsets[tail], offsets[tail + 1]):
             head = targets[i]
             if head == tail or (i > offsets[tail] and targets[i - 1] >= head):
                 return False
-            # Other tails tell whether the head's row ascends, so look at all of it.
-            has_reverse = False
-            for j in range(offsets[head], offsets[head + 1]):
-                has_reverse |= targets[j] == tail
-            if not has_reverse:
+            # Other tails tell whether the head's row ascends.
+            first, last = offsets[head], offsets[head + 1]
+            while first < last:
+                middle = (first + last) // 2
+                if targets[middle] < tail:
+                    first = middle + 1
+                else:
+                    last = middle
+            if first == offsets[head + 1] or targets[first] != tail:
                 return False
     return True
 

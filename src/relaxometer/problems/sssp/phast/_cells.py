@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from relaxometer.core.compiled import njit
+from relaxometer.problems.sssp.phast import _ranges
 from relaxometer.problems.sssp.phast._separators import (
     FIRST,
     LAST,
@@ -30,7 +31,6 @@ Small = npt.NDArray[np.int32]
 # Compiled functions take these as arguments: numba's cache does not see a changed value.
 CELL = 16  # maximum vertices
 BAND = 4
-RANGE = 1 << 15  # vertices that a thread renumbers at a time
 
 
 def renumber(offsets: Small, adjacent: Small, pool: Executor) -> tuple[Small, Small, Small, Small]:
@@ -42,8 +42,7 @@ def renumber(offsets: Small, adjacent: Small, pool: Executor) -> tuple[Small, Sm
     new_offsets = np.zeros(n + 1, dtype=np.int32)
     np.cumsum(np.diff(offsets)[order], out=new_offsets[1:])
     heads = np.empty_like(adjacent)
-    begins = range(0, n, RANGE)
-    list(pool.map(lambda b: _move(offsets, adjacent, order[b : b + RANGE], place, new_offsets[b:], heads), begins))
+    _ranges.call(pool, n, _move, offsets, adjacent, order, place, new_offsets, heads)
     return order, cell, new_offsets, heads
 
 
@@ -76,9 +75,11 @@ def grow(offsets: Any, adjacent: Any, largest: int) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _move(offsets: Any, adjacent: Any, order: Any, place: Any, new_offsets: Any, heads: Any) -> None:
-    """Write the rows of the vertices in `order`, whose offsets are the first of `new_offsets`."""
-    for k in range(len(order)):
+def _move(
+    offsets: Any, adjacent: Any, order: Any, place: Any, new_offsets: Any, heads: Any, begin: int, end: int
+) -> None:
+    """Write the new rows of a range of vertices."""
+    for k in range(begin, end):
         at = new_offsets[k]
         for i in range(offsets[order[k]], offsets[order[k] + 1]):
             heads[at] = place[adjacent[i]]
@@ -110,14 +111,16 @@ def cut_by_cells(
     if size == 0:  # components
         one, other = sizes[FIRST], sizes[LAST]
     else:
-        one, other = cut_middle(offsets, adjacent, middle, begin, len(vertices), own, sizes[FIRST], sizes[LAST])
+        one, other = cut_middle(
+            offsets, adjacent, middle, begin, len(vertices), own, sizes[FIRST], sizes[LAST]
+        )
     sort_by_zone(vertices, own.order[begin : begin + len(vertices)], own.zone, one, other)
     return one, other
 
 
 @njit(cache=True, nogil=True)
 def _number_cells(vertices: Any, cell: Any, number: Any) -> Any:
-    """Number the cells of a part from 0, by vertex; return the places where each begins, and the end."""
+    """Fill in each vertex's cell, numbered from 0; return the places where cells begin, and the end."""
     begins = np.empty(len(vertices) + 1, dtype=np.int32)
     size = 0
     for k in range(len(vertices)):

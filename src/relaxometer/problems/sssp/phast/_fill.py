@@ -10,6 +10,7 @@ Liu, "The Role of Elimination Trees in Sparse Factorization", SIAM Journal on Ma
 
 from __future__ import annotations
 
+import itertools
 from concurrent.futures import Executor
 from typing import Any, NamedTuple
 
@@ -17,12 +18,12 @@ import numpy as np
 import numpy.typing as npt
 
 from relaxometer.core.compiled import njit
+from relaxometer.problems.sssp.phast import _ranges
 from relaxometer.problems.sssp.phast._reduce import Reduced
 
 Ints = npt.NDArray[np.int64]
 Small = npt.NDArray[np.int32]
 NOTHING: Ints = np.empty(0, dtype=np.int64)
-RANGE = 1 << 15  # ranks that a thread takes in one go
 SUBTREES = 64  # a subtree that one thread takes has at most this fraction of the vertices
 
 
@@ -40,12 +41,11 @@ def arrange(graph: Reduced, order: Small, pool: Executor) -> Arranged:
     n, first = len(vertices), len(graph.contracted)
     parent = np.empty(n, dtype=np.int32)
     tree = pool.submit(_elimination_tree, graph.offsets, graph.adjacent, order, first, parent[first:])
-    rank = _inverse(vertices)
-    list(pool.map(lambda k: _find_lowest(graph.row_offsets, graph.rows, rank, k, k + RANGE, parent), range(0, first, RANGE)))
+    contracted = graph.row_offsets, graph.rows, _inverse(vertices)
+    _ranges.call(pool, first, _find_lowest, *contracted, parent)
     tree.result()
-    place = _postorder(parent)
     arranged = Arranged(np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int32))
-    list(pool.map(lambda k: _move(vertices, parent, place, k, k + RANGE, *arranged), range(0, n, RANGE)))
+    _ranges.call(pool, n, _move, vertices, parent, _postorder(parent), *arranged)
     return arranged
 
 
@@ -63,15 +63,12 @@ def add_shortcuts(
     ends = _subtree_ends(arranged.parent, max(1, n // SUBTREES))
     begin, length = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
     rank = inverted.result()
-    rows = (graph.row_offsets, graph.rows, rank), (graph.offsets, graph.adjacent, rank[graph.core])
-    tree = arranged.origin, order, *linked.result()
-
-    def contract(k: int) -> Ints:
-        ranks = np.arange(ends[k, 0], ends[k, 1])
-        found: Ints = _contract(*rows, *tree, ranks, begin, length, NOTHING, limit)
-        return found
-
-    pieces = list(pool.map(contract, range(len(ends))))
+    contracted = graph.row_offsets, graph.rows, rank
+    core = graph.offsets, graph.adjacent, rank[graph.core]
+    child, sibling = linked.result()
+    graphs = contracted, core, arranged.origin, order, child, sibling
+    subtrees = [np.arange(*span) for span in ends]
+    pieces = list(pool.map(lambda one: _contract(*graphs, one, begin, length, NOTHING, limit), subtrees))
     n_low = sum(map(len, pieces))
     is_low = np.zeros(n + 1, dtype=np.int8)
     np.add.at(is_low, ends.ravel(), np.tile(np.array([1, -1], dtype=np.int8), len(ends)))
@@ -79,12 +76,12 @@ def add_shortcuts(
     high = below = NOTHING
     if n_low <= limit:
         below = _list_tops(ends, pieces, begin, length)
-        high = _contract(*rows, *tree, above, begin, length, below, limit - n_low + len(below))
+        high = _contract(*graphs, above, begin, length, below, limit - n_low + len(below))
     up_offsets = np.zeros(n + 1, dtype=np.int64)
     np.cumsum(length, out=up_offsets[1:])
     up = np.empty(n_low + len(high), dtype=np.int64)
     if len(up) <= limit:
-        list(pool.map(_copy, pieces, [up] * len(pieces), up_offsets[ends[:, 0]]))
+        list(pool.map(_copy, pieces, itertools.repeat(up), up_offsets[ends[:, 0]]))
         _copy_rows(above, begin, up_offsets, len(below), high, up)
     return up_offsets, up
 
@@ -111,9 +108,9 @@ def _inverse(order: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _find_lowest(row_offsets: Any, rows: Any, rank: Any, begin: int, end: int, parent: Any) -> None:
+def _find_lowest(row_offsets: Any, rows: Any, rank: Any, parent: Any, begin: int, end: int) -> None:
     """Fill in the parents of a range of contracted vertices: the lowest of their neighbours, or -1."""
-    for k in range(begin, min(end, len(row_offsets) - 1)):
+    for k in range(begin, end):
         lowest = len(rank)
         for i in range(row_offsets[k], row_offsets[k + 1]):
             lowest = min(lowest, rank[rows[i]])
@@ -182,10 +179,10 @@ def _subtree_ends(parent: Any, largest: int) -> Any:
 
 @njit(cache=True, nogil=True)
 def _move(
-    vertices: Any, parent: Any, place: Any, begin: int, end: int, order: Any, parents: Any, origin: Any
+    vertices: Any, parent: Any, place: Any, order: Any, parents: Any, origin: Any, begin: int, end: int
 ) -> None:
-    """Number a range by place instead of by rank; fill in the former rank of each place, too."""
-    for r in range(begin, min(end, len(place))):
+    """Fill in, by place, what is known of a range by rank; `origin` is the rank."""
+    for r in range(begin, end):
         p = place[r]
         order[p], origin[p] = vertices[r], r
         parents[p] = place[parent[r]] if parent[r] >= 0 else -1

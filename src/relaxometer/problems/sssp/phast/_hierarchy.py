@@ -9,24 +9,28 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from relaxometer.core.compiled import njit
+from relaxometer.core.compiled import get_num_threads, njit
 from relaxometer.graphs.graph import Graph
-from relaxometer.problems.sssp.phast._cch import Contraction, contract, inverse, jumps
+from relaxometer.problems.sssp.phast import _ranges
+from relaxometer.problems.sssp.phast._cch import Contraction, contract, inverse
 from relaxometer.problems.sssp.phast._slices import (
     CHAIN,
     MAX_ROWS,
+    Arcs,
     Slices,
     alternate,
-    slice_chains,
-    slice_rows,
+    cut_chains,
+    cut_rows,
+    fill_chains,
+    fill_rows,
+    is_sliced,
     stable_order,
 )
 from relaxometer.problems.variants import Skipped
@@ -41,8 +45,7 @@ WORK_PER_VERTEX = 4  # of a task, in arcs; their slices are padded
 MAX_TOP = 1 << 15
 """Take fewer subtrees per task if the top has more vertices: one block sweeps it in shared memory."""
 
-ALL, INSIDE, OUTSIDE = range(3)
-"""Arcs to gather: all, those between chains of a task, those to tasks of earlier stages."""
+SLICES = 1 << 11  # that a thread fills at a time
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,7 @@ class Hierarchy:
     up_offsets: Words  # of the upward arcs from each position
     up_arcs: Words  # depth of the head, and weight; shape (n_arcs, 2)
     depth: Words  # number of ancestors of each position in the elimination tree
-    jumps: Words  # the ancestor 1, 2, 4, ... steps above each position, or the root; shape (n_jumps, n)
+    parent: Words  # the position of the parent of each, or its own if it is a root
 
     @property
     def top(self) -> int:
@@ -86,49 +89,92 @@ def build(
 
 def lay_out(cch: Contraction, n_tasks: int, middle: Sequence[int] = ()) -> Hierarchy:
     """Cut a contracted graph into a first task, stages of `middle` tasks each, and `n_tasks`; see `build`."""
-    up, parent = cch.up, cch.parent
     stages = np.cumsum([0, 1, *middle, n_tasks])
-    task = _tasks(parent, np.diff(cch.offsets), stages)
-    n_tasks = int(stages[-1])
-    chain, place = _cut_into_chains(task, parent, CHAIN)
-    level, n_levels, inside_degree, depth = _find_levels(cch.offsets, up, task, parent, chain, n_tasks)
-    begins = _bounds(task, n_tasks)
+    task = _tasks(cch.parent, np.diff(cch.offsets), stages)
+    chain, place = _cut_into_chains(task, cch.parent, CHAIN)
+    arcs = Arcs(cch.offsets, cch.up, cch.downward, task, chain)
+    with ThreadPoolExecutor(get_num_threads()) as pool:  # compiled functions release Python's lock
+        numbers = _number(arcs, cch.parent, int(stages[-1]), pool)
+        by_position = numbers.by_position
+        lists = np.empty((3, len(task)), dtype=np.uint32)
+        begun = _ranges.begin(pool, len(task), _list, cch.order, cch.parent, numbers, *lists)
+        up_offsets = np.concatenate([[0], np.cumsum(np.diff(cch.offsets)[by_position])])
+        up_arcs = np.empty((len(cch.up), 2), dtype=np.uint32)
+        gathered = arcs, by_position, cch.upward, numbers.depth, up_offsets, up_arcs
+        begun += _ranges.begin(pool, len(task), _gather, *gathered)
+        inside, outside = _slice(arcs, place, numbers, pool)
+        for one in begun:
+            one.result()
+    order, depth, parent = lists
+    return Hierarchy(
+        order,
+        stages.astype(np.uint32),
+        numbers.begins.astype(np.uint32),
+        (2 * numbers.task_levels).astype(np.uint32),
+        inside,
+        outside,
+        up_offsets.astype(np.uint32),
+        up_arcs,
+        depth,
+        parent,
+    )
+
+
+class _Numbers(NamedTuple):
+    """Where the ranks of a hierarchy go."""
+
+    by_position: Ints  # the rank at each position
+    position: Ints  # and the position of each rank
+    begins: Ints  # the first position of each task, and the number of vertices
+    task_levels: Ints  # the first level of each task, counted through all, and their number
+    group: Ints  # the level of each rank
+    inside: Ints  # the number of arcs of each rank to other chains of its task
+    outside: Ints  # and to other tasks
+    depth: Ints
+
+
+def _number(arcs: Arcs, parent: Ints, n_tasks: int, pool: Executor) -> _Numbers:
+    """Sort the ranks by task, then level, then falling number of arcs within the task."""
+    n = len(parent)
+    inside, outside = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    begun = _ranges.begin(pool, n, _count_arcs, arcs, inside, outside)
+    level, n_levels, depth = _find_levels(arcs.task, parent, arcs.chain, n_tasks)
+    begins = _bounds(arcs.task, n_tasks)
     if np.diff(begins).max() > MAX_ROWS:
         raise Skipped(f"made for maps; a part would have {np.diff(begins).max()} vertices, over {MAX_ROWS}")
     task_levels = np.concatenate([[0], np.cumsum(n_levels)])
-    group = task_levels[:-1][task] + level
-    n_groups = int(task_levels[-1])
-    by_degree = stable_order(inside_degree.max(initial=0) - inside_degree)
+    group = task_levels[:-1][arcs.task] + level
+    for one in begun:
+        one.result()
+    by_degree = stable_order(inside.max(initial=0) - inside)
     by_position = by_degree[stable_order(group[by_degree])]
     position = inverse(by_position)
-    row = position - begins[task]
-    depths = depth[by_position]
-    levels = _bounds(group, n_groups)
-    with ThreadPoolExecutor() as pool:  # compiled functions release Python's lock
-        chains = pool.submit(slice_chains, cch.offsets, up, cch.downward, chain, place, row, group, n_groups)
-        gather = partial(_gather, by_position, cch.offsets, up, task, chain)
-        own = pool.submit(_slice, gather, INSIDE, row, cch.downward, begins, levels)
-        earlier = pool.submit(_slice, gather, OUTSIDE, position, cch.downward, begins, begins)
-        upward = pool.submit(gather, ALL, depth, cch.upward)
-        ancestors = pool.submit(_jumps, cch, by_position, position, int(depth.max(initial=0)))
-        up_offsets, up_arcs = upward.result()
-        return Hierarchy(
-            cch.order[by_position].astype(np.uint32),
-            stages.astype(np.uint32),
-            begins.astype(np.uint32),
-            (2 * task_levels).astype(np.uint32),
-            alternate(own.result(), chains.result()),
-            earlier.result(),
-            up_offsets.astype(np.uint32),
-            up_arcs,
-            depths.astype(np.uint32),
-            ancestors.result(),
-        )
+    return _Numbers(by_position, position, begins, task_levels, group, inside, outside, depth)
 
 
-def _slice(gather: Any, kept: int, ends: Ints, weights: Words, begins: Ints, groups: Ints) -> Slices:
-    offsets, arcs = gather(kept, ends, weights)
-    return slice_rows(offsets, arcs, begins, groups)
+def _slice(arcs: Arcs, place: Ints, numbers: _Numbers, pool: Executor) -> tuple[Slices, Slices]:
+    """Return the slices of arcs within tasks, and of those from other tasks."""
+    group, begins, by_position = numbers.group, numbers.begins, numbers.by_position
+    groups = _bounds(group, int(numbers.task_levels[-1]))
+    cutting = pool.submit(cut_chains, arcs.chain, place, group, len(groups) - 1)
+    own = cut_rows(numbers.inside[by_position], begins, groups)
+    other = cut_rows(numbers.outside[by_position], begins, begins)
+    outer = np.empty((other.n_places, 2), dtype=np.uint32)
+    to_fill = arcs, by_position
+    begun = _ranges.begin(
+        pool, len(other.table), fill_rows, other, *to_fill, False, numbers.position, outer, width=SLICES
+    )
+    row = numbers.position - begins[arcs.task]
+    chains, *members = cutting.result()
+    inner = np.empty((own.n_places + chains.n_places, 2), dtype=np.uint32)
+    rows, lanes = inner[: own.n_places], inner[own.n_places :]
+    begun += _ranges.begin(pool, len(own.table), fill_rows, own, *to_fill, True, row, rows, width=SLICES)
+    begun += _ranges.begin(
+        pool, len(chains.table), fill_chains, chains, arcs, *members, place, row, lanes, width=SLICES
+    )
+    for one in begun:
+        one.result()
+    return alternate(own, chains, inner), Slices(other.table, outer, other.bounds)
 
 
 def _bounds(group: Ints, n_groups: int) -> Ints:
@@ -158,19 +204,12 @@ def _tasks(parent: Ints, degrees: Ints, stages: Ints) -> Ints:
 
 def _assign(task: Ints, parent: Ints, size: Ints, limit: float, numbers: range) -> None:
     """Give the largest subtrees of at most `limit`, and of any work, to the tasks of the given numbers."""
-    size_above = np.where(parent >= 0, size[parent], np.inf)
-    roots = np.flatnonzero((size > 0) & (size <= limit) & (size_above > limit))
+    roots = _find_roots(parent, size, limit)
     loads = [(0, k) for k in numbers]
     for root in roots[np.argsort(-size[roots], kind="stable")]:
         load, k = heapq.heappop(loads)
         task[root] = k
         heapq.heappush(loads, (load + int(size[root]), k))
-
-
-def _jumps(cch: Contraction, by_position: Ints, position: Ints, height: int) -> Words:
-    """Return the ancestors 1, 2, 4, ... steps above each position."""
-    above = np.where(cch.parent >= 0, cch.parent, np.arange(len(cch.parent)))
-    return jumps(position[above[by_position]], height)
 
 
 @njit(cache=True, nogil=True)
@@ -181,6 +220,15 @@ def _subtree_sizes(parent: Any, own: Any) -> Any:
         if parent[r] >= 0:
             size[parent[r]] += size[r]
     return size
+
+
+@njit(cache=True, nogil=True)
+def _find_roots(parent: Any, size: Any, limit: float) -> Any:
+    """Return the roots of the largest subtrees of at most `limit`, and of more than 0."""
+    is_root = np.zeros(len(size), dtype=np.bool_)
+    for r in range(len(size)):
+        is_root[r] = 0 < size[r] <= limit and (parent[r] < 0 or size[parent[r]] > limit)
+    return np.flatnonzero(is_root)
 
 
 @njit(cache=True, nogil=True)
@@ -214,42 +262,47 @@ def _cut_into_chains(task: Any, parent: Any, longest: int) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _find_levels(offsets: Any, up: Any, task: Any, parent: Any, chain: Any, n_tasks: int) -> Any:
-    """Return each rank's level in its task, levels of tasks, arcs from higher ones, and depths."""
+def _find_levels(task: Any, parent: Any, chain: Any, n_tasks: int) -> Any:
+    """Return each rank's level in its task, levels of tasks, and depths."""
     n = len(task)
-    level, inside, depth = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
-    n_levels = np.zeros(n_tasks, np.int64)
+    level, depth, n_levels = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n_tasks, np.int64)
     for r in range(n - 1, -1, -1):
         if parent[r] >= 0:
             depth[r] = depth[parent[r]] + 1
             if task[parent[r]] == task[r]:
                 level[r] = level[parent[r]] + (chain[parent[r]] != chain[r])
         n_levels[task[r]] = max(n_levels[task[r]], level[r] + 1)
-        for i in range(offsets[r], offsets[r + 1]):
-            inside[r] += task[up[i]] == task[r] and chain[up[i]] != chain[r]
-    return level, n_levels, inside, depth
+    return level, n_levels, depth
+
+
+@njit(cache=True, nogil=True)
+def _count_arcs(arcs: Any, inside: Any, outside: Any, begin: int, end: int) -> None:
+    """Count the arcs of a range of ranks to other chains of their task, and to other tasks."""
+    for r in range(begin, end):
+        inside[r] = outside[r] = 0
+        for head in arcs.up[arcs.offsets[r] : arcs.offsets[r + 1]]:
+            inside[r] += is_sliced(arcs, r, head, True)
+            outside[r] += is_sliced(arcs, r, head, False)
+
+
+@njit(cache=True, nogil=True)
+def _list(
+    vertices: Any, parents: Any, numbers: Any, order: Any, depth: Any, parent: Any, begin: int, end: int
+) -> None:
+    """Fill in the vertex of a range of positions, its depth, and the position of its parent, or its own."""
+    for p in range(begin, end):
+        r = numbers.by_position[p]
+        order[p], depth[p] = vertices[r], numbers.depth[r]
+        parent[p] = numbers.position[parents[r]] if parents[r] >= 0 else p
 
 
 @njit(cache=True, nogil=True)
 def _gather(
-    order: Any, offsets: Any, up: Any, task: Any, chain: Any, kept: int, ends: Any, weights: Any
-) -> Any:
-    """Return the rows of kept arcs in the given order of the rows, as `ends` of their heads, and weights."""
-    new_offsets = np.zeros(len(order) + 1, dtype=np.int64)
-    arcs = np.empty((len(up), 2), dtype=np.uint32)
-    size = 0
-    for p in range(len(order)):
-        r = order[p]
-        for i in range(offsets[r], offsets[r + 1]):
-            head = up[i]
-            inside = task[head] == task[r]
-            if (
-                kept == ALL
-                or (kept == OUTSIDE and not inside)
-                or (kept == INSIDE and inside and chain[head] != chain[r])
-            ):
-                arcs[size, 0] = ends[head]
-                arcs[size, 1] = weights[i]
-                size += 1
-        new_offsets[p + 1] = size
-    return new_offsets, arcs[:size]
+    arcs: Any, order: Any, weights: Any, ends: Any, new_offsets: Any, gathered: Any, begin: int, end: int
+) -> None:
+    """Fill in the arcs of a range of positions, as `ends` of their heads and weights."""
+    for p in range(begin, end):
+        at = new_offsets[p]
+        for i in range(arcs.offsets[order[p]], arcs.offsets[order[p] + 1]):
+            gathered[at, 0], gathered[at, 1] = ends[arcs.up[i]], weights[i]
+            at += 1

@@ -27,9 +27,9 @@ import numpy.typing as npt
 
 from relaxometer.core.compiled import njit
 from relaxometer.device.host_build import built_once
+from relaxometer.problems.sssp.phast import _reduce
 from relaxometer.problems.sssp.phast._cells import BAND, CELL, cut_by_cells, renumber
 from relaxometer.problems.sssp.phast._leaves import TRIED, by_degree
-from relaxometer.problems.sssp.phast import _reduce
 from relaxometer.problems.sssp.phast._reduce import Reduced, reduce
 from relaxometer.problems.sssp.phast._separators import SHARE, cut, scratch
 from relaxometer.problems.sssp.phast._widths import PART, Size, guess
@@ -55,10 +55,10 @@ CHOICES = (LEAF, LARGE, LARGE_SHARE, SHARE, TRIED, BY_CELLS, CELL, BAND, *_reduc
 def dissect(
     offsets: Small, adjacent: Small, pool: Executor, limits: Size = NO_LIMITS
 ) -> tuple[Reduced, Small]:
-    """Order the vertices of a graph by nested dissection; return the reduced graph, and the order of its core.
+    """Order a graph by nested dissection; return what is left without vertices of few neighbours, ordered.
 
-    `adjacent` has the neighbours of each vertex, without itself, each once, and in both directions. Skipped if
-    the hierarchy is expected to be `TOO_LARGE` times as large as its limits.
+    `adjacent` has the neighbours of each vertex, without itself, each once, and in both directions. Skipped
+    if the hierarchy is expected to be `TOO_LARGE` times as large as its limits.
     """
     is_mesh = np.count_nonzero(np.diff(offsets) > 2) > MESH * (len(offsets) - 1)
     if is_mesh:
@@ -133,7 +133,7 @@ def _cut(
     cell: Any,
     band: int,
 ) -> Any:
-    """Cut the part in these places of the order, by cells if there is a band; a part's label is its first place."""
+    """Cut the part in these places of the order, by cells if `band` is not 0; label parts by first places."""
     if band > 0:
         first, last = cut_by_cells(offsets, adjacent, vertices[begin:end], begin, own, share, cell, band)
     else:

@@ -10,6 +10,7 @@ the map to be cut.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from concurrent.futures import Executor
 from typing import Any, NamedTuple
 
@@ -17,12 +18,13 @@ import numpy as np
 import numpy.typing as npt
 
 from relaxometer.core.compiled import njit
+from relaxometer.problems.sssp.phast import _ranges
 
 Small = npt.NDArray[np.int32]
 MOST = 3  # neighbours
 LEAST_SHARE = 16  # stop after a round in which fewer than one in so many vertices go
 FIRST = (2, 2, 2)  # at most, in the first rounds
-RANGE = 1 << 15  # vertices that one thread takes at a time
+NO_ROWS = (np.empty(0, dtype=np.int32),) * 6
 CHOICES = (MOST, FIRST, LEAST_SHARE)
 """The parameters that the order depends on."""
 
@@ -47,41 +49,38 @@ def whole(offsets: Small, adjacent: Small) -> Reduced:
 
 def reduce(offsets: Small, adjacent: Small, pool: Executor) -> Reduced:
     """Contract vertices of up to `MOST` neighbours, which are listed in both directions."""
-    graph = np.arange(len(offsets) - 1, dtype=np.int32), offsets, adjacent
-    gone = [(np.empty(0, dtype=np.int32),) * 3]
-    share = 1.0
+    names = np.arange(len(offsets) - 1, dtype=np.int32)
+    gone: list[Sequence[Small]] = [NO_ROWS[:3]]
     for most in itertools.chain(FIRST, itertools.repeat(MOST)):
-        before = len(graph[0])
-        *graph, own = _round(*graph, most, pool)
+        before = len(names)
+        names, offsets, adjacent, *own = _round(names, offsets, adjacent, most, pool)
         gone.append(own)
-        if LEAST_SHARE * (before - len(graph[0])) <= before and most == MOST:
+        if most == MOST and LEAST_SHARE * (before - len(names)) <= before:
             break
     contracted, lengths, rows = (np.concatenate(one) for one in zip(*gone, strict=True))
-    return Reduced(contracted, _sums(lengths), rows, *graph)
+    return Reduced(contracted, _sums(lengths), rows, names, offsets, adjacent)
 
 
 def _round(
     names: Small, offsets: Small, adjacent: Small, most: int, pool: Executor
-) -> tuple[Small, Small, Small, tuple[Small, Small, Small]]:
-    """Contract vertices that are not adjacent; return what is left, and those vertices with their rows."""
-    n = len(names)
+) -> tuple[Small, Small, Small, Small, Small, Small]:
+    """Contract vertices that are not adjacent; return what is left, and those vertices, degrees, and rows."""
+    n, width = len(names), _ranges.RANGE
     place = np.empty(n, dtype=np.int32)
-    spans = [(begin, min(begin + RANGE, n)) for begin in range(0, max(n, 1), RANGE)]
-    left = list(pool.map(lambda span: int(_choose(offsets, adjacent, *span, most, place)), spans))
-    firsts = np.cumsum([0, *left])
-    parts = list(pool.map(lambda span: _rows(offsets, adjacent, names, place, firsts, RANGE, *span), spans))
-    new_names, lengths, heads, *own = zip(*parts, strict=True)
+    firsts = np.cumsum([0, *_ranges.call(pool, n, _choose, offsets, adjacent, most, place)])
+    parts = _ranges.call(pool, n, _rows, offsets, adjacent, names, place, firsts, width)
+    new_names, lengths, heads, *own = zip(NO_ROWS, *parts, strict=True)
     ends = np.cumsum([0, *map(len, heads)])
     new_heads = np.empty(ends[-1], dtype=np.int32)
-    list(pool.map(lambda k: _copy(heads[k], new_heads, ends[k]), range(len(spans))))
-    whole = [np.concatenate(one) for one in (new_names, lengths, *own)]
-    return whole[0], _sums(whole[1]), new_heads, (whole[2], whole[3], whole[4])
+    list(pool.map(_copy, heads, itertools.repeat(new_heads), ends[:-1]))
+    gone, degrees, rows = map(np.concatenate, own)
+    return np.concatenate(new_names), _sums(np.concatenate(lengths)), new_heads, gone, degrees, rows
 
 
 def _sums(lengths: Small) -> Small:
-    offsets = np.zeros(len(lengths) + 1, dtype=np.int32)
-    np.cumsum(lengths, out=offsets[1:])
-    return offsets
+    sums = np.zeros(len(lengths) + 1, dtype=np.int32)
+    np.cumsum(lengths, out=sums[1:])
+    return sums
 
 
 @njit(cache=True, nogil=True)
@@ -90,13 +89,13 @@ def _copy(part: Any, whole: Any, begin: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _key(offsets: Any, v: int) -> int:
+def _key(offsets: Any, v: int) -> Any:
     """Return what decides between neighbours: the degree, then a hash that no two vertices share."""
     return np.int64(offsets[v + 1] - offsets[v]) << 32 | (np.int64(v) * 2654435761 & 0xFFFFFFFF)
 
 
 @njit(cache=True, nogil=True)
-def _choose(offsets: Any, adjacent: Any, begin: int, end: int, most: int, place: Any) -> int:
+def _choose(offsets: Any, adjacent: Any, most: int, place: Any, begin: int, end: int) -> int:
     """Choose the vertices of a range that go, whose place is -1, and number the others; return how many."""
     left = 0
     for v in range(begin, end):

@@ -83,7 +83,7 @@ def cut_middle(
 ) -> Any:
     """Put the middle of a part of `n` vertices into zones by the fewest that separate `FIRST` from `LAST`.
 
-    `first` and `last` are the sizes of these zones, of which none touches the other, before; returns those after.
+    The two do not touch; `first` and `last` are their sizes. Returns the sizes with shares of the middle.
     """
     stack = own.stack[begin : begin + n], own.via[begin : begin + n]
     size = _maximize_flow(offsets, adjacent, middle, own, stack)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -49,32 +49,51 @@ class Slices:
     bounds: Ints  # the first slice of each group of rows, and their number: no slice has rows of two groups
 
 
-def slice_rows(offsets: Ints, arcs: Words, begins: Ints, groups: Ints) -> Slices:
-    """Put rows of arcs into slices; row numbers restart at each of `begins`, slices end at `groups`."""
-    first = np.repeat(begins[:-1], np.diff(begins))
-    table, bounds = _cut_rows(np.diff(offsets), first, groups, AHEAD)
-    n_places = _place(table)
-    return Slices(table, _fill_rows(table, offsets, arcs, first, groups, bounds, n_places), bounds)
+class Arcs(NamedTuple):
+    """The upward arcs of a contracted graph, by rank."""
+
+    offsets: Ints
+    up: Ints
+    weights: Words  # of the arcs downward
+    task: Ints  # of each rank
+    chain: Ints
 
 
-def slice_chains(
-    offsets: Ints, up: Ints, downward: Words, chain: Ints, place: Ints, row: Ints, group: Ints, n_groups: int
-) -> Slices:
-    """Put the chains of more than one vertex into slices, the longest of a group first.
+class Cut(NamedTuple):
+    """Slices before their arcs are filled in."""
 
-    The arguments are the upper neighbours of each rank and the weights of the arcs from them; then the chain
-    of each rank, its place in it, its row in its task, and its group.
+    table: Words
+    bounds: Ints
+    first: Ints  # the position of the first row of each slice, or its first member of a chain, and the end
+
+    @property
+    def n_places(self) -> int:
+        """Number of places for arcs."""
+        return WARP * int(sum(row[0] + (row[1] >> np.uint32(24)) for row in self.table[-1:]))
+
+
+def cut_rows(degrees: Ints, begins: Ints, groups: Ints) -> Cut:
+    """Cut rows of arcs into slices; row numbers restart at each of `begins`, slices end at `groups`."""
+    cut = Cut(*_cut_rows(degrees, np.repeat(begins[:-1], np.diff(begins)), groups, AHEAD))
+    _place(cut.table)
+    return cut
+
+
+def cut_chains(chain: Ints, place: Ints, group: Ints, n_groups: int) -> tuple[Cut, Ints, Ints]:
+    """Cut the chains of more than one vertex into slices, the longest of a group first.
+
+    The arguments are the chain of each rank, its place in it, and its group. Also returns the ranks in these
+    chains, chain by chain, and the lane of each, counted through all slices.
     """
     length = np.bincount(chain, minlength=len(chain))  # by the name of a chain
     chains = np.flatnonzero(length > 1)
     for key in (length.max(initial=0) - length, group):
         chains = chains[stable_order(key[chains])]
     members = _list_members(chains, length, chain, place)
-    length = length[chain]
-    table, bounds, lanes = _cut_chains(members, length, group, n_groups)
-    n_places = _place(table)
-    placed = _fill_chains(table, lanes, members, place, row, offsets, up, downward, chain, n_places)
-    return Slices(table, placed, bounds)
+    *parts, lanes = _cut_chains(members, length[chain], group, n_groups)
+    cut = Cut(*parts)
+    _place(cut.table)
+    return cut, members, lanes
 
 
 @njit(cache=True, nogil=True)
@@ -94,30 +113,27 @@ def stable_order(keys: Any) -> Any:
     return order
 
 
-def alternate(first: Slices, second: Slices) -> Slices:
-    """Alternate the groups of two lists of slices."""
-    moved = second.table + np.array([len(first.arcs) // WARP, 0], dtype=np.uint32)
+def alternate(first: Cut, second: Cut, arcs: Words) -> Slices:
+    """Alternate the groups of two lists of slices; their arcs follow each other."""
+    moved = second.table + np.array([first.n_places // WARP, 0], dtype=np.uint32)
     sizes = np.stack([np.diff(first.bounds), np.diff(second.bounds)])
     turn = 2 * np.arange(sizes.shape[1]) + np.array([[0], [1]])
     in_turn = np.argsort(np.repeat(turn.ravel(), sizes.ravel()), kind="stable")
-    return Slices(
-        np.concatenate([first.table, moved])[in_turn],
-        np.concatenate([first.arcs, second.arcs]),
-        np.concatenate([[0], np.cumsum(sizes.T.ravel())]),
-    )
+    bounds = np.concatenate([[0], np.cumsum(sizes.T.ravel())])
+    return Slices(np.concatenate([first.table, moved])[in_turn], arcs, bounds)
 
 
-def _place(table: Words) -> int:
-    """Fill in where each slice's arcs begin; return the number of places."""
-    begins = np.concatenate([[0], np.cumsum(table[:, 1] >> np.uint32(24), dtype=np.int64)])
-    table[:, 0] = begins[:-1]
-    return WARP * int(begins[-1])
+def _place(table: Words) -> None:
+    """Fill in where each slice's arcs begin."""
+    ends = np.cumsum(table[:, 1] >> np.uint32(24), dtype=np.int64)
+    table[1:, 0] = ends[:-1]
 
 
 @njit(cache=True, nogil=True)
 def _cut_rows(degrees: Any, first: Any, groups: Any, ahead: int) -> Any:
     """Cut the rows of each group into slices of about `ahead` arcs per lane; leave out empty slices."""
     table = np.zeros((len(degrees), 2), dtype=np.uint32)
+    begins = np.empty(len(degrees) + 1, dtype=np.int64)
     bounds = np.zeros(len(groups), dtype=np.int64)
     size = 0
     for g in range(len(groups) - 1):
@@ -136,30 +152,45 @@ def _cut_rows(degrees: Any, first: Any, groups: Any, ahead: int) -> Any:
                 per_lane = (longest + (1 << log_lanes) - 1) >> log_lanes
                 word = (row - first[row]) | (rows - 1) << 16 | log_lanes << 21 | per_lane << 24
                 table[size, 1] = word
+                begins[size] = row
                 size += 1
             row += rows
         bounds[g + 1] = size
-    return table[:size].copy(), bounds
+    begins[size] = len(degrees)
+    return table[:size].copy(), bounds, begins[: size + 1].copy()
 
 
 @njit(cache=True, nogil=True)
-def _fill_rows(
-    table: Any, offsets: Any, arcs: Any, first: Any, groups: Any, bounds: Any, n_places: int
-) -> Any:
-    placed = np.empty((n_places, 2), dtype=np.uint32)
-    placed[:, 0] = 0
-    placed[:, 1] = UNREACHED
-    for g in range(len(groups) - 1):
-        for s in range(bounds[g], bounds[g + 1]):
-            word = np.int64(table[s, 1])
-            lanes = 1 << ((word >> 21) & 7)
-            row = first[groups[g]] + (word & 0xFFFF)
-            for k in range(((word >> 16) & 31) + 1):
-                for i in range(offsets[row + k], offsets[row + k + 1]):
-                    j = i - offsets[row + k]
-                    at = (np.int64(table[s, 0]) + j // lanes) * WARP + k * lanes + j % lanes
-                    placed[at] = arcs[i]
-    return placed
+def fill_rows(
+    cut: Any, arcs: Any, order: Any, inside: bool, ends: Any, placed: Any, begin: int, end: int
+) -> None:
+    """Fill in the arcs of a range of slices, as `ends` of their heads and weights.
+
+    `order` has the rank at each position. The arcs are those between chains of a task if `inside`, and
+    otherwise those to other tasks.
+    """
+    for s in range(begin, end):
+        word = np.int64(cut.table[s, 1])
+        lanes, first = 1 << ((word >> 21) & 7), np.int64(cut.table[s, 0]) * WARP
+        for k in range(first, first + (word >> 24) * WARP):
+            placed[k, 0], placed[k, 1] = 0, UNREACHED
+        for k in range(((word >> 16) & 31) + 1):
+            r = order[cut.first[s] + k]
+            j = 0
+            for i in range(arcs.offsets[r], arcs.offsets[r + 1]):
+                head = arcs.up[i]
+                if is_sliced(arcs, r, head, inside):
+                    at = first + j // lanes * WARP + k * lanes + j % lanes
+                    placed[at, 0], placed[at, 1] = ends[head], arcs.weights[i]
+                    j += 1
+
+
+@njit(cache=True, nogil=True)
+def is_sliced(arcs: Any, r: int, head: int, inside: bool) -> bool:
+    """Return whether an arc leads to another chain of its task if `inside`, otherwise to another task."""
+    if arcs.task[head] != arcs.task[r]:
+        return not inside
+    return inside and arcs.chain[head] != arcs.chain[r]
 
 
 @njit(cache=True, nogil=True)
@@ -181,10 +212,12 @@ def _list_members(chains: Any, length: Any, chain: Any, place: Any) -> Any:
 def _cut_chains(members: Any, length: Any, group: Any, n_groups: int) -> Any:
     """Cut chains into slices as long as their longest chain, which comes first.
 
-    Returns the slices, their bounds by group, and the lane of each member, counted through all slices.
+    Returns the slices, their bounds by group, the first member of each, and the lane of each member, counted
+    through all slices.
     """
     table = np.zeros((len(members), 2), dtype=np.uint32)
     per_group = np.zeros(n_groups + 1, dtype=np.int64)
+    begins = np.empty(len(members) + 1, dtype=np.int64)
     lanes = np.zeros(len(members), dtype=np.int64)
     size, lane, m = 0, WARP, 0
     while m < len(members):
@@ -192,35 +225,32 @@ def _cut_chains(members: Any, length: Any, group: Any, n_groups: int) -> Any:
         if lane + length[r] > WARP or group[r] != group[members[m - 1]]:
             table[size, 1] = ((length[r] + 1) // 2) << 24
             per_group[group[r] + 1] += 1
+            begins[size] = m
             size += 1
             lane = 0
         for _ in range(length[r]):
             lanes[m] = WARP * (size - 1) + lane
             lane += 1
             m += 1
-    return table[:size].copy(), np.cumsum(per_group), lanes
+    begins[size] = len(members)
+    return table[:size].copy(), np.cumsum(per_group), begins[: size + 1].copy(), lanes
 
 
 @njit(cache=True, nogil=True)
-def _fill_chains(
-    table: Any,
-    lanes: Any,
-    members: Any,
-    place: Any,
-    row: Any,
-    offsets: Any,
-    up: Any,
-    downward: Any,
-    chain: Any,
-    n_places: int,
-) -> Any:
-    placed = np.full((n_places, 2), UNREACHED, dtype=np.uint32)
-    for m in range(len(members)):
-        r, lane = members[m], lanes[m] % WARP
-        at = np.int64(table[lanes[m] // WARP, 0]) * WARP + lane
-        placed[at, 0] = row[r] | (lane - place[r]) << 16
-        for i in range(offsets[r], offsets[r + 1]):
-            if chain[up[i]] == chain[r]:
-                word = 1 + place[up[i]]
-                placed[at + word // 2 * WARP, word % 2] = downward[i]
-    return placed
+def fill_chains(
+    cut: Any, arcs: Any, members: Any, lanes: Any, place: Any, row: Any, placed: Any, begin: int, end: int
+) -> None:
+    """Fill in the rows and weights of a range of slices of chains."""
+    for s in range(begin, end):
+        first = np.int64(cut.table[s, 0]) * WARP
+        placed[first : first + np.int64(cut.table[s, 1] >> np.uint32(24)) * WARP] = UNREACHED
+        for m in range(cut.first[s], cut.first[s + 1]):
+            r, lane = members[m], lanes[m] % WARP
+            at = first + lane
+            placed[at, 0] = row[r] | (lane - place[r]) << 16
+            for i in range(arcs.offsets[r], arcs.offsets[r + 1]):
+                head = arcs.up[i]
+                if arcs.chain[head] != arcs.chain[r]:  # those above are further up
+                    break
+                word = 1 + place[head]
+                placed[at + word // 2 * WARP, word % 2] = arcs.weights[i]

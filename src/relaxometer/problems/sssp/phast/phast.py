@@ -174,7 +174,7 @@ class Solver:
         hierarchy = self._hierarchy
         path = [position]
         while hierarchy.depth[path[-1]]:
-            path.append(int(hierarchy.jumps[0][path[-1]]))
+            path.append(int(hierarchy.parent[path[-1]]))
         rows = np.diff(hierarchy.up_offsets)
         begins = hierarchy.task_begins[hierarchy.stages].tolist()
         spans = [slice(*span) for span in itertools.pairwise(begins)]
@@ -190,8 +190,12 @@ def _members(device: Device, hierarchy: Hierarchy) -> dict[str, Any]:
         arrays = {"table": given.table, "bounds": given.bounds.astype(np.uint32)}
         return {name: device.asarray(array) for name, array in arrays.items()}
 
-    arrays = ("order", "stages", "task_begins", "task_steps", "up_offsets", "up_arcs", "depth", "jumps")
+    from relaxometer.problems.sssp.phast._cch import jumps
+
+    arrays = ("order", "stages", "task_begins", "task_steps", "up_offsets", "up_arcs", "depth")
+    parent = device.asarray(hierarchy.parent)
     return {name: device.asarray(getattr(hierarchy, name)) for name in arrays} | {
+        "jumps": jumps(parent, int(hierarchy.depth.max(initial=0)), device.xp),
         "n_stages": np.uint32(len(hierarchy.stages) - 1),
         "inside": slices(hierarchy.inside),
         "outside": slices(hierarchy.outside),
