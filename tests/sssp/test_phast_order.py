@@ -103,11 +103,11 @@ def test_shortcuts_are_those_of_contraction(pool, graph, random, reduce):
 
 
 @SHARES_A_POOL
-@given(graphs(), st.sampled_from([1, 3, 1 << 15]))
-def test_vertices_of_few_neighbours_are_contracted(pool, graph, width):
+@given(graphs(), st.sampled_from([1, 4, 1 << 12]))
+def test_vertices_of_few_neighbours_are_contracted(pool, graph, least):
     offsets, adjacent = graph
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_ranges, "RANGE", width)
+        patch.setattr(_ranges, "LEAST", least)
         reduced = _reduce.reduce(offsets, adjacent, pool)
     left = [set(adjacent[offsets[v] : offsets[v + 1]].tolist()) for v in range(len(offsets) - 1)]
     rows = np.split(reduced.rows, reduced.row_offsets[1:-1])

@@ -34,7 +34,7 @@ class Tree(NamedTuple):
     parent: Ints
     depth: Ints
     low: Ints
-    high: Ints
+    high: npt.NDArray[np.int32]
     upward: Lengths
     downward: Lengths
     parts: Words

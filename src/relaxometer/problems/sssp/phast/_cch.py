@@ -45,7 +45,7 @@ class Contraction:
 
     order: Ints  # the vertex of each rank
     offsets: Ints  # of the arcs of each rank
-    up: Ints  # its higher neighbours, ascending
+    up: Small  # its higher neighbours, ascending
     upward: Words  # weight of the arc to each of these neighbours
     downward: Words  # and of the arc from it
     parent: Ints  # parent of each rank in the elimination tree; -1 for a root
@@ -75,7 +75,7 @@ def inverse(permutation: Ints) -> Ints:
     return inverted
 
 
-def _preprocess(graph: Graph, fill: float, keep_order: bool) -> tuple[Ints, Ints, Ints, Ints]:
+def _preprocess(graph: Graph, fill: float, keep_order: bool) -> tuple[Ints, Ints, Ints, Small]:
     """Return order, parents, offsets and upper neighbours; weights play no part."""
     with ThreadPoolExecutor(get_num_threads()) as pool:
         offsets, adjacent = _undirected(graph, pool)
@@ -96,7 +96,7 @@ def _preprocess(graph: Graph, fill: float, keep_order: bool) -> tuple[Ints, Ints
     return arranged.order, arranged.parent, up_offsets, up
 
 
-def _customize(graph: Graph, order: Ints, offsets: Ints, up: Ints) -> tuple[Words, Words]:
+def _customize(graph: Graph, order: Ints, offsets: Ints, up: Small) -> tuple[Words, Words]:
     """Return the weights of upward and downward arcs: the paper's basic customization."""
     upward, downward = (np.full(len(up), UNREACHED, dtype=np.uint32) for _ in range(2))
     rank = inverse(order)

@@ -5,6 +5,7 @@ See ``_customize.cu``, whose arrays are made here and in ``_triangles.cu``.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from relaxometer.core.compiled import njit
+from relaxometer.core.compiled import get_num_threads, njit
 from relaxometer.device import Device
 from relaxometer.device.arrays import DeviceArray
 from relaxometer.device.signature import read_source
 from relaxometer.graphs.graph import UNREACHED, offsets_of
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp._cooperative import threads_per_block
+from relaxometer.problems.sssp.phast import _ranges
 from relaxometer.problems.sssp.phast._cch import MAX_TRIANGLES, Contraction, inverse
 from relaxometer.problems.sssp.phast._hierarchy import Hierarchy, _cut_into_chains
 from relaxometer.problems.variants import Skipped
@@ -50,7 +52,8 @@ class Schedule:
 
     begins: Ints  # the first fan of each level, and their number
     fans: Words  # shape (n_fans, 4)
-    n_triangles: int
+    n_triangles: Ints  # of each level
+    longest: Ints  # the triangles of the longest fan of each level
     n_low: int  # levels of single vertices
     chain_levels: Words  # the first chain of each level of chains, and their number
     chains: Words  # shape (n_chains, 4)
@@ -86,7 +89,8 @@ class Customizer:
         available = device.max_cooperative_blocks(self._kernel, self._threads, 8 * MAX_CELLS)
         self._blocks = max(1, min(available, -(-most // self._threads)))
         fans = device.asarray(plan.fans)
-        self.word_of, self.targets = _find_arcs(graph, numbered, fans, plan.n_triangles)
+        n_triangles = int(plan.n_triangles.sum())
+        self.word_of, self.targets = _find_arcs(graph, numbered, fans, n_triangles)
         arrays = {
             "levels": _with_lanes(plan, self._blocks, self._threads),
             "chain_levels": plan.chain_levels,
@@ -102,7 +106,7 @@ class Customizer:
         }
         self._levels = sizes["n_levels"]
         self._shared_bytes = 8 * int((plan.chains[:, 2] * plan.chains[:, 3]).max(initial=0))
-        self._n_triangles = plan.n_triangles
+        self._n_triangles = n_triangles
         self._constants = (
             module.struct(
                 "Topology",
@@ -167,7 +171,11 @@ def schedule(cch: Contraction) -> Schedule:
         raise Skipped(f"made for maps; the hierarchy would have {n_triangles.sum()} triangles")
     n_fans = np.bincount(level, np.maximum(beyond - 1, 0), n_levels).astype(np.int64)
     begins = offsets_of(n_fans)
-    fans = _list_fans(cch.offsets, level, within, begins, offsets_of(n_triangles))
+    first = _place_fans(cch.offsets, level, within, begins, offsets_of(n_triangles))
+    fans = np.empty((begins[-1], 4), dtype=np.uint32)
+    with ThreadPoolExecutor(get_num_threads()) as pool:
+        _ranges.call(pool, len(degree), _list_fans, cch.offsets, within, *first, fans)
+    longest = _find_longest(level, beyond, n_levels)
 
     size = np.bincount(chain, minlength=len(degree))
     tops = np.flatnonzero((chain == np.arange(len(degree))) & (size > 1))
@@ -178,7 +186,7 @@ def schedule(cch: Contraction) -> Schedule:
     begin = np.searchsorted(chain[members], tops)
     n_arcs = int(degree[members].sum())
     chains, chain_arcs = _list_chains(cch.offsets, cch.up, tops, begin, members, chain, place, n_arcs)
-    return Schedule(begins, fans, int(n_triangles.sum()), n_low, chain_levels, chains, chain_arcs)
+    return Schedule(begins, fans, n_triangles, longest, n_low, chain_levels, chains, chain_arcs)
 
 
 def _cut(cch: Contraction) -> tuple[Ints, Ints, Ints, int]:
@@ -246,17 +254,10 @@ def _with_lanes(plan: Schedule, blocks: int, threads: int) -> Words:
 
     A fan has as many lanes as the mean of the level has triangles; if threads would be idle, more.
     """
-    counts = plan.fans[:, 2].astype(np.int64)
-    n_fans = np.diff(plan.begins)
-    totals = np.diff(np.concatenate([[0], np.cumsum(counts)])[plan.begins])
-    some = n_fans > 0
-    longest = np.zeros(len(n_fans), dtype=np.int64)
-    if some.any():
-        longest[some] = np.maximum.reduceat(counts, plan.begins[:-1][some])
-    size = np.maximum(n_fans, 1)
-    mean = np.ceil(np.log2(np.maximum(totals / size, 1)))
+    size = np.maximum(np.diff(plan.begins), 1)
+    mean = np.ceil(np.log2(np.maximum(plan.n_triangles / size, 1)))
     idle = np.floor(np.log2(np.maximum(blocks * threads / size, 1)))
-    most = np.minimum(np.ceil(np.log2(np.maximum(longest, 1))), threads.bit_length() - 1)
+    most = np.minimum(np.ceil(np.log2(np.maximum(plan.longest, 1))), threads.bit_length() - 1)
     lanes = np.append(np.minimum(np.maximum(mean, idle), most), 0)
     return np.stack([plan.begins, lanes.astype(np.int64)], axis=1).astype(np.uint32)
 
@@ -321,17 +322,35 @@ def _list_chains(
 
 
 @njit(cache=True, nogil=True)
-def _list_fans(offsets: Any, level: Any, within: Any, first_fan: Any, first_triangle: Any) -> Any:
-    """Return the fans of all triangles, by level; none of the arcs within a chain."""
+def _place_fans(offsets: Any, level: Any, within: Any, first_fan: Any, first_triangle: Any) -> Any:
+    """Return the numbers of each rank's first fan and first triangle; they are numbered by level."""
     next_fan, next_triangle = first_fan.copy(), first_triangle.copy()
-    fans = np.zeros((first_fan[-1], 4), dtype=np.uint32)
+    fan, triangle = np.empty(len(level), dtype=np.int64), np.empty(len(level), dtype=np.int64)
     for v in range(len(level)):
-        k, end = level[v], offsets[v + 1]
-        for one in range(offsets[v] + within[v], end - 1):
-            fan = next_fan[k]
-            fans[fan, 0] = one
-            fans[fan, 1] = next_triangle[k]
-            fans[fan, 2] = end - 1 - one
-            next_triangle[k] += end - 1 - one
-            next_fan[k] = fan + 1
-    return fans
+        k, n_fans = level[v], max(0, offsets[v + 1] - offsets[v] - within[v] - 1)
+        fan[v], triangle[v] = next_fan[k], next_triangle[k]
+        next_fan[k] += n_fans
+        next_triangle[k] += n_fans * (n_fans + 1) // 2
+    return fan, triangle
+
+
+@njit(cache=True, nogil=True)
+def _list_fans(
+    offsets: Any, within: Any, first_fan: Any, first_triangle: Any, fans: Any, begin: int, end: int
+) -> None:
+    """Fill in the fans of a range of ranks; none of the arcs within a chain."""
+    for v in range(begin, end):
+        fan, triangle, last = first_fan[v], first_triangle[v], offsets[v + 1] - 1
+        for one in range(offsets[v] + within[v], last):
+            fans[fan, 0], fans[fan, 1], fans[fan, 2], fans[fan, 3] = one, triangle, last - one, 0
+            triangle += last - one
+            fan += 1
+
+
+@njit(cache=True, nogil=True)
+def _find_longest(level: Any, beyond: Any, n_levels: int) -> Any:
+    """Return the triangles of the longest fan of each level."""
+    longest = np.zeros(n_levels, dtype=np.int64)
+    for v in range(len(level)):
+        longest[level[v]] = max(longest[level[v]], beyond[v] - 1)
+    return longest

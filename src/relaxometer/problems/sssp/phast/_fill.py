@@ -23,7 +23,7 @@ from relaxometer.problems.sssp.phast._reduce import Reduced
 
 Ints = npt.NDArray[np.int64]
 Small = npt.NDArray[np.int32]
-NOTHING: Ints = np.empty(0, dtype=np.int64)
+NOTHING: Small = np.empty(0, dtype=np.int32)
 SUBTREES = 64  # a subtree that one thread takes has at most this fraction of the vertices
 
 
@@ -51,11 +51,11 @@ def arrange(graph: Reduced, order: Small, pool: Executor) -> Arranged:
 
 def add_shortcuts(
     graph: Reduced, order: Small, arranged: Arranged, limit: int, pool: Executor
-) -> tuple[Ints, Ints]:
+) -> tuple[Ints, Small]:
     """Contract the vertices of a reduced graph in an order of its core that was arranged.
 
-    Returns offsets and higher neighbours of each rank, ascending, int64. If there are more than `limit`, only
-    the number of those that were found has a meaning.
+    Returns offsets and higher neighbours of each rank, ascending. If there are more than `limit`, only the
+    number of those that were found has a meaning.
     """
     n = len(arranged.order)
     inverted = pool.submit(_inverse, arranged.order)
@@ -79,14 +79,14 @@ def add_shortcuts(
         high = _contract(*graphs, above, begin, length, below, limit - n_low + len(below))
     up_offsets = np.zeros(n + 1, dtype=np.int64)
     np.cumsum(length, out=up_offsets[1:])
-    up = np.empty(n_low + len(high), dtype=np.int64)
+    up = np.empty(n_low + len(high), dtype=np.int32)
     if len(up) <= limit:
         list(pool.map(_copy, pieces, itertools.repeat(up), up_offsets[ends[:, 0]]))
         _copy_rows(above, begin, up_offsets, len(below), high, up)
     return up_offsets, up
 
 
-def _list_tops(ends: Ints, pieces: list[Ints], begin: Ints, length: Ints) -> Ints:
+def _list_tops(ends: Ints, pieces: list[Small], begin: Ints, length: Ints) -> Small:
     """Return the rows of the highest ranks of subtrees, which begin there from now on."""
     tops = ends[:, 1] - 1
     rows = [piece[len(piece) - length[top] :] for piece, top in zip(pieces, tops, strict=True)]
@@ -224,8 +224,8 @@ def _contract(
     more than `limit` arcs, with those of `low`.
     """
     n_contracted = len(contracted[0]) - 1
-    found = np.empty(4 * len(ranks) + 64, dtype=np.int64)
-    row, merged = np.empty(64, dtype=np.int64), np.empty(64, dtype=np.int64)
+    found = np.empty(4 * len(ranks) + 64, dtype=np.int32)
+    row, merged = np.empty(64, dtype=np.int32), np.empty(64, dtype=np.int32)
     size = 0
     for r in ranks:
         k = origin[r]
@@ -233,7 +233,7 @@ def _contract(
         offsets, adjacent, rank = core if is_core else contracted
         v = order[k - n_contracted] if is_core else k
         if offsets[v + 1] - offsets[v] > len(row):
-            row = np.empty(2 * (offsets[v + 1] - offsets[v]), dtype=np.int64)
+            row = np.empty(2 * (offsets[v + 1] - offsets[v]), dtype=np.int32)
         n_row = 0
         for i in range(offsets[v], offsets[v + 1]):
             if rank[adjacent[i]] > r:
@@ -243,14 +243,14 @@ def _contract(
         c = child[r]
         while c >= 0:
             if n_row + length[c] > len(merged):
-                merged = np.empty(2 * (n_row + length[c]), dtype=np.int64)
+                merged = np.empty(2 * (n_row + length[c]), dtype=np.int32)
             at = begin[c] - len(low)
             inherited = found[at : at + length[c]] if at >= 0 else low[begin[c] : begin[c] + length[c]]
             n_row = _merge(row[:n_row], inherited, r, merged)
             row, merged = merged, row
             c = sibling[c]
         if size + n_row > len(found):
-            larger = np.empty(2 * (size + n_row), dtype=np.int64)
+            larger = np.empty(2 * (size + n_row), dtype=np.int32)
             larger[:size] = found[:size]
             found = larger
         found[size : size + n_row] = row[:n_row]

@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from relaxometer.core.compiled import get_num_threads, njit
-from relaxometer.graphs.graph import Graph
+from relaxometer.graphs.graph import Graph, offsets_of
 from relaxometer.problems.sssp.phast import _ranges
-from relaxometer.problems.sssp.phast._cch import Contraction, contract, inverse
+from relaxometer.problems.sssp.phast._cch import Contraction, contract
 from relaxometer.problems.sssp.phast._slices import (
     CHAIN,
     MAX_ROWS,
@@ -31,11 +31,11 @@ from relaxometer.problems.sssp.phast._slices import (
     fill_chains,
     fill_rows,
     is_sliced,
-    stable_order,
 )
 from relaxometer.problems.variants import Skipped
 
 Ints = npt.NDArray[np.int64]
+Small = npt.NDArray[np.int32]
 Words = npt.NDArray[np.uint32]
 SUBTREES_PER_TASK = 4
 """Average number in the last stage; more balance the tasks better, but the top becomes larger."""
@@ -45,7 +45,7 @@ WORK_PER_VERTEX = 4  # of a task, in arcs; their slices are padded
 MAX_TOP = 1 << 15
 """Take fewer subtrees per task if the top has more vertices: one block sweeps it in shared memory."""
 
-SLICES = 1 << 11  # that a thread fills at a time
+SLICES = 1 << 8  # for which a call is worth its overhead
 
 
 @dataclass(frozen=True)
@@ -95,15 +95,15 @@ def lay_out(cch: Contraction, n_tasks: int, middle: Sequence[int] = ()) -> Hiera
     arcs = Arcs(cch.offsets, cch.up, cch.downward, task, chain)
     with ThreadPoolExecutor(get_num_threads()) as pool:  # compiled functions release Python's lock
         numbers = _number(arcs, cch.parent, int(stages[-1]), pool)
-        by_position = numbers.by_position
-        lists = np.empty((3, len(task)), dtype=np.uint32)
-        begun = _ranges.begin(pool, len(task), _list, cch.order, cch.parent, numbers, *lists)
-        up_offsets = np.concatenate([[0], np.cumsum(np.diff(cch.offsets)[by_position])])
+        lists, counts = _ranges.table(3, len(task), np.uint32), _ranges.table(3, len(task), np.int32)
+        listed = cch.order, cch.parent, cch.offsets, numbers, *lists, *counts
+        _ranges.call(pool, len(task), _list, *listed)
+        up_offsets = offsets_of(counts[2])
         up_arcs = np.empty((len(cch.up), 2), dtype=np.uint32)
-        gathered = arcs, by_position, cch.upward, numbers.depth, up_offsets, up_arcs
-        begun += _ranges.begin(pool, len(task), _gather, *gathered)
-        inside, outside = _slice(arcs, place, numbers, pool)
-        for one in begun:
+        gathered = arcs, numbers.by_position, cch.upward, numbers.depth, up_offsets, up_arcs
+        gathering = _ranges.begin(pool, len(task), _gather, *gathered)
+        inside, outside = _slice(arcs, place, numbers, counts[0], counts[1], pool)
+        for one in gathering:
             one.result()
     order, depth, parent = lists
     return Hierarchy(
@@ -123,68 +123,62 @@ def lay_out(cch: Contraction, n_tasks: int, middle: Sequence[int] = ()) -> Hiera
 class _Numbers(NamedTuple):
     """Where the ranks of a hierarchy go."""
 
-    by_position: Ints  # the rank at each position
-    position: Ints  # and the position of each rank
+    by_position: Small  # the rank at each position
+    position: Small  # and the position of each rank
     begins: Ints  # the first position of each task, and the number of vertices
     task_levels: Ints  # the first level of each task, counted through all, and their number
-    group: Ints  # the level of each rank
-    inside: Ints  # the number of arcs of each rank to other chains of its task
-    outside: Ints  # and to other tasks
-    depth: Ints
+    group: Small  # the level of each rank
+    inside: Small  # the number of arcs of each rank to other chains of its task
+    outside: Small  # and to other tasks
+    depth: Small
 
 
 def _number(arcs: Arcs, parent: Ints, n_tasks: int, pool: Executor) -> _Numbers:
     """Sort the ranks by task, then level, then falling number of arcs within the task."""
     n = len(parent)
-    inside, outside = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
-    begun = _ranges.begin(pool, n, _count_arcs, arcs, inside, outside)
+    inside, outside = _ranges.table(2, n, np.int32)
+    counting = _ranges.begin(pool, n, _count_arcs, arcs, inside, outside)
     level, n_levels, depth = _find_levels(arcs.task, parent, arcs.chain, n_tasks)
     begins = _bounds(arcs.task, n_tasks)
     if np.diff(begins).max() > MAX_ROWS:
         raise Skipped(f"made for maps; a part would have {np.diff(begins).max()} vertices, over {MAX_ROWS}")
     task_levels = np.concatenate([[0], np.cumsum(n_levels)])
-    group = task_levels[:-1][arcs.task] + level
-    for one in begun:
+    for one in counting:
         one.result()
-    by_degree = stable_order(inside.max(initial=0) - inside)
-    by_position = by_degree[stable_order(group[by_degree])]
-    position = inverse(by_position)
+    by_position, position, group = _sort(arcs.task, level, task_levels, inside)
     return _Numbers(by_position, position, begins, task_levels, group, inside, outside, depth)
 
 
-def _slice(arcs: Arcs, place: Ints, numbers: _Numbers, pool: Executor) -> tuple[Slices, Slices]:
-    """Return the slices of arcs within tasks, and of those from other tasks."""
-    group, begins, by_position = numbers.group, numbers.begins, numbers.by_position
-    groups = _bounds(group, int(numbers.task_levels[-1]))
-    cutting = pool.submit(cut_chains, arcs.chain, place, group, len(groups) - 1)
-    own = cut_rows(numbers.inside[by_position], begins, groups)
-    other = cut_rows(numbers.outside[by_position], begins, begins)
+def _slice(
+    arcs: Arcs, place: Small, numbers: _Numbers, n_inside: Small, n_outside: Small, pool: Executor
+) -> tuple[Slices, Slices]:
+    """Return the slices of arcs within tasks and of those from other tasks, so many into each position."""
+    begins, groups = numbers.begins, _bounds(numbers.group, int(numbers.task_levels[-1]))
+    cutting = pool.submit(cut_chains, arcs.chain, place, numbers.group, len(groups) - 1)
+    own, other = cut_rows(n_inside, begins, groups), cut_rows(n_outside, begins, begins)
     outer = np.empty((other.n_places, 2), dtype=np.uint32)
-    to_fill = arcs, by_position
-    begun = _ranges.begin(
-        pool, len(other.table), fill_rows, other, *to_fill, False, numbers.position, outer, width=SLICES
-    )
-    row = numbers.position - begins[arcs.task]
+    to_fill = arcs, numbers.by_position, False, numbers.position, outer
+    begun = _ranges.begin(pool, len(other.table), fill_rows, other, *to_fill, least=SLICES)
+    row = numbers.position - begins.astype(np.int32)[arcs.task]
     chains, *members = cutting.result()
     inner = np.empty((own.n_places + chains.n_places, 2), dtype=np.uint32)
-    rows, lanes = inner[: own.n_places], inner[own.n_places :]
-    begun += _ranges.begin(pool, len(own.table), fill_rows, own, *to_fill, True, row, rows, width=SLICES)
-    begun += _ranges.begin(
-        pool, len(chains.table), fill_chains, chains, arcs, *members, place, row, lanes, width=SLICES
-    )
+    to_fill = arcs, numbers.by_position, True, row, inner[: own.n_places]
+    begun += _ranges.begin(pool, len(own.table), fill_rows, own, *to_fill, least=SLICES)
+    lanes = arcs, *members, place, row, inner[own.n_places :]
+    begun += _ranges.begin(pool, len(chains.table), fill_chains, chains, *lanes, least=SLICES)
     for one in begun:
         one.result()
     return alternate(own, chains, inner), Slices(other.table, outer, other.bounds)
 
 
-def _bounds(group: Ints, n_groups: int) -> Ints:
+def _bounds(group: Small, n_groups: int) -> Ints:
     """Return where each group begins among items sorted by group."""
     return np.concatenate([[0], np.cumsum(np.bincount(group, minlength=n_groups))])
 
 
-def _tasks(parent: Ints, degrees: Ints, stages: Ints) -> Ints:
+def _tasks(parent: Ints, degrees: Ints, stages: Ints) -> Small:
     """Return the task of each rank: 0 at the top, elsewhere that of its subtree, with balanced work."""
-    task = np.zeros(len(parent), dtype=np.int64)
+    task = np.zeros(len(parent), dtype=np.int32)
     work = degrees + WORK_PER_VERTEX
     size = _subtree_sizes(parent, work)
     n_last = stages[-1] - stages[-2]
@@ -202,7 +196,7 @@ def _tasks(parent: Ints, degrees: Ints, stages: Ints) -> Ints:
     return task
 
 
-def _assign(task: Ints, parent: Ints, size: Ints, limit: float, numbers: range) -> None:
+def _assign(task: Small, parent: Ints, size: Ints, limit: float, numbers: range) -> None:
     """Give the largest subtrees of at most `limit`, and of any work, to the tasks of the given numbers."""
     roots = _find_roots(parent, size, limit)
     loads = [(0, k) for k in numbers]
@@ -246,13 +240,13 @@ def _cut_into_chains(task: Any, parent: Any, longest: int) -> Any:
     A chain continues with the child of the tallest subtree, within its task and up to `longest` vertices.
     """
     n = len(task)
-    height, tallest = np.zeros(n, np.int64), np.full(n, -1, np.int64)
+    height, tallest = np.zeros(n, np.int32), np.full(n, -1, np.int32)
     for r in range(n):
         p = parent[r]
         if p >= 0 and task[p] == task[r] and height[r] >= height[p]:
             height[p] = height[r] + 1
             tallest[p] = r
-    chain, place = np.arange(n), np.zeros(n, np.int64)
+    chain, place = np.arange(n).astype(np.int32), np.zeros(n, np.int32)
     for r in range(n - 1, -1, -1):
         p = parent[r]
         if p >= 0 and tallest[p] == r and place[p] + 1 < longest:
@@ -265,7 +259,7 @@ def _cut_into_chains(task: Any, parent: Any, longest: int) -> Any:
 def _find_levels(task: Any, parent: Any, chain: Any, n_tasks: int) -> Any:
     """Return each rank's level in its task, levels of tasks, and depths."""
     n = len(task)
-    level, depth, n_levels = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n_tasks, np.int64)
+    level, depth, n_levels = np.zeros(n, np.int32), np.zeros(n, np.int32), np.zeros(n_tasks, np.int64)
     for r in range(n - 1, -1, -1):
         if parent[r] >= 0:
             depth[r] = depth[parent[r]] + 1
@@ -286,14 +280,50 @@ def _count_arcs(arcs: Any, inside: Any, outside: Any, begin: int, end: int) -> N
 
 
 @njit(cache=True, nogil=True)
+def _sort(task: Any, level: Any, task_levels: Any, degree: Any) -> Any:
+    """Return the rank at each position, the position of each rank, and its level among those of all tasks."""
+    n, most = len(task), np.max(degree)
+    ends = np.zeros(most + 2, dtype=np.int32)
+    group, firsts = np.empty(n, dtype=np.int32), np.zeros(task_levels[-1] + 1, dtype=np.int32)
+    for r in range(n):
+        group[r] = task_levels[task[r]] + level[r]
+        firsts[group[r] + 1] += 1
+        ends[most - degree[r] + 1] += 1
+    ends, firsts = np.cumsum(ends), np.cumsum(firsts)
+    by_degree = np.empty(n, dtype=np.int32)
+    for r in range(n):
+        by_degree[ends[most - degree[r]]] = r
+        ends[most - degree[r]] += 1
+    by_position, position = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
+    for rank in by_degree:
+        position[rank] = firsts[group[rank]]
+        by_position[position[rank]] = rank
+        firsts[group[rank]] += 1
+    return by_position, position, group
+
+
+@njit(cache=True, nogil=True)
 def _list(
-    vertices: Any, parents: Any, numbers: Any, order: Any, depth: Any, parent: Any, begin: int, end: int
+    vertices: Any,
+    parents: Any,
+    offsets: Any,
+    numbers: Any,
+    order: Any,
+    depth: Any,
+    parent: Any,
+    n_inside: Any,
+    n_outside: Any,
+    n_arcs: Any,
+    begin: int,
+    end: int,
 ) -> None:
-    """Fill in the vertex of a range of positions, its depth, and the position of its parent, or its own."""
+    """Fill in vertices, depths, parents and counts of arcs of a range of positions; a root is its parent."""
     for p in range(begin, end):
         r = numbers.by_position[p]
         order[p], depth[p] = vertices[r], numbers.depth[r]
         parent[p] = numbers.position[parents[r]] if parents[r] >= 0 else p
+        n_inside[p], n_outside[p] = numbers.inside[r], numbers.outside[r]
+        n_arcs[p] = offsets[r + 1] - offsets[r]
 
 
 @njit(cache=True, nogil=True)

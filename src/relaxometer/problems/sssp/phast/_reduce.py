@@ -3,14 +3,13 @@
 In a round, a vertex of at most `MOST` neighbours goes if it has fewer than each of them; ties are broken by a
 hash of the numbers. No two are adjacent, so every vertex that is left finds its new neighbours by itself: in
 the place of one that goes, those of the latter. More than half of a road map has at most two neighbours, and
-goes without adding arcs; to contract vertices of three or four neighbours adds few, and leaves a seventh of
-the map to be cut.
+goes without adding arcs; to contract vertices of three adds none either, and leaves a fourth to a third of it
+to be cut.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
 from concurrent.futures import Executor
 from typing import Any, NamedTuple
 
@@ -24,9 +23,11 @@ Small = npt.NDArray[np.int32]
 MOST = 3  # neighbours
 LEAST_SHARE = 16  # stop after a round in which fewer than one in so many vertices go
 FIRST = (2, 2, 2)  # at most, in the first rounds
-NO_ROWS = (np.empty(0, dtype=np.int32),) * 6
 CHOICES = (MOST, FIRST, LEAST_SHARE)
 """The parameters that the order depends on."""
+
+
+NOTHING = (np.empty(0, dtype=np.int32),) * 3
 
 
 class Reduced(NamedTuple):
@@ -50,11 +51,11 @@ def whole(offsets: Small, adjacent: Small) -> Reduced:
 def reduce(offsets: Small, adjacent: Small, pool: Executor) -> Reduced:
     """Contract vertices of up to `MOST` neighbours, which are listed in both directions."""
     names = np.arange(len(offsets) - 1, dtype=np.int32)
-    gone: list[Sequence[Small]] = [NO_ROWS[:3]]
+    gone = [NOTHING]
     for most in itertools.chain(FIRST, itertools.repeat(MOST)):
         before = len(names)
-        names, offsets, adjacent, *own = _round(names, offsets, adjacent, most, pool)
-        gone.append(own)
+        names, offsets, adjacent, parts = _round(names, offsets, adjacent, most, pool)
+        gone += parts
         if most == MOST and LEAST_SHARE * (before - len(names)) <= before:
             break
     contracted, lengths, rows = (np.concatenate(one) for one in zip(*gone, strict=True))
@@ -63,18 +64,18 @@ def reduce(offsets: Small, adjacent: Small, pool: Executor) -> Reduced:
 
 def _round(
     names: Small, offsets: Small, adjacent: Small, most: int, pool: Executor
-) -> tuple[Small, Small, Small, Small, Small, Small]:
+) -> tuple[Small, Small, Small, list[tuple[Small, Small, Small]]]:
     """Contract vertices that are not adjacent; return what is left, and those vertices, degrees, and rows."""
-    n, width = len(names), _ranges.RANGE
+    n = len(names)
     place = np.empty(n, dtype=np.int32)
     firsts = np.cumsum([0, *_ranges.call(pool, n, _choose, offsets, adjacent, most, place)])
-    parts = _ranges.call(pool, n, _rows, offsets, adjacent, names, place, firsts, width)
-    new_names, lengths, heads, *own = zip(NO_ROWS, *parts, strict=True)
+    parts = _ranges.call(pool, n, _rows, offsets, adjacent, names, place, firsts, _ranges.width(n))
+    new_names, lengths, heads = zip(NOTHING, *(part[:3] for part in parts), strict=True)
     ends = np.cumsum([0, *map(len, heads)])
     new_heads = np.empty(ends[-1], dtype=np.int32)
     list(pool.map(_copy, heads, itertools.repeat(new_heads), ends[:-1]))
-    gone, degrees, rows = map(np.concatenate, own)
-    return np.concatenate(new_names), _sums(np.concatenate(lengths)), new_heads, gone, degrees, rows
+    gone = [part[3:] for part in parts]
+    return np.concatenate(new_names), _sums(np.concatenate(lengths)), new_heads, gone
 
 
 def _sums(lengths: Small) -> Small:

@@ -17,6 +17,7 @@ from relaxometer.device.signature import read_source
 from relaxometer.graphs.graph import UNREACHED
 
 Ints = npt.NDArray[np.int64]
+Small = npt.NDArray[np.int32]
 Words = npt.NDArray[np.uint32]
 WARP = 32
 # Compiled functions take these as arguments: numba's cache does not see a changed value.
@@ -53,10 +54,10 @@ class Arcs(NamedTuple):
     """The upward arcs of a contracted graph, by rank."""
 
     offsets: Ints
-    up: Ints
+    up: Small
     weights: Words  # of the arcs downward
-    task: Ints  # of each rank
-    chain: Ints
+    task: Small  # of each rank
+    chain: Small
 
 
 class Cut(NamedTuple):
@@ -72,14 +73,14 @@ class Cut(NamedTuple):
         return WARP * int(sum(row[0] + (row[1] >> np.uint32(24)) for row in self.table[-1:]))
 
 
-def cut_rows(degrees: Ints, begins: Ints, groups: Ints) -> Cut:
+def cut_rows(degrees: Small, begins: Ints, groups: Ints) -> Cut:
     """Cut rows of arcs into slices; row numbers restart at each of `begins`, slices end at `groups`."""
-    cut = Cut(*_cut_rows(degrees, np.repeat(begins[:-1], np.diff(begins)), groups, AHEAD))
+    cut = Cut(*_cut_rows(degrees, begins, groups, AHEAD))
     _place(cut.table)
     return cut
 
 
-def cut_chains(chain: Ints, place: Ints, group: Ints, n_groups: int) -> tuple[Cut, Ints, Ints]:
+def cut_chains(chain: Small, place: Small, group: Small, n_groups: int) -> tuple[Cut, Ints, Ints]:
     """Cut the chains of more than one vertex into slices, the longest of a group first.
 
     The arguments are the chain of each rank, its place in it, and its group. Also returns the ranks in these
@@ -130,14 +131,16 @@ def _place(table: Words) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _cut_rows(degrees: Any, first: Any, groups: Any, ahead: int) -> Any:
+def _cut_rows(degrees: Any, firsts: Any, groups: Any, ahead: int) -> Any:
     """Cut the rows of each group into slices of about `ahead` arcs per lane; leave out empty slices."""
     table = np.zeros((len(degrees), 2), dtype=np.uint32)
     begins = np.empty(len(degrees) + 1, dtype=np.int64)
     bounds = np.zeros(len(groups), dtype=np.int64)
-    size = 0
+    size, task = 0, 0
     for g in range(len(groups) - 1):
         row = groups[g]
+        while firsts[task + 1] <= row < groups[g + 1]:
+            task += 1
         while row < groups[g + 1]:
             longest, log_lanes = 0, 0
             for other in range(row, min(row + WARP, groups[g + 1])):
@@ -150,7 +153,7 @@ def _cut_rows(degrees: Any, first: Any, groups: Any, ahead: int) -> Any:
                 longest = max(longest, degrees[other])
             if longest > 0:
                 per_lane = (longest + (1 << log_lanes) - 1) >> log_lanes
-                word = (row - first[row]) | (rows - 1) << 16 | log_lanes << 21 | per_lane << 24
+                word = (row - firsts[task]) | (rows - 1) << 16 | log_lanes << 21 | per_lane << 24
                 table[size, 1] = word
                 begins[size] = row
                 size += 1
