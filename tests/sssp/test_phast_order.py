@@ -15,6 +15,7 @@ from relaxometer.datasets.generators.points import delaunay
 from relaxometer.datasets.generators.roads import road_like
 from relaxometer.problems.sssp.phast import (
     _cch,
+    _cells,
     _fill,
     _hierarchy,
     _leaves,
@@ -188,6 +189,37 @@ def test_a_separator_is_as_small_as_its_ends_allow(rows, columns, gaps, random):
 def test_any_graph_is_cut(graph):
     labels, _ = cut_by(*graph, 0.2)
     assert (labels != 2).any()
+
+
+def cut_by_cells(pool, offsets, adjacent, band):
+    """The sides and the separator of the whole graph."""
+    order, cell, offsets, adjacent = _cells.renumber(offsets, adjacent, pool)
+    n = len(order)
+    own, vertices = _separators.scratch(n), np.arange(n, dtype=np.int32)
+    first, last = _cells.cut_by_cells(offsets, adjacent, vertices, 0, own, 0.3, cell, band)
+    np.testing.assert_array_equal(np.sort(vertices), np.arange(n))
+    np.testing.assert_array_equal(np.sort(order), np.arange(n))
+    labels = np.full(n, 2)
+    labels[vertices[:first]] = 0
+    labels[vertices[first : first + last]] = 1
+    assert not ((np.repeat(labels, np.diff(offsets)) == 0) & (labels[adjacent] == 1)).any()
+    assert (own.zone == -1).all()
+    return np.bincount(labels, minlength=3)
+
+
+@SHARES_A_POOL
+@given(graphs(), st.sampled_from([1, 3]), st.sampled_from([2, 16]))
+def test_any_graph_is_cut_by_cells(pool, graph, band, size):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_cells, "CELL", size)
+        assert cut_by_cells(pool, *graph, band)[:2].sum() > 0
+
+
+@pytest.mark.parametrize("bridges", [0, 5])
+def test_few_vertices_separate_two_grids_of_cells(pool, bridges):
+    sizes = cut_by_cells(pool, *dumbbell(40, bridges), 3)
+    assert sizes[2] == bridges
+    assert sizes[:2].min() >= 1600 - bridges
 
 
 @settings(max_examples=60, deadline=None)

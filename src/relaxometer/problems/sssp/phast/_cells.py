@@ -30,7 +30,7 @@ from relaxometer.problems.sssp.phast._separators import (
 Small = npt.NDArray[np.int32]
 # Compiled functions take these as arguments: numba's cache does not see a changed value.
 CELL = 16  # maximum vertices
-BAND = 4
+BAND = 3
 
 
 def renumber(offsets: Small, adjacent: Small, pool: Executor) -> tuple[Small, Small, Small, Small]:

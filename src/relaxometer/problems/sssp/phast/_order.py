@@ -2,9 +2,9 @@
 
 Three steps:
 
-1. Vertices of at most two neighbours are contracted first, in rounds of vertices that are not adjacent: more
-   than half of a road map. This adds no more arcs than any other order would.
+1. Vertices of few neighbours are contracted first (`_reduce`): most of a road map.
 2. The remaining graph is cut recursively by small separators (`_separators`), which come after both sides.
+   Cuts wait for each other, so those of large parts are found on cells of a few vertices first (`_cells`).
 3. Small parts are ordered by minimum degree (`_leaves`).
 
 Parts do not wait for each other. The order depends on the edges of the graph only, neither on weights nor on
