@@ -180,30 +180,36 @@ def _tasks(parent: Ints, degrees: Ints, stages: Ints) -> Small:
     """Return the task of each rank: 0 at the top, elsewhere that of its subtree, with balanced work."""
     task = np.zeros(len(parent), dtype=np.int32)
     work = degrees + WORK_PER_VERTEX
+    total, n_last = int(work.sum()), int(stages[-1] - stages[-2])
     size = _subtree_sizes(parent, work)
-    n_last = stages[-1] - stages[-2]
     for subtrees in range(SUBTREES_PER_TASK, 0, -1):
-        limit = work.sum() / (subtrees * n_last)
-        if np.count_nonzero(size > limit) <= MAX_TOP:
+        limit = total / (subtrees * n_last)
+        above = np.flatnonzero(size > limit)
+        if len(above) <= MAX_TOP:
             break
-    _assign(task, parent, size, limit, range(stages[-2], stages[-1]))
+    roots, numbers = _deal(parent, size, limit, range(stages[-2], stages[-1]))
+    task[roots] = numbers
     for stage in range(len(stages) - 3, 0, -1):  # cuts what is left above
-        work[size <= limit] = 0
-        size = _subtree_sizes(parent, work)
-        limit = work.sum() / (SUBTREES_PER_MIDDLE_TASK * (stages[stage + 1] - stages[stage]))
-        _assign(task, parent, size, limit, range(stages[stage], stages[stage + 1]))
+        parent_above = np.where(parent[above] >= 0, np.searchsorted(above, parent[above]), -1)
+        size = _subtree_sizes(parent_above, work[above])
+        limit = work[above].sum() / (SUBTREES_PER_MIDDLE_TASK * (stages[stage + 1] - stages[stage]))
+        roots, numbers = _deal(parent_above, size, limit, range(stages[stage], stages[stage + 1]))
+        task[above[roots]] = numbers
+        above = above[size > limit]
     _inherit(parent, task)
     return task
 
 
-def _assign(task: Small, parent: Ints, size: Ints, limit: float, numbers: range) -> None:
-    """Give the largest subtrees of at most `limit`, and of any work, to the tasks of the given numbers."""
+def _deal(parent: Ints, size: Ints, limit: float, numbers: range) -> tuple[Ints, list[int]]:
+    """Deal the largest subtrees of at most `limit` to the tasks of these numbers; return roots and tasks."""
     roots = _find_roots(parent, size, limit)
-    loads = [(0, k) for k in numbers]
-    for root in roots[np.argsort(-size[roots], kind="stable")]:
-        load, k = heapq.heappop(loads)
-        task[root] = k
-        heapq.heappush(loads, (load + int(size[root]), k))
+    roots = roots[np.argsort(-size[roots], kind="stable")]
+    loads, dealt = [(0, k) for k in numbers], []
+    for weight in size[roots].tolist():
+        load, k = loads[0]
+        dealt.append(k)
+        heapq.heapreplace(loads, (load + weight, k))
+    return roots, dealt
 
 
 @njit(cache=True, nogil=True)
@@ -218,10 +224,10 @@ def _subtree_sizes(parent: Any, own: Any) -> Any:
 
 @njit(cache=True, nogil=True)
 def _find_roots(parent: Any, size: Any, limit: float) -> Any:
-    """Return the roots of the largest subtrees of at most `limit`, and of more than 0."""
+    """Return the roots of the largest subtrees of at most `limit`."""
     is_root = np.zeros(len(size), dtype=np.bool_)
     for r in range(len(size)):
-        is_root[r] = 0 < size[r] <= limit and (parent[r] < 0 or size[parent[r]] > limit)
+        is_root[r] = size[r] <= limit and (parent[r] < 0 or size[parent[r]] > limit)
     return np.flatnonzero(is_root)
 
 
