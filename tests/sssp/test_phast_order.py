@@ -80,24 +80,22 @@ def pool():
         yield pool
 
 
-def shortcuts(pool, reduced, order):
+def shortcuts(pool, given):
     """The order, and offsets and higher neighbours of its ranks."""
-    arranged = _fill.arrange(reduced, order, pool)
-    return arranged, *_fill.add_shortcuts(reduced, order, arranged, 10**6, pool)
-
-
-def not_reduced(offsets, adjacent, pool):
-    return _reduce.whole(offsets, adjacent)
+    arranged = _fill.arrange(given, pool)
+    return arranged, *_fill.add_shortcuts(given, arranged, 10**6, pool)
 
 
 @SHARES_A_POOL
-@given(graphs(), st.randoms(use_true_random=False), st.sampled_from([not_reduced, _reduce.reduce]))
-def test_shortcuts_are_those_of_contraction(pool, graph, random, reduce):
+@given(graphs(), st.randoms(use_true_random=False), st.booleans())
+def test_shortcuts_are_those_of_contraction(pool, graph, random, is_reduced):
     offsets, adjacent = graph
-    reduced = reduce(offsets, adjacent, pool)
-    order = list(range(len(reduced.core)))
+    given = _reduce.ordered(offsets, adjacent, np.arange(len(offsets) - 1, dtype=np.int32))
+    if is_reduced:
+        given = given._replace(graph=_reduce.reduce(offsets, adjacent, pool))
+    order = list(range(len(given.graph.core)))
     random.shuffle(order)
-    arranged, begins, up = shortcuts(pool, reduced, np.array(order, dtype=np.int32))
+    arranged, begins, up = shortcuts(pool, given._replace(order=np.array(order, dtype=np.int32)))
     rows = [up[begins[r] : begins[r + 1]].tolist() for r in range(len(arranged.order))]
     assert rows == contracted(offsets, adjacent, arranged.order)
     assert arranged.parent.tolist() == [row[0] if row else -1 for row in rows]
@@ -250,7 +248,7 @@ def test_the_order_does_not_depend_on_the_number_of_threads(small_parts, pool):
     graph = road_like(RoadParameters(rows=50, columns=60), seed=4)
     offsets, adjacent = _cch._undirected(graph, pool)
     with ThreadPoolExecutor(1) as alone:
-        orders = [_order.in_one(*_order.dissect(offsets, adjacent, threads)) for threads in (alone, pool)]
+        orders = [_order.dissect(offsets, adjacent, threads).vertices for threads in (alone, pool)]
     np.testing.assert_array_equal(*orders)
     np.testing.assert_array_equal(np.sort(orders[0]), np.arange(graph.n_vertices))
 
@@ -258,22 +256,26 @@ def test_the_order_does_not_depend_on_the_number_of_threads(small_parts, pool):
 def test_parts_give_about_as_many_arcs_as_metis(small_parts, pool):
     graph = road_like(RoadParameters(rows=60, columns=60), seed=5)
     offsets, adjacent = _cch._undirected(graph, pool)
-    by_parts = shortcuts(pool, *_order.dissect(offsets, adjacent, pool))[2]
+    dissected = _order.dissect(offsets, adjacent, pool)
+    arranged, begins, by_parts = shortcuts(pool, dissected)
+    assert len(dissected.parts) > 10
+    lowest = by_parts[np.minimum(begins[:-1], len(by_parts) - 1)]
+    np.testing.assert_array_equal(arranged.parent, np.where(np.diff(begins) > 0, lowest, -1))
     by_metis = np.array(pymetis.nested_dissection(pymetis.CSRAdjacency(offsets, adjacent))[0], dtype=np.int32)
-    assert len(by_parts) < 1.05 * len(shortcuts(pool, _reduce.whole(offsets, adjacent), by_metis)[2])
+    assert len(by_parts) < 1.05 * len(shortcuts(pool, _reduce.ordered(offsets, adjacent, by_metis))[2])
 
 
 def test_islands_and_isolated_vertices_are_ordered(small_parts, pool):
     offsets, adjacent = dumbbell(side=14, bridges=0)
     offsets = np.concatenate([offsets, np.full(30, offsets[-1], dtype=np.int32)])
-    order = _order.in_one(*_order.dissect(offsets, adjacent, pool))
+    order = _order.dissect(offsets, adjacent, pool).vertices
     np.testing.assert_array_equal(np.sort(order), np.arange(len(offsets) - 1))
 
 
 def test_the_size_of_a_mesh_is_guessed(monkeypatch, pool):
     monkeypatch.setattr(_widths, "PART", 4096)
     offsets, adjacent = _cch._undirected(delaunay(DelaunayParameters(vertices=8192), 1), pool)
-    _, up_offsets, up = shortcuts(pool, *_order.dissect(offsets, adjacent, pool))
+    _, up_offsets, up = shortcuts(pool, _order.dissect(offsets, adjacent, pool))
     degrees = np.diff(up_offsets)
     arcs, triangles = _widths.guess(offsets, adjacent, pool)
     assert len(up) / 2 < arcs < 2 * len(up)

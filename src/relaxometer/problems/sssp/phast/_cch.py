@@ -21,8 +21,8 @@ from relaxometer.core.compiled import get_num_threads, njit
 from relaxometer.graphs.graph import UNREACHED, Graph
 from relaxometer.problems.sssp.phast import _ranges
 from relaxometer.problems.sssp.phast._fill import add_shortcuts, arrange
-from relaxometer.problems.sssp.phast._order import dissect, in_one, kept
-from relaxometer.problems.sssp.phast._reduce import whole
+from relaxometer.problems.sssp.phast._order import dissect, kept
+from relaxometer.problems.sssp.phast._reduce import ordered
 from relaxometer.problems.sssp.phast._slices import MAX_ROW
 from relaxometer.problems.sssp.phast._widths import Size
 from relaxometer.problems.variants import Skipped
@@ -82,12 +82,12 @@ def _preprocess(graph: Graph, fill: float, keep_order: bool) -> tuple[Ints, Ints
         limit = min(max(int(fill * (len(adjacent) // 2)), 1 << 16), MAX_UPWARD)
         limits = Size(limit, MAX_TRIANGLES)
         if keep_order:
-            reduced = whole(offsets, adjacent)
-            order = kept(offsets, adjacent, lambda: in_one(*dissect(offsets, adjacent, pool, limits)))
+            order = kept(offsets, adjacent, lambda: dissect(offsets, adjacent, pool, limits).vertices)
+            dissected = ordered(offsets, adjacent, order)
         else:
-            reduced, order = dissect(offsets, adjacent, pool, limits)
-        arranged = arrange(reduced, order, pool)
-        up_offsets, up = add_shortcuts(reduced, order, arranged, limit, pool)
+            dissected = dissect(offsets, adjacent, pool, limits)
+        arranged = arrange(dissected, pool)
+        up_offsets, up = add_shortcuts(dissected, arranged, limit, pool)
     if len(up) > limit:
         raise Skipped(f"made for maps; the hierarchy would have more than fill = {fill:g} arcs per edge")
     longest = int(np.diff(up_offsets).max())

@@ -11,6 +11,7 @@ Liu, "The Role of Elimination Trees in Sparse Factorization", SIAM Journal on Ma
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from concurrent.futures import Executor
 from typing import Any, NamedTuple
 
@@ -18,8 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from relaxometer.core.compiled import njit
+from relaxometer.graphs.graph import offsets_of
 from relaxometer.problems.sssp.phast import _ranges
-from relaxometer.problems.sssp.phast._reduce import Reduced
+from relaxometer.problems.sssp.phast._reduce import Ordered
 
 Ints = npt.NDArray[np.int64]
 Small = npt.NDArray[np.int32]
@@ -35,29 +37,30 @@ class Arranged(NamedTuple):
     origin: Small  # its place among the contracted vertices, or, beyond them, that in the order of the others
 
 
-def arrange(graph: Reduced, order: Small, pool: Executor) -> Arranged:
-    """Return a postorder with the same hierarchy as that of an order of the reduced graph."""
-    vertices = np.concatenate([graph.contracted, graph.core[order]])
+def arrange(given: Ordered, pool: Executor) -> Arranged:
+    """Return a postorder with the same hierarchy as that of an order."""
+    (graph, order, parts), vertices = given, given.vertices
     n, first = len(vertices), len(graph.contracted)
-    parent = np.empty(n, dtype=np.int32)
-    tree = pool.submit(_elimination_tree, graph.offsets, graph.adjacent, order, first, parent[first:])
-    contracted = graph.row_offsets, graph.rows, _inverse(vertices)
-    _ranges.call(pool, first, _find_lowest, *contracted, parent)
-    tree.result()
+    parent, root = np.empty(n, dtype=np.int32), np.empty(len(order), dtype=np.int32)
+    tree = graph.offsets, graph.adjacent, order, _inverse(order), first, root, parent[first:]
+    growing = [pool.submit(_grow_tree, *tree, *part) for part in parts]
+    _ranges.call(pool, first, _find_lowest, graph.row_offsets, graph.rows, _inverse(vertices), parent)
+    for one in growing:
+        one.result()
+    for span in _between(parts, len(order)):
+        _grow_tree(*tree, *span)
     arranged = Arranged(np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int32))
     _ranges.call(pool, n, _move, vertices, parent, _postorder(parent), *arranged)
     return arranged
 
 
-def add_shortcuts(
-    graph: Reduced, order: Small, arranged: Arranged, limit: int, pool: Executor
-) -> tuple[Ints, Small]:
-    """Contract the vertices of a reduced graph in an order of its core that was arranged.
+def add_shortcuts(given: Ordered, arranged: Arranged, limit: int, pool: Executor) -> tuple[Ints, Small]:
+    """Contract the vertices of a graph in an order that was arranged.
 
     Returns offsets and higher neighbours of each rank, ascending. If there are more than `limit`, only the
     number of those that were found has a meaning.
     """
-    n = len(arranged.order)
+    n, graph = len(arranged.order), given.graph
     inverted = pool.submit(_inverse, arranged.order)
     linked = pool.submit(_children, arranged.parent, arranged.origin, len(graph.contracted))
     ends = _subtree_ends(arranged.parent, max(1, n // SUBTREES))
@@ -66,24 +69,28 @@ def add_shortcuts(
     contracted = graph.row_offsets, graph.rows, rank
     core = graph.offsets, graph.adjacent, rank[graph.core]
     child, sibling = linked.result()
-    graphs = contracted, core, arranged.origin, order, child, sibling
+    graphs = contracted, core, arranged.origin, given.order, child, sibling
     subtrees = [np.arange(*span) for span in ends]
     pieces = list(pool.map(lambda one: _contract(*graphs, one, begin, length, NOTHING, limit), subtrees))
     n_low = sum(map(len, pieces))
-    is_low = np.zeros(n + 1, dtype=np.int8)
-    np.add.at(is_low, ends.ravel(), np.tile(np.array([1, -1], dtype=np.int8), len(ends)))
-    above = np.flatnonzero(np.cumsum(is_low[:-1]) == 0)
+    above = np.concatenate([np.arange(0), *(np.arange(*span) for span in _between(ends.tolist(), n))])
     high = below = NOTHING
     if n_low <= limit:
         below = _list_tops(ends, pieces, begin, length)
         high = _contract(*graphs, above, begin, length, below, limit - n_low + len(below))
-    up_offsets = np.zeros(n + 1, dtype=np.int64)
-    np.cumsum(length, out=up_offsets[1:])
+    up_offsets = offsets_of(length)
     up = np.empty(n_low + len(high), dtype=np.int32)
     if len(up) <= limit:
         list(pool.map(_copy, pieces, itertools.repeat(up), up_offsets[ends[:, 0]]))
         _copy_rows(above, begin, up_offsets, len(below), high, up)
     return up_offsets, up
+
+
+def _between(spans: Sequence[tuple[int, int]], n: int) -> list[tuple[int, int]]:
+    """Return the ranges of n items that lie between ascending ones."""
+    ends = [0, *(end for _, end in spans)]
+    begins = [*(begin for begin, _ in spans), n]
+    return [span for span in zip(ends, begins, strict=True) if span[0] < span[1]]
 
 
 def _list_tops(ends: Ints, pieces: list[Small], begin: Ints, length: Ints) -> Small:
@@ -118,12 +125,24 @@ def _find_lowest(row_offsets: Any, rows: Any, rank: Any, parent: Any, begin: int
 
 
 @njit(cache=True, nogil=True)
-def _elimination_tree(offsets: Any, adjacent: Any, order: Any, first: int, parent: Any) -> None:
-    """Fill in the parent of each rank, plus `first`, or -1: its lowest higher neighbour after contraction."""
-    n = len(order)
-    rank, root = _inverse(order), np.arange(n).astype(np.int32)
-    parent[:] = -1
-    for r in range(n):
+def _grow_tree(
+    offsets: Any,
+    adjacent: Any,
+    order: Any,
+    rank: Any,
+    first: int,
+    root: Any,
+    parent: Any,
+    begin: int,
+    end: int,
+) -> None:
+    """Fill in the parents of ranks below a range in the elimination tree, or -1; their ranks plus `first`.
+
+    The parent is the lowest higher neighbour after contraction. Lower neighbours of the range are in the
+    tree, or in the range.
+    """
+    for r in range(begin, end):
+        root[r], parent[r] = r, -1
         for i in range(offsets[order[r]], offsets[order[r] + 1]):
             t = rank[adjacent[i]]
             while t < r and root[t] != r:  # `root` leads upward, and is shortened on the way

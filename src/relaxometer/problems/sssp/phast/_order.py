@@ -30,7 +30,7 @@ from relaxometer.device.host_build import built_once
 from relaxometer.problems.sssp.phast import _reduce
 from relaxometer.problems.sssp.phast._cells import BAND, CELL, cut_by_cells, renumber
 from relaxometer.problems.sssp.phast._leaves import TRIED, by_degree
-from relaxometer.problems.sssp.phast._reduce import Reduced, reduce
+from relaxometer.problems.sssp.phast._reduce import Ordered, reduce
 from relaxometer.problems.sssp.phast._separators import SHARE, cut, scratch
 from relaxometer.problems.sssp.phast._widths import PART, Size, guess
 from relaxometer.problems.variants import Skipped
@@ -52,10 +52,8 @@ CHOICES = (LEAF, LARGE, LARGE_SHARE, SHARE, TRIED, BY_CELLS, CELL, BAND, *_reduc
 """The parameters that an order depends on, in addition to the graph."""
 
 
-def dissect(
-    offsets: Small, adjacent: Small, pool: Executor, limits: Size = NO_LIMITS
-) -> tuple[Reduced, Small]:
-    """Order a graph by nested dissection; return what is left without vertices of few neighbours, ordered.
+def dissect(offsets: Small, adjacent: Small, pool: Executor, limits: Size = NO_LIMITS) -> Ordered:
+    """Order a graph by nested dissection, after vertices of few neighbours.
 
     `adjacent` has the neighbours of each vertex, without itself, each once, and in both directions. Skipped
     if the hierarchy is expected to be `TOO_LARGE` times as large as its limits.
@@ -66,12 +64,7 @@ def dissect(
     reduced = reduce(offsets, adjacent, pool)
     if not is_mesh:
         _refuse_wide(reduced.offsets, reduced.adjacent, limits, pool)
-    return reduced, _dissect(reduced.offsets, reduced.adjacent, pool)
-
-
-def in_one(reduced: Reduced, order: Small) -> Small:
-    """Return the order of all vertices."""
-    return np.concatenate([reduced.contracted, reduced.core[order]])
+    return Ordered(reduced, *_dissect(reduced.offsets, reduced.adjacent, pool))
 
 
 def _refuse_wide(offsets: Small, adjacent: Small, limits: Size, pool: Executor) -> None:
@@ -97,17 +90,18 @@ def kept(offsets: Small, adjacent: Small, make: Callable[[], Small]) -> Small:
     return order
 
 
-def _dissect(offsets: Small, adjacent: Small, pool: Executor) -> Small:
-    """Order the vertices of a graph by cuts, of which threads make several at once."""
+def _dissect(offsets: Small, adjacent: Small, pool: Executor) -> tuple[Small, list[tuple[int, int]]]:
+    """Order the vertices of a graph by cuts, of which threads make several at once; also return its parts."""
     order, cell, offsets, adjacent = renumber(offsets, adjacent, pool)
     n = len(order)
     own, vertices = scratch(n), np.arange(n, dtype=np.int32)
-    smallest = max(LEAF, n // PARTS)
+    smallest, small = max(LEAF, n // PARTS), []
 
     def halve(begin: int, end: int) -> list[Future[Any]]:
         """Cut a part, or order it if it is small; return what was begun."""
         if end - begin <= smallest:
             _order_part(offsets, adjacent, vertices, begin, end, own, SHARE, LEAF, cell)
+            small.append((begin, end))
             return []
         share = LARGE_SHARE if LARGE * (end - begin) > n else SHARE
         band = BAND if end - begin > BY_CELLS * smallest else 0
@@ -118,7 +112,7 @@ def _dissect(offsets: Small, adjacent: Small, pool: Executor) -> Small:
     waiting = [pool.submit(halve, 0, n)]
     while waiting:
         waiting += waiting.pop().result()
-    return order[vertices]
+    return order[vertices], sorted(small)
 
 
 @njit(cache=True, nogil=True)

@@ -41,11 +41,25 @@ class Reduced(NamedTuple):
     adjacent: Small
 
 
-def whole(offsets: Small, adjacent: Small) -> Reduced:
-    """Return a graph of which nothing was contracted."""
+class Ordered(NamedTuple):
+    """A reduced graph and an order of what is left of it."""
+
+    graph: Reduced
+    order: Small  # places in `core`
+    parts: list[tuple[int, int]]  # ranges of the order that no edge joins, and whose other neighbours follow
+
+    @property
+    def vertices(self) -> Small:
+        """All vertices in order."""
+        return np.concatenate([self.graph.contracted, self.graph.core[self.order]])
+
+
+def ordered(offsets: Small, adjacent: Small, order: Small) -> Ordered:
+    """Return a graph of which nothing was contracted, in any order."""
     nothing = np.empty(0, dtype=np.int32)
     core = np.arange(len(offsets) - 1, dtype=np.int32)
-    return Reduced(nothing, np.zeros(1, dtype=np.int32), nothing, core, offsets, adjacent)
+    graph = Reduced(nothing, np.zeros(1, dtype=np.int32), nothing, core, offsets, adjacent)
+    return Ordered(graph, order, [])
 
 
 def reduce(offsets: Small, adjacent: Small, pool: Executor) -> Reduced:
