@@ -21,7 +21,7 @@ from relaxometer.graphs.graph import UNREACHED, offsets_of
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp._cooperative import threads_per_block
 from relaxometer.problems.sssp.phast import _ranges
-from relaxometer.problems.sssp.phast._cch import MAX_TRIANGLES, Contraction, inverse
+from relaxometer.problems.sssp.phast._cch import MAX_TRIANGLES, Contraction
 from relaxometer.problems.sssp.phast._hierarchy import Hierarchy, _cut_into_chains
 from relaxometer.problems.variants import Skipped
 
@@ -232,9 +232,10 @@ def _find_arcs(graph: ResidentGraph, cch: Contraction, fans: Any, n_triangles: i
     """Return the length that each arc of the graph bounds, and the arc (u, w) of each triangle."""
     device = graph.device
     words, targets = (device.xp.empty(size, dtype=np.uint32) for size in (graph.n_arcs, n_triangles))
-    rank, offsets, up = (
-        device.asarray(array.astype(np.uint32)) for array in (inverse(cch.order), cch.offsets, cch.up)
-    )
+    order, offsets = (device.asarray(array.astype(np.uint32)) for array in (cch.order, cch.offsets))
+    up = device.asarray(cch.up.view(np.uint32))
+    rank = device.xp.empty(len(order), dtype=np.uint32)
+    rank[order] = device.xp.arange(len(order), dtype=np.uint32)
     module, threads = device.module(TRIANGLES), threads_per_block(device, 256)
     n, graph_offsets, heads, _ = graph.csr
     found = n, graph_offsets, heads, rank, offsets, up, np.uint32(NO_WORD), words
