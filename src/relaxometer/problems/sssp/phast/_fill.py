@@ -43,12 +43,12 @@ def arrange(given: Ordered, pool: Executor) -> Arranged:
     n, first = len(vertices), len(graph.contracted)
     parent, root = np.empty(n, dtype=np.int32), np.empty(len(order), dtype=np.int32)
     tree = graph.offsets, graph.adjacent, order, _inverse(order), first, root, parent[first:]
-    growing = [pool.submit(_grow_tree, *tree, *part) for part in parts]
+    spans = np.array(parts, dtype=np.int64).reshape(-1, 2)
+    growing = [pool.submit(_grow_tree, *tree, some) for some in np.array_split(spans, _ranges.CALLS)]
     _ranges.call(pool, first, _find_lowest, graph.row_offsets, graph.rows, _inverse(vertices), parent)
     for one in growing:
         one.result()
-    for span in _between(parts, len(order)):
-        _grow_tree(*tree, *span)
+    _grow_tree(*tree, np.array(_between(parts, len(order)), dtype=np.int64).reshape(-1, 2))
     arranged = Arranged(np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int32))
     _ranges.call(pool, n, _move, vertices, parent, _postorder(parent), *arranged)
     return arranged
@@ -133,24 +133,24 @@ def _grow_tree(
     first: int,
     root: Any,
     parent: Any,
-    begin: int,
-    end: int,
+    spans: Any,
 ) -> None:
-    """Fill in the parents of ranks below a range in the elimination tree, or -1; their ranks plus `first`.
+    """Add ranges of ranks to the elimination tree: fill in the rank of each child's parent, plus `first`.
 
-    The parent is the lowest higher neighbour after contraction. Lower neighbours of the range are in the
-    tree, or in the range.
+    The parent is the lowest higher neighbour after contraction, -1 as long as there is none. All lower
+    neighbours of a range are in the tree, or in the range.
     """
-    for r in range(begin, end):
-        root[r], parent[r] = r, -1
-        for i in range(offsets[order[r]], offsets[order[r] + 1]):
-            t = rank[adjacent[i]]
-            while t < r and root[t] != r:  # `root` leads upward, and is shortened on the way
-                above = root[t]
-                root[t] = r
-                if above == t:
-                    parent[t] = first + r
-                t = above
+    for k in range(len(spans)):
+        for r in range(spans[k, 0], spans[k, 1]):
+            root[r], parent[r] = r, -1
+            for i in range(offsets[order[r]], offsets[order[r] + 1]):
+                t = rank[adjacent[i]]
+                while t < r and root[t] != r:  # `root` leads upward, and is shortened on the way
+                    above = root[t]
+                    root[t] = r
+                    if above == t:
+                        parent[t] = first + r
+                    t = above
 
 
 @njit(cache=True, nogil=True)

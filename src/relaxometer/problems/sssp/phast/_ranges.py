@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 LEAST = 1 << 12  # vertices for which a call is worth its overhead
-CALLS = 32  # at most
+CALLS = 16  # at most: each takes some 30 µs of Python, during which no other begins
 
 
 def width(n: int, least: int | None = None) -> int:
