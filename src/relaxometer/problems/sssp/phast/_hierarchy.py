@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -30,7 +30,6 @@ from relaxometer.problems.sssp.phast._slices import (
     cut_rows,
     fill_chains,
     fill_rows,
-    is_sliced,
 )
 from relaxometer.problems.variants import Skipped
 
@@ -92,17 +91,17 @@ def lay_out(cch: Contraction, n_tasks: int, middle: Sequence[int] = ()) -> Hiera
     stages = np.cumsum([0, 1, *middle, n_tasks])
     task = _tasks(cch.parent, np.diff(cch.offsets), stages)
     chain, place = _cut_into_chains(task, cch.parent, CHAIN)
-    arcs = Arcs(cch.offsets, cch.up, cch.downward, task, chain)
     with ThreadPoolExecutor(get_num_threads()) as pool:  # compiled functions release Python's lock
-        numbers = _number(arcs, cch.parent, int(stages[-1]), pool)
+        arcs, numbers = _number(cch, task, chain, int(stages[-1]), pool)
         lists, counts = _ranges.table(3, len(task), np.uint32), _ranges.table(3, len(task), np.int32)
-        listed = cch.order, cch.parent, cch.offsets, numbers, *lists, *counts
-        _ranges.call(pool, len(task), _list, *listed)
+        _ranges.call(pool, len(task), _list, cch.order, cch.parent, arcs, numbers, *lists, *counts)
         up_offsets = offsets_of(counts[2])
         up_arcs = np.empty((len(cch.up), 2), dtype=np.uint32)
         gathered = arcs, numbers.by_position, cch.upward, numbers.depth, up_offsets, up_arcs
         gathering = _ranges.begin(pool, len(task), _gather, *gathered)
-        inside, outside = _slice(arcs, place, numbers, counts[0], counts[1], pool)
+        cutting = pool.submit(cut_chains, chain, place, numbers.group, int(numbers.task_levels[-1]))
+        row = numbers.position - numbers.begins.astype(np.int32)[task]
+        inside, outside = _slice(arcs, numbers, counts, row, place, cutting, pool)
         for one in gathering:
             one.result()
     order, depth, parent = lists
@@ -128,42 +127,50 @@ class _Numbers(NamedTuple):
     begins: Ints  # the first position of each task, and the number of vertices
     task_levels: Ints  # the first level of each task, counted through all, and their number
     group: Small  # the level of each rank
-    inside: Small  # the number of arcs of each rank to other chains of its task
-    outside: Small  # and to other tasks
     depth: Small
 
 
-def _number(arcs: Arcs, parent: Ints, n_tasks: int, pool: Executor) -> _Numbers:
-    """Sort the ranks by task, then level, then falling number of arcs within the task."""
-    n = len(parent)
-    inside, outside = _ranges.table(2, n, np.int32)
-    counting = _ranges.begin(pool, n, _count_arcs, arcs, inside, outside)
-    level, n_levels, depth = _find_levels(arcs.task, parent, arcs.chain, n_tasks)
-    begins = _bounds(arcs.task, n_tasks)
+def _number(
+    cch: Contraction, task: Small, chain: Small, n_tasks: int, pool: Executor
+) -> tuple[Arcs, _Numbers]:
+    """Sort the ranks by task, then level, then falling number of arcs within it; also return all arcs."""
+    begins = _bounds(task, n_tasks)
     if np.diff(begins).max() > MAX_ROWS:
         raise Skipped(f"made for maps; a part would have {np.diff(begins).max()} vertices, over {MAX_ROWS}")
+    inside, outside = _ranges.table(2, len(task), np.int64)
+    splitting = _ranges.begin(pool, len(task), _split, cch.offsets, cch.up, task, chain, inside, outside)
+    level, n_levels, depth = _find_levels(task, cch.parent, chain, n_tasks)
     task_levels = np.concatenate([[0], np.cumsum(n_levels)])
-    for one in counting:
+    for one in splitting:
         one.result()
-    by_position, position, group = _sort(arcs.task, level, task_levels, inside)
-    return _Numbers(by_position, position, begins, task_levels, group, inside, outside, depth)
+    by_position, position, group = _sort(task, level, task_levels, inside, outside)
+    arcs = Arcs(cch.offsets, inside, outside, cch.up, cch.downward)
+    return arcs, _Numbers(by_position, position, begins, task_levels, group, depth)
 
 
 def _slice(
-    arcs: Arcs, place: Small, numbers: _Numbers, n_inside: Small, n_outside: Small, pool: Executor
+    arcs: Arcs,
+    numbers: _Numbers,
+    counts: Sequence[Small],
+    row: Small,
+    place: Small,
+    cutting: Future[Any],
+    pool: Executor,
 ) -> tuple[Slices, Slices]:
-    """Return the slices of arcs within tasks and of those from other tasks, so many into each position."""
-    begins, groups = numbers.begins, _bounds(numbers.group, int(numbers.task_levels[-1]))
-    cutting = pool.submit(cut_chains, arcs.chain, place, numbers.group, len(groups) - 1)
-    own, other = cut_rows(n_inside, begins, groups), cut_rows(n_outside, begins, begins)
+    """Return the slices of arcs within tasks, and of those from other tasks.
+
+    `counts` are the numbers of both by position, `row` and `place` those in the task and the chain by rank.
+    """
+    begins, order = numbers.begins, numbers.by_position
+    own = cut_rows(counts[0], begins, _bounds(numbers.group, int(numbers.task_levels[-1])))
+    other = cut_rows(counts[1], begins, begins)
     outer = np.empty((other.n_places, 2), dtype=np.uint32)
-    to_fill = arcs, numbers.by_position, False, numbers.position, outer
-    begun = _ranges.begin(pool, len(other.table), fill_rows, other, *to_fill, least=SLICES)
-    row = numbers.position - begins.astype(np.int32)[arcs.task]
+    rows = order, arcs.outside, arcs.offsets[1:], arcs.up, arcs.weights, numbers.position, outer
+    begun = _ranges.begin(pool, len(other.table), fill_rows, other, *rows, least=SLICES)
     chains, *members = cutting.result()
     inner = np.empty((own.n_places + chains.n_places, 2), dtype=np.uint32)
-    to_fill = arcs, numbers.by_position, True, row, inner[: own.n_places]
-    begun += _ranges.begin(pool, len(own.table), fill_rows, own, *to_fill, least=SLICES)
+    rows = order, arcs.inside, arcs.outside, arcs.up, arcs.weights, row, inner[: own.n_places]
+    begun += _ranges.begin(pool, len(own.table), fill_rows, own, *rows, least=SLICES)
     lanes = arcs, *members, place, row, inner[own.n_places :]
     begun += _ranges.begin(pool, len(chains.table), fill_chains, chains, *lanes, least=SLICES)
     for one in begun:
@@ -276,19 +283,27 @@ def _find_levels(task: Any, parent: Any, chain: Any, n_tasks: int) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _count_arcs(arcs: Any, inside: Any, outside: Any, begin: int, end: int) -> None:
-    """Count the arcs of a range of ranks to other chains of their task, and to other tasks."""
+def _split(
+    offsets: Any, up: Any, task: Any, chain: Any, inside: Any, outside: Any, begin: int, end: int
+) -> None:
+    """Find the first arcs of a range of ranks to other chains of their task, and to other tasks."""
     for r in range(begin, end):
-        inside[r] = outside[r] = 0
-        for head in arcs.up[arcs.offsets[r] : arcs.offsets[r + 1]]:
-            inside[r] += is_sliced(arcs, r, head, True)
-            outside[r] += is_sliced(arcs, r, head, False)
+        i = offsets[r]
+        while i < offsets[r + 1] and chain[up[i]] == chain[r]:
+            i += 1
+        inside[r] = i
+        while i < offsets[r + 1] and task[up[i]] == task[r]:
+            i += 1
+        outside[r] = i
 
 
 @njit(cache=True, nogil=True)
-def _sort(task: Any, level: Any, task_levels: Any, degree: Any) -> Any:
+def _sort(task: Any, level: Any, task_levels: Any, inside: Any, outside: Any) -> Any:
     """Return the rank at each position, the position of each rank, and its level among those of all tasks."""
-    n, most = len(task), np.max(degree)
+    n, degree, most = len(task), np.empty(len(task), dtype=np.int32), 0
+    for r in range(n):
+        degree[r] = outside[r] - inside[r]
+        most = max(most, degree[r])
     ends = np.zeros(most + 2, dtype=np.int32)
     group, firsts = np.empty(n, dtype=np.int32), np.zeros(task_levels[-1] + 1, dtype=np.int32)
     for r in range(n):
@@ -312,7 +327,7 @@ def _sort(task: Any, level: Any, task_levels: Any, degree: Any) -> Any:
 def _list(
     vertices: Any,
     parents: Any,
-    offsets: Any,
+    arcs: Any,
     numbers: Any,
     order: Any,
     depth: Any,
@@ -328,8 +343,8 @@ def _list(
         r = numbers.by_position[p]
         order[p], depth[p] = vertices[r], numbers.depth[r]
         parent[p] = numbers.position[parents[r]] if parents[r] >= 0 else p
-        n_inside[p], n_outside[p] = numbers.inside[r], numbers.outside[r]
-        n_arcs[p] = offsets[r + 1] - offsets[r]
+        n_inside[p], n_outside[p] = arcs.outside[r] - arcs.inside[r], arcs.offsets[r + 1] - arcs.outside[r]
+        n_arcs[p] = arcs.offsets[r + 1] - arcs.offsets[r]
 
 
 @njit(cache=True, nogil=True)

@@ -51,13 +51,16 @@ class Slices:
 
 
 class Arcs(NamedTuple):
-    """The upward arcs of a contracted graph, by rank."""
+    """The upward arcs of a contracted graph, by rank.
+
+    As heads are ancestors, a rank's arcs to its chain come first, then those to other chains of its task.
+    """
 
     offsets: Ints
+    inside: Ints  # the first arc of each rank to another chain of its task
+    outside: Ints  # and to another task
     up: Small
     weights: Words  # of the arcs downward
-    task: Small  # of each rank
-    chain: Small
 
 
 class Cut(NamedTuple):
@@ -165,12 +168,20 @@ def _cut_rows(degrees: Any, firsts: Any, groups: Any, ahead: int) -> Any:
 
 @njit(cache=True, nogil=True)
 def fill_rows(
-    cut: Any, arcs: Any, order: Any, inside: bool, ends: Any, placed: Any, begin: int, end: int
+    cut: Any,
+    order: Any,
+    begins: Any,
+    ends: Any,
+    up: Any,
+    weights: Any,
+    heads: Any,
+    placed: Any,
+    begin: int,
+    end: int,
 ) -> None:
-    """Fill in the arcs of a range of slices, as `ends` of their heads and weights.
+    """Fill in the arcs of a range of slices, as what `heads` has for their heads, and weights.
 
-    `order` has the rank at each position. The arcs are those between chains of a task if `inside`, and
-    otherwise those to other tasks.
+    `order` has the rank at each position; the others are by rank.
     """
     for s in range(begin, end):
         word = np.int64(cut.table[s, 1])
@@ -179,21 +190,10 @@ def fill_rows(
             placed[k, 0], placed[k, 1] = 0, UNREACHED
         for k in range(((word >> 16) & 31) + 1):
             r = order[cut.first[s] + k]
-            j = 0
-            for i in range(arcs.offsets[r], arcs.offsets[r + 1]):
-                head = arcs.up[i]
-                if is_sliced(arcs, r, head, inside):
-                    at = first + j // lanes * WARP + k * lanes + j % lanes
-                    placed[at, 0], placed[at, 1] = ends[head], arcs.weights[i]
-                    j += 1
-
-
-@njit(cache=True, nogil=True)
-def is_sliced(arcs: Any, r: int, head: int, inside: bool) -> bool:
-    """Return whether an arc leads to another chain of its task if `inside`, otherwise to another task."""
-    if arcs.task[head] != arcs.task[r]:
-        return not inside
-    return inside and arcs.chain[head] != arcs.chain[r]
+            for i in range(begins[r], ends[r]):
+                j = i - begins[r]
+                at = first + j // lanes * WARP + k * lanes + j % lanes
+                placed[at, 0], placed[at, 1] = heads[up[i]], weights[i]
 
 
 @njit(cache=True, nogil=True)
@@ -251,9 +251,6 @@ def fill_chains(
             r, lane = members[m], lanes[m] % WARP
             at = first + lane
             placed[at, 0] = row[r] | (lane - place[r]) << 16
-            for i in range(arcs.offsets[r], arcs.offsets[r + 1]):
-                head = arcs.up[i]
-                if arcs.chain[head] != arcs.chain[r]:  # those above are further up
-                    break
-                word = 1 + place[head]
+            for i in range(arcs.offsets[r], arcs.inside[r]):
+                word = 1 + place[arcs.up[i]]
                 placed[at + word // 2 * WARP, word % 2] = arcs.weights[i]
