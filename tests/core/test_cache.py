@@ -17,8 +17,8 @@ COMPILE = """
 import numpy as np
 from relaxometer.core.cache import let_numba_write
 let_numba_write()
-from relaxometer.graphs.describe import _meet
-print(_meet(np.zeros(3, dtype=np.int64), 1, 2))
+from relaxometer.graphs.components import component_labels
+print(component_labels(np.zeros(4, dtype=np.int64), np.zeros(0, dtype=np.uint32))[0])
 """
 
 
@@ -32,8 +32,8 @@ def test_numba_compiles_where_only_the_cache_can_be_written(tmp_path):
     env = {name: value for name, value in os.environ.items() if name not in left_out} | given
     command = under_faults([sys.executable, "-c", COMPILE], read_only=[package, home])
     done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True)
-    assert done.stdout == "0\n", done.stderr
-    assert list((kept / "numba").rglob("describe._meet*.nbi"))
+    assert done.stdout == "3\n", done.stderr
+    assert list((kept / "numba").rglob("components.component_labels*.nbi"))
 
 
 def test_a_folder_that_is_set_or_can_be_written_stays(monkeypatch, tmp_path):
