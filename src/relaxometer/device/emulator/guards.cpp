@@ -16,7 +16,7 @@ namespace emulator {
 namespace {
 
 const size_t GRANULES = ARENA / GRANULE;
-const size_t MAX_MAPPED = 4'000;   // slots, of two areas each; Linux allows a process 65,530, also for stacks
+const size_t MAX_MAPPED = 16'000;  // slots, of two areas each; Linux allows a process 65,530, also for stacks
 const size_t MAX_BYTES = 1 << 30;  // beyond, limits of the process must apply: the arena is reserved already
 const size_t HUGE_BYTES = 4 << 20;
 const size_t MAX_CACHED_BYTES = 64 << 20;
