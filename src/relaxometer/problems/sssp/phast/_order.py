@@ -48,7 +48,7 @@ PARTS = 128  # a thread alone orders parts below this fraction of the reduced gr
 MESH = 0.9  # do not reduce a graph before its size is guessed if more vertices have over two neighbours
 TOO_LARGE = 2  # skip a graph whose hierarchy is expected to exceed a limit this many times
 NO_LIMITS = Size(math.inf, math.inf)
-CHOICES = (LEAF, LARGE, LARGE_SHARE, SHARE, TRIED, BY_CELLS, CELL, BAND, *_reduce.CHOICES)
+CHOICES = (LEAF, LARGE, LARGE_SHARE, SHARE, TRIED, BY_CELLS, PARTS, CELL, BAND, *_reduce.CHOICES)
 """The parameters that an order depends on, in addition to the graph."""
 
 
