@@ -1,6 +1,7 @@
 """What is checked when a run begins."""
 
 import os
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -123,3 +124,41 @@ def test_a_folder_that_may_not_be_read_is_one_line(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     with pytest.raises(UserError, match=r"^results: not readable; give permission, then run again$"):
         session.check_places()
+
+
+def rule_of(name, output):
+    """What the check reads of a rule that makes one file, or with a wildcard files of a folder."""
+    folder, wildcard, _ = output.partition("{")
+    return SimpleNamespace(
+        name=name,
+        output=[output],
+        input=[],
+        has_wildcards=lambda: bool(wildcard),
+        is_producer=lambda file: file == output or bool(wildcard and file.startswith(folder)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        ({"targets": ["some/file"]}, "no rule makes 'some/file'; `snakemake --summary` lists the files"),
+        ({"targets": ["plot_map"]}, "rule plot_map has wildcards; name one of its files: maps/{graph}.png"),
+        ({"targets": ["sumary.csv"]}, "no rule makes 'sumary.csv'; did you mean 'summary.csv'?"),
+        ({"forcerun": ["summarize"]}, "no rule makes 'summarize'; did you mean 'summarise'?"),
+        ({"targets": ["summarise", "maps/town.png"], "until": ["./summary.csv"]}, None),
+    ],
+)
+def test_a_target_that_no_rule_makes_is_named(named, said):
+    given = SimpleNamespace(
+        storage_settings=SimpleNamespace(default_storage_provider=None),
+        dag_settings=SimpleNamespace(
+            **dict.fromkeys(("targets", "forcerun", "until", "omit_from"), ()) | named
+        ),
+        scheduling_settings=None,
+        rules=[rule_of("summarise", "summary.csv"), rule_of("plot_map", "maps/{graph,[a-z]+}.png")],
+    )
+    if said is None:
+        session.check_targets(given)
+        return
+    with pytest.raises(UserError, match=f"^{re.escape(said)}"):
+        session.check_targets(given)

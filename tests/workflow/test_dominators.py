@@ -4,7 +4,7 @@ import pytest
 
 from tiny_workflow import ONCE, TINY
 
-GRAPHS = ["flow-source", "flow-random-1k", "few", "heap"]
+GRAPHS = ["flow-source", "few", "heap"]
 SMALL = {
     "datasets": {
         "few": {"format": "python-cfgs", "parameters": {"modules": ["heapq", "bisect"], "tests": False}},
@@ -16,7 +16,7 @@ SMALL = {
         "graphs": GRAPHS,
         "only": ["persistent-warp", "iterative-tree", "batch-warp", "semi-nca"],
     },
-    "updates": {"graphs": ["flow-random-1k"], "arcs": [1, 5], "repetitions": 1},
+    "updates": {"graphs": ["heap"], "arcs": [1, 5], "repetitions": 1},
     "retained": {"graphs": ["heap"], "repetitions": 1},
     "report": {"papers": ["dominators"], "maps": []},
 }
@@ -37,7 +37,6 @@ def test_from_graphs_and_batches_to_figures(workflow):
     assert ("few", "iterative-tree") not in statuses
     assert ("flow-source", "batch-warp") not in statuses
     assert statuses["few", "semi-nca"] == statuses["few", "batch-warp"] == "ok"
-    assert statuses.pop(("flow-random-1k", "persistent-warp")) == "skipped"
     assert statuses.pop(("heap", "persistent-warp")) == "skipped"
     assert set(statuses.values()) == {"ok"}
     assert (summary.loc[summary["status"] == "ok", "certified"] == 1).all()

@@ -123,8 +123,10 @@ GRAPHS = {
 LARGE = {"kanto-like", "kanto-like-main"}
 """Formats of one size, a million vertices; ``tests/datasets/test_kanto.py`` builds them."""
 
-SEARCHED = [f"my-{kind}" for kind in ("dimacs", "table", "graph500-edges", "ladder", "sewn", "reweighted")]
-"""From one file or two, with ids, its own source, of other graphs, with long distances, and with floats."""
+SEARCHED = [f"my-{kind}" for kind in ("table", "ladder", "sewn", "reweighted")]
+"""With ids, with its own source, from other graphs, with long distances, and with floats."""
+
+OF_TWO_FILES = "my-graph500-edges"
 
 PAGES = ["my-table", "my-osm-pbf"]
 """Graphs whose pages differ: with ids, and with coordinates."""
@@ -174,8 +176,9 @@ def run_all_formats(workflow):
     section = {**only(*variants, variants=variants), "graphs": SEARCHED}
     workflow.configure({**UNDRAWN, "datasets": GRAPHS, "timing": ONCE, "sssp": section})
     # All pages and figures would be most of the jobs and show nothing new.
-    pages = [f"results/descriptions/graphs/{name}.json" for name in PAGES]
-    workflow.run("--cores", "2", "--", "results/summary.csv", *pages, timeout_s=1800)
+    files = [f"results/descriptions/graphs/{name}.json" for name in PAGES]
+    files.append(f"results/graphs/{OF_TWO_FILES}/graph.json")
+    workflow.run("--cores", "2", "--", "results/summary.csv", *files, timeout_s=1800)
 
 
 @pytest.fixture(scope="module")
@@ -204,6 +207,11 @@ def test_the_graph_has_a_page(finished_graphs, name):
     assert (page["vertices"], page["arcs"]) == (GRAPHS[name]["vertices"], GRAPHS[name]["arcs"])
     assert sum(page["degrees"]["count"]) == page["vertices"]
     assert finished_graphs.path(f"results/figures/common/degrees/{name}.svg").is_file()
+
+
+def test_a_graph_of_two_files_is_built(finished_graphs):
+    graph = read_graph(finished_graphs.path(f"results/graphs/{OF_TWO_FILES}"))
+    assert graph.weights.tolist() == WEIGHTS[OF_TWO_FILES]
 
 
 @pytest.mark.parametrize("name", [name for name, entry in GRAPHS.items() if "extracted_from" not in entry])

@@ -48,7 +48,7 @@ def write_rivals(folder):
         ("program", {"adapter": None}, "", ""),
         ("not-here", lacking, "", ""),
         ("cheat", {}, "return distance, predecessor", "distance[-1] += 1\n    return distance, predecessor"),
-        ("hanging", {}, "while heap:", "while True:\n        pass\n    while heap:"),
+        ("hanging", {}, "while heap:", "time.sleep(99)\n    while heap:"),
     ):
         path = folder / "my_rivals" / name
         path.mkdir(parents=True)

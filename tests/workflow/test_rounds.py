@@ -37,7 +37,7 @@ VARIANTS = {
     "dijkstra-cpu": {},
     "fragile": {"graphs": ["tiny"]},
 }
-RIVALS = {"hanging": {"graphs": ["tiny"], "timing": {"timeout_s": 2}}, "plain": {}}
+RIVALS = {"hanging": {"graphs": ["tiny"], "timing": {"timeout_s": 2}}, "plain": {"graphs": ["tiny"]}}
 GRID = {"format": "grid", "seed": 1, "parameters": {"rows": 8, "columns": 9}}
 CONFIG = {
     **UNDRAWN,
@@ -54,11 +54,11 @@ TARGETS = ("results/summary.csv", "results/verdict.txt", "results/context.json")
 
 FIRST = [
     *("conventional tiny", "dijkstra-cpu tiny", "dijkstra-cpu grid", "fragile tiny"),
-    *("hanging tiny", "plain tiny", "plain grid"),
+    *("hanging tiny", "plain tiny"),
 ]
 """The runs in the order of the configuration."""
 
-AGAIN = ["plain grid", "plain tiny", "fragile tiny", "dijkstra-cpu grid", "dijkstra-cpu tiny"]
+AGAIN = ["plain tiny", "fragile tiny", "dijkstra-cpu grid", "dijkstra-cpu tiny"]
 """Those in real time whose first round was good, in mirrored order."""
 
 
@@ -69,7 +69,7 @@ def write_own(folder):
     adapter = folder / "my_rivals/hanging/adapter.py"
     text = adapter.read_text(encoding="utf-8")
     assert "while heap:" in text
-    adapter.write_text(text.replace("while heap:", "while True:\n        pass\n    while heap:"), "utf-8")
+    adapter.write_text(text.replace("while heap:", "time.sleep(99)\n    while heap:"), "utf-8")
     kernels = folder / "my_kernels/sssp"
     kernels.mkdir(parents=True)
     (kernels / "fragile.py").write_text(FRAGILE, encoding="utf-8")
@@ -126,8 +126,8 @@ def test_all_rounds_are_gathered(raced):
         ("conventional", "tiny", 1): [0, 1, 2],
         **{(one, "tiny", 1): [0, 1] for one in TIMED},
         **{(one, "tiny", 2): [2, 3] for one in TIMED},
-        **{(one, "grid", 1): [0, 1] for one in TIMED if one != "fragile"},
-        **{(one, "grid", 2): [2, 3] for one in TIMED if one != "fragile"},
+        ("dijkstra-cpu", "grid", 1): [0, 1],
+        ("dijkstra-cpu", "grid", 2): [2, 3],
     }
     certificates = raced.frame("certificates.parquet")
     assert certificates["holds"].all()
@@ -187,7 +187,7 @@ def test_a_second_round_that_fails_leaves_the_rows_of_the_first(again):
     others = [one.drop(("fragile", "tiny")).drop(columns="slowed") for one in (table, before)]
     assert others[0].equals(others[1])
     verdict = again.text("verdict.txt").splitlines()
-    assert verdict[0].startswith("error: 2 of 8 measurements are not ok: ")
+    assert verdict[0].startswith("error: 2 of 7 measurements are not ok: ")
     why = "a further round: error (repeat_run sssp tiny fragile 2: died of SIGKILL; see logs/"
     assert any(line.startswith(why) for line in verdict)
 

@@ -72,6 +72,7 @@ def test_edits_rerun_only_what_depends_on_them(rerun):
     kernel, solver = sources / "phase_synchronous/selection.cu", sources / "dijkstra/dijkstra_cpu.py"
     kernel.write_text("// A remark.\n" + kernel.read_text(encoding="utf-8"), encoding="utf-8")
     solver.write_text("# A remark.\n" + solver.read_text(encoding="utf-8"), encoding="utf-8")
+    rerun.path("tiny.gr").touch()
     assert rerun.jobs_to_run() == set()
     kernel.write_text(kernel.read_text(encoding="utf-8") + "int unused;\n", encoding="utf-8")
     solver.write_text(solver.read_text(encoding="utf-8") + "UNUSED = 1\n", encoding="utf-8")
@@ -96,8 +97,6 @@ def test_a_map_that_an_older_one_replaces_is_built_again(rerun):
     file.write_text(other, encoding="utf-8")
     os.utime(file, ns=(date, date))
     assert "build_graph" in {rule for rule, _ in rerun.jobs_to_run()}
-    file.write_text(text, encoding="utf-8")
-    assert rerun.jobs_to_run() == set()
 
 
 def test_other_texts_of_a_dataset_build_and_measure_nothing(rerun):

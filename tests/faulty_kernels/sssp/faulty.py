@@ -1,9 +1,7 @@
 """Dijkstra's algorithm, and a fault after each search."""
 
-import ctypes
 import os
 import signal
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -42,12 +40,7 @@ class Solver(dijkstra_cpu.Solver):
 
 
 FAULTS: dict[str, Callable[[Any], Any]] = {
-    "null-pointer": lambda answer: ctypes.string_at(0),
-    "exit-0": lambda answer: os._exit(0),
     "kills-parent": lambda answer: os.kill(os.getppid(), signal.SIGKILL),
-    "system-exit": lambda answer: sys.exit("enough"),
-    "wrong-type": lambda answer: replace(answer, distance=answer.distance.astype(np.float64)),
     "wrong-predecessors": lambda answer: replace(answer, predecessor=np.roll(answer.predecessor, 1)),
-    "out-of-memory": lambda answer: replace(answer, distance=np.zeros(1 << 60, np.uint32)),
 }
 """What is done with a right answer, by the name of the fault."""
