@@ -36,7 +36,7 @@ run: .venv/ready  ## run the whole workflow; SUITE=adaptive runs config/suites/a
 test: .venv/dev  ## run every test that this machine can run, except those of test-slurm
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slurm"
 
-quick: .venv/dev  ## run a sample of the tests, before a commit
+quick: .venv/dev  ## run one case of each test, without the slow files, before a commit
 	$(BIN)/python -m pytest -n auto --dist worksteal --quick
 
 slurm: .venv/slurm  ## add Snakemake's executor for SLURM clusters to .venv

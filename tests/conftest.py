@@ -44,12 +44,21 @@ DEFAULT_MIRROR = Path(__file__).parents[2] / "shared/data/roads"
 NO_GPU = obstacle()
 QUICK_EXAMPLES = 3
 """Random examples per property test with ``--quick``."""
+NOT_QUICK = (
+    *("workflow", "distributed", "reldom", "rivals", "studies", "cli", "fuzz", "core/test_cache.py"),
+    *("datasets/test_kanto.py", "datasets/test_python_cfgs.py", "device/test_host_emulation.py"),
+    *("dominators/test_auto.py", "race/test_measure.py", "report/test_publish.py"),
+    *("results/test_board.py", "results/test_bundle.py", "results/test_compare.py"),
+    *("sssp/test_auto.py", "sssp/test_float_maps.py", "sssp/test_negative.py", "sssp/test_phast_order.py"),
+    "test_sanitize.py",
+)
+"""Folders and files that ``--quick`` leaves out: they start processes, compile much or take large graphs."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add this project's options."""
     group = parser.getgroup("relaxometer")
-    group.addoption("--quick", action="store_true", help="run a thinned selection, without the slow tests")
+    group.addoption("--quick", action="store_true", help="run one case of each test, but not the slow files")
     group.addoption(
         "--faults",
         action="store_true",
@@ -58,6 +67,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--all-devices", action="store_true", help="show the GPU's tests as skipped where there is none"
     )
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out slow folders and files with ``--quick``."""
+    tests = Path(__file__).parent
+    left_out = config.getoption("quick") and collection_path in {tests / name for name in NOT_QUICK}
+    return left_out or None
 
 
 def pytest_collection_finish() -> None:
@@ -92,10 +108,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _quick_selection(items: list[pytest.Item]) -> set[pytest.Item]:
-    """Return one case of each quick test, and one for each variant that it names."""
+    """Return one case of each test that is not slow, and one for each variant that it names."""
     selection, seen = set(), set()
     for item in random.Random(0).sample(items, len(items)):
-        if "workflow" in item.path.parts or any(map(item.get_closest_marker, ("slow", "mpi"))):
+        if item.get_closest_marker("slow"):
             continue
         parameters = item.callspec.params if hasattr(item, "callspec") else {}
         named = {str(parameters[name]) for name in ("variant", "solver") if name in parameters}
