@@ -35,7 +35,7 @@ _LANGUAGE_FLAGS = [
     "-std=c++17",
     "-U_GNU_SOURCE",  # leaves select, index, y1 and other short names of POSIX to kernels
     "-O2",
-    "-g",
+    "-g1",  # lines and inlined calls, which messages name; no variables
     "-fPIC",
     "-fvisibility=hidden",
     "-fno-strict-aliasing",  # kernels reinterpret buffers, as CUDA code does
