@@ -149,10 +149,10 @@ def named(answer: Answer) -> dict[str, np.ndarray]:
     return {"value": value.copy(), "predecessor": predecessor.copy()}
 
 
-def corrupt_bfs(ranks: Ranks, folder: Path, scheme: str) -> None:
+def corrupt_bfs(ranks: Ranks, folder: Path) -> None:
     """Each rule of Graph500 can be broken."""
-    block = block_of(ranks, "kron-10", folder, scheme, weighted=False)
-    graph = whole("kron-10", folder)
+    block = block_of(ranks, "kron-9", folder, "2x2", weighted=False)
+    graph = whole("kron-9", folder)
     source = graph.metadata["search_keys"][0]
     certifier = Certifier(ranks, block, "bfs")
     answer = hybrid_2d.Solver(ranks, block, hybrid_2d.Parameters()).solve(source)

@@ -69,11 +69,11 @@ CASES = {
             "bfs,hub,4x1,engine=peers,alpha=1000000,hubs=32,threshold=0",
         ),
         *("sssp,random-directed", "sssp,zero-weights,local_phases=4", "sssp,kron-9,engine=peers"),
-        *("sssp,random-directed,engine=peers,beta=0.001", "corrupt-bfs,2x2"),
+        *("sssp,random-directed,engine=peers,beta=0.001", "corrupt-bfs"),
     ],
     8: [
         *("bfs,kron-10,paired,parents=level,messages=compressed", "bfs,random-directed,paired"),
-        *("bfs,one-way,4x2", "bfs,kron-10,8x1,engine=peers", "corrupt-bfs,paired"),
+        *("bfs,one-way,4x2", "bfs,kron-9,8x1,engine=peers"),
     ],
 }
 

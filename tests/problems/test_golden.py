@@ -12,10 +12,11 @@ from relaxometer.problems.variants import Skipped, load_solver, solver_names
 pytestmark = pytest.mark.slow
 
 LEFT_TO_A_GPU = {
-    *("auto", "bellman-ford-queue", "cooperative", "delta-stepping", "dijkstra", "edge-bf", "push-pull"),
-    *("selection", "spmv-csr", "spmv-ell"),
+    *("auto", "bellman-ford-queue", "cooperative", "delta-stepping", "dijkstra", "push-pull"),
+    *("edge-bf", "edge-bf-atomic", "spmv-csr", "spmv-ell", "multi-source"),
+    *("conventional", "selection", "hybrid"),
 }
-"""They take long in the emulation, or are searched by variants that are tested here by themselves."""
+"""They take long in the emulation, or `adaptive` and `hybrid-packed` search by their kernels, too."""
 
 PARAMETERS = {"adaptive": {"to_all_us": 1000}, "cooperative": {"cpu_share": 0.25}}
 PHASES = dict.fromkeys(("conventional", "selection", "adaptive"), 1200)
