@@ -29,6 +29,10 @@ def line_with(output, *parts):
     assert any(all(part in line for part in parts) for line in output.splitlines()), output
 
 
+def test_a_wrong_value_on_the_command_line(workflow):
+    line_with(failure(workflow, "--config", "timing={rounds: 0}", "--", "all"), "--config: timing.rounds: 0")
+
+
 def test_a_report_of_an_edited_configuration_is_one_line(rerun):
     entry = TINY["datasets"]["tiny"]
     shutil.copy(rerun.path("tiny.gr"), rerun.path("other.gr"))
