@@ -21,7 +21,7 @@ CONFIG = {
         "variants": {
             **LEFT_OUT,
             "edge-bf": {},
-            "edge-bf-block": {"solver": "edge-bf", "block": [4, 8, 32]},
+            "edge-bf-block": {"solver": "edge-bf", "block": [4, 8, 16, 32]},
             "spmv-ell": {"limit_gb": 1e-6},
         },
     },
@@ -40,7 +40,7 @@ def test_figures_tables_and_claims_come_out_of_a_run(workflow):
     summary = pd.read_csv(workflow.path("results/summary.csv")).set_index("variant")
     assert summary["status"].to_dict() == {
         "edge-bf": "ok",
-        **{f"edge-bf-block-{block}": "ok" for block in (4, 8, 32)},
+        **{f"edge-bf-block-{block}": "ok" for block in (4, 8, 16, 32)},
         "spmv-ell": "skipped",
         "dijkstra-cpu": "ok",
     }
@@ -48,7 +48,7 @@ def test_figures_tables_and_claims_come_out_of_a_run(workflow):
     assert all(workflow.path(figure).is_file() for figure in figures)
     assert "Vertices per block" in workflow.path("results/figures/edge-bf/blocks/rmat-6.svg").read_text()
     bandwidth = pd.read_csv(workflow.path("results/tables/edge-bf/bandwidth.csv"))
-    assert len(bandwidth) == 4
+    assert len(bandwidth) == 5
     assert (bandwidth["GB/s"] > 0).all()
     assert json.loads(workflow.path("results/device_rates.json").read_text())["copy_gb_s"] > 0
     claims = pd.read_csv(workflow.path("results/claims.csv"))
