@@ -13,7 +13,8 @@ from relaxometer.core.files import write_json
 from relaxometer.plan.models import RivalRun, Timing
 from relaxometer.problems.sssp.dijkstra import dijkstra_cpu
 from relaxometer.race import entrant, jobs
-from relaxometer.race.measurement import Measurement, SearchRow, not_measured
+from relaxometer.race.measurement import Measurement, not_measured
+from relaxometer.race.rows import SearchRow
 from relaxometer.results.gather import gather
 from relaxometer.rivals.definition import find_rivals
 from relaxometer.rivals.installation import Installed, write_installation

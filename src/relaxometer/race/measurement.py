@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, field, make_dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol, Self
@@ -37,6 +37,7 @@ from relaxometer.problems.records import PHASES, RUNS, WARM_BELOW_MS, certificat
 from relaxometer.race.clocks import Span, believed_ms, disagreement, impossible
 from relaxometer.race.cost import Spent, planned_s
 from relaxometer.race.proofs import Columns, Proof, prove_all
+from relaxometer.race.rows import SearchRow
 from relaxometer.race.sources import untimed_vertices
 
 MAX_UNPROVEN_BYTES = min(4 << 30, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 8)
@@ -51,29 +52,18 @@ MAX_CONFIRMING, CONFIRMING_S = 8, 3.0
 
 MAX_REASON = 1000  # limit on the characters of a reason
 
-_NEEDED = ("source", "round", "repetition", "status", "reason")
-SearchRow = make_dataclass(
-    "SearchRow",
-    [(name, Any) if name in _NEEDED else (name, Any, None) for name in RUNS.names],
-    frozen=True,
-    slots=True,
-    kw_only=True,
-)
-"""The row of a search in `RUNS`, built once, after its answer has been proven; None where unknown."""
-
 
 @dataclass
 class Measurement:
     """Results of one round of a variant on one graph; rounds count from 1.
 
-    `runs` are of type `SearchRow`; `certificates` and `phases` are rows of the tables
-    :func:`certificates_schema` and `PHASES`. `answer` has the columns of the first source's answer; empty
-    arrays if there is none. `context` describes the machine, versions and parameters in force. Later rounds
-    have no phases and keep no answer.
+    `certificates` and `phases` are rows of the tables :func:`certificates_schema` and `PHASES`. `answer` has
+    the columns of the first source's answer; empty arrays if there is none. `context` describes the machine,
+    versions and parameters in force. Later rounds have no phases and keep no answer.
     """
 
     round: int = 1
-    runs: list[Any] = field(default_factory=list)
+    runs: list[SearchRow] = field(default_factory=list)
     certificates: list[dict[str, Any]] = field(default_factory=list)
     phases: list[dict[str, Any]] = field(default_factory=list)
     answer: Columns = field(default_factory=dict)
@@ -342,7 +332,7 @@ class _Job:
         result.context |= {**environment(), "run": self._run.model_dump()}
         return result
 
-    def _row(self, search: _Search, dispute: str) -> Any:
+    def _row(self, search: _Search, dispute: str) -> SearchRow:
         """Return the row of a search; `dispute` says why our times count, if they do."""
         found, proof = search.found, self._proofs.get(search)
         status, reason = self._outcome(search)
@@ -382,7 +372,8 @@ class _Job:
     def _impossible(self, ms: float, proof: Proof | None) -> str:
         if self._emulated or proof is None:
             return ""
-        width = sum(one.dtype.itemsize for one in self._result.answer.values())
+        # The first column: some rivals give no predecessors.
+        width = next(iter(self._result.answer.values())).dtype.itemsize
         return impossible(ms, width * int(proof.facts.get("reached", 0)))
 
     def _outcome(self, search: _Search) -> tuple[str, str]:
@@ -399,7 +390,7 @@ class _Job:
             return self._later_failures.get(search.source, (status, reason))
         return status, reason
 
-    def _missing_rows(self) -> Iterator[Any]:
+    def _missing_rows(self) -> Iterator[SearchRow]:
         """Yield a row for every search that was not made because of a failure."""
         if self._failure is None:
             return
