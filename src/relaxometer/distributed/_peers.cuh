@@ -136,7 +136,7 @@ __device__ u32 await_word(const Peers& peers, const u64* word, u32 epoch, u32 fr
 
 // Waits for all blocks of all ranks, and exchanges N counts. The last block of a rank to arrive calls
 // `count_of(k)` for each, when all others have arrived. Every thread does `meanwhile` between its arrival and
-// its wait; what it writes there is visible to others after the next barrier.
+// its wait; other threads see what it writes there after the next barrier.
 template <u32 N, typename CountOf, typename Meanwhile>
 __device__ void meet(const Peers& peers, u32 epoch, Published& published, CountOf count_of,
                      Meanwhile meanwhile)

@@ -129,7 +129,7 @@ def _undirected(graph: Graph, pool: Executor) -> tuple[Small, Small]:
 
 @njit(cache=True, nogil=True)
 def _is_undirected(offsets: Any, targets: Any, begin: int, end: int) -> bool:
-    """Return whether the arcs of a range of tails are no loops, ascend, and have reverse arcs."""
+    """Return whether the rows of a range of tails ascend, without loops, and each arc has a reverse."""
     for tail in range(begin, end):
         for i in range(offsets[tail], offsets[tail + 1]):
             head = targets[i]

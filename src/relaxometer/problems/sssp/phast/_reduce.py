@@ -21,7 +21,7 @@ from relaxometer.problems.sssp.phast import _ranges
 
 Small = npt.NDArray[np.int32]
 MOST = 3  # neighbours
-LEAST_SHARE = 16  # stop after a round in which fewer than one in so many vertices go
+LEAST_SHARE = 16  # stop after a round that contracts less than this fraction of the vertices, 1/16
 FIRST = (2, 2, 2)  # at most, in the first rounds
 CHOICES = (MOST, FIRST, LEAST_SHARE)
 """The parameters that the order depends on."""
