@@ -26,14 +26,14 @@ class FakeArray:
 class FakeCuda:
     """Stands for CuPy: copies end when an event is waited for, as late as CUDA's may.
 
-    If it `fails`, it does so after the first copy of each of two threads.
+    The first copies of two threads wait for each other if they are to `meet`. If it `fails`, then after these.
     """
 
     memcpyHostToDevice, memcpyDeviceToHost = 1, 2  # noqa: N815 - as in CUDA
 
     def __init__(self):
         self.cuda = self.runtime = self
-        self.empty, self.locked, self.fails = FakeArray, set(), False
+        self.empty, self.locked, self.meet, self.fails = FakeArray, set(), False, False
         self.numbers, self.copies, self.recorded, self.used = iter(range(1, 10**6)), {}, {}, set()
         self.guard, self.both = threading.Lock(), threading.Barrier(2)
 
@@ -74,8 +74,9 @@ class FakeCuda:
             raise OSError("no such luck")
         with self.guard:
             self.copies.setdefault(stream, []).append((target, source, size))
+            first = stream not in self.used
             self.used.add(stream)
-        if self.fails:
+        if self.meet and first:
             self.both.wait(60)
 
     def eventRecord(self, event, stream):  # noqa: N802
@@ -105,10 +106,12 @@ def arrays(seed=0):
 def test_what_is_uploaded_comes_back(monkeypatch, lent):
     monkeypatch.setattr(transfers, "LENT", lent)
     fake = FakeCuda()
-    staging = Staging(fake, workers=3, piece=LEAST_PIECE)
+    staging = Staging(fake, workers=2, piece=LEAST_PIECE)
     given = arrays()
+    fake.meet = True
     uploaded = staging.upload(given)
-    assert len(fake.used) > 1
+    fake.meet = False
+    assert len(fake.used) == 2
     for array, copy in zip(given, uploaded, strict=True):
         assert copy.dtype == array.dtype
         assert np.array_equal(copy.content, array)
@@ -129,7 +132,7 @@ def test_page_locked_memory_is_copied_without_threads():
 def test_an_error_of_a_thread_reaches_the_caller_once_no_copy_is_in_flight():
     fake = FakeCuda()
     staging = Staging(fake, workers=2, piece=LEAST_PIECE)
-    fake.fails = True
+    fake.meet = fake.fails = True
     with pytest.raises(OSError, match="no such luck"):
         staging.upload(arrays())
     assert len(fake.used) == 2
