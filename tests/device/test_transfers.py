@@ -26,7 +26,7 @@ class FakeArray:
 class FakeCuda:
     """Stands for CuPy: copies end when an event is waited for, as late as CUDA's may.
 
-    The first copies of two threads wait for each other if they are to `meet`. If it `fails`, then after these.
+    If two threads are to `meet`, their first copies wait for each other. If it `fails`, then after these.
     """
 
     memcpyHostToDevice, memcpyDeviceToHost = 1, 2  # noqa: N815 - as in CUDA

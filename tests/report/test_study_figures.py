@@ -320,10 +320,16 @@ class TestChoice:
         assert table["regret"].to_dict() == {"town": 0, "city": 600.5 / 400.5 - 1}
         assert choice.in_short(table) == "auto is within 10% of the least total in 1 of 2 choices"
 
-    @pytest.mark.parametrize(("count", "best", "regret"), [(1, "tiled", 0), (1000, "phast", 2001 / 701 - 1)])
-    def test_preparation_and_the_searches_chosen_for_are_counted(self, count, best, regret):
-        others = [searches("tiled", [2.0] * 3, prepare_ms=1), searches("phast", [0.2] * 3, prepare_ms=501)]
-        table = choice.regrets(pd.concat([auto([2.0] * 3, "tiled", count=count, prepare_ms=1), *others]))
+    @pytest.mark.parametrize("problem", ["sssp", "bfs", "dominators"])
+    @pytest.mark.parametrize(
+        ("count", "lost", "best", "regret"),
+        [(1, 0, "tiled", 0), (1000, 0, "phast", 2001 / 701 - 1), (10, 7, "tiled", 28 / 21 - 1)],
+    )
+    def test_all_that_precedes_the_last_answer_is_counted(self, problem, count, lost, best, regret):
+        ours = auto([2.0] * 3, "tiled", problem=problem, count=count, prepare_ms=1)
+        quick = searches("tiled", [2.0] * 3, problem=problem, prepare_ms=1)
+        others = [quick, searches("phast", [0.2] * 3, problem=problem, prepare_ms=501)]
+        table = choice.regrets(pd.concat([ours.assign(parameter_lost_ms=lost), *others]), problem)
         assert table[["searches", "best"]].values.tolist() == [[count, best]]
         assert table["regret"].tolist() == [pytest.approx(regret)]
 

@@ -86,6 +86,7 @@ def test_the_first_searches_decide(host_device, monkeypatch, times, rounds):
     fastest = "tiled" if times[0] < times[1] else "near-far"
     assert solver.resolved["chosen"] == fastest
     assert solver.resolved["probed"] == f"tiled {times[0]} ms, near-far {times[1]} ms"
+    assert solver.resolved["lost_ms"] == pytest.approx(rounds * abs(times[0] - times[1]))
     assert hasattr(solver, "solve_from") == (fastest == "near-far")
     before = CLOCK[0]
     solver.solve(0)

@@ -94,6 +94,7 @@ class Choosing:
         self._solvers: dict[str, Any] = {}
         self._dropped: dict[str, str] = {}
         self._tried: dict[str, float] = {}
+        self._lost_ms = 0.0
         self._times: list[tuple[str, float]] = []
         self._expected = self._costs(graph.features, Scale.of(graph.device))
         if searches > 1 and self.searches_decide:
@@ -175,7 +176,11 @@ class Choosing:
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """Return the choice, which the first searches may change, and the parameters of the chosen one."""
+        """Return the choice, which the first searches may change, and the parameters of the chosen one.
+
+        ``lost_ms`` is by how much those took longer than if the fastest had made them all, the preparation of
+        the others included.
+        """
         names = by_total(self._expected, self._searches)
         return {
             "chosen": self._chosen,
@@ -183,13 +188,18 @@ class Choosing:
             "searches": self._searches,
             "expected": listed({name: self._expected[name].total(self._searches) for name in names}),
             "probed": listed(self._tried),
+            "lost_ms": round(self._lost_ms, 4),
         } | self._solver.resolved
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Any:
         """Search from `source`; see :class:`relaxometer.problems.problem.Solver`."""
         while self._trial:
             name = self._trial[len(self._times) % len(self._trial)]
-            if self._prepared(name) is None:
+            if name not in self._solvers:
+                with self._graph.device.timer() as preparation:
+                    self._prepared(name)
+                self._lost_ms += preparation.ms
+            if name not in self._solvers:
                 self._trial = []
                 break
             try:
@@ -213,6 +223,7 @@ class Choosing:
         self._tried = {name: min(ms for one, ms in self._times if one == name) for name in self._trial}
         best, second, *_ = sorted(self._tried.values())
         if rounds == ROUNDS or second > CLEAR * best:
+            self._lost_ms += sum(ms - best for _, ms in self._times)
             self._use(min(self._tried, key=lambda name: self._tried[name]))
             self._trial, self._solvers = [], {self._chosen: self._solver}
 

@@ -97,8 +97,12 @@ class Solver:
             self._chosen, self._because, self._solver = chosen
         self.ends_on_host = self._host_to_host or self._solver.runs_on == "cpu"
         self.solve = self._solver.solve
-        choice = {"chosen": self._chosen, "because": self._because}
-        self.resolved = self._solver.resolved | choice | {"host_to_host": self._host_to_host}
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """Return the choice, which the first searches may change, and the parameters of the chosen one."""
+        found = self._solver.resolved | {"host_to_host": self._host_to_host}
+        return {"chosen": self._chosen, "because": self._because} | found
 
 
 Choice = tuple[str, str, Any]  # a variant's name, the reason for it, and its solver

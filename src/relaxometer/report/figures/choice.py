@@ -30,24 +30,32 @@ ROW_INCHES = 0.32
 RESOLVED = ("chosen", "because", "expected", "probed")  # and the number of searches
 
 
-def regrets(timings: pd.DataFrame) -> pd.DataFrame:
+def regrets(timings: pd.DataFrame, problem: str = "sssp") -> pd.DataFrame:
     """Compare `auto` with the best other variant on each graph, on the same kind of clock.
 
-    The best has the least total of preparation and the searches that `auto` was to choose for. There is a row
-    per proven run of `auto` with another variant to compare with; ``regret`` is the share by which its total
-    exceeds that of the best. A search takes its median over the sources of both variants, so times may differ
-    from other tables.
+    The best has the least total of preparation and the searches that `auto` was to choose for: the time of
+    preparation and the first search, and for each further one the median over the sources of both variants,
+    so times may differ from other tables. What `auto` lost in first searches by other variants counts. There
+    is a row per proven run of `auto` with another variant to compare with, batches apart; ``regret`` is the
+    share by which its total exceeds that of the best.
     """
-    times = source_times(timings[timings["problem"] == "sssp"])
+    timings = timings[(timings["problem"] == problem) & ~timings["rival"]]
     first = timings.drop_duplicates(KEY).set_index(KEY).to_dict("index")
     rows = []
-    for graph, variant, ours, others in choices(times[~times["rival"]]):
-        run = first["sssp", graph, variant]
-        searches = int(run["parameter_searches"])
-        row = {"graph": graph, "variant": variant, "device_kind": run["device_kind"], "searches": searches}
-        row |= {name: run[f"parameter_{name}"] for name in RESOLVED} | {"prepare_ms": run["prepare_ms"]}
-        before = {name: first["sssp", graph, name]["prepare_ms"] for name in (variant, *others["variant"])}
-        totals = {name: (prepare_ms, searches) for name, prepare_ms in before.items()}
+    for graph, variant, ours, others in choices(source_times(timings)):
+        run = first[problem, graph, variant]
+        if pd.isna(searches := run.get("parameter_searches")):
+            continue
+        row = {"graph": graph, "variant": variant, "device_kind": run["device_kind"]}
+        row |= (
+            {"searches": int(searches)}
+            | {name: run[f"parameter_{name}"] for name in RESOLVED}
+            | {"prepare_ms": run["prepare_ms"]}
+        )
+        before = {name: first[problem, graph, name]["cold_ms"] for name in (variant, *others["variant"])}
+        lost = run.get("parameter_lost_ms", 0.0)
+        before[variant] += 0.0 if pd.isna(lost) else lost
+        totals = {name: (cold_ms, int(searches) - 1) for name, cold_ms in before.items()}
         rows += [row | found for found in against_best(ours, others, totals)]
     return pd.DataFrame(rows)
 
@@ -66,7 +74,8 @@ def against_best(
 ) -> list[dict[str, Any]]:
     """Compare the times of `auto` with those of the other variant with the least total, if there is one.
 
-    `totals` has by variant its preparation and the number of searches that count; by default a search alone.
+    `totals` has by variant the time before the searches that count, and their number; by default a search
+    alone.
     """
     auto = str(ours["variant"].iloc[0])
     found: list[dict[str, Any]] = []
@@ -102,9 +111,9 @@ def _reason(row: dict[Any, Any]) -> str:
     return f"{reason}; probed {row['probed']} per search" if row["probed"] else reason
 
 
-def regret_table(timings: pd.DataFrame) -> pd.DataFrame:
+def regret_table(timings: pd.DataFrame, problem: str = "sssp") -> pd.DataFrame:
     """Return :func:`regrets` as text, one row per choice and a summary."""
-    table = regrets(timings)
+    table = regrets(timings, problem)
     lines = [
         {
             "Graph": row["graph"],
@@ -125,10 +134,10 @@ def regret_table(timings: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame([*lines, {"Graph": in_short(table)}]).fillna("")
 
 
-def regret_figure(timings: pd.DataFrame) -> style.Figure:
+def regret_figure(timings: pd.DataFrame, problem: str = "sssp") -> style.Figure:
     """Draw the total of `auto` relative to the best other variant, for each graph and number of searches."""
     title = "Preparation and searches of auto relative to the best other variant"
-    table = regrets(timings)
+    table = regrets(timings, problem)
     if table.empty:
         return style.empty_figure(title, in_short(table))
     table = table.sort_values("searches", kind="stable")
@@ -152,26 +161,33 @@ def regret_figure(timings: pd.DataFrame) -> style.Figure:
     return style.entitle(figure, title, f"{in_short(table)} (dashed line). Log scale")
 
 
-def _draw(inputs: Inputs) -> dict[str, style.Figure | pd.DataFrame]:
-    return {"auto-regret": regret_figure(inputs.timings), "auto-choices": regret_table(inputs.timings)}
-
-
-def has_choice(plan: Plan, problem: str) -> bool:
-    """Return whether `auto` runs on some graph together with another variant."""
+def has_choice(plan: Plan, problem: str, *, of_batches: bool = False) -> bool:
+    """Return whether `auto` chooses for searches of some graph, or also for batches and from host to host."""
     return any(
-        run.problem == problem and run.solver == AUTO and len(runs_of(plan, problem, run.graph)) > 1
+        run.problem == problem
+        and run.solver == AUTO
+        and len(runs_of(plan, problem, run.graph)) > 1
+        and (of_batches or not (plan.datasets[run.graph].is_batch or run.parameters.get("host_to_host")))
         for run in plan.runs.values()
     )
 
 
+def _exhibit(problem: str, category: str, prefix: str) -> Exhibit:
+    figure, table = f"{prefix}auto-regret", f"{prefix}auto-choices"
+
+    def draw(inputs: Inputs) -> dict[str, style.Figure | pd.DataFrame]:
+        found = inputs.timings
+        return {figure: regret_figure(found, problem), table: regret_table(found, problem)}
+
+    views = (
+        View(figure, category, "auto", "its total against the least", caption="auto-regret"),
+        table_view(table, category, "auto", CHOICES, caption="auto-regret"),
+    )
+    return Exhibit(figure, draw, views, wanted=lambda plan: has_choice(plan, problem))
+
+
 EXHIBITS = (
-    Exhibit(
-        "auto-regret",
-        _draw,
-        (
-            View("auto-regret", "SSSP", "auto", "its total against the least"),
-            table_view("auto-choices", "SSSP", "auto", CHOICES, caption="auto-regret"),
-        ),
-        wanted=lambda plan: has_choice(plan, "sssp"),
-    ),
+    _exhibit("sssp", "SSSP", ""),
+    _exhibit("bfs", "BFS", "bfs-"),
+    _exhibit("dominators", "dominators", "dominators-"),
 )

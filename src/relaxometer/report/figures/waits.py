@@ -95,6 +95,6 @@ EXHIBITS = (
         "dominator-choices",
         lambda inputs: regret_table(inputs.timings),
         (table_view("dominator-choices", "dominators", "auto", choice.CHOICES),),
-        wanted=lambda plan: choice.has_choice(plan, "dominators"),
+        wanted=lambda plan: choice.has_choice(plan, "dominators", of_batches=True),
     ),
 )
