@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from choices import prepared, variants_for
+from choices import prepared
 from relaxometer.device import DeviceOutOfMemory
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.bfs import auto
@@ -78,28 +78,3 @@ def test_a_map_that_does_not_fit_is_searched_by_levels(device, monkeypatch, reas
     assert solver.resolved["chosen"] == "hybrid"
     assert solver.resolved["because"].endswith(", but not for tiled: too large")
     proven(solver, graph, device)
-
-
-@pytest.mark.parametrize(
-    ("family", "names"),
-    [
-        ("city", ["tiled"]),
-        ("roads", ["tiled"]),
-        ("long roads", ["hybrid", "tiled"]),
-        ("grid", ["tiled"]),
-        ("cube", ["tiled"]),
-        ("triangulation", ["tiled"]),
-        ("nearest neighbours", ["tiled"]),
-        ("small world", ["hybrid", "tiled"]),
-        ("random", ["hybrid", "tiled"]),
-        ("dense random", ["hybrid", "hybrid-packed"]),
-        ("preferential attachment", ["hybrid", "hybrid-packed"]),
-        ("Kronecker", ["hybrid", "hybrid-packed"]),
-        ("pages", ["hybrid", "hybrid-packed"]),
-        ("star", ["hybrid", "hybrid-packed"]),
-        ("tree", ["hybrid", "tiled"]),
-        ("caterpillar", ["tiled"]),
-    ],
-)
-def test_the_choice_for_families_of_graphs_by_the_number_of_searches(family, names):
-    assert variants_for(auto.expected_costs, family) == names

@@ -106,21 +106,6 @@ def test_both_directions_of_an_edge_are_checked(device):
     assert broken_rules(check(device, graph, 0, level, predecessor)) == {"arc_levels"}
 
 
-def test_an_arc_may_lead_back_up(device):
-    graph = Graph.from_arcs("back", 4, [0, 1, 2, 3], [1, 2, 3, 0], [1, 1, 1, 1])
-    assert check(device, graph, 0, *solve(graph, 0)).holds
-
-
-def test_a_predecessor_without_an_arc_is_refused(device, streets):
-    graph, level, predecessor = streets
-    one_up = np.flatnonzero(level == level[40] - 1)
-    far = next(v for v in one_up if v not in graph.targets[graph.offsets[40] : graph.offsets[41]])
-    predecessor[40] = far
-    certificate = check(device, graph, 0, level, predecessor)
-    assert broken_rules(certificate) == {"tree_arcs"}
-    assert "rule tree_arcs broken once, first at vertex 40" in certificate.reason
-
-
 @given(data=st.data())
 @settings(max_examples=60, deadline=None)
 def test_no_change_of_one_level_goes_unnoticed(data):

@@ -15,7 +15,9 @@ from relaxometer.problems.bfs._incoming import incoming
 from relaxometer.problems.bfs._switching import SwitchingParameters
 from relaxometer.problems.bfs.certify import BfsCertifier
 from relaxometer.problems.bfs.hybrid_packed import _best_neighbours
-from relaxometer.problems.variants import load_solver, solver_names
+from relaxometer.problems.bfs.tiled import tiled
+from relaxometer.problems.sssp import _maps
+from relaxometer.problems.variants import Skipped, load_solver, solver_names
 from sample_graphs import as_type, sample_graphs, undirected
 
 VARIANTS = solver_names("bfs")
@@ -106,20 +108,6 @@ def test_levels_and_phases_are_right_and_certified(device, variant, parameters, 
 def test_levels_do_not_depend_on_the_order_of_threads(variant, parameters):
     resident = ResidentGraph.upload(get_device("host", order_seed=1), sample_graphs()["random-directed"])
     checked(resident, make_solver(variant, resident, **parameters), 3)
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_a_search_keeps_the_previous_answer(device, variant):
-    resident = ResidentGraph.upload(device, sample_graphs()["grid"])
-    solver = make_solver(variant, resident)
-    first = solver.solve(0)
-    phases = first.phases
-    kept = {name: device.asnumpy(device.asarray(values)) for name, values in first.columns.items()}
-    for source in (350, 351, 352):
-        solver.solve(source)
-    for name, values in first.columns.items():
-        np.testing.assert_array_equal(device.asnumpy(device.asarray(values)), kept[name])
-    assert first.phases == phases
 
 
 def hubs_and_leaves(n=3000):
@@ -277,3 +265,54 @@ def test_vertices_are_ranked_by_falling_degree_with_narrow_and_wide_keys(host_de
     assert degrees[-1] == 0
     slack = 1 if id_bits == 0 else 9 / 8
     assert (degrees <= slack * np.minimum.accumulate(degrees)).all()
+
+
+def wide(n):
+    """A vertex with more heads than a phase has room for, and arcs among them."""
+    rng = np.random.default_rng(8)
+    spokes = np.stack([np.zeros(n - 1, dtype=int), np.arange(1, n)], axis=1)
+    arcs = np.concatenate([spokes[: n // 2], rng.integers(0, n, (n, 2))])
+    return Graph.from_arcs("wide", n, arcs[:, 0], arcs[:, 1], np.ones(len(arcs), dtype=int))
+
+
+class TestTiled:
+    """Maps in tiles: queues that overflow, shared memory, and graphs that do not suit."""
+
+    def test_a_queue_that_overflows_loses_nothing(self, device):
+        resident = ResidentGraph.upload(device, wide(6000))
+        solver = tiled.Solver(resident, tiled.Parameters(tiles=1))
+        checked(resident, solver, 0, [])
+        assert solver.tile_log["sweeps"].sum() > 0
+
+    def test_balls_stay_in_global_memory_where_shared_memory_is_short(self, device, monkeypatch):
+        resident = ResidentGraph.upload(device, sample_graphs()["grid"])
+        monkeypatch.setattr(_maps, "SHARED_BYTES", tiled.QUEUE_BYTES + 1400)
+        solver = tiled.Solver(resident, tiled.Parameters(tiles=4))
+        assert not solver.resolved["balls_in_shared_memory"]
+        assert solver.resolved["ball"] == tiled.SIZES[-1]
+        checked(resident, solver, 0)
+
+    @pytest.mark.parametrize(
+        ("graph", "tiles", "message"),
+        [
+            (
+                Graph.from_arcs("large", 32768 * 5, [0], [1], [1]),
+                5,
+                "163840 vertices; 5 tiles hold at most 163835",
+            ),
+            (
+                Graph.from_arcs("large", 32767 * 2, [0], [1], [1]),
+                2,
+                "a tile has 32768 balls and 0 arcs that leave it",
+            ),
+        ],
+    )
+    def test_graphs_that_do_not_suit_are_skipped(self, host_device, graph, tiles, message):
+        with pytest.raises(Skipped, match=message):
+            tiled.Solver(ResidentGraph.upload(host_device, graph), tiled.Parameters(tiles=tiles))
+
+    def test_a_tile_that_shared_memory_does_not_hold_is_skipped(self, host_device, monkeypatch):
+        monkeypatch.setattr(_maps, "SHARED_BYTES", tiled.QUEUE_BYTES + 300)
+        resident = ResidentGraph.upload(host_device, sample_graphs()["grid"])
+        with pytest.raises(Skipped, match=r"4 tiles of [0-9]+ vertices; fewer blocks run at once"):
+            tiled.Solver(resident, tiled.Parameters(tiles=4))

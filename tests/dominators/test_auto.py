@@ -3,13 +3,11 @@
 import numpy as np
 import pytest
 
-from choices import variants_for
 from dominator_samples import graph_of, random_batch, rooted_graphs, semi_nca
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.graphs.resident_batch import ResidentBatch
 from relaxometer.problems.dominators import auto
-from relaxometer.problems.dominators._flow_graphs import leads_both_ways
 from relaxometer.problems.dominators.cpu import cooper_harvey_kennedy
 
 
@@ -71,13 +69,6 @@ def test_sweeps_are_fast_on_dense_graphs(device):
     assert not solver.solve(0).idom.any()
 
 
-def test_the_first_arcs_of_a_graph_are_looked_at():
-    arcs = [(0, 1), (1, 0), (1, 4), (2, 2), (4, 1), (4, 2)]
-    graph = graph_of("some", 5, arcs)
-    found = [leads_both_ways(graph.offsets, graph.targets, count) for count in range(8)]
-    assert found == [True] * 6 + [False] * 2
-
-
 @pytest.mark.parametrize(("most", "chosen"), [(1024, "batch-warp"), (10**9, "cooper-harvey-kennedy")])
 def test_the_choice_for_a_batch(device, monkeypatch, most, chosen):
     monkeypatch.setattr(auto, "SMALL_BATCH", most)
@@ -109,28 +100,3 @@ def test_a_batch_from_host_to_host(device, monkeypatch, dear):
 def test_a_machine_of_one_core_has_no_others_to_choose():
     assert list(auto.costs_from_host(30, 16, few=True)) == ["one core", "16 cores", "GPU"]
     assert list(auto.costs_from_host(30, 1, few=True)) == ["one core", "GPU"]
-
-
-@pytest.mark.parametrize(
-    ("family", "names"),
-    [
-        ("city", ["biconnected"]),
-        ("roads", ["biconnected"]),
-        ("long roads", ["biconnected"]),
-        ("grid", ["biconnected"]),
-        ("cube", ["biconnected"]),
-        ("triangulation", ["biconnected"]),
-        ("nearest neighbours", ["biconnected"]),
-        ("small world", ["biconnected"]),
-        ("random", ["iterative-tree"]),
-        ("dense random", ["iterative-tree"]),
-        ("preferential attachment", ["iterative-tree"]),
-        ("Kronecker", ["biconnected"]),
-        ("pages", ["iterative-tree"]),
-        ("star", ["biconnected"]),
-        ("tree", ["biconnected"]),
-        ("caterpillar", ["biconnected"]),
-    ],
-)
-def test_the_choice_for_families_of_graphs_by_the_number_of_searches(family, names):
-    assert variants_for(auto.expected_costs, family) == names

@@ -1,8 +1,6 @@
 """Certificates of dominators: right answers pass, and every rule can fail."""
 
-import gc
 import itertools
-import weakref
 from dataclasses import replace
 
 import numpy as np
@@ -20,7 +18,6 @@ from dominator_samples import (
 )
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.graphs.resident_batch import ResidentBatch
-from relaxometer.problems.dominators import certify as certify_dominators
 from relaxometer.problems.dominators._witnesses import Witnesses
 from relaxometer.problems.dominators.certify import RULES, DominatorsCertifier
 from relaxometer.problems.variants import load_solver
@@ -76,14 +73,6 @@ def test_a_rule_over_every_arc_is_not_enough(device):
     assert broken(check(device, graph, 0, [0, 0, 0, 0])) == {"immediate"}
 
 
-@pytest.mark.parametrize("graph", rooted_graphs().values(), ids=lambda graph: graph.name)
-def test_an_answer_for_another_root_is_refused(device, graph):
-    if graph.n_vertices < 2 or graph.n_vertices > 1000:
-        pytest.skip("too small or too large")
-    other = reference_by_removal(graph, graph.n_vertices - 1)
-    assert not check(device, graph, 0, other).holds
-
-
 def test_metadata_that_call_a_graph_undirected_prove_nothing(device):
     mistaken = replace(LINE, metadata={"directed": False})
     assert check(device, mistaken, 0, reference_by_removal(LINE, 0)).holds
@@ -101,20 +90,6 @@ def test_only_the_right_tree_passes(host_device):
         expected = tuple(reference_by_removal(graph, 0).tolist())
         passed = [idom for idom in candidates if certifier.check(0, np.array(idom, dtype=np.uint32)).holds]
         assert passed == [expected]
-
-
-@pytest.mark.parametrize("n", [8, 30, 200])
-def test_one_wrong_vertex_is_refused(host_device, n):
-    rng = np.random.default_rng(n)
-    for _ in range(12):
-        graph = random_graph(rng, n, 2 * n)
-        certifier = DominatorsCertifier(ResidentGraph.upload(host_device, graph))
-        right = reference_by_removal(graph, 0)
-        assert certifier.check(0, right).holds
-        for _ in range(10):
-            wrong = right.copy()
-            wrong[rng.integers(n)] = rng.choice([*range(n), NONE])
-            assert certifier.check(0, wrong).holds == np.array_equal(wrong, right)
 
 
 @pytest.mark.parametrize("batch", [random_batch(), all_graphs_of_four()], ids=lambda batch: batch.name)
@@ -174,11 +149,3 @@ class TestProofsKept:
         for root in (0, 1, 2, 1, 0):
             assert check(host_device, graph, root, reference_by_removal(graph, root)).holds
         assert searches == [0, 1, 2, 0]
-
-    def test_proofs_are_freed_with_their_graph(self, host_device):
-        graph = graph_of("join", 5, [(0, 1), (1, 2), (1, 3), (2, 4), (3, 4)])
-        assert check(host_device, graph, 0, [0, 0, 1, 1, 1]).holds
-        known = weakref.ref(certify_dominators._KNOWN[graph])
-        del graph
-        gc.collect()
-        assert known() is None

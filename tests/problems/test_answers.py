@@ -1,10 +1,14 @@
-"""Arrays that are allocated before an answer needs them; its status, from the rules that it breaks."""
+"""Arrays of answers: allocated ahead, and the caller's; the status of an answer, from the rules it breaks."""
 
+import numpy as np
 import pytest
 
 from relaxometer.device import DeviceOutOfMemory
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.answers import Ahead
 from relaxometer.problems.certificate import Certificate
+from relaxometer.problems.variants import load_solver, solver_names
+from sample_graphs import grid_edges, undirected
 
 
 class Memory:
@@ -44,6 +48,29 @@ def test_the_search_under_way_does_not_fail_for_the_next_one(memory):
         ahead.take()
     memory.short = False
     assert ahead.take() == 2
+
+
+STREETS = undirected("streets", 30, grid_edges(5, 6), np.arange(49) % 9 + 1)
+"""A map that every variant takes."""
+
+
+@pytest.mark.parametrize(
+    ("problem", "variant"),
+    [(problem, name) for problem in ("sssp", "bfs", "dominators") for name in solver_names(problem)],
+)
+def test_a_search_leaves_the_answer_before_alone(device, problem, variant):
+    module = load_solver(problem, variant)
+    if getattr(module.Solver, "takes", "graph") == "batch":
+        pytest.skip("a batch has no sources")
+    solver = module.Solver(ResidentGraph.upload(device, STREETS), module.Parameters())
+    first = solver.solve(0)
+    kept = {name: device.asnumpy(device.asarray(column)).copy() for name, column in first.columns.items()}
+    phases = first.phases
+    for source in (5, 6, 7):
+        solver.solve(source)
+    for name, column in first.columns.items():
+        np.testing.assert_array_equal(device.asnumpy(device.asarray(column)), kept[name])
+    assert first.phases == phases
 
 
 TOO_LONG = "it is too long"

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from choices import prepared, variants_for
+from choices import prepared
 from relaxometer.device import DeviceOutOfMemory
 from relaxometer.device.host import HostDevice
 from relaxometer.graphs.resident import ResidentGraph
@@ -14,7 +14,7 @@ from relaxometer.problems import choosing
 from relaxometer.problems.choosing import Cost
 from relaxometer.problems.sssp import auto
 from relaxometer.problems.variants import Skipped
-from sample_graphs import reference_distances, sample_graphs, undirected
+from sample_graphs import reference_distances, sample_graphs
 
 
 def resident(device, name="grid"):
@@ -51,11 +51,6 @@ def takes(monkeypatch, **times):
 
 
 CLOCK = [0.0]
-
-
-def star(device):
-    edges = np.array([[0, leaf] for leaf in range(1, 101)])
-    return ResidentGraph.upload(device, undirected("star", 200, edges, np.ones(100, dtype=int)))
 
 
 def test_no_other_variant_is_prepared_for_one_search(host_device, monkeypatch):
@@ -146,28 +141,3 @@ def test_a_variant_that_runs_out_of_memory_in_a_trial_is_not_taken(host_device, 
 
 def fails(self, *_):
     raise DeviceOutOfMemory("no room")
-
-
-@pytest.mark.parametrize(
-    ("family", "names"),
-    [
-        ("city", ["tiled", "phast"]),
-        ("roads", ["tiled", "phast"]),
-        ("long roads", ["near-far"]),
-        ("grid", ["tiled"]),
-        ("cube", ["near-far"]),
-        ("triangulation", ["near-far"]),
-        ("nearest neighbours", ["near-far"]),
-        ("small world", ["near-far"]),
-        ("random", ["near-far"]),
-        ("dense random", ["near-far"]),
-        ("preferential attachment", ["near-far"]),
-        ("Kronecker", ["near-far", "push-pull"]),
-        ("pages", ["near-far"]),
-        ("star", ["push-pull"]),
-        ("tree", ["tiled"]),
-        ("caterpillar", ["tiled", "phast"]),
-    ],
-)
-def test_the_choice_for_families_of_graphs_by_the_number_of_searches(family, names):
-    assert variants_for(auto.expected_costs, family) == names

@@ -55,13 +55,6 @@ def test_pairs_of_arcs_are_single_edges(device, graph, both_ways):
     assert edges.n_edges == (edges.arcs // 2 if both_ways else edges.arcs)
 
 
-def test_pairs_of_unequal_weight_are_arcs(device):
-    graph = Graph.from_arcs("slope", 3, [0, 1, 1, 2], [1, 0, 2, 1], [4, 9, 3, 3])
-    edges = _edge_list.EdgeList(ResidentGraph.upload(device, graph), np.uint32, None)
-    assert not edges.both_ways
-    solved(device, "edge-bf", graph, *range(3))
-
-
 @pytest.mark.parametrize("block", [1, 7, 64, 10**6])
 def test_edges_are_sorted_by_pairs_of_blocks(device, block):
     graph = sample_graphs()["grid"]

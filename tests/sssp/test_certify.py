@@ -89,15 +89,6 @@ def test_every_rule_can_be_broken(device, kind, vertex, change, before, rules):
     assert rules <= found <= rules | ({"tree"} if kind == "int32" else set())
 
 
-def test_the_rule_and_its_first_vertex_are_named(device):
-    graph, distance, predecessor = right("uint32")
-    assert check(device, graph, distance, predecessor).reason == ""
-    predecessor[2] = 0
-    found = check(device, graph, distance, predecessor)
-    assert (found.holds, found.first) == (False, {"predecessor": 2})
-    assert "rule predecessor broken once, first at vertex 2" in found.reason
-
-
 def test_a_consistent_detour_is_overstretched(device):
     """All distances lie on real paths, but one path is not shortest: only the arcs show it."""
     graph = graph_of("uint32", 3, [0, 1, 0], [1, 2, 2], [1, 1, 5])

@@ -10,7 +10,7 @@ from relaxometer.graphs.graph import MAX_WEIGHT, Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp._packed_arcs import MAX_ARCS, PackedArcs
 from relaxometer.problems.sssp.near_far import many_sources, near_far
-from relaxometer.problems.sssp.near_far._near_far import QUEUE, bucket_shift, initial_capacity, packed_arcs
+from relaxometer.problems.sssp.near_far._near_far import QUEUE, initial_capacity
 from relaxometer.problems.sssp.phast import phast_many
 from relaxometer.problems.variants import Skipped, load_solver
 from sample_graphs import FLOATS, as_type, sample_graphs
@@ -30,11 +30,6 @@ def dense_star(leaves: int) -> Graph:
     heads = np.append(ids + 1, 1 + (ids[:, None] + np.arange(1, 10)).ravel() % leaves)
     weights = np.append(ids % 7 + 1, np.full(9 * leaves, 50))
     return Graph.from_arcs("dense-star", leaves + 1, tails, heads, weights)
-
-
-def shift_of(device, graph, delta=None):
-    resident = ResidentGraph.upload(device, graph)
-    return bucket_shift(resident, packed_arcs(resident), delta)
 
 
 @pytest.mark.parametrize(
@@ -117,14 +112,6 @@ def test_the_first_capacity_of_the_largest_graphs_fits_the_kernel():
     np.uint32(initial_capacity(SimpleNamespace(n_vertices=2**31)))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_greatest_distances_have_a_bucket(device, kind):
-    largest = FLOATS[kind].largest if kind in FLOATS else MAX_WEIGHT
-    graph = graph_of(kind, 4, [0, 1, 0, 2], [1, 2, 3, 3], [largest // 2, largest // 2, 3, largest])
-    for delta in (1e-9, 1e-3, 1.0, 100.0):
-        solved(device, "near-far", graph, 0, delta=delta)
-
-
 @pytest.mark.parametrize("kind", KINDS[1:])
 @pytest.mark.parametrize("narrow", [0, 10**6])
 def test_hubs_are_cut_up_and_shared(device, narrow, kind):
@@ -160,34 +147,8 @@ def test_limits_are_in_order_and_fit_the_kernel(given, message):
         near_far.Parameters(**given)
 
 
-def complete(n, weights):
-    """A graph with arcs between all vertices."""
-    tails, heads = np.nonzero(~np.eye(n, dtype=bool))
-    return Graph.from_arcs("complete", n, tails, heads, weights)
-
-
 class TestBucketShift:
     """The binary logarithm of a bucket's width."""
-
-    @pytest.mark.parametrize(("delta", "shift"), [(1.0, 3), (1.7, 4), (1e-6, 0), (1e12, 31)])
-    def test_rounds_down(self, host_device, delta, shift):
-        graph = Graph.from_arcs("ten", 3, [0, 1], [1, 2], [5, 15])
-        assert shift_of(host_device, graph, delta) == shift
-
-    @pytest.mark.parametrize(
-        ("graph", "shift"),
-        [
-            # 32 / 6 mean weights over degrees of 3 and 1/2: 17 and 106 units.
-            (complete(4, np.full(12, 10)), 4),
-            (Graph.from_arcs("path", 4, [0, 1], [1, 2], [10, 10]), 6),
-            # A mean of 10 again, and a coefficient of variation of 2.
-            (complete(4, np.array([54, 2, 1, 1, 2, 1] * 2)), 3),
-            # 32 / 24 mean weights over a degree of 9: 148 units; dense graphs have narrower ones.
-            (complete(10, np.full(90, 1000)), 7),
-        ],
-    )
-    def test_auto_narrows_with_the_degree_and_the_spread_of_the_weights(self, host_device, graph, shift):
-        assert shift_of(host_device, graph) == shift
 
     @pytest.mark.parametrize(
         ("delta", "width"), [(1.0, 0.5), (10.0, 4.0), (1e-9, 2.0**-31), (1e-60, 2.0**-126)]
@@ -197,18 +158,6 @@ class TestBucketShift:
         graph = graph_of("float32", 3, [0, 0, 1], [1, 2, 2], [0.25, 0.5, 1.5])
         solver, _ = solved(device, name, graph, 0, delta=delta)
         assert solver.resolved["bucket"] == width
-
-    @pytest.mark.parametrize(("kind", "least"), [("float32", -126), ("float64", -1022)])
-    def test_widths_of_floats_scale_with_the_weights(self, device, kind, least):
-        grid = sample_graphs()["grid"]
-
-        def shift(factor):
-            graph = graph_of(kind, grid.n_vertices, grid.tails, grid.targets, grid.weights * factor)
-            return shift_of(device, graph)
-
-        assert [shift(2.0**power) - shift(1.0) for power in (-20, -1, 0, 1, 20)] == [-20, -1, 0, 1, 20]
-        assert shift(FLOATS[kind].tiny) == least
-        assert shift(FLOATS[kind].largest / 256) == -least
 
 
 class TestManySources:
@@ -250,42 +199,6 @@ def test_a_device_with_too_little_shared_memory_is_skipped(name, monkeypatch):
     monkeypatch.setattr(type(device), "max_cooperative_blocks", lambda *_: 0)
     with pytest.raises(Skipped, match=r"needs [\d,]+ bytes of shared memory, more than the device has"):
         module.Solver(ResidentGraph.upload(device, sample_graphs()["grid"]), module.Parameters())
-
-
-def loaded(weights, kind="uint32"):
-    """A star whose arcs have these weights."""
-    m = len(weights)
-    ends = np.zeros(m, dtype=int), np.arange(1, m + 1)
-    return Graph.from_arcs("loaded", m + 1, *ends, weights, weight_type=kind)
-
-
-def statistics_of(device, graph):
-    resident = ResidentGraph.upload(device, graph)
-    return PackedArcs(device, *resident.csr[1:], graph.lengths).weight_statistics()
-
-
-@pytest.mark.parametrize(
-    ("weights", "expected"),
-    [
-        ([MAX_WEIGHT] * 5, (MAX_WEIGHT, 0)),
-        ([0, MAX_WEIGHT], (MAX_WEIGHT / 2, MAX_WEIGHT / 2)),
-        ([2**31 - 1] * 2 + [2**31 + 1] * 2, (2**31, 1)),
-        ([0, 0, 0], (0, 0)),
-        ([], (0, 0)),
-        (np.arange(70_000) % 2 * 2, (1, 1)),
-    ],
-)
-def test_sums_of_great_weights_are_exact(device, weights, expected):
-    assert statistics_of(device, loaded(weights)) == expected
-
-
-@pytest.mark.parametrize("kind", FLOATS.values(), ids=FLOATS)
-def test_sums_of_floats_neither_overflow_nor_vanish(device, kind):
-    for weights in ([0.1, 0.2, 0.7], [kind.largest, kind.largest, 0], [kind.tiny] * 3, [0, 0, 0]):
-        graph = loaded(weights, kind.name)
-        exact = graph.weights.astype(np.longdouble)
-        found = tuple(map(np.longdouble, statistics_of(device, graph)))
-        assert found == pytest.approx((exact.mean(), exact.std()), rel=1e-12, abs=0)
 
 
 def test_arcs_from_which_a_step_would_wrap_are_refused(host_device):

@@ -5,7 +5,6 @@ import pytest
 
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.lengths import LENGTHS
-from relaxometer.studies.all_pairs import measure_all_pairs
 from relaxometer.studies.throughput import measure_throughput
 from relaxometer.studies.traffic import measure_traffic, slowed
 from sample_graphs import FLOATS, as_type, sample_graphs
@@ -37,15 +36,6 @@ def test_traffic(graph, refusal):
     assert [row["status"] for row in rows] == ["ok", "ok", "skipped"]
     assert rows[2]["reason"] == refusal
     assert rows[0]["slowed"] == rows[1]["slowed"] > 0
-
-
-def test_all_pairs(host_device, graph, refusal):
-    passes, *tables = measure_all_pairs(
-        graph, host_device, hops=False, sources="all", proven="all", table=0, seed=1
-    )
-    assert passes["status"].to_pylist() == ["skipped", "skipped"]
-    assert set(passes["reason"].to_pylist()) == {refusal}
-    assert [len(table) for table in tables] == [0, 0, 0]
 
 
 @pytest.mark.parametrize("kind", FLOATS)

@@ -81,14 +81,6 @@ def test_long_rows_take_several_arcs_a_lane_beyond_those_read_ahead():
     assert np.diff(hierarchy.up_offsets).max() > 32 * _slices.AHEAD
 
 
-@pytest.mark.parametrize("n", [1, 100])
-@pytest.mark.parametrize("tasks", [1, 3])
-def test_graphs_without_arcs(device, n, tasks):
-    """With a hundred vertices the top is empty; with one, the tasks are."""
-    solver, _ = solved(device, "phast", Graph.from_arcs("bare", n, [], [], []), n - 1, tasks=tasks)
-    assert solver.resolved["top"] == (n == 1)
-
-
 @pytest.mark.parametrize("there_and_back", [(256, 0), (128, 128)])
 def test_many_parallel_arcs_are_one_edge(device, there_and_back):
     there, back = there_and_back
@@ -99,14 +91,6 @@ def test_many_parallel_arcs_are_one_edge(device, there_and_back):
     weights = 1 + np.arange(len(tails)) % 7
     graph = Graph.from_arcs("parallel", 100, tails, heads, weights, keep_parallel=True)
     solved(device, "phast", graph, 0, tasks=3)
-
-
-def test_the_same_graph_gets_the_same_hierarchy():
-    first = _hierarchy.build(roads(), 3, 16.0)
-    _hierarchy.build(directed_grid(), 3, 16.0)
-    again = _hierarchy.build(roads(), 3, 16.0)
-    np.testing.assert_array_equal(again.order, first.order)
-    np.testing.assert_array_equal(again.inside.arcs, first.inside.arcs)
 
 
 def test_an_instrumented_run_records_the_parts_of_the_search(device):

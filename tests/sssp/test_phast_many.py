@@ -10,7 +10,7 @@ from relaxometer.graphs.graph import MAX_WEIGHT, Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp import NO_PREDECESSOR
 from relaxometer.problems.sssp._distance_proof import DistanceProver
-from relaxometer.problems.sssp.phast import _cch, _preorder, phast_many
+from relaxometer.problems.sssp.phast import phast_many
 from relaxometer.problems.sssp.phast.phast_many import RING_BYTES, Parameters, Solver
 from relaxometer.problems.variants import Skipped
 from sample_graphs import reference_distances, sample_graphs
@@ -119,13 +119,3 @@ def test_any_small_graph(case, k, segments):
     assert proof.certificate.holds
     for name in ("reached", "farthest", "total"):
         np.testing.assert_array_equal(getattr(proof, name), getattr(sweeps, name))
-
-
-def test_segments_have_about_the_same_work():
-    hierarchy = _preorder.in_preorder(_cch.contract(roads(), 16.0))
-    ends = hierarchy.segments.astype(np.int64)
-    work = np.diff(hierarchy.first_record[ends])
-    assert (ends[0], ends[-1]) == (0, len(hierarchy.order))
-    whole, _ = hierarchy.work
-    assert work.sum() == whole
-    assert work.max() < 1.6 * whole / len(work)

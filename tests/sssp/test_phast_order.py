@@ -24,7 +24,6 @@ from relaxometer.problems.sssp.phast import (
     _reduce,
     _separators,
     _widths,
-    phast,
 )
 from relaxometer.problems.variants import Skipped
 
@@ -152,14 +151,6 @@ def paths_without_common_vertices(offsets, adjacent, begins, ends):
     return maximum_flow(network, 2 * n, 2 * n + 1).flow_value
 
 
-@pytest.mark.parametrize("side", [3, 12, 30])
-def test_few_vertices_separate_two_grids(side):
-    labels, _ = cut_by(*dumbbell(side, bridges=1 + side // 4), 0.2)
-    sizes = np.bincount(labels, minlength=3)
-    assert 0 < sizes[2] <= 1 + side // 4
-    assert sizes[:2].min() >= 0.2 * len(labels) - 1
-
-
 @settings(max_examples=60, deadline=None)
 @given(st.integers(4, 9), st.integers(4, 30), st.floats(0, 0.4), st.randoms(use_true_random=False))
 def test_a_separator_is_as_small_as_its_ends_allow(rows, columns, gaps, random):
@@ -265,13 +256,6 @@ def test_parts_give_about_as_many_arcs_as_metis(small_parts, pool):
     assert len(by_parts) < 1.05 * len(shortcuts(pool, _reduce.ordered(offsets, adjacent, by_metis))[2])
 
 
-def test_islands_and_isolated_vertices_are_ordered(small_parts, pool):
-    offsets, adjacent = dumbbell(side=14, bridges=0)
-    offsets = np.concatenate([offsets, np.full(30, offsets[-1], dtype=np.int32)])
-    order = _order.dissect(offsets, adjacent, pool).vertices
-    np.testing.assert_array_equal(np.sort(order), np.arange(len(offsets) - 1))
-
-
 def test_the_size_of_a_mesh_is_guessed(monkeypatch, pool):
     monkeypatch.setattr(_widths, "PART", 4096)
     offsets, adjacent = _cch._undirected(delaunay(DelaunayParameters(vertices=8192), 1), pool)
@@ -303,14 +287,6 @@ def test_a_kept_order_serves_any_weights(monkeypatch, tmp_path):
     np.testing.assert_array_equal(again.order, first.order)
     with pytest.raises(TypeError):
         _hierarchy.build(road_like(RoadParameters(rows=20, columns=21), seed=6), 3, 16.0, keep_order=True)
-
-
-@pytest.mark.parametrize(
-    ("n", "tasks"),
-    [(1, 1), (640, 10), (1_524_453, 132), (3_696_000, 132), (3_696_001, 264), (24_391_248, 924)],
-)
-def test_large_maps_get_a_multiple_of_the_blocks(n, tasks):
-    assert phast._auto_tasks(n, 132) == tasks
 
 
 def test_a_large_top_takes_fewer_subtrees(monkeypatch):

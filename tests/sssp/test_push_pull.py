@@ -14,23 +14,6 @@ from sample_graphs import undirected
 from sssp.searches import solved
 
 
-def hubs(leaves=2000):
-    """Two hubs that share many neighbours, and chains of leaves: windows of 0 to thousands of arcs."""
-    rng = np.random.default_rng(5)
-    ends = np.arange(2, leaves + 2)
-    first = np.stack([np.zeros(leaves, dtype=int), ends], axis=1)
-    second = np.stack([np.ones(leaves // 2, dtype=int), ends[::2]], axis=1)
-    chains = np.stack([ends[:-1], ends[1:]], axis=1)
-    edges = np.concatenate([first, second, chains])
-    return undirected("hubs", leaves + 2, edges, rng.integers(0, 300, len(edges)))
-
-
-def directed():
-    rng = np.random.default_rng(6)
-    tails, heads = rng.integers(0, 700, 3000), rng.zipf(1.6, 3000) % 700
-    return Graph.from_arcs("directed", 700, tails, heads, rng.integers(0, 50, 3000))
-
-
 def skewed():
     return rmat(RmatParameters(scale=10, edge_factor=16, weights={"distribution": "uniform"}), seed=1)
 
@@ -38,21 +21,19 @@ def skewed():
 @pytest.mark.parametrize(
     ("delta", "beta"), [(1, 1e-9), (1, 1e9), (40, 4.0), (10**6, 1e-9), (10**6, 1e9)], ids=str
 )
-@pytest.mark.parametrize("make", [hubs, directed, skewed])
-def test_every_mix_of_pushing_and_pulling_is_right(device, make, delta, beta):
-    """Push only, both, or pull at once."""
-    graph = make()
+def test_every_mix_of_pushing_and_pulling_is_right(device, delta, beta):
+    """Push only, both, or pull at once; windows have 0 to hundreds of arcs."""
+    graph = skewed()
     for source in (0, 1, graph.n_vertices - 1):
         phases = []
         _, answer = solved(device, "push-pull", graph, source, phases=phases, delta=delta, beta=beta)
         assert answer.phases == len(phases)
-        if beta < 1 and make is not directed:  # the last bucket settles every vertex
+        if beta < 1:  # the last bucket settles every vertex
             assert not any(phase.updated for phase in phases if phase.mode == "pull")
 
 
 def test_most_arcs_are_never_read(device):
-    graph = skewed()
-    phases = []
+    graph, phases = skewed(), []
     solved(device, "push-pull", graph, 0, phases=phases)
     assert {phase.mode for phase in phases} == {"push", "pull"}
     assert sum(phase.relaxed_arcs for phase in phases) < 0.7 * graph.n_arcs

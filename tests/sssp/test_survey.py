@@ -37,14 +37,6 @@ class TestDijkstra:
 class TestBellmanFordQueue:
     """A queue per block, and a common pool."""
 
-    def test_a_chain_takes_each_vertex_once(self, host_device):
-        """On a chain the queue never holds more than one vertex."""
-        n = 50
-        graph = Graph.from_arcs("chain", n, np.arange(n - 1), np.arange(1, n), np.ones(n - 1, dtype=int))
-        phases = []
-        solved(host_device, "bellman-ford-queue", graph, 0, phases=phases, blocks=1)
-        assert (phases[0].updated, phases[0].relaxed_arcs) == (n, n - 1)
-
     @pytest.mark.parametrize(
         ("order", "taken"), [("fifo", 1203), ("slf", 1113), ("lll", 603), ("slf-lll", 603)]
     )

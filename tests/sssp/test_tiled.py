@@ -1,6 +1,5 @@
 """Maps in tiles: cuts on the host and on the device, the search, and graphs that are not for it."""
 
-from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,24 +12,12 @@ from relaxometer.problems.bfs.tiled import tiled as bfs_tiled
 from relaxometer.problems.sssp import _maps
 from relaxometer.problems.sssp._packed_arcs import MAX_ARCS
 from relaxometer.problems.sssp.tiled import tiled
-from relaxometer.problems.sssp.tiled._device_tiles import FRONTIER, MAX_VERTICES, Cutter, Order
-from relaxometer.problems.sssp.tiled._tiles import REMOTE, cut
+from relaxometer.problems.sssp.tiled._device_tiles import FRONTIER, MAX_VERTICES, Cutter
 from relaxometer.problems.variants import Skipped
 from sample_graphs import as_type, grid_edges, hide_host_graph, sample_graphs, undirected
 from sssp.searches import KINDS, solved
 
 MANY_TILES = [graph for graph in sample_graphs().values() if graph.n_vertices >= 8]
-
-
-def test_bisection_gives_tiles_of_one_size_between_which_few_arcs_cross():
-    graph = sample_graphs()["grid"]
-    for n_tiles in (1, 2, 7, 23):
-        tiling = cut(graph, n_tiles)
-        sizes = np.diff(tiling.begins)
-        assert (len(sizes), sizes.sum()) == (n_tiles, graph.n_vertices)
-        assert np.ptp(sizes) <= np.ceil(np.log2(n_tiles)) + 1
-        np.testing.assert_array_equal(tiling.order[tiling.place], np.arange(graph.n_vertices))
-    assert (cut(graph, 4).targets >= REMOTE).mean() < 0.1
 
 
 def wide():
@@ -102,28 +89,6 @@ def crossing_share(graph, position, n_tiles):
 class TestCut:
     """The kernel cuts into equal ranges of ids, or of any order."""
 
-    def test_a_survey_cuts_unless_more_arcs_cross(self, device):
-        graph = street_grid(30, 20)
-        crossing = Cutter(ResidentGraph.upload(device, graph), 4).facts().crossing
-        assert crossing > 0
-        for most, is_cut in ((crossing, True), (crossing - 1, False)):
-            cutter = Cutter(ResidentGraph.upload(device, graph), 4)
-            cutter._tiling.order.fill(7)
-            order = device.asnumpy(cutter.survey(most).order)
-            assert cutter.facts().crossing == crossing
-            assert (order == 7).all() != is_cut
-
-    def test_a_second_cut_replaces_the_first(self, device):
-        graph = street_grid(30, 20)
-        cutter = Cutter(ResidentGraph.upload(device, graph), 4)
-        cutter.survey(graph.n_arcs)
-        shuffled = np.random.default_rng(4).permutation(graph.n_vertices)
-        arrays = np.argsort(shuffled).astype(np.uint32), shuffled.astype(np.uint32)
-        tiling = cutter.cut(Order(*map(device.asarray, arrays)))
-        begins, vertices = device.asnumpy(tiling.begins), device.asnumpy(tiling.order)
-        tiles = [set(vertices[begin:end].tolist()) for begin, end in pairwise(begins)]
-        assert tiles == [set(part.tolist()) for part in np.array_split(shuffled, 4)]
-
     @pytest.mark.parametrize(("n", "m"), [(MAX_VERTICES + 1, 0), (1, MAX_ARCS + 1)])
     def test_numbers_from_which_a_step_would_wrap_are_refused(self, n, m):
         with pytest.raises(Skipped, match=f"{n:,} vertices, {m:,} arcs; the kernels number at most"):
@@ -145,14 +110,6 @@ class TestFacts:
         share = crossing_share(graph, np.arange(graph.n_vertices), n_tiles) if graph.n_arcs else 0
         assert facts.crossing == round(share * graph.n_arcs)
 
-    def test_sums_of_the_largest_weights_do_not_wrap(self, device):
-        n = 3000
-        heads = np.random.default_rng(2).integers(0, n, 4 * n)
-        graph = Graph.from_arcs("heavy", n, np.arange(4 * n) % n, heads, np.full(4 * n, 2**32 - 2))
-        facts = Cutter(ResidentGraph.upload(device, graph), 3).facts()
-        assert facts.mean == 2**32 - 2
-        assert facts.deviation < 1e-3 * facts.mean
-
 
 class TestGrownOrder:
     """A permutation that keeps neighbours close, also where cells reach only a part."""
@@ -164,26 +121,12 @@ class TestGrownOrder:
         np.testing.assert_array_equal(vertices[position], np.arange(graph.n_vertices))
         return position
 
-    @GRAPHS
-    def test_it_is_a_permutation(self, device, graph):
-        self.grown(device, graph)
-
     @pytest.mark.parametrize("shape", [(60, 60), (20, 180), (100, 103)])
     def test_few_arcs_of_shuffled_streets_cross(self, device, shape):
         graph = street_grid(*shape, seed=3)
         assert crossing_share(graph, np.arange(graph.n_vertices), 9) > 0.8
         # Nine squares of a grid of 60 x 60 have a fifteenth of the arcs between them.
         assert crossing_share(graph, self.grown(device, graph), 9) < 0.15
-
-    def test_vertices_that_no_cell_reaches_come_last(self, device):
-        """Seeds are vertices 0, 16, 32 and so on; only vertex 0 has arcs, to the first half."""
-        n = 640
-        heads = np.arange(1, n // 2)
-        graph = Graph.from_arcs("fan", n, np.zeros(len(heads), dtype=int), heads, heads)
-        position = self.grown(device, graph)
-        seeds = np.arange(n) % 16 == 0
-        alone = (np.arange(n) >= n // 2) & ~seeds
-        assert position[alone].min() == n - alone.sum()
 
     def test_a_frontier_that_overflows_drops_no_vertex(self, device):
         """A tree of more leaves than a frontier holds, each with a child."""
@@ -194,19 +137,6 @@ class TestGrownOrder:
         edges = np.concatenate([inner, outer])
         graph = undirected("wide", n, edges, np.ones(len(edges), dtype=int))
         self.grown(device, graph)
-
-    def test_islands_stay_whole(self, device):
-        """Two shuffled grids of streets without a bridge; tiles as large as the first keep them apart."""
-        one, other = street_grid(40, 40, seed=5), street_grid(40, 40, seed=6)
-        n = one.n_vertices
-        graph = Graph.from_arcs(
-            "islands",
-            2 * n,
-            2 * np.concatenate([one.tails, other.tails]) + np.repeat([0, 1], [one.n_arcs, other.n_arcs]),
-            2 * np.concatenate([one.targets, other.targets]) + np.repeat([0, 1], [one.n_arcs, other.n_arcs]),
-            np.concatenate([one.weights, other.weights]),
-        )
-        assert crossing_share(graph, self.grown(device, graph), 2) == 0
 
 
 both_problems = pytest.mark.parametrize("module", [tiled, bfs_tiled], ids=["sssp", "bfs"])

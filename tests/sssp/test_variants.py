@@ -234,17 +234,6 @@ def test_lengths_that_may_need_more_than_62_bits_are_skipped(host_device, monkey
         module.Solver(resident, module.Parameters())
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_a_search_leaves_the_answer_before_alone(device, variant):
-    graph = sample_graphs()["grid"]
-    solver = solver_for(variant, ResidentGraph.upload(device, graph))
-    first = solver.solve(0)
-    kept = device.asnumpy(device.asarray(first.distance)).copy()
-    for source in (5, 6, 7):
-        solver.solve(source)
-    np.testing.assert_array_equal(device.asnumpy(device.asarray(first.distance)), kept)
-
-
 @pytest.mark.parametrize("graph", sample_graphs().values(), ids=lambda graph: graph.name)
 @pytest.mark.parametrize(
     ("variant", "parameters"), [*((name, {}) for name in PHASE_SYNCHRONOUS), *BY_PRODUCTS]
