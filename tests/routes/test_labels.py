@@ -5,66 +5,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from relaxometer.datasets.formats.generated import RoadParameters
 from relaxometer.datasets.generators.roads import road_like
 from relaxometer.device import DeviceOutOfMemory
 from relaxometer.graphs.graph import MAX_WEIGHT, UNREACHED
 from relaxometer.graphs.resident import ResidentGraph
-from relaxometer.problems.routes import _contracted, _labels, auto, labels
-from relaxometer.problems.routes._shortcuts import find_depths
-from relaxometer.problems.sssp.phast._fill import _postorder
+from relaxometer.problems.routes import _contracted, auto, labels
 from route_samples import random_queries, table_queries
 from routes.test_variants import check, even, solver_for
-
-
-@st.composite
-def forests(draw):
-    """Parents by rank in postorder, -1 for roots; long paths and many children alike."""
-    n = draw(st.integers(1, 60))
-    near = draw(st.integers(1, n))
-    above = [draw(st.integers(r + 1, min(n, r + near))) for r in range(n)]
-    parent = np.where(np.array(above) < n, above, -1)
-    place = _postorder(parent)
-    arranged = np.empty(n, dtype=np.int64)
-    arranged[place] = np.where(parent >= 0, place[parent], -1)
-    return arranged
-
-
-def highest(word):
-    return word.bit_length() - 1
-
-
-def common(codes, above, depth, x, y):
-    """Count common ancestors as ``labels.cu`` does."""
-    (path_x, bits_x), (path_y, bits_y) = codes[x], codes[y]
-    shared = bits_x & bits_y
-    if path_x != path_y:
-        shared = shared >> highest(path_x ^ path_y) << highest(path_x ^ path_y)
-    lowest = shared & -shared
-
-    def on(path, bits, rank):
-        lower = bits & (lowest - 1)
-        return above[(path >> highest(lower) | 1) << highest(lower)] if lower else depth[rank] + 1
-
-    return min(on(path_x, bits_x, x), on(path_y, bits_y, y))
-
-
-@given(forests())
-def test_common_ancestors_of_all_pairs(parent):
-    depth = find_depths(parent)
-    codes, above = (array.tolist() for array in _labels._find_paths(parent, depth))
-    lineages = []
-    for rank in range(len(parent)):
-        lineages.append([])
-        while rank >= 0:
-            lineages[-1].append(rank)
-            rank = parent[rank]
-    for x, one in enumerate(lineages):
-        for y, other in enumerate(lineages):
-            assert common(codes, above, depth.tolist(), x, y) == len({*one} & {*other})
 
 
 def assert_answers(device, solver, graph):
@@ -105,26 +54,6 @@ def test_rows_are_cut_where_not_all_labels_fit(monkeypatch, device, per_row):
         solver.customize(weights)
         assert_answers(device, solver, replace(graph, weights=weights))
     assert solver.resolved["label_bytes"] <= 2 * room
-
-
-def test_only_a_parent_may_have_no_row_below_a_row():
-    contracted = _contracted.contract(
-        road_like(RoadParameters(rows=18, columns=21), seed=3), labels.Parameters()
-    )
-    cch, depth, unit = contracted.cch, contracted.depth, labels.UNIT
-    all_units = int((depth // unit + 1).sum())
-    rows = {}
-    for units in range(all_units // 4, all_units, all_units // 40):
-        has_row = _labels.choose_rows(cch, depth, labels.MAX_ARCS, unit, units)
-        rows[units] = int(has_row.sum())
-        for v in range(len(depth)):
-            above = has_row[cch.up[cch.offsets[v] : cch.offsets[v + 1]]]
-            assert above[0 if has_row[v] else 1 :].all()
-            if not has_row[v] and len(above) and not above[0]:
-                assert has_row[cch.up[cch.offsets[cch.parent[v]] : cch.offsets[cch.parent[v] + 1]]].all()
-        fits = (depth // unit + 1)[has_row].sum() <= units
-        assert fits or rows[units] == min(rows.values())
-    assert len({*rows.values()}) > 4, "as many as must have no row"
 
 
 def test_former_rows_make_room_for_those_of_two_directions(monkeypatch, device):

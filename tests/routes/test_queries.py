@@ -15,7 +15,7 @@ from relaxometer.graphs.graph import Graph
 from relaxometer.plan.models import Run, Timing
 from relaxometer.problems.queries import QuerySets, content_hash
 from relaxometer.problems.routes import PROBLEM, _balls, dijkstra_cpu
-from relaxometer.problems.routes._queries import SETS, Spec, draw_queries, read_queries
+from relaxometer.problems.routes._queries import Spec, draw_queries, read_queries
 from relaxometer.race.measurement import write_measurement
 from relaxometer.race.variant import measure
 from route_samples import random_queries, right_distances, some_queries
@@ -193,15 +193,6 @@ class TestDamagedTables:
         wrong = table.set_column(3, "queries", pa.array([8, 6, 9, 6]))
         self.read(tmp_path, wrong)
         self.read(tmp_path, table.set_column(4, "columns", pa.array([0, 2, 0, 2])))
-
-    def test_no_parquet(self, tmp_path):
-        (tmp_path / "damaged.parquet").write_text("no table", encoding="utf-8")
-        with pytest.raises(UserError, match="not readable as Parquet"):
-            read_queries(tmp_path / "damaged.parquet", GRAPH)
-
-    def test_the_schema_is_that_of_the_file(self, tmp_path):
-        write_table(self.table(), tmp_path / "queries.parquet")
-        assert pq.read_schema(tmp_path / "queries.parquet").equals(SETS)
 
 
 def test_weights_of_another_type_are_refused():
