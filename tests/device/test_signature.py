@@ -80,29 +80,6 @@ def test_quotients_and_shifts_of_negative_numbers_are_unknown(tmp_path, expressi
     assert read_source(path, []).constants == {"FULL": 2**32 - 1, "ONE": 1}
 
 
-def test_aliases(tmp_path):
-    text = """
-        typedef unsigned long long u64;
-        using Distance = u64;
-        #define WEIGHT float
-        struct Arc { int target; };
-        extern "C" __global__ void k(Distance* d, WEIGHT w, Arc arc, const Arc* arcs) {}
-    """
-    distance, weight, arc, arcs = parameters(tmp_path, text)
-    assert distance.dtype == np.uint64
-    assert weight.dtype == np.float32
-    assert arc.dtype is None
-    assert arcs.dtype is None
-
-
-def test_templates(tmp_path):
-    text = "template <typename T, int K = 2> __global__ void k(T* x, const T* y, T z, int n) {}"
-    x, _, z, n = parameters(tmp_path, text, "k<unsigned long long, 3>")
-    assert x.dtype == np.uint64
-    assert z.dtype == np.uint64
-    assert n.dtype == np.int32
-
-
 def test_options_replace_types_that_are_macros(tmp_path):
     path = tmp_path / "kernels.cu"
     path.write_text("""

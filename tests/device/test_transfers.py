@@ -222,21 +222,3 @@ def test_a_fetch_that_nobody_waits_for_writes_into_no_other_copy():
             busy += 1  # so that the fetch is still to come when the next array is staged
         device.fetch(zeros)
         assert (device.asnumpy(device.asarray(np.full(8, turn, dtype=np.uint64))) == turn).all()
-
-
-def test_two_threads_launch_one_kernel(device, tmp_path):
-    (tmp_path / "write.cu").write_text(
-        'extern "C" __global__ void write(unsigned n, unsigned value, unsigned* out)\n'
-        "{ unsigned i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) out[i] = value; }\n"
-    )
-    kernel = device.module(tmp_path / "write.cu").get_function("write")
-
-    def work(number):
-        out, right = device.xp.empty(64, np.uint32), 0
-        for turn in range(300):
-            value = np.uint32(2 * turn + number)
-            kernel(2, 32, (np.uint32(64), value, out))
-            right += device.item(out, turn % 64) == value
-        return right
-
-    assert in_two_threads(work) == (300, 300)

@@ -1,4 +1,4 @@
-// Kernels that are broken on purpose; test_broken_kernels.py expects a report for each of them.
+// Kernels that are broken on purpose; test_planted_faults.py expects a report for each of them.
 // The tests find the lines by these comments.
 
 #include "device/atomics.cuh"
