@@ -151,14 +151,6 @@ def test_weights_stay_where_they_are_not_read(problem, where, monkeypatch):
     assert not any(np.shares_memory(one, weights) for one in sent)
 
 
-def test_a_variant_that_reads_weights_that_were_not_sent_fails(host_device):
-    from relaxometer.problems.sssp.near_far import near_far
-
-    resident = rx.Graph.from_csr(*arrays()).resident(host_device, weights=False)
-    with pytest.raises((AttributeError, TypeError, rx.GraphError, RuntimeError)):
-        near_far.Solver(resident, near_far.Parameters()).solve(0)
-
-
 def test_memory_that_will_not_suffice_is_said_before_it_is_taken(monkeypatch):
     graph = rx.Graph.from_csr(*arrays())
     n_arcs, device = graph.n_arcs, open_device("host")

@@ -203,10 +203,10 @@ def exported(array):
     return SimpleNamespace(__dlpack__=array.__dlpack__, __dlpack_device__=array.__dlpack_device__)
 
 
-@pytest.mark.parametrize("form", [list, tuple, np.uint8, np.int64, exported])
+@pytest.mark.parametrize("form", [list, tuple, exported, "uint8", "uint32", ">u4", "int64", ">i2"])
 def test_vertices_may_be_any_array(form):
     graph, _ = random_graph(1, "uint32")
-    sources = form([3, 7]) if form in (list, tuple) else form(np.array([3, 7]))
+    sources = np.array([3, 7], form) if isinstance(form, str) else form(np.array([3, 7]))
     prepared, routes = rx.prepare(graph, device="cpu"), rx.prepare(graph, "routes", device="cpu")
     expected = [prepared.search(3).distance, prepared.search(7).distance]
     answers = prepared.search_each(sources)
@@ -215,3 +215,11 @@ def test_vertices_may_be_any_array(form):
     assert np.array_equal([answer.distance for answer in prepared.search(sources)], expected)
     assert np.array_equal(routes.table(sources, range(N)), expected)
     assert np.array_equal(prepared.nearest(sources).distance, np.minimum(*expected))
+    if form == "uint32":
+        assert np.shares_memory(sources, routes._vertices(sources))
+    elif isinstance(form, str):
+        wrong = np.array([3, -1 if "i" in form and form[0] != "u" else N], form)
+        with pytest.raises(
+            rx.GraphError, match=f"vertex '{wrong[1]}': expected an integer from 0 to {N - 1}"
+        ):
+            routes.pairs(wrong, wrong)

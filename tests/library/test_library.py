@@ -64,17 +64,6 @@ def test_each_problem_answers_as_networkx_and_is_proven(graph):
     assert others == {v: d for v, d in nx.immediate_dominators(reference, 3).items() if v != 3}
 
 
-def test_a_path_has_the_length_of_its_distance(graph):
-    reference, tree = by_networkx(graph), rx.prepare(graph).search(17)
-    for vertex in range(N):
-        path = tree.path_to(vertex)
-        if tree.reached[vertex]:
-            assert (path[0], path[-1]) == (17, vertex)
-            assert nx.path_weight(reference, path, "weight") == tree.distance[vertex]
-        else:
-            assert path == []
-
-
 def test_routes_answer_pairs_and_tables(graph):
     routes = rx.prepare(graph, "routes")
     origins, targets = [0, 5, 9, 9], [7, 5, 1, 30]
@@ -98,19 +87,6 @@ def test_the_number_of_pairs_chooses_how_a_gpu_finds_routes(graph, searches, cho
     before = routes.pairs([3], [40]).verify().distance
     routes.customize(2 * graph.given[2])
     assert routes.pairs([3], [40]).verify().distance == 2 * before
-
-
-@pytest.mark.parametrize("dtype", ["uint32", ">u4", "int64", ">i2", "uint8"])
-def test_vertices_are_integers_of_any_type(graph, dtype):
-    routes = rx.prepare(graph, "routes")
-    ends = np.array([3, 40, 7], dtype)
-    assert np.array_equal(
-        routes.pairs(ends, ends[::-1]).distance, routes.table(ends, ends)[range(3), [2, 1, 0]]
-    )
-    assert np.shares_memory(ends, routes._vertices(ends)) == (dtype == "uint32")
-    wrong = np.array([3, -1 if "i" in dtype and dtype[0] != "u" else N], dtype)
-    with pytest.raises(rx.GraphError, match=f"vertex '{wrong[1]}': expected an integer from 0 to {N - 1}"):
-        routes.pairs(wrong, wrong)
 
 
 @settings(max_examples=30)
@@ -190,14 +166,6 @@ def test_an_answer_from_before_other_weights_is_not_called_wrong(graph):
     with pytest.raises(rx.GraphError, match="the weights have changed since this search"):
         before.verify()
     trees.search(0).verify()
-
-
-def test_kernels_answer_on_the_emulated_device(graph):
-    trees = rx.prepare(graph, variant="many-sources", device="host", sources=2)
-    expected = rx.prepare(graph)
-    for source, answer in enumerate(trees.search([0, 1, 2])):
-        assert np.array_equal(answer.verify().distance, expected.search(source).distance)
-    assert trees.resolved["sources"] == 2
 
 
 def csr(offsets=(0, 1, 1), targets=(1,), weights=(5,), **options):
@@ -350,3 +318,43 @@ assert rx.prepare(rx.Graph.from_file("map.gr"), device="cpu").search(5).verify()
     done = subprocess.run(command, cwd=tmp_path, env={"PATH": ""}, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == re.search(r"print\(.*\)  # (.*)", lines)[1]
+
+
+LARGE = 2**63 + 5
+
+
+def roads_of(tmp_path, *lines):
+    path = tmp_path / "roads.csv"
+    path.write_text("\n".join(("from,to,weight", *lines)) + "\n")
+    return rx.Graph.from_file(path, source="from", target="to", weight="weight")
+
+
+@pytest.fixture
+def towns(tmp_path):
+    """A path 7 - -3 - 4600000001."""
+    return roads_of(tmp_path, "7,-3,5", "-3,7,5", "-3,4600000001,2", "4600000001,-3,2")
+
+
+def test_searches_pairs_and_paths_are_by_ids(towns):
+    answer = rx.prepare(towns, device="cpu").search(7)
+    far = towns.vertex(4600000001)
+    assert answer.distance[far] == 7
+    assert answer.path_to(4600000001) == [7, -3, 4600000001]
+    routes = rx.prepare(towns, "routes", device="cpu")
+    assert routes.pairs(np.array([7, -3]), [4600000001, -3]).distance.tolist() == [7, 0]
+
+
+def test_ids_beyond_63_bits(tmp_path):
+    made = roads_of(tmp_path, f"1,{LARGE},3")
+    assert rx.prepare(made, device="cpu").search(np.uint64(1)).path_to(LARGE) == [1, LARGE]
+    # As 64 bits, this is the same.
+    for number in (LARGE - 2**64, 2**70, "1", 1.5):
+        with pytest.raises(rx.GraphError, match="is not a node of the graph"):
+            made.vertex(number)
+
+
+@pytest.mark.parametrize("kind", ["int8", "int64", "uint64"])
+def test_an_unknown_id_of_an_array_is_named(towns, kind):
+    asked = np.array([7, 9, 11], kind)
+    with pytest.raises(rx.GraphError, match=r"^'9' is not a node of the graph$"):
+        list(rx.prepare(towns, device="cpu").search_each(asked))
