@@ -1,3 +1,5 @@
+import errno
+
 import pyarrow as pa
 import pytest
 
@@ -21,9 +23,9 @@ def test_a_failure_leaves_the_old_file(tmp_path):
     def fail_half_way():
         with replacing(target) as temporary:
             temporary.write_text("half")
-            raise OSError("disk full")
+            raise OSError(errno.ENOSPC, "disk full")
 
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(OSError, match=f"disk full: '{target}'"):
         fail_half_way()
     assert target.read_text() == "old"
     write_text("new", target)

@@ -156,13 +156,6 @@ def test_an_unknown_module_is_an_error():
         provenance.code_hash("problems.nothing")
 
 
-def test_only_used_files_count():
-    files = provenance.files_used("problems.sssp.phase_synchronous.adaptive")
-    names = {file.name for file in files}
-    assert {"adaptive.cu", "conventional.cu", "selection.cu", "_phase_synchronous.cuh"} <= names
-    assert "variant.py" not in names
-
-
 def test_data_files_count_by_their_content_and_large_ones_by_size_and_date(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     file, made = tmp_path / "town.gr", Path("results/made.gr")

@@ -17,14 +17,7 @@ def record(tmp_path, monkeypatch):
     """A record of a run that has read and made files in the current folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["snakemake", *COMMAND])
-    for file in (
-        "Snakefile",
-        "src/package/kernel.cu",
-        "config/config.yaml",
-        "my.yaml",
-        "own/a/b.gr",
-        "out.csv",
-    ):
+    for file in FILES:
         Path(file).parent.mkdir(parents=True, exist_ok=True)
         Path(file).write_text("old", encoding="utf-8")
     Path(".snakemake").mkdir()
