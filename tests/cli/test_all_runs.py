@@ -222,12 +222,6 @@ def test_a_graph_of_another_entry_is_one_line(folder, refused):
     assert said.startswith("error: seed of graph small-grid was 2, is now 1; let the workflow make it")
 
 
-def test_an_overlay_that_cannot_be_read_is_one_line(folder, refused):
-    (folder / "wrong.yaml").write_text("sssp:\n  graphs\n  variants: {}\n")
-    said = refused(OVERLAY, "wrong.yaml")
-    assert said == "error: wrong.yaml:3:11: invalid YAML: mapping values are not allowed here"
-
-
 @pytest.mark.mpi
 @pytest.mark.slow
 @pytest.mark.skipif(obstacle() is not None, reason=str(obstacle()))

@@ -1,4 +1,4 @@
-"""``relaxometer pick``, ``solve``, ``run`` and ``report``."""
+"""``relaxometer pick``, ``solve``, ``heap``, ``run`` and ``report``; every command says how it is called."""
 
 import os
 import re
@@ -10,9 +10,13 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from heap_samples import PLAIN, text
 from relaxometer.cli import pick
-from relaxometer.cli.command import call
+from relaxometer.cli.command import COMMANDS, call
+from relaxometer.core.occupancy import LOCKS
 from tiny_workflow import write_tiny_map
+
+ROOT = Path(__file__).parents[2]
 
 
 def relaxometer(*arguments):
@@ -103,6 +107,28 @@ def test_solve_and_pick_name_vertices_as_the_table_does(town, capsys):
     assert "search('7')" in capsys.readouterr().out
 
 
+def test_the_largest_retainers_are_shown_and_all_objects_written(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "some.heapsnapshot").write_bytes(text(PLAIN))
+    relaxometer("heap", "some.heapsnapshot", "--device", "cpu", "-o", "all.parquet")
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == "some.heapsnapshot: 6 of 8 objects reached, 8 references, 210 bytes; proven"
+    rows = [line.split() for line in said[3:9]]
+    assert [row[0] for row in rows] == ["210", "120", "60", "50", "40", "20"]
+    assert rows[1] == ["120", "57.1%", "30", "1", "object", "global", "@5"]
+    assert said[6].endswith("😀 list @9")
+    table = pq.read_table("all.parquet").to_pydict()
+    assert table["retained_size"] == [210, 20, 120, 40, 50, 60, 0, 0]
+    assert table["dominator"] == [0, 0, 0, 2, 2, 0, None, None]
+    assert table["distance"] == [0, 1, 1, 2, 2, 1, None, None]
+    assert table["name"][3] == PLAIN["strings"][3]
+
+
+def test_graphs_that_are_no_heaps_are_refused(town):
+    with pytest.raises(SystemExit, match=r"town\.gr: not a heap; dimacs has no sizes"):
+        relaxometer("heap", town)
+
+
 class StartedError(Exception):
     """Raised in place of the process that would be started."""
 
@@ -143,7 +169,7 @@ def test_a_suite_that_is_unknown_and_a_folder_without_workflow_are_one_line(tmp_
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit, match="is not inside a checkout of Relaxometer"):
         relaxometer("run")
-    monkeypatch.chdir(Path(__file__).parents[2])
+    monkeypatch.chdir(ROOT)
     with pytest.raises(SystemExit, match=r"'surbey' is neither a file nor a suite; known suites: .*survey"):
         relaxometer("run", "surbey")
     assert not started
@@ -156,3 +182,50 @@ def test_a_reader_that_stops_early_sees_no_traceback():
     run = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True)
     os.close(writer)
     assert (run.returncode, run.stderr) == (141, "")
+
+
+def written() -> dict[Path, int]:
+    """Return when each file was written that a program may replace, of the project or the current folder."""
+    folders = ROOT / "config", ROOT / "docs", Path.cwd()
+    return {path: path.stat().st_mtime_ns for folder in folders for path in folder.rglob("*")}
+
+
+def test_every_program_is_a_command(capsys):
+    # Snakemake's profile runs the one that is left out, on Snakemake's own command line.
+    files = {path.stem for path in Path(pick.__file__).parent.glob("[a-z]*.py")}
+    assert {name.replace("-", "_") for name in COMMANDS} == files - {"check_configfiles", "command"}
+    assert call([]) == 0
+    assert re.findall("^  ([a-z-]+) ", capsys.readouterr().out, re.MULTILINE) == COMMANDS
+
+
+@pytest.mark.parametrize(
+    ("argument", "code"), [("--help", 0), ("--no-such-option=1", 2)], ids=["help", "unknown"]
+)
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_says_how_it_is_called_and_changes_no_file(
+    name, argument, code, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    LOCKS.mkdir(parents=True)
+    (LOCKS / "0.output.lock").touch()
+    before = written()
+    with pytest.raises(SystemExit) as end:
+        call([name, argument])
+    assert end.value.code == code
+    said = capsys.readouterr()
+    if code:
+        assert re.fullmatch(rf"error: .*; relaxometer {name} --help lists the options\n", said.err)
+    else:
+        assert said.out.startswith(f"usage: relaxometer {name} ")
+    assert written() == before
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("pikc", "unknown command 'pikc'; did you mean 'pick'?"), ("race!", "unknown command 'race!'; ")],
+)
+def test_an_unknown_command_is_one_line(name, said):
+    with pytest.raises(SystemExit) as end:
+        call([name])
+    assert str(end.value.code).startswith(f"error: {said}")
+    assert "\n" not in str(end.value.code)
