@@ -386,7 +386,8 @@ def test_a_variant_that_leaks_device_memory_is_seen(monkeypatch):
     assert warning == "warning: sssp v on g leaks 4,096 bytes of device memory in each search"
 
 
-def test_memory_of_a_variant_adds_up_to_what_the_driver_counts(monkeypatch, gpu, short):
+@pytest.mark.parametrize("energy_s", [0.3, 0])
+def test_memory_of_a_variant_adds_up_to_what_the_driver_counts(monkeypatch, gpu, short, energy_s):
     """The pool is the test's, too: a context of 500 MiB, kernels of 20 MiB, arrays of 33 MiB."""
     mib, pool = 1 << 20, {"bytes": 3 << 20}
     gpu.write_text(str(503 * mib))
@@ -400,7 +401,7 @@ def test_memory_of_a_variant_adds_up_to_what_the_driver_counts(monkeypatch, gpu,
     monkeypatch.setattr(Loading, "runs_on", "device", raising=False)
     monkeypatch.setattr(dijkstra_cpu, "Solver", Loading)
     monkeypatch.setattr(contestant.cost, "pool_bytes", lambda device: (pool["bytes"], pool["bytes"]))
-    result = measured(run_of(0.3))
+    result = measured(run_of(energy_s))
     (row,) = {
         tuple(
             getattr(row, name)
@@ -408,19 +409,13 @@ def test_memory_of_a_variant_adds_up_to_what_the_driver_counts(monkeypatch, gpu,
         )
         for row in result.runs
     }
+    if not energy_s:  # processes that are timed have no meter
+        assert row == (33 * mib, None, None, 553 * mib)
+        assert all(row.throttled is None for row in result.runs)
+        return
     assert row == (33 * mib, 500 * mib, 20 * mib, 553 * mib)
     assert row[0] + row[2] == row[3] - row[1]
     assert all(row.energy_low_j <= row.energy_j <= row.energy_high_j for row in result.runs)
-
-
-def test_the_driver_counts_memory_without_energy_too(monkeypatch, gpu):
-    """The pool of a GPU is the test's; processes that are timed have no meter."""
-    gpu.write_text("7")
-    monkeypatch.setattr(contestant.cost, "pool_bytes", lambda device: (5, 6))
-    monkeypatch.setattr(ORIGINAL, "runs_on", "device")
-    result = measured(run_of(0))
-    assert {(row.peak_bytes, row.nvml_peak_bytes) for row in result.runs} == {(6, 7)}
-    assert all(row.throttled is None for row in result.runs)
 
 
 def test_a_failure_of_repeated_searches_is_one_of_the_run(monkeypatch, gpu):
