@@ -8,7 +8,6 @@ import pytest
 
 import sanitize
 from relaxometer.device import get_device
-from relaxometer.problems.sssp.near_far import many_sources
 from relaxometer.problems.sssp.phase_synchronous import selection
 from sanitize import Job, Outcome, exercise, gpu_variants, main, outcome
 
@@ -131,25 +130,6 @@ def test_all_gpu_variants_are_examined_and_no_others():
     assert {("bfs", "hybrid"), ("bfs", "cooperative")} <= set(found)
     assert not {("sssp", "dijkstra-cpu"), ("bfs", "hybrid-cpu")} & set(found)
     assert gpu_variants(["bfs/hybrid"]) == [("bfs", "hybrid")]
-
-
-def test_single_instrumented_and_many_searches_are_run(host_device, monkeypatch):
-    asked = []
-    solve, solve_many = many_sources.Solver.solve, many_sources.Solver.solve_many
-
-    def one(self, source, phases=None):
-        asked.append((source, phases is not None))
-        return solve(self, source, phases)
-
-    def many(self, sources):
-        asked.append(("many", len(sources)))
-        return solve_many(self, sources)
-
-    monkeypatch.setattr(many_sources.Solver, "solve", one)
-    monkeypatch.setattr(many_sources.Solver, "solve_many", many)
-    exercise("sssp", "many-sources", host_device, tiny=True)
-    assert asked[:5] == [(0, False), (0, True), (5, False), (5, True), ("many", 2)]
-    assert len(asked) == 5 * (len(sanitize.tiny_graphs()) + 1)  # and one with doubles
 
 
 def test_a_wrong_answer_is_a_failure(host_device, monkeypatch):
