@@ -57,6 +57,11 @@ def test_a_mistyped_target_of_a_report_is_one_line(finished):
     assert not (finished.folder / "report.zip").exists()
 
 
+def test_a_graph_requested_as_a_batch_is_one_line(rerun):
+    expected = "tiny is a graph, not a batch of graphs: it is built at results/graphs/tiny/"
+    line_with(failure(rerun, "--", "results/batches/tiny/batch.json"), expected)
+
+
 def test_a_file_in_the_place_of_a_folder_is_one_line(workflow):
     workflow.path("results").touch()
     output = failure(workflow)

@@ -1,6 +1,7 @@
 """The report in a browser that has no network: landing page, figures and a map."""
 
 import zipfile
+from contextlib import contextmanager
 from functools import partial
 
 import pytest
@@ -44,16 +45,27 @@ def browser(chromium, report):
     return chromium
 
 
-def open_category(browser, name):
-    """Choose a category in the menu at the left."""
-    browser.find_element("xpath", f"//*[contains(text(), '{name}')]").click()
+def show(browser, category, *words):
+    """Open the result of a category from the menu whose row has these words."""
+    browser.find_element("xpath", f"//*[contains(text(), '{category}')]").click()
+    row = " and ".join(f"contains(translate(., 'FM', 'fm'), '{word}')" for word in words)
+    browser.find_element("xpath", f"//tr[{row}]//a").click()
 
 
-def show(browser, category, view):
-    """Open a result of a category from the menu."""
-    open_category(browser, category)
-    row = browser.find_element("xpath", f"//tr[contains(., '{view}')]")
-    row.find_element("xpath", ".//a").click()
+def open_page(browser, file, title):
+    """Show a page that has been opened from the menu alone, and check its title."""
+    browser.switch_to.frame(browser.find_element("xpath", f"//iframe[contains(@src, '{file}')]"))
+    assert browser.find_element("tag name", "h1").text == title
+    return browser.find_element("tag name", "body").text
+
+
+@contextmanager
+def screen(browser, width, height):
+    """Let the browser's window have another size."""
+    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    yield
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 def severe_errors(browser):
@@ -97,13 +109,11 @@ def test_the_landing_page_has_the_race_and_the_headline_figure(browser):
 
 @pytest.mark.parametrize("size", SIZES, ids="{0[0]}x{0[1]}".format)
 def test_the_landing_page_opens_at_its_title(browser, report, size):
-    screen = {"width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": False}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
-    browser.get(report.as_uri())
-    title = browser.find_element("css selector", "h1.title")
-    wait_until(browser, lambda: title.rect["height"] > 0)
-    place = browser.execute_script("return arguments[0].getBoundingClientRect().toJSON()", title)
-    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    with screen(browser, *size):
+        browser.get(report.as_uri())
+        title = browser.find_element("css selector", "h1.title")
+        wait_until(browser, lambda: title.rect["height"] > 0)
+        place = browser.execute_script("return arguments[0].getBoundingClientRect().toJSON()", title)
     assert 0 <= place["top"] < 100
     assert place["left"] >= 0
     assert place["right"] <= size[0]
@@ -119,43 +129,30 @@ def test_chapters_are_numbered_without_gaps(browser):
 
 def test_the_page_of_a_variant_opens_from_the_menu(browser):
     show(browser, "3. Variants", "adaptive")
-    browser.switch_to.frame(browser.find_element("xpath", "//iframe[contains(@src, 'sssp-adaptive.html')]"))
-    assert browser.find_element("tag name", "h1").text == "adaptive (SSSP)"
+    assert "Accelerating SSSP Algorithm on GPU" in open_page(browser, "sssp-adaptive.html", "adaptive (SSSP)")
     heads = [one.text for one in browser.find_elements("tag name", "h2")]
     assert heads == ["Times", "Where it loses", "Parameters", "Phases"]
-    assert "Accelerating SSSP Algorithm on GPU" in browser.find_element("tag name", "body").text
 
 
-def test_a_figure_is_no_stamp_in_a_narrow_window(browser):
-    screen = {"width": 1000, "height": 1400, "deviceScaleFactor": 1, "mobile": False}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
-    show(browser, "2. SSSP", "time of each phase")
-    image = browser.find_element("xpath", "//img[contains(@src, 'data/raw')]")
-    wait_until(browser, image.is_displayed)
-    width = image.size["width"]
-    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-    assert width >= 550
-
-
-@pytest.mark.parametrize(("category", "view"), [("2. SSSP", "figure 6"), ("4. Graphs", "map")])
-def test_figures_open_from_the_menu(browser, category, view):
-    open_category(browser, category)
-    row = browser.find_element(
-        "xpath", f"//tr[contains(., 'kanto-highways') and contains(translate(., 'FM', 'fm'), '{view}')]"
-    )
-    row.find_element("xpath", ".//a").click()
-    image = browser.find_element("xpath", "//img[contains(@src, 'data/raw')]")
-    wait_until(browser, image.is_displayed)
-    assert image.size["width"] > 300
+@pytest.mark.parametrize(
+    ("category", "words", "width"),
+    [
+        ("2. SSSP", ["kanto-highways", "figure 6"], 300),
+        ("2. SSSP", ["time of each phase"], 550),
+        ("4. Graphs", ["kanto-highways", "map"], 300),
+    ],
+)
+def test_figures_open_from_the_menu_and_are_no_stamps_in_a_narrow_window(browser, category, words, width):
+    with screen(browser, *SIZES[0]):
+        show(browser, category, *words)
+        image = browser.find_element("xpath", "//img[contains(@src, 'data/raw')]")
+        wait_until(browser, image.is_displayed)
+        assert image.size["width"] >= width
 
 
 def test_the_page_of_a_graph_opens_from_the_menu(browser):
-    open_category(browser, "4. Graphs")
-    row = browser.find_element("xpath", "//tr[contains(., 'kanto-highways') and contains(., 'page')]")
-    row.find_element("xpath", ".//a").click()
-    browser.switch_to.frame(browser.find_element("xpath", "//iframe[contains(@src, 'kanto-highways.html')]"))
-    assert browser.find_element("tag name", "h1").text == "kanto-highways"
-    assert "© OpenStreetMap contributors" in browser.find_element("tag name", "body").text
+    show(browser, "4. Graphs", "kanto-highways", "page")
+    assert "© OpenStreetMap contributors" in open_page(browser, "kanto-highways.html", "kanto-highways")
     images = browser.find_elements("tag name", "img")
     assert len(images) == 3
     for image in images:

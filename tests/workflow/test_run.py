@@ -1,14 +1,16 @@
-"""The whole workflow on a tiny map: its results, and what a change reruns."""
+"""The whole workflow on a tiny map: its results, what a change reruns, and a run with nothing to do."""
 
 import json
 import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
+from relaxometer.cli.command import call
 from relaxometer.graphs.graph import read_graph
-from sample_graphs import reference_phases
-from tiny_workflow import TINY, only
+from tiny_workflow import TINY, environment, only
 
 VARIANTS = TINY["sssp"]["only"]
 pytestmark = pytest.mark.slow
@@ -58,13 +60,6 @@ def test_every_search_is_a_row_with_the_right_counts(finished, graph, sources, v
     spent = ("upload_ms", "prepare_ms", "cold_ms", "download_ms", "certify_ms")
     assert all(row[key] > 0 for row in rows for key in spent)
     assert rows[0]["call_ms"] > 0
-
-
-def test_phases_are_recorded_for_every_source(finished, graph, sources):
-    phases = finished.frame("runs/sssp/tiny/selection/phases.parquet")
-    for source in sources:
-        updated = phases.loc[phases["source"] == source, "updated"].tolist()
-        assert updated == reference_phases(graph, source)
 
 
 def test_edits_rerun_only_what_depends_on_them(rerun):
@@ -133,3 +128,42 @@ def test_sources_of_another_configuration_leave_the_last_run_alone(rerun):
     said = done.stdout + done.stderr
     assert "SSSP" not in said, "no race of another run"
     assert "every answer" not in said
+
+
+COMMAND = ["run", "tiny.yaml"]
+
+
+class Started(Exception):  # noqa: N818 - it is none
+    """Snakemake would be started."""
+
+
+def start(*_):
+    raise Started
+
+
+def test_the_second_run_shows_the_race_without_snakemake(rerun, monkeypatch, capsys):
+    command = [sys.executable, "-m", "relaxometer.cli.command", *COMMAND]
+    variables = environment()
+    first = subprocess.run(
+        command, cwd=rerun.folder, env=variables, capture_output=True, text=True, check=True, timeout=600
+    )
+    assert "Nothing to be done" in first.stderr
+    assert "SSSP on tiny" in first.stdout
+
+    monkeypatch.chdir(rerun.folder)
+    monkeypatch.setattr(os, "execv", start)
+    monkeypatch.delenv("RELAXOMETER_DATA_MIRRORS", raising=False)
+    assert call(COMMAND) == 0
+    second = capsys.readouterr()
+    assert second.out == first.stdout
+    assert second.err.splitlines() == first.stderr.splitlines()[-1:]
+    for name in ("results/sources/tiny.parquet", "results/pages/provenance.html", "tiny.gr", "tiny.yaml"):
+        facts = rerun.path(name).stat()
+        os.utime(rerun.path(name))
+        with pytest.raises(Started):
+            call(COMMAND)
+        os.utime(rerun.path(name), ns=(facts.st_atime_ns, facts.st_mtime_ns))
+        call(COMMAND)
+    monkeypatch.setenv("VERBOSE", "1")
+    with pytest.raises(Started):
+        call(COMMAND)
