@@ -23,47 +23,21 @@ def planned(*arguments, **environment):
     )
 
 
-@pytest.mark.parametrize(
-    ("target", "command"),
-    [
-        ("run", "run"),
-        ("report", "report"),
-        ("bundle", "bundle"),
-        ("aa", "all-runs"),
-        ("aa", "aa"),
-    ],
-)
-@pytest.mark.parametrize(
-    ("given", "file"), [("SUITE=survey", "config/suites/survey.yaml"), ("CONFIG=my/own.yaml", "my/own.yaml")]
-)
-def test_a_suite_or_a_file_is_the_overlay(target, command, given, file):
-    done = planned(target, given)
-    assert done.returncode == 0, done.stderr
-    assert f".venv/bin/relaxometer {command} {file}" in done.stdout.splitlines()
-
-
-def test_without_a_name_there_is_no_overlay():
-    commands = planned("run", CONFIG="another programs").stdout
-    assert ".venv/bin/relaxometer run " in commands.splitlines()
-    assert "relaxometer aa config/suites/aa-host.yaml" in planned("aa").stdout
-
-
-def test_both_are_refused():
-    done = planned("run", "SUITE=survey", "CONFIG=my.yaml")
-    assert done.returncode != 0
-    assert "name SUITE or CONFIG, not both" in done.stderr
-
-
-def test_only_a_suite_is_published():
-    done = planned("publish", "CONFIG=my.yaml")
-    assert done.returncode != 0
-    assert "only a suite is published, a file in config/suites: make publish SUITE=adaptive" in done.stderr
-    assert "relaxometer publish survey" in planned("publish", "SUITE=survey").stdout
+OVERLAYS = (("SUITE=survey", "config/suites/survey.yaml"), ("CONFIG=my/own.yaml", "my/own.yaml"))
+COMMANDS = (("run", "run"), ("report", "report"), ("bundle", "bundle"), ("aa", "all-runs"), ("aa", "aa"))
 
 
 @pytest.mark.parametrize(
     ("arguments", "command"),
     [
+        *(
+            ([target, given], f".venv/bin/relaxometer {command} {file}\n")
+            for target, command in COMMANDS
+            for given, file in OVERLAYS
+        ),
+        (["aa"], "relaxometer aa config/suites/aa-host.yaml\n"),
+        (["publish", "SUITE=survey"], "relaxometer publish survey\n"),
+        # A name may have spaces, and a value a sign.
         (["run", "CONFIG=my own.yaml"], 'relaxometer run "my own.yaml"'),
         (["bundle", "CONFIG=my own.yaml"], 'relaxometer bundle "my own.yaml"'),
         (["verify", "BUNDLE=my a.zip"], 'relaxometer verify "my a.zip"'),
@@ -73,8 +47,29 @@ def test_only_a_suite_is_published():
         (["compare", "BASE=a.zip", "THRESHOLD=-5%"], "--threshold=-5%"),
     ],
 )
-def test_a_name_may_have_spaces_and_a_value_a_sign(arguments, command):
+def test_what_is_named_reaches_the_command(arguments, command):
     assert command in planned(*arguments).stdout
+
+
+def test_a_variable_of_the_environment_names_no_overlay():
+    commands = planned("run", CONFIG="another programs").stdout
+    assert ".venv/bin/relaxometer run " in commands.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["run", "SUITE=survey", "CONFIG=my.yaml"], "name SUITE or CONFIG, not both"),
+        (
+            ["publish", "CONFIG=my.yaml"],
+            "only a suite is published, a file in config/suites: make publish SUITE=adaptive",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused(arguments, line):
+    done = planned(*arguments)
+    assert done.returncode != 0
+    assert line in done.stderr
 
 
 def test_help_lists_every_target_and_those_that_the_readme_names():
