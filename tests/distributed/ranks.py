@@ -5,6 +5,7 @@ Called with a folder of graphs and the names of cases.
 
 import sys
 from functools import cache
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from relaxometer.distributed.comm import Ranks
 from relaxometer.distributed.engines import ENGINES
 from relaxometer.distributed.graph500 import kronecker_block
 from relaxometer.distributed.levels import Level
-from relaxometer.distributed.partition import Block
+from relaxometer.distributed.partition import Block, Rows
 from relaxometer.distributed.process import ending_together, share_cores
 from relaxometer.distributed.sssp import sssp_1d
 from relaxometer.distributed.stored import stored_block
@@ -39,8 +40,8 @@ def whole(graph: str, folder: Path) -> Graph:
 def block_of(ranks: Ranks, graph: str, folder: Path, scheme: str, *, weighted: bool) -> Block:
     if graph.startswith("kron-"):
         parameters = Graph500Parameters(scale=int(graph[5:]))
-        return kronecker_block(ranks, scheme, parameters, weighted=weighted, batch=1500)
-    return stored_block(ranks, scheme, folder / graph, weighted=weighted, batch=700)
+        return kronecker_block(ranks, scheme, parameters, weighted=weighted, batch=1500, piece=900)
+    return stored_block(ranks, scheme, folder / graph, weighted=weighted, batch=700, piece=400)
 
 
 def levels_of(graph: Graph, source: int) -> np.ndarray:
@@ -149,6 +150,44 @@ def named(answer: Answer) -> dict[str, np.ndarray]:
     return {"value": value.copy(), "predecessor": predecessor.copy()}
 
 
+def rows(ranks: Ranks, folder: Path, scheme: str) -> None:
+    """The arrays of a block made in pieces are those that one sort of all its arcs makes, bit by bit."""
+    for weighted, keep_parallel in product((False, True), repeat=2):
+        p = Graph500Parameters(scale=11, keep_parallel=keep_parallel)
+        block = kronecker_block(ranks, scheme, p, weighted=weighted, batch=2000, piece=1500)
+        edges = graph500.kronecker_edges(p.scale, 0, p.edge_factor << p.scale)
+        tails = np.concatenate([edges.tails, edges.heads])
+        heads = np.concatenate([edges.heads, edges.tails])
+        weights = np.tile(graph500.integer_weights(edges.weights, *p.weight_range), 2)
+        own = block.layout.rank_of_arcs(tails, heads) == ranks.rank
+        ends = np.bincount(block.heads.local(heads[own]), minlength=block.heads.size)
+        np.testing.assert_array_equal(block.ends, ends)
+        own &= keep_parallel | (tails != heads)
+        arcs = block.tails.local(tails[own]), block.heads.local(heads[own]), weights[own] * weighted
+        check_rows(block.out, *sorted_arcs(*arcs, merge=not keep_parallel))
+        if block.into.targets is not None:
+            check_rows(block.into, *sorted_arcs(*arcs, merge=not keep_parallel, by_head=True))
+
+
+def sorted_arcs(
+    tails: np.ndarray, heads: np.ndarray, weights: np.ndarray, *, merge: bool, by_head: bool = False
+) -> np.ndarray:
+    """Columns of arcs, sorted by both ends and weight; with `merge`, only the lightest of parallel ones."""
+    arcs = np.stack([heads, tails, weights] if by_head else [tails, heads, weights])
+    arcs = arcs[:, np.lexsort(arcs[::-1])]
+    first = np.concatenate([[True], (arcs[:2, 1:] != arcs[:2, :-1]).any(axis=0)])
+    return arcs[:, first] if merge else arcs
+
+
+def check_rows(found: Rows, rows: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> None:
+    size = len(found.offsets) - 1
+    np.testing.assert_array_equal(found.offsets, np.searchsorted(rows, np.arange(size + 1)))
+    np.testing.assert_array_equal(found.targets, targets)
+    assert (found.offsets.dtype, found.targets.dtype) == (np.int64, np.uint32)
+    if found.weights is not None:
+        np.testing.assert_array_equal(found.weights, weights)
+
+
 def corrupt_bfs(ranks: Ranks, folder: Path) -> None:
     """Each rule of Graph500 can be broken."""
     block = block_of(ranks, "kron-9", folder, "2x2", weighted=False)
@@ -208,7 +247,7 @@ def check_rules(certifier: Certifier, source: int, answer: Answer, *corruptions:
         assert found == expected, f"broken {sorted(found)}, expected {sorted(expected)}"
 
 
-CASES = {"bfs": bfs, "sssp": sssp, "corrupt-bfs": corrupt_bfs, "corrupt-sssp": corrupt_sssp}
+CASES = {"rows": rows, "bfs": bfs, "sssp": sssp, "corrupt-bfs": corrupt_bfs, "corrupt-sssp": corrupt_sssp}
 
 
 def main() -> None:

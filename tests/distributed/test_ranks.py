@@ -50,8 +50,15 @@ def run_on(n_ranks: int, *arguments: str) -> subprocess.CompletedProcess:
 
 
 CASES = {
-    1: ["bfs,one-vertex,1x1", "bfs,kron-9,1x1", "sssp,grid,delta=200", "bfs,grid,1x1,engine=peers"],
+    1: [
+        "rows,1x1",
+        "bfs,one-vertex,1x1",
+        "bfs,kron-9,1x1",
+        "sssp,grid,delta=200",
+        "bfs,grid,1x1,engine=peers",
+    ],
     2: [
+        *(f"rows,{scheme}" for scheme in ("2x1", "1x2", "paired", "2x1-dealt")),
         *(f"bfs,{graph},paired" for graph in SMALL),
         *("bfs,random-directed,1x2", "bfs,kron-9,paired", "bfs,grid,2x1,messages=compressed"),
         "bfs,kron-9,2x1,engine=peers,alpha=1000000,patience=0,beta=0.001",
@@ -61,6 +68,7 @@ CASES = {
         "corrupt-sssp",
     ],
     4: [
+        *("rows,2x2", "rows,4x1"),
         *("bfs,random-directed,2x2", "bfs,kron-9,2x2,parents=level,messages=compressed"),
         *("bfs,kron-9,4x1,cpu_share=0.25", "bfs,kron-9,2x2,cpu_share=0.5,parents=end"),
         *("bfs,random-directed,1x4,cpu_share=1", "bfs,kron-9,1x4", "bfs,hub,4x1,alpha=1000000"),

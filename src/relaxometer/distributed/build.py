@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from relaxometer.device import Device
 from relaxometer.distributed.comm import Ranks
+from relaxometer.distributed.levels import over
 from relaxometer.distributed.partition import Block, Layout, Numbering, Rows
+
+PIECE = 1 << 25  # arcs sorted at a time, which bounds memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,51 +28,112 @@ class Arcs:
     weights: Any = None
 
 
+class Counter:
+    """Counts the arcs of rows and places them: a CSR matrix from batches of arcs, each brought twice.
+
+    It needs no more memory than the matrix: the offsets count first, and then say where rows end so far. A
+    row is counted two entries behind its offset, so that its sum is where it begins, one entry behind.
+    """
+
+    def __init__(self, ranks: Ranks, n_rows: int) -> None:
+        self._device, module = ranks.device, ranks.module(Path(__file__).with_name("build.cu"))
+        self._count, self._place = module.get_function("count_arcs"), module.get_function("place_arcs")
+        self._ends = ranks.device.xp.zeros(n_rows + 2, dtype=np.uint64)
+
+    @property
+    def counts(self) -> Any:
+        """Arcs counted of each row, uint64."""
+        return self._ends[2:]
+
+    def count(self, rows: Any) -> None:
+        """Count a batch of arcs."""
+        size = len(rows)
+        self._count(*over(self._device, size), (np.uint64(size), rows, self.counts))
+
+    def begins(self) -> Any:
+        """Return the offsets of the arcs counted, int64; nothing is counted afterwards."""
+        self._device.xp.cumsum(self._ends, out=self._ends)
+        return self._ends[1:].view(np.int64)
+
+    def allocate(self, *, weighted: bool) -> None:
+        """Allocate the targets of all arcs counted and, if `weighted`, their weights."""
+        n_arcs, empty = int(self._device.item(self.begins(), -1)), self._device.xp.empty
+        targets = empty(n_arcs, dtype=np.uint32)
+        self._arrays = targets, empty(n_arcs, dtype=np.uint32) if weighted else None
+
+    def place(self, rows: Any, targets: Any, weights: Any = None) -> None:
+        """Place a batch of arcs."""
+        size = len(rows)
+        arcs = np.uint64(size), rows, targets, weights
+        self._place(*over(self._device, size), (*arcs, self._ends[1:], *self._arrays))
+
+    def rows(self, n_targets: int, *, merge: bool, piece: int) -> Rows:
+        """Return the rows, sorted about `piece` arcs at a time; see `_sorted`."""
+        offsets = self._ends[:-1].view(np.int64)
+        return _sorted(self._device, Rows(offsets, *self._arrays), n_targets, merge, piece)
+
+
 def build_block(
     name: str,
     ranks: Ranks,
     layout: Layout,
-    batches: Iterable[Arcs],
+    batches: Callable[[], Iterable[Arcs]],
     *,
     simple: bool,
     metadata: dict[str, Any],
     count_ends: bool = False,
+    piece: int = PIECE,
 ) -> Block:
     """Send arcs to the ranks of their blocks, and make CSR arrays of those received.
 
-    Every rank brings the same number of batches and sends each before it takes the next. `simple` drops
-    self-loops and merges parallel arcs to the lightest; `count_ends` counts the heads of arcs as `ends`,
-    before any are dropped.
+    Every rank brings the same number of batches, sends each before it takes the next, and brings all twice.
+    `simple` drops self-loops and merges parallel arcs to the lightest; `count_ends` counts the heads of arcs
+    as `ends`, before any are dropped. `piece` arcs are sorted at a time.
     """
     xp, place = ranks.device.xp, layout.place(ranks.rank)
     heads, tails, owned = (
         Numbering(layout, pieces, xp) for pieces in (place.heads, place.tails, place.owned)
     )
-    ends = xp.zeros(heads.size, dtype=np.uint32) if count_ends else None
-    collected: list[Arcs] = []
+    arriving = partial(_arriving, ranks, layout, tails, heads)
+    csr, ends, weighted = Counter(ranks, tails.size), Counter(ranks, heads.size * count_ends), False
+    for arcs, stay in arriving(batches()):
+        if count_ends:
+            ends.count(arcs.heads)
+        csr.count(arcs.tails[stay] if simple else arcs.tails)
+        weighted = arcs.weights is not None
+    of_heads = ends.counts.astype(np.uint32) if count_ends else None
+    del ends
+    csr.allocate(weighted=weighted)
+    for arcs, stay in arriving(batches()):
+        columns = vars(arcs).values()
+        csr.place(*(c[stay] if simple and c is not None else c for c in columns))
+    ranks.memory.release("building")
+    out = csr.rows(heads.size, merge=simple, piece=piece)
+    if metadata.get("directed") is False and place.heads == place.tails:
+        into = Rows(out.offsets, out.targets)
+    else:
+        into = _reversed(ranks, out, heads.size, piece, only_counted=weighted)
+    degrees = owned_degrees(ranks, layout, out.offsets)
+    n_arcs = ranks.reduce([len(out.targets)])[0]
+    parts = heads, tails, owned, into, out, degrees, int(n_arcs), of_heads
+    return Block(name, layout, ranks.device, *parts, metadata)
+
+
+def _arriving(
+    ranks: Ranks, layout: Layout, tails: Numbering, heads: Numbering, batches: Iterable[Arcs]
+) -> Iterator[tuple[Arcs, Any]]:
+    """Yield the arcs of batches that are in this rank's block, in local numbers, and which have two ends."""
     for batch in batches:
         arcs = _routed(ranks, layout, batch)
         there, here = tails.local(arcs.tails), heads.local(arcs.heads)
-        if ends is not None:
-            ends += xp.bincount(here, minlength=heads.size).astype(np.uint32)
-        weights = arcs.weights
-        if simple:
-            stay = arcs.tails != arcs.heads
-            there, here = there[stay], here[stay]
-            weights = None if weights is None else weights[stay]
-        collected.append(Arcs(there.astype(np.uint32), here.astype(np.uint32), weights))
-    arcs = _joined(xp, collected)
-    del collected
-    out = _rows(xp, arcs.tails, arcs.heads, arcs.weights, tails.size, heads.size, merge=simple)
-    into = _reversed(xp, out, tails.size, heads.size, metadata.get("directed") is False and layout.is_paired)
-    degrees = owned_degrees(ranks, layout, xp.diff(out.offsets).astype(np.uint32))
-    n_arcs = ranks.reduce([len(out.targets)])[0]
-    parts = heads, tails, owned, into, out, degrees, int(n_arcs), ends
-    return Block(name, layout, ranks.device, *parts, metadata)
+        local = Arcs(there.astype(np.uint32), here.astype(np.uint32), arcs.weights)
+        yield local, arcs.tails != arcs.heads
 
 
 def _routed(ranks: Ranks, layout: Layout, batch: Arcs) -> Arcs:
     """Send the arcs of a batch to the ranks of their blocks; return those received."""
+    if ranks.size == 1:
+        return batch
     xp = ranks.device.xp
     to = layout.rank_of_arcs(batch.tails, batch.heads).astype(np.uint16)
     order = xp.argsort(to, kind="stable") if xp is np else xp.argsort(to)
@@ -80,59 +148,91 @@ def _routed(ranks: Ranks, layout: Layout, batch: Arcs) -> Arcs:
     return Arcs(*columns)
 
 
-def _joined(xp: Any, batches: list[Arcs]) -> Arcs:
-    tails, heads = (xp.concatenate([getattr(b, name) for b in batches]) for name in ("tails", "heads"))
-    weighted = batches[0].weights is not None
-    return Arcs(tails, heads, xp.concatenate([b.weights for b in batches]) if weighted else None)
+def _sorted(device: Device, rows: Rows, n_targets: int, merge: bool, piece: int) -> Rows:
+    """Sort arcs by row, target and weight, in place; with `merge`, keep the first of each row and target."""
+    xp, bits = device.xp, max(n_targets - 1, 1).bit_length()
+    offsets, targets, weights = rows.offsets, rows.targets, rows.weights
+    kept = 0
+    for (first, begin), (last, end) in pairwise(_cuts(device, rows, piece)):
+        keys = rows.row_of_arcs(xp, begin, end).astype(np.uint64)
+        keys -= np.uint64(first)
+        keys <<= np.uint64(bits)
+        keys |= targets[begin:end]
+        key_bits = bits + (last - first - 1).bit_length()
+        keys, loads = _in_order(xp, keys, None if weights is None else weights[begin:end], key_bits)
+        if merge and len(keys):
+            is_first = xp.ones(len(keys), dtype=bool)
+            is_first[1:] = keys[1:] != keys[:-1]
+            keys, loads = keys[is_first], None if loads is None else loads[is_first]
+        offsets[first:last] = xp.searchsorted(
+            keys, xp.arange(last - first, dtype=np.uint64) << np.uint64(bits)
+        )
+        offsets[first:last] += kept
+        stop = kept + len(keys)
+        targets[kept:stop] = keys & _low(bits)
+        if weights is not None:
+            weights[kept:stop] = loads
+        kept = stop
+    offsets[-1] = kept
+    return Rows(offsets, targets[:kept], None if weights is None else weights[:kept])
 
 
-def _rows(
-    xp: Any, rows: Any, targets: Any, weights: Any, n_rows: int, n_targets: int, *, merge: bool
-) -> Rows:
-    """Sort arcs by row, target and weight; with `merge`, keep the first of each row and target."""
-    target_bits = max(n_targets - 1, 1).bit_length()
+def _cuts(device: Device, rows: Rows, piece: int) -> list[tuple[int, int]]:
+    """Cut rows where they reach another `piece` arcs; return row and arc of each cut, both ends included."""
+    xp, n_arcs = device.xp, len(rows.targets)
+    arcs = xp.arange(piece, n_arcs, piece, dtype=np.int64)
+    inner = device.asnumpy(xp.searchsorted(rows.offsets, arcs, side="right") - 1)
+    cut = np.unique(np.array([0, *inner, len(rows.offsets) - 1], dtype=np.int64))
+    return list(zip(cut.tolist(), device.asnumpy(rows.offsets[device.asarray(cut)]).tolist(), strict=True))
+
+
+def _in_order(xp: Any, keys: Any, weights: Any, key_bits: int) -> tuple[Any, Any]:
+    """Sort keys, and the weights of equal ones."""
     weight_bits = int(weights.max()).bit_length() if weights is not None and len(weights) else 0
-    keys = rows.astype(np.uint64) << np.uint64(target_bits) | targets.astype(np.uint64)
-    if (max(n_rows - 1, 1)).bit_length() + target_bits + weight_bits <= 64:
-        if weights is not None:
-            keys = keys << np.uint64(weight_bits) | weights.astype(np.uint64)
-        keys.sort()
-        if weights is not None:
-            weights = (keys & _low(weight_bits)).astype(np.uint32)
-            keys >>= np.uint64(weight_bits)
-    else:
+    if key_bits + weight_bits > 64:
         order = xp.lexsort(xp.stack([weights.astype(np.uint64), keys]))
-        keys, weights = keys[order], weights[order]
-    if merge and len(keys):
-        first = xp.ones(len(keys), dtype=bool)
-        first[1:] = keys[1:] != keys[:-1]
-        keys, weights = keys[first], None if weights is None else weights[first]
-    starts = xp.arange(n_rows + 1, dtype=np.uint64) << np.uint64(target_bits)
-    offsets = xp.searchsorted(keys, starts).astype(np.int64)
-    return Rows(offsets, (keys & _low(target_bits)).astype(np.uint32), weights)
+        return keys[order], weights[order]
+    if weights is not None:
+        keys <<= np.uint64(weight_bits)
+        keys |= weights
+    keys.sort()
+    if weights is not None:
+        weights = (keys & _low(weight_bits)).astype(np.uint32)
+        keys >>= np.uint64(weight_bits)
+    return keys, weights
 
 
 def _low(bits: int) -> np.uint64:
     return np.uint64((1 << bits) - 1)
 
 
-def _reversed(xp: Any, out: Rows, n_rows: int, n_targets: int, symmetric: bool) -> Rows:
-    if symmetric:
-        return Rows(out.offsets, out.targets)
-    return _rows(xp, out.targets, out.row_of_arcs(xp), None, n_targets, n_rows, merge=False)
+def _reversed(ranks: Ranks, out: Rows, n_rows: int, piece: int, *, only_counted: bool) -> Rows:
+    """Return the rows of the reversed arcs, or only their offsets."""
+    csr, n_arcs = Counter(ranks, n_rows), len(out.targets)
+    for begin in range(0, n_arcs, piece):
+        csr.count(out.targets[begin : begin + piece])
+    if only_counted:
+        return Rows(csr.begins(), None)
+    csr.allocate(weighted=False)
+    for begin in range(0, n_arcs, piece):
+        end = min(begin + piece, n_arcs)
+        csr.place(out.targets[begin:end], out.row_of_arcs(ranks.device.xp, begin, end))
+    return csr.rows(len(out.offsets) - 1, merge=False, piece=piece)
 
 
-def owned_degrees(ranks: Ranks, layout: Layout, partial: Any) -> Any:
-    """Return the degrees of the owned vertices, given those of each rank's tails within its block, uint32."""
-    xp, place = ranks.device.xp, layout.place(ranks.rank)
-    parts = xp.split(partial, len(place.tails))
+def owned_degrees(ranks: Ranks, layout: Layout, offsets: Any) -> Any:
+    """Return the degrees of the owned vertices, uint32, given the offsets of each rank's tails."""
+    xp, place, size = ranks.device.xp, layout.place(ranks.rank), layout.piece
+    parts = [
+        xp.diff(offsets[k * size : (k + 1) * size + 1]).astype(np.uint32) for k in range(len(place.tails))
+    ]
     sends = [(layout.owner(piece), part) for piece, part in zip(place.tails, parts, strict=True)]
-    sums = xp.zeros((len(place.owned), layout.piece), dtype=np.uint32)
+    sums = xp.zeros((len(place.owned), size), dtype=np.uint32)
     receives = []
     for k, piece in enumerate(place.owned):
         for rank in range(layout.n_ranks):
             if piece in layout.place(rank).tails:
-                receives.append((rank, k, xp.empty(layout.piece, dtype=np.uint32)))
+                receives.append((rank, k, xp.empty(size, dtype=np.uint32)))
     ranks.exchange(sends, [(rank, part) for rank, _, part in receives])
     for _, k, part in receives:
         sums[k] += part

@@ -6,6 +6,8 @@ is in exactly one block, so each rule is checked once. The ranks add up the viol
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ import numpy as np
 from relaxometer.device.signature import read_source
 from relaxometer.distributed.comm import Ranks
 from relaxometer.distributed.levels import over
-from relaxometer.distributed.partition import Block
+from relaxometer.distributed.partition import Block, Numbering
 from relaxometer.graphs.graph import NO_PREDECESSOR, UNREACHED
 from relaxometer.problems.certificate import Certificate
 from relaxometer.problems.problem import load_problem
@@ -23,12 +25,17 @@ SOURCE = read_source(Path(__file__).with_name("certify.cu"))
 
 WARP, IS_ARC, IS_TIGHT = (SOURCE.constants[name] for name in ("WARP", "IS_ARC", "IS_TIGHT"))
 
+PART = 1 << 22  # vertices checked at a time, which bounds memory
+
 NOWHERE = 2**62  # first violation of a rule that holds
 Broken = tuple[int, int]  # violations of a rule, and the first vertex that violates it
 
 
 class Certifier:
-    """Checks answers on one block of a graph, with three 32-bit words per head and one per tail."""
+    """Checks answers on one block of a graph, with three 32-bit words per head and one per tail.
+
+    Everything else is checked for `PART` vertices at a time.
+    """
 
     def __init__(self, ranks: Ranks, block: Block, problem: str) -> None:
         self._ranks, self._block, self._problem = ranks, block, problem
@@ -44,7 +51,8 @@ class Certifier:
 
     def check(self, source: int, value: Any, predecessor: Any) -> Certificate:
         """Check an answer, given the columns of the owned vertices; every rank gets the same certificate."""
-        own = self._check_owned(source, value, predecessor)
+        owned = partial(self._check_owned, source)
+        own = self._in_parts(self._block.owned, owned, value, predecessor)
         arcs, unproven = self._check_block(source, value, predecessor)
         if self._problem == "bfs":
             found = {
@@ -77,21 +85,30 @@ class Certifier:
         first = {rule: at for rule, count, at in zip(rules, counts, least, strict=True) if count}
         return Certificate(dict(zip(rules, counts, strict=True)), first)
 
-    def _at(self, numbering: Any, broken: Any) -> Broken:
-        vertices = numbering.vertices()[broken]
-        return len(vertices), int(vertices.min()) if len(vertices) else NOWHERE
+    def _in_parts(
+        self, numbering: Numbering, check: Callable[..., dict[str, Any]], *columns: Any
+    ) -> dict[str, Broken]:
+        """Check parts of the vertices; `check` takes vertices and columns and marks violations of rules."""
+        found: dict[str, Broken] = {}
+        for begin in range(0, numbering.size, PART):
+            part = slice(begin, begin + PART)
+            vertices = numbering.vertices(part)
+            for rule, broken in check(vertices, *(column[part] for column in columns)).items():
+                where = vertices[broken]
+                new = len(where), int(where.min()) if len(where) else NOWHERE
+                found[rule] = _both(found.get(rule, (0, NOWHERE)), new)
+        return found
 
-    def _check_owned(self, source: int, value: Any, predecessor: Any) -> dict[str, Broken]:
-        n, vertices = self._block.n_vertices, self._block.owned.vertices()
+    def _check_owned(self, source: int, vertices: Any, value: Any, predecessor: Any) -> dict[str, Any]:
+        n = self._block.n_vertices
         is_source = vertices == source
         wrong_source = is_source & ((value != 0) | (predecessor != source))
         reached = value != UNREACHED
         exists = predecessor < min(n, 2**32 - 1)
         wrong = ~is_source & (reached != exists) | ~reached & (predecessor != NO_PREDECESSOR)
         if self._problem == "bfs":
-            return {"tree": self._at(self._block.owned, wrong | wrong_source)}
-        names = {"source": wrong_source, "predecessor": wrong}
-        return {name: self._at(self._block.owned, broken) for name, broken in names.items()}
+            return {"tree": wrong | wrong_source}
+        return {"source": wrong_source, "predecessor": wrong}
 
     def _check_block(
         self, source: int, value: Any, predecessor: Any
@@ -101,31 +118,41 @@ class Certifier:
         of_heads = self._spread(value, self._heads, self._to_heads)
         parents = self._spread(predecessor, self._heads, self._to_heads)
         of_tails = self._spread(value, self._tails, self._to_tails)
-        heads = block.heads.vertices()
-        mine = (parents < block.n_vertices) & (heads != source) & (heads < block.n_vertices)
-        mine &= block.layout.rank_of_arcs(xp.where(mine, parents, 0), heads) == self._ranks.rank
-        tails = block.tails.local(xp.where(mine, parents, block.tails.first[0]))  # any that exists
-        local = xp.where(mine, tails, int(NO_PREDECESSOR))
+        for begin in range(0, block.heads.size, PART):
+            part = slice(begin, begin + PART)
+            parents[part] = self._local_parents(source, block.heads.vertices(part), parents[part])
         marks = xp.zeros(block.heads.size, dtype=np.uint32)
         report = xp.zeros((2, 2), dtype=np.uint64)
         report[:, 1] = block.heads.size
         out, weights = block.out, block.out.weights if self._problem == "sssp" else None
         rows = np.uint32(block.tails.size), out.offsets, out.targets, weights
-        values = of_tails, of_heads, local.astype(np.uint32), marks, report
+        values = of_tails, of_heads, parents, marks, report
         self._check_arcs(*over(self._ranks.device, WARP * block.tails.size), (*rows, *values))
-        arcs = self._reported(report)
-        reached = of_heads != UNREACHED
-        parent_value = of_tails[xp.where(mine, local, 0)].astype(np.int64)
-        own = of_heads.astype(np.int64)
+        check = partial(self._check_heads, of_tails)
+        return self._reported(report), self._in_parts(block.heads, check, of_heads, parents, marks)
+
+    def _local_parents(self, source: int, heads: Any, parents: Any) -> Any:
+        """Return the local numbers of the predecessors of heads, NO_PREDECESSOR if this block has no arc."""
+        xp, block = self._xp, self._block
+        mine = (parents < block.n_vertices) & (heads != source) & (heads < block.n_vertices)
+        mine &= block.layout.rank_of_arcs(xp.where(mine, parents, 0), heads) == self._ranks.rank
+        tails = block.tails.local(xp.where(mine, parents, block.tails.first[0]))  # any that exists
+        return xp.where(mine, tails, int(NO_PREDECESSOR))
+
+    def _check_heads(self, of_tails: Any, _: Any, value: Any, parent: Any, marks: Any) -> dict[str, Any]:
+        """Check the arcs from predecessors, given by local numbers, to heads."""
+        mine = parent != NO_PREDECESSOR
+        reached = mine & (value != UNREACHED)
+        parent_value = of_tails[self._xp.where(mine, parent, 0)].astype(np.int64)
+        own = value.astype(np.int64)
         lower = (parent_value != int(UNREACHED)) & (parent_value < own)
-        unproven = {
-            "arc": mine & reached & (marks & IS_ARC == 0),
-            "tight": mine & reached & (marks & IS_TIGHT == 0),
-            "cycle": mine & reached & ~lower,
-            "level": mine & reached & (parent_value == own),
-            "length": mine & reached & (parent_value + 1 != own),
+        return {
+            "arc": reached & (marks & IS_ARC == 0),
+            "tight": reached & (marks & IS_TIGHT == 0),
+            "cycle": reached & ~lower,
+            "level": reached & (parent_value == own),
+            "length": reached & (parent_value + 1 != own),
         }
-        return arcs, {name: self._at(block.heads, broken) for name, broken in unproven.items()}
 
     def _reported(self, report: Any) -> dict[str, Broken]:
         """Return the kernel's report, with local numbers replaced by vertices."""
@@ -205,10 +232,10 @@ def _both(one: Broken, other: Broken) -> Broken:
 def reached_totals(ranks: Ranks, block: Block, value: Any, certifier: Certifier) -> dict[str, int | None]:
     """Count, over all ranks, reached vertices, the arcs that leave them, and their tuples of an edge list."""
     reached = value != UNREACHED
-    arcs = int(block.degrees[reached].astype(np.int64).sum())
+    arcs = int((block.degrees * reached).sum(dtype=np.int64))
     ends = 0
     if block.ends is not None:
-        ends = int(block.ends[certifier.reached_heads(value)].astype(np.int64).sum())
+        ends = int((block.ends * certifier.reached_heads(value)).sum(dtype=np.int64))
     n_reached, n_arcs, n_ends = ranks.reduce([int(reached.sum()), arcs, ends])
     return {
         "reached": n_reached,

@@ -13,6 +13,7 @@ import numpy as np
 from relaxometer.core.errors import UserError
 from relaxometer.device import Device, get_device
 from relaxometer.device.kernels import Module
+from relaxometer.distributed.meter import Meter
 from relaxometer.distributed.process import load_mpi, take_gpu
 from relaxometer.distributed.transport import Message, MpiTransport, NcclTransport, Transport
 from relaxometer.distributed.watch import Watch
@@ -62,7 +63,7 @@ class Ranks:
         self.gpu = take_gpu(kind, self.local_rank)
         self.device: Device = get_device(kind)
         self.watch = Watch(self._host, self._host.allgather(self.rank), self.size, self.device.kind)
-        self.traffic = Traffic()
+        self.traffic, self.memory = Traffic(), Meter(self.device)
         with self.watch.waiting():
             gpus = self._host.allgather(self.gpu)
         have_own = None not in gpus and len(set(gpus)) == len(gpus)

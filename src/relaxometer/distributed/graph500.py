@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from relaxometer.datasets.formats.generated import Graph500Parameters
 from relaxometer.datasets.generators import graph500, graph500_device
-from relaxometer.distributed.build import Arcs, build_block
+from relaxometer.distributed.build import PIECE, Arcs, build_block
 from relaxometer.distributed.comm import Ranks
 from relaxometer.distributed.partition import Block, Layout
 
-BATCH = 1 << 24  # edges generated and sent at a time, which bounds memory
+BATCH = 1 << 22  # edges generated and sent at a time, which bounds memory
 DRAWS = 4  # candidates drawn at a time per search key; about half of the vertices have no edges
 
 
 def kronecker_block(
-    ranks: Ranks, scheme: str, parameters: Graph500Parameters, *, weighted: bool, batch: int = BATCH
+    ranks: Ranks,
+    scheme: str,
+    parameters: Graph500Parameters,
+    *,
+    weighted: bool,
+    batch: int = BATCH,
+    piece: int = PIECE,
 ) -> Block:
     """Make a rank's block of `graph500.kronecker_graph`, with its ``search_keys`` in the metadata."""
     p = parameters
@@ -39,10 +46,11 @@ def kronecker_block(
         f"kron-g500-s{p.scale}",
         ranks,
         layout,
-        _batches(ranks, p, n_edges, batch, weighted),
+        partial(_batches, ranks, p, n_edges, batch, weighted),
         simple=not p.keep_parallel,
         metadata=metadata,
         count_ends=True,
+        piece=piece,
     )
     metadata["search_keys"] = search_keys(ranks, block, p)
     return block

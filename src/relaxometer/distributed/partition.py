@@ -218,10 +218,10 @@ class Numbering:
         slot = self._slot_of.get(piece)
         return -1 if slot is None else slot * self._piece + place
 
-    def vertices(self) -> Any:
-        """Return the vertex of every local number, shape (size,), int64, also beyond the graph's."""
-        places = (self._firsts[:, None] + self._xp.arange(self._piece, dtype=np.int64)).reshape(-1)
-        return self._layout.at_places(places)
+    def vertices(self, part: slice = slice(None)) -> Any:
+        """Return the vertices of all local numbers, or of a slice of them, int64, also beyond the graph's."""
+        numbers = self._xp.arange(*part.indices(self.size), dtype=np.int64)
+        return self._layout.at_places(self._firsts[numbers // self._piece] + numbers % self._piece)
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,9 +232,9 @@ class Rows:
     targets: Any
     weights: Any = None
 
-    def row_of_arcs(self, xp: Any) -> Any:
-        """Return the row of each arc, uint32."""
-        arcs = xp.arange(len(self.targets), dtype=np.int64)
+    def row_of_arcs(self, xp: Any, begin: int = 0, end: int | None = None) -> Any:
+        """Return the row of each arc, or of those from `begin` to `end` - 1, uint32."""
+        arcs = xp.arange(begin, len(self.targets) if end is None else end, dtype=np.int64)
         return (xp.searchsorted(self.offsets, arcs, side="right") - 1).astype(np.uint32)
 
 
@@ -242,7 +242,8 @@ class Rows:
 class Block:
     """A rank's part of a graph.
 
-    `into` has the tails of each head's arcs, without weights, `out` the heads of each tail's. `degrees` are
+    `out` has the heads of each tail's arcs, `into` the tails of each head's without weights; with weights
+    only the offsets, since searches for shortest paths read no more. `degrees` are
     the outgoing arcs of each owned vertex in the whole graph, which has `n_arcs`. `ends`, of shape
     (heads.size,) or None, counts the ends of this rank's tuples of the edge list at each head; the sum over
     the ranks is :attr:`relaxometer.graphs.graph.Graph.input_degrees`. `metadata` is the same on every rank.

@@ -109,7 +109,7 @@ def _lend_cuda(ranks: Ranks, n_words: int) -> Region:
     size = -(-4 * n_words // GPU_PAGE) * GPU_PAGE
     # CuPy's pool may still hold all memory, from building the graph.
     ranks.device.synchronize()
-    cupy.get_default_memory_pool().free_all_blocks()
+    ranks.memory.release("preparing")
     try:
         pointer = runtime.malloc(size)
     except runtime.CUDARuntimeError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from relaxometer.core.errors import UserError, quoted
-from relaxometer.distributed.build import Arcs, build_block
+from relaxometer.distributed.build import PIECE, Arcs, build_block
 from relaxometer.distributed.comm import Ranks
 from relaxometer.distributed.partition import Block, Layout
 from relaxometer.graphs.files import REBUILD, check_columns, parquet, read_metadata, values_of
@@ -21,11 +22,13 @@ ARC_COLUMNS = {**ARCS, "weight": pa.uint32()}
 BATCH = 1 << 23  # arcs read and sent at a time, which bounds memory
 
 
-def stored_block(ranks: Ranks, scheme: str, folder: Path, *, weighted: bool, batch: int = BATCH) -> Block:
+def stored_block(
+    ranks: Ranks, scheme: str, folder: Path, *, weighted: bool, batch: int = BATCH, piece: int = PIECE
+) -> Block:
     """Read a rank's block of a graph that :func:`relaxometer.graphs.graph.write_graph` wrote.
 
-    `batch` arcs are read and sent at a time. UserError if a file is missing or damaged, or weights are wanted
-    and they or distances are not of type uint32.
+    `batch` arcs are read and sent at a time, `piece` sorted. UserError if a file is missing or damaged, or
+    weights are wanted and they or distances are not of type uint32.
     """
     metadata = read_metadata(folder / "graph.json", ("name", "vertices", "arcs"))
     weight_type = metadata.get("weight_type", "uint32")
@@ -41,8 +44,8 @@ def stored_block(ranks: Ranks, scheme: str, folder: Path, *, weighted: bool, bat
         )
     n_vertices, n_arcs = int(metadata["vertices"]), int(metadata["arcs"])
     layout = Layout(scheme, ranks.size, n_vertices)
-    batches = _batches(ranks, folder, n_vertices, n_arcs, weighted, batch)
-    return build_block(metadata["name"], ranks, layout, batches, simple=False, metadata=metadata)
+    batches = partial(_batches, ranks, folder, n_vertices, n_arcs, weighted, batch)
+    return build_block(metadata["name"], ranks, layout, batches, simple=False, metadata=metadata, piece=piece)
 
 
 def _batches(

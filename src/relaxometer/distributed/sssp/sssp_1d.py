@@ -75,7 +75,7 @@ class Solver:
         if self._parameters.delta != "auto":
             return self._parameters.delta
         weights = self._block.out.weights
-        total = self._ranks.reduce([int(weights.astype(np.int64).sum())])[0]
+        total = self._ranks.reduce([int(weights.sum(dtype=np.int64))])[0]
         mean_degree = self._block.n_arcs / self._block.n_vertices
         return max(1, round(WARP * total / max(self._block.n_arcs, 1) / max(mean_degree, 1)))
 
