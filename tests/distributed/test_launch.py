@@ -80,18 +80,21 @@ GB = 1_000_000_000
 
 
 @pytest.mark.parametrize(
-    ("scale", "free", "error"),
+    ("n_ranks", "scale", "free", "error"),
     [
-        (26, 139 * GB, None),
-        (29, 139 * GB, r"^graph kron:29 needs about \d+ GB on each of 2 ranks, .*kron:27 fits$"),
-        (20, 1000, r"no scale fits$"),
+        (1, 28, 80 * GB, None),
+        (2, 28, 80 * GB, None),
+        (2, 31, 139 * GB, r"^graph kron:31 needs about \d+ GB on each of 2 ranks, .*kron:29 fits$"),
+        (2, 20, 1000, r"no scale fits$"),
     ],
 )
-def test_a_graph_that_does_not_fit_is_refused_with_the_scale_that_fits(monkeypatch, scale, free, error):
+def test_a_graph_that_does_not_fit_is_refused_with_the_scale_that_fits(
+    monkeypatch, n_ranks, scale, free, error
+):
     monkeypatch.setattr(memory, "_free_bytes", lambda ranks: free)
-    ranks = SimpleNamespace(size=2, reduce=lambda numbers, operation: numbers)
+    ranks = SimpleNamespace(size=n_ranks, reduce=lambda numbers, operation: numbers)
     with pytest.raises(UserError, match=error) if error else nullcontext():
-        memory.refuse_too_large(ranks, "2x1", Graph500Parameters(scale=scale), weighted=False)
+        memory.refuse_too_large(ranks, "hybrid-peers", f"{n_ranks}x1", Graph500Parameters(scale=scale))
 
 
 def watch_of(rank: int, size: int) -> Watch:

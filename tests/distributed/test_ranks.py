@@ -108,6 +108,8 @@ def test_the_program_writes_its_tables(tmp_path, capfd):
     context = json.loads((out / "run.json").read_text())
     assert context["parameters"]["scheme"] == "paired"
     assert context["graph"]["input_edges"] == 16 << 7
+    assert [*context["forecast_bytes"]] == ["building", "preparing", "searching", "proving"]
+    assert capfd.readouterr().out.startswith("memory of a rank: forecast 0.")
     assert np.sum([block["arcs"] for block in context["blocks"]]) == context["graph"]["arcs"]
 
 

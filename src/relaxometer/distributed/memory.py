@@ -1,40 +1,147 @@
-"""Whether a generated graph fits the memory of the ranks, before it is made."""
+"""Memory of a rank: how much a run will take, counted before its graph is made.
+
+`docs/scaling.md` explains the counts, and shows what ``python -m relaxometer.distributed.memory`` prints.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import psutil  # type: ignore[import-untyped]
 
 from relaxometer.core.errors import UserError
 from relaxometer.datasets.formats.generated import Graph500Parameters
+from relaxometer.distributed import build, certify, stored
 from relaxometer.distributed.comm import Ranks
+from relaxometer.distributed.engines import ENGINES
+from relaxometer.distributed.model import table
 from relaxometer.distributed.partition import Layout
+from relaxometer.problems.bfs._levels import PIECE
 
-ARC_BYTES = {False: 48, True: 64}
-"""Bytes per arc of a rank while its block is built and prepared, without and with weights: the arrays that
-exist at once, counted in `build.py` and in the engines."""
+SENT, SORTED, CHECKED = 112, 48, 96
+"""Bytes for each arc that is sent at a time, for each that is sorted, and for each vertex that is checked."""
 
-VERTEX_BYTES = 48  # the same per head and per tail of a rank
-FIXED_BYTES = 3 << 30  # for batches of edges on their way, and the libraries
-
-
-def needed_bytes(scheme: str, n_ranks: int, parameters: Graph500Parameters, *, weighted: bool) -> int:
-    """Estimate the bytes that each rank needs."""
-    layout = Layout(scheme, n_ranks, 1 << parameters.scale)
-    place = layout.place(0)
-    n_arcs = 2 * parameters.edge_factor << parameters.scale
-    n_vertices = (len(place.heads) + len(place.tails)) * layout.piece
-    batches = min(FIXED_BYTES, 128 * n_arcs // n_ranks)
-    return n_arcs // n_ranks * ARC_BYTES[weighted] + n_vertices * VERTEX_BYTES + batches
+LIBRARIES = 1 << 29  # bytes of kernels and of NCCL's buffers: a guess
 
 
-def refuse_too_large(ranks: Ranks, scheme: str, parameters: Graph500Parameters, *, weighted: bool) -> None:
+@dataclass(frozen=True)
+class Size:
+    """Arcs of a graph as brought, whether each has a reverse, and the shares of arcs and vertices that stay.
+
+    Parallel arcs are merged, and some engines leave out vertices without arcs.
+    """
+
+    n_vertices: int
+    n_arcs: int
+    symmetric: bool
+    arcs_left: float = 1.0
+    vertices_left: float = 1.0
+
+    @classmethod
+    def generated(cls, p: Graph500Parameters) -> Size:
+        """Return the size of a Kronecker graph; its shares are fitted to SCALE 20 to 27 with 16 edges."""
+        merged = 0.0 if p.keep_parallel else 0.0167 * 0.83 ** (p.scale - 27)
+        isolated = 0.53 + 0.02 * (p.scale - 27)
+        return cls(1 << p.scale, 2 * p.edge_factor << p.scale, True, max(0.0, 1 - merged), 1 - isolated)
+
+
+class Share:
+    """What a rank has of a graph: heads, tails and owned vertices, and arcs as brought and as they stay."""
+
+    def __init__(self, layout: Layout, size: Size) -> None:
+        place = layout.place(0)
+        self.layout, self.size = layout, size
+        pieces = place.heads, place.tails, place.owned
+        self.heads, self.tails, self.owned = (len(part) * layout.piece for part in pieces)
+        self.brought = size.n_arcs / layout.n_ranks
+        self.arcs = self.brought * size.arcs_left
+        self.is_shared = size.symmetric and place.heads == place.tails
+
+    def rows(self, *, weighted: bool) -> tuple[float, float]:
+        """Return the bytes of the arcs by tail, and of those by head."""
+        out = 8 * self.tails + (8 if weighted else 4) * self.brought
+        return out, 0 if self.is_shared else 8 * self.heads + (0 if weighted else 4 * self.arcs)
+
+    @property
+    def frontier(self) -> float:
+        """Bytes of a list of pieces of rows."""
+        return 8 * (self.tails + self.arcs / PIECE)
+
+
+@dataclass(frozen=True)
+class Needs:
+    """Bytes that an engine allocates in addition to a block, to prepare and to search."""
+
+    weighted: bool
+    preparing: Callable[[Share], float]
+    searching: Callable[[Share], float]
+
+
+def _hybrid_2d(s: Share) -> float:
+    """Probes, parents and a list 12, bitmaps; parents that other ranks send; an answer."""
+    layout = s.layout
+    sent = sum(len(layout.seekers(piece)) - 1 for piece in layout.place(0).owned) * layout.piece
+    return 12.75 * s.heads + s.tails / 8 + s.frontier + 4.125 * sent + 8.25 * s.owned
+
+
+def _hybrid_peers(s: Share) -> float:
+    """Packed neighbours 28, a list 8, bitmaps; frontiers; two answers."""
+    return 37.75 * s.heads + s.tails / 2 + s.frontier + 16 * s.owned
+
+
+def _rank_vertices(s: Share) -> float:
+    """Keys of all vertices are sorted, or their ranks are there while neighbours are packed."""
+    return max(20 * s.tails, 12 * s.tails + 28 * s.heads)
+
+
+def _sssp_peers(s: Share) -> float:
+    """Arcs by tail and by head, and tasks; vertices renumbered, and what is kept of those with arcs."""
+    kept = s.size.vertices_left * (28 * s.heads + 44 * s.tails)
+    return 16.125 * s.arcs + 4 * (s.heads + s.tails) + kept + 8 * s.owned
+
+
+def _renumber(s: Share) -> float:
+    """Count 8 for ends of arcs, 8 for arcs sorted by tail, and 24 for keys of those sorted by head."""
+    return 40 * s.arcs + 40 * s.heads + 5 * s.tails + 12 * s.size.vertices_left * s.tails
+
+
+NEEDS = {
+    "hybrid-2d": Needs(False, lambda s: 0, _hybrid_2d),
+    "hybrid-peers": Needs(False, _rank_vertices, _hybrid_peers),
+    # Labels 8, bitmaps and their sums; an answer.
+    "sssp-1d": Needs(True, lambda s: 0, lambda s: 8.5 * s.heads + s.frontier + 8 * s.owned),
+    "sssp-peers": Needs(True, _renumber, _sssp_peers),
+}
+
+
+def forecast(engine: str, layout: Layout, size: Size) -> dict[str, int]:
+    """Return the bytes that a rank will have allocated at most in each phase of a run."""
+    s, needs = Share(layout, size), NEEDS[engine]
+    out, into = s.rows(weighted=needs.weighted)
+    ends, degrees = 4 * s.heads, 4 * s.owned
+    sent = 4 * s.tails + max(8 * layout.piece, (1 + layout.rows) * degrees)
+    sorting = SORTED * min(build.PIECE, s.brought)
+    making = max(out + SENT * min(stored.BATCH, s.brought), out + into + max(sorting, sent))
+    block = out + into + ends + degrees
+    searching = block + needs.searching(s)
+    preparing = max(block + needs.preparing(s), searching)
+    phases = {
+        "building": ends + making,
+        "preparing": preparing,
+        "searching": searching,
+        "proving": searching + 12 * s.heads + 4 * s.tails + CHECKED * min(certify.PART, s.heads),
+    }
+    return {phase: int(count) + LIBRARIES for phase, count in phases.items()}
+
+
+def refuse_too_large(ranks: Ranks, engine: str, scheme: str, parameters: Graph500Parameters) -> None:
     """Raise `UserError`, with the largest scale that fits, if a rank has too little free memory."""
     free = ranks.reduce([_free_bytes(ranks)], "min")[0]
 
     def needed(scale: int) -> int:
-        return needed_bytes(
-            scheme, ranks.size, parameters.model_copy(update={"scale": scale}), weighted=weighted
-        )
+        size = Size.generated(parameters.model_copy(update={"scale": scale}))
+        return max(forecast(engine, Layout(scheme, ranks.size, size.n_vertices), size).values())
 
     if needed(parameters.scale) <= free:
         return
@@ -53,3 +160,25 @@ def _free_bytes(ranks: Ranks) -> int:
     free = int(ranks.device.xp.cuda.runtime.memGetInfo()[0])
     pool = int(ranks.device.xp.get_default_memory_pool().free_bytes())
     return (free + pool) // (1 if ranks.have_own_gpus else ranks.local_size)
+
+
+RUNS = (
+    *(("hybrid-peers", 1, scale) for scale in (27, 28)),
+    *(("hybrid-peers", 2, 28), ("hybrid-2d", 2, 28), ("sssp-1d", 2, 27), ("sssp-peers", 2, 26)),
+)
+
+
+def forecasts() -> str:
+    """Return a table of some forecasts."""
+    engines = {name: engine for known in ENGINES.values() for name, engine in known.items()}
+    rows = []
+    for engine, n_ranks, scale in RUNS:
+        size = Size.generated(Graph500Parameters(scale=scale))
+        scheme = engines[engine].scheme("auto", n_ranks)
+        phases = forecast(engine, Layout(scheme, n_ranks, size.n_vertices), size)
+        rows.append((engine, scheme, str(scale), *(f"{count / 1e9:.1f}" for count in phases.values())))
+    return table(rows, ("engine", "scheme", "SCALE", *phases))
+
+
+if __name__ == "__main__":
+    print(forecasts())

@@ -4,7 +4,7 @@
 
 When every rank has succeeded, rank 0 writes into the folder ``times.parquet`` (one row per search),
 ``certificates.parquet`` (violations of each rule by each answer), with ``--levels`` ``levels.parquet`` (one
-row per level of each instrumented search), and last ``run.json`` (machine, graph, parameters).
+row per level of each instrumented search), and last ``run.json`` (machine, graph, parameters, memory).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from relaxometer.distributed.comm import Ranks, TransportKind
 from relaxometer.distributed.engines import ENGINES, Engine
 from relaxometer.distributed.graph500 import degrees_of, kronecker_block
 from relaxometer.distributed.levels import Level
-from relaxometer.distributed.memory import refuse_too_large
+from relaxometer.distributed.memory import Size, forecast, refuse_too_large
 from relaxometer.distributed.partition import Block
 from relaxometer.distributed.process import ending_together, load_mpi, share_cores
 from relaxometer.distributed.stored import stored_block
@@ -176,13 +176,16 @@ def _execute(options: argparse.Namespace, make_ranks: Callable[[str, TransportKi
     ranks = make_ranks(options.device, options.transport)
     share_cores(ranks.local_size)
     scheme = engine.scheme(options.scheme, ranks.size)
+    ranks.memory.begin()
     before = time.perf_counter()
-    block = make_block(ranks, scheme)
+    block, size = make_block(ranks, scheme)
     ranks.barrier()
+    ranks.memory.release("building")
     built = time.perf_counter()
     solver = engine.solver(ranks, block, _parameters(engine, options.set))
     ranks.barrier()
     prepared = time.perf_counter()
+    ranks.memory.release("preparing")
     roots = _roots(ranks, block, options)
     searches = Searches(ranks, block, solver, options)
     fixed = {"upload_ms": (built - before) * 1e3, "prepare_ms": (prepared - built) * 1e3}
@@ -196,26 +199,42 @@ def _execute(options: argparse.Namespace, make_ranks: Callable[[str, TransportKi
     if options.levels:
         for root in roots:
             searches.instrument(root)
-    contexts = ranks.gather({"rank": ranks.rank, **ranks.device.context(), "gpu": ranks.gpu})
-    memory = ranks.gather({"rank": ranks.rank, "block_bytes": block.bytes, "arcs": len(block.out.targets)})
+    context = _context(ranks, block, forecast(options.engine, block.layout, size))
     if ranks.rank == 0:
-        context = {
-            "device_kind": ranks.device.kind,
-            "device": ranks.device.name,
-            "ranks": contexts,
-            "blocks": memory,
-            **environment(),
-            "parameters": {**solver.resolved, "scheme": scheme, "ranks": ranks.size},
-            "graph": {key: value for key, value in block.metadata.items() if key != "search_keys"}
-            | {"name": block.name, "vertices": block.n_vertices, "arcs": block.n_arcs},
-            "arguments": {name: str(value) for name, value in vars(options).items()},
-        }
-        searches.write(options.out, context)
+        print(_memory_in_words(context), flush=True)
+        parameters = {**solver.resolved, "scheme": scheme, "ranks": ranks.size}
+        arguments = {name: str(value) for name, value in vars(options).items()}
+        searches.write(options.out, context | {"parameters": parameters, "arguments": arguments})
     ranks.barrier()
     return searches.wrong()
 
 
-def _graph_maker(options: argparse.Namespace) -> Any:
+def _context(ranks: Ranks, block: Block, expected: dict[str, int]) -> dict[str, Any]:
+    """Return the machine, the graph and the memory of ranks by phase, as forecast and, on a GPU, measured."""
+    machine = ranks.gather({"rank": ranks.rank, **ranks.device.context(), "gpu": ranks.gpu})
+    arcs = {"rank": ranks.rank, "block_bytes": block.bytes, "arcs": len(block.out.targets)}
+    return {
+        "device_kind": ranks.device.kind,
+        "device": ranks.device.name,
+        "ranks": machine,
+        "blocks": ranks.gather(arcs | {"peak_bytes": ranks.memory.taken}),
+        "forecast_bytes": expected,
+        **environment(),
+        "graph": {key: value for key, value in block.metadata.items() if key != "search_keys"}
+        | {"name": block.name, "vertices": block.n_vertices, "arcs": block.n_arcs},
+    }
+
+
+def _memory_in_words(context: dict[str, Any]) -> str:
+    """Say how much memory a rank takes in its largest phase, as forecast and, on a GPU, as measured."""
+    measured = [phase for block in context["blocks"] for phase in block["peak_bytes"].items()]
+    phases = {"forecast": context["forecast_bytes"].items(), "measured": measured}
+    most = {kind: max(found, key=lambda phase: phase[1]) for kind, found in phases.items() if found}
+    words = (f"{kind} {taken / 1e9:.3g} GB ({phase})" for kind, (phase, taken) in most.items())
+    return f"memory of a rank: {', '.join(words)}"
+
+
+def _graph_maker(options: argparse.Namespace) -> Callable[[Ranks, str], tuple[Block, Size]]:
     weighted = options.problem == "sssp"
     found = re.fullmatch(r"kron:(\d+)(?::(\d+))?", options.graph)
     if found is None:
@@ -224,7 +243,12 @@ def _graph_maker(options: argparse.Namespace) -> Any:
             raise UserError(
                 f"graph {options.graph}: expected kron:SCALE, kron:SCALE:SEED or a folder with a graph.json"
             )
-        return lambda ranks, scheme: stored_block(ranks, scheme, folder, weighted=weighted)
+
+        def read(ranks: Ranks, scheme: str) -> tuple[Block, Size]:
+            block = stored_block(ranks, scheme, folder, weighted=weighted)
+            return block, Size(block.n_vertices, block.n_arcs, block.metadata.get("directed") is False)
+
+        return read
     seed = int(found[2] or 2)
     try:
         parameters = Graph500Parameters(scale=int(found[1]), user_seeds=(seed, seed + 1))
@@ -232,9 +256,9 @@ def _graph_maker(options: argparse.Namespace) -> Any:
         first = error.errors()[0]
         raise UserError(f"graph {options.graph}: {first['loc'][0]}: {first['msg']}") from None
 
-    def make(ranks: Ranks, scheme: str) -> Block:
-        refuse_too_large(ranks, scheme, parameters, weighted=weighted)
-        return kronecker_block(ranks, scheme, parameters, weighted=weighted)
+    def make(ranks: Ranks, scheme: str) -> tuple[Block, Size]:
+        refuse_too_large(ranks, options.engine, scheme, parameters)
+        return kronecker_block(ranks, scheme, parameters, weighted=weighted), Size.generated(parameters)
 
     return make
 
@@ -296,10 +320,12 @@ class Searches:
         with self._ranks.watch.searching(), self._ranks.device.timer() as search:
             answer = self._solver.solve(root)
         elapsed = self._ranks.reduce([float(search.ms)], "max")[0]
+        self._ranks.memory.note("searching")
         columns = answer.columns
         certificate = self._certifier.check(root, *columns.values())
         key = {"source": root, "repetition": repetition}
         violations = {f"rule_{rule}": count for rule, count in certificate.violations.items()}
+        self._ranks.memory.note("proving")
         self.certificates.append(key | {"holds": certificate.holds} | violations)
         value = next(iter(columns.values()))
         totals = reached_totals(self._ranks, self._block, value, self._certifier)
