@@ -1,5 +1,6 @@
 """Batches of flow graphs: numbering, selection, and Parquet that is read back or refused."""
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -26,19 +27,10 @@ def small_batch():
 
 
 def reference_order(n_vertices, tails, heads, entry):
-    """Return the vertices reached by a recursive search, in reverse post-order."""
-    successors = [sorted(v for u, v in zip(tails, heads, strict=True) if u == w) for w in range(n_vertices)]
-    seen, left = set(), []
-
-    def visit(vertex):
-        seen.add(vertex)
-        for head in successors[vertex]:
-            if head not in seen:
-                visit(head)
-        left.append(vertex)
-
-    visit(entry)
-    return left[::-1]
+    """Return the vertices reached by networkx's search, in reverse post-order."""
+    graph = nx.DiGraph(sorted(zip(tails, heads, strict=True)))
+    graph.add_nodes_from(range(n_vertices))
+    return list(nx.dfs_postorder_nodes(graph, entry))[::-1]
 
 
 def same(found, expected):
@@ -80,11 +72,22 @@ def test_a_long_path_needs_no_recursion():
     np.testing.assert_array_equal(batch.targets, np.arange(1, n))
 
 
-def test_graphs_can_be_indexed_from_either_end():
+def test_a_batch_is_indexed_from_either_end_and_described():
     batch = small_batch()
     assert batch[-1].name == batch[2].name == "point"
     with pytest.raises(IndexError, match="graph 3 of a batch of 3"):
         batch[3]
+    description = describe(small_batch())
+    assert (description["graphs"], description["vertices"], description["arcs"]) == (3, 8, 8)
+    assert description["sizes"] == {
+        "min": 1,
+        "mean": 8 / 3,
+        "quantiles": {"0.25": 1, "0.5": 3, "0.75": 3, "0.9": 3, "0.99": 3},
+        "max": 4,
+        "share_at_most": {"32": 1.0, "64": 1.0, "1024": 1.0},
+    }
+    assert (description["degrees"]["min"], description["degrees"]["max"]) == (0, 2)
+    assert description["license"] == "MIT"
 
 
 @pytest.mark.parametrize(
@@ -109,17 +112,3 @@ def test_a_batch_comes_back_from_parquet(tmp_path, drawn):
     same(back, batch)
     assert batch.metadata.items() <= back.metadata.items()
     assert not list(tmp_path.glob("*.part"))
-
-
-def test_the_description_counts():
-    description = describe(small_batch())
-    assert (description["graphs"], description["vertices"], description["arcs"]) == (3, 8, 8)
-    assert description["sizes"] == {
-        "min": 1,
-        "mean": 8 / 3,
-        "quantiles": {"0.25": 1, "0.5": 3, "0.75": 3, "0.9": 3, "0.99": 3},
-        "max": 4,
-        "share_at_most": {"32": 1.0, "64": 1.0, "1024": 1.0},
-    }
-    assert (description["degrees"]["min"], description["degrees"]["max"]) == (0, 2)
-    assert description["license"] == "MIT"

@@ -46,13 +46,11 @@ def change(path, **columns):
         ("9" * 5000, "not readable as JSON (Exceeds the limit"),
         ("\xff", "not readable as JSON ('utf-8' codec"),
         ({"vertices": "4"}, "vertices is '4', expected a count"),
-        ({"vertices": True}, "vertices is 'True', expected a count"),
         ({"arcs": -1}, "arcs is '-1', expected a count"),
         ({"arcs": ...}, "no key 'arcs'"),
         ({"name": ["n" * 500]}, "name is \"['nnn"),
         ({"content_sha256": None}, "content_sha256 is 'None', expected text"),
         ({"parameters": [4]}, "parameters is '[4]', expected keys and values"),
-        ({"search_keys": 5}, "search_keys is not a list of vertices"),
         ({"search_keys": ["\x1b]0;owned\x07"]}, "search_keys is not a list of vertices"),
     ],
 )
@@ -76,7 +74,6 @@ def test_a_wrong_description_is_one_line(folder, text, message):
         ("arcs", "weight", pa.array([1, 2, None, 4], pa.uint32()), "column 'weight' lacks values"),
         ("vertices", "offset", pa.array(["0"] * 4), "'offset' is of type 'string', expected int64"),
         ("arcs", "weight", pa.array([5, 5, 6, 7], pa.uint32()), CHANGED),
-        ("arcs", "target", pa.array([1, 0, 3, 1], pa.uint32()), CHANGED),
         ("vertices", "offset", pa.array([0, 2, 3, 4]), CHANGED),
         ("vertices", "lat", pa.array([0, 1, 2.5, 3]), CHANGED),
     ],
@@ -163,12 +160,6 @@ def test_degrees_are_read_as_carefully(folder):
     assert "expected int64" in short_refusal(read_degrees, folder)
     change(folder / "vertices.parquet", offset=pa.array([0, 3, 1, 4]))
     assert "vertices.parquet: offsets descend" in short_refusal(read_degrees, folder)
-
-
-def test_rows_that_are_announced_but_not_there_are_missed(folder, monkeypatch):
-    read = pq.ParquetFile.read
-    monkeypatch.setattr(pq.ParquetFile, "read", lambda file, names: read(file, names).slice(1))
-    assert "3 rows, but graph.json says 4" in short_refusal(read_degrees, folder)
 
 
 def test_names_of_a_batch_that_are_not_utf_8_are_one_line(tmp_path):

@@ -3,22 +3,11 @@
 import numpy as np
 import pytest
 
-from relaxometer.datasets.formats.generated import GridParameters, UniformRandomParameters
-from relaxometer.datasets.generators.shapes import grid as grid_graph
-from relaxometer.datasets.generators.uniform_random import uniform_random
+from built import built
 from relaxometer.graphs import survey
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from sample_graphs import sample_graphs, undirected
-
-
-def chain(n):
-    return undirected("chain", n, np.stack([np.arange(n - 1), np.arange(1, n)], axis=1), np.ones(n - 1, int))
-
-
-def complete(n):
-    ends = np.array([[tail, head] for tail in range(n) for head in range(tail)])
-    return undirected("complete", n, ends, np.ones(len(ends), int))
 
 
 def depth_of(device, graph):
@@ -35,7 +24,9 @@ def test_degrees_are_those_of_numpy(device, graph):
     assert found.ends == (graph.degrees.astype(np.int64) ** 2).sum() / max(1, graph.n_arcs)
 
 
-@pytest.mark.parametrize("graph", [*sample_graphs().values(), chain(5000)], ids=lambda graph: graph.name)
+@pytest.mark.parametrize(
+    "graph", [*sample_graphs().values(), built("chain", seed=1, vertices=5000)], ids=lambda graph: graph.name
+)
 def test_samples_tell_about_arcs(device, graph):
     """Every vertex of a small graph is sampled once in the mean, with one of its arcs."""
     found = ResidentGraph.upload(device, graph).features
@@ -50,18 +41,15 @@ def test_samples_tell_about_arcs(device, graph):
         assert (found.one_way == 1) == all(one_way) or found.one_way > 0.9
 
 
-def test_balls_tell_the_depth(device):
-    assert 1000 < depth_of(device, chain(5000)) <= 5000
-    assert 60 < depth_of(device, grid_graph(GridParameters(rows=120, columns=120), 1)) < 240
-    random = uniform_random(UniformRandomParameters(vertices=5000, mean_degree=16), 1)
+def test_balls_tell_the_depth_and_end_with_all_that_is_reached(device):
+    assert 1000 < depth_of(device, built("chain", seed=1, vertices=5000)) <= 5000
+    assert 60 < depth_of(device, built("grid", seed=1, rows=120, columns=120)) < 240
+    random = built("uniform-random", seed=1, vertices=5000, mean_degree=16)
     assert 3 <= depth_of(device, random) <= 6
-
-
-def test_a_ball_ends_with_all_that_is_reached(device):
     pieces = np.array([[piece + step, piece + step + 1] for piece in range(0, 900, 9) for step in range(8)])
     assert depth_of(device, undirected("pieces", 900, pieces, np.ones(len(pieces), int))) in range(4, 9)
     star = undirected("star", 200, np.array([[0, leaf] for leaf in range(1, 101)]), np.ones(100, int))
-    for graph in (star, complete(30)):
+    for graph in (star, built("complete", seed=1, vertices=30)):
         assert depth_of(device, graph) == 2
 
 
