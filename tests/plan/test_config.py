@@ -9,6 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from built import refusal
 from relaxometer.core.errors import UserError
 from relaxometer.core.validation import NAME
 from relaxometer.plan.load import load_plan, with_types
@@ -35,9 +36,6 @@ def sssp(**variants):
 
 def routes(**queries):
     return {"graphs": ["kanto-highways"], "variants": {"hierarchy": {}}, "queries": queries}
-
-
-SWEPT = {"graphblas": {"delta": [1, 2]}}
 
 
 def merged(*files):
@@ -137,12 +135,9 @@ def test_any_value_makes_a_name_that_fits_the_rules_or_one_line(values):
     assert message.isprintable()
 
 
-def test_false_leaves_a_variant_out_and_nothing_means_defaults():
+def test_false_only_and_not_on_choose_variants_and_graphs():
     chosen = plan(variants={"conventional": False, "selection": None, "adaptive": {}})
     assert {key[2] for key in chosen.runs} == {"selection", "adaptive"}
-
-
-def test_only_keeps_settings_and_takes_defaults_for_what_is_new():
     section = {
         "variants": {
             "conventional": {},
@@ -165,9 +160,6 @@ def test_only_keeps_settings_and_takes_defaults_for_what_is_new():
     assert wide.parameters == {"wide": 8192}
     left_out = plan(only=["networkit"], variants=section["variants"], rivals=False)
     assert [key[2] for key in left_out.runs] == ["networkit"]
-
-
-def test_not_on_leaves_out_graphs_that_another_file_may_take_away():
     section = {"variants": {"conventional": {"not_on": ["rome99"]}, "selection": {"not_on": ["usa-ny"]}}}
     chosen = Plan({"sssp": {"graphs": ["kanto-highways", "rome99"], **section}}, REGISTRY)
     assert {key[1:] for key in chosen.runs} == {
@@ -207,9 +199,6 @@ def test_each_round_is_the_mirror_image_of_the_one_before():
         *((*one, 3) for one in (B, A, RIVAL, EMULATED)),
     ]
     assert processes("auto", gpu=True, rounds=3)[1] == found
-
-
-def test_no_run_always_comes_first():
     variants = {name: {"solver": "tiled", "graphs": ["rome99"]} for name in "abc"}
     config = {"device": "cuda", "timing": {"rounds": 6}, "sssp": {"graphs": ["rome99"], "variants": variants}}
     made = Plan(config, REGISTRY, gpu=True)
@@ -244,13 +233,10 @@ def test_a_suite_that_needs_a_gpu_says_so():
         assert needs == (yaml.safe_load(text).get("device") == "cuda"), file.name
 
 
-def test_dominators_have_samples_enough_for_an_interval():
+def test_suites_have_samples_enough_and_the_a_a_test_measures_emulated_kernels_twice():
     runs = load_plan([Path("config/suites/dominators.yaml")]).runs.values()
     assert {run.timing.sources for run in runs} == {1}
     assert all(run.timing.passes(emulated=False) * 2 >= FEWEST for run in runs)
-
-
-def test_the_suite_of_the_a_a_test_measures_emulated_kernels_twice():
     plan = load_plan([Path("config/suites/aa-host.yaml")])
     assert {len(plan.rounds(run)) for run in plan.runs.values()} == {2}
     default = load_plan([])
@@ -268,14 +254,11 @@ def test_repetitions_are_divided_over_rounds(repetitions, rounds, emulated, pass
     assert Timing(repetitions=repetitions, rounds=rounds).passes(emulated=emulated) == passes
 
 
-def test_numbers_given_as_text_on_the_command_line_are_numbers():
+def test_numbers_given_as_text_are_numbers():
     given = {"timing": {"repetitions": "9", "sources": ["3", "4"], "enough_s": "null"}, "device": "host"}
     config = Plan(with_types(given), REGISTRY).config
     assert (config.timing.repetitions, config.timing.sources, config.timing.enough_s) == (9, [3, 4], None)
     assert config.device == "host"
-
-
-def test_an_exponent_without_a_point_is_a_number_which_yaml_reads_as_text():
     config = {"timing": {"timeout_s": "1e3"}, **sssp(adaptive={"to_all_us": ["1e-1", "auto"]})}
     found = Plan(config, REGISTRY)
     assert found.config.timing.timeout_s == 1000
@@ -308,7 +291,6 @@ TWICE = {"a": {"scale": 9, "ranks": [2]}, "a-2": {"scale": 9, "ranks": 2}}
         ({"timing": {"rounds": 0}}, ["timing.rounds: 0", "greater than or equal to 1"]),
         ({"device": "CUDA"}, ["device: 'CUDA' is invalid", "did you mean 'cuda'?"]),
         ({"SSSP": {}}, ["SSSP: unknown key", "did you mean 'sssp'?"]),
-        ({"sssp": {"graphs": "1" * 5000}}, ["1...' is invalid: should be a valid list"]),
         ({"rivals": False}, ["rivals: false is invalid: should be a valid list; write [] for none"]),
         ({"sssp": {"graphs": ["cfg-python-stdlib"]}}, ["sssp.graphs", "'cfg-python-stdlib' is a batch"]),
         (sssp(adptive={}), ["sssp.variants.adptive", "'adptive'", "'adaptive'", "conventional"]),
@@ -331,20 +313,8 @@ TWICE = {"a": {"scale": 9, "ranks": [2]}, "a-2": {"scale": 9, "ranks": 2}}
             ["batch-warp.graphs: 'flow-random-30' is a graph; ", "batch-warp takes batches only"],
         ),
         (
-            on_two_kinds(**{"iterative-tree": {"graphs": ["cfg-python-100"]}}),
-            ["'cfg-python-100' is a batch; iterative-tree takes single graphs only"],
-        ),
-        (
             {"sssp": {"graphs": "usa-ny"}},
             ["sssp.graphs: 'usa-ny' is invalid: should be a valid list; write [usa-ny]"],
-        ),
-        (
-            on_ny(rivals={"cugraph": {"threads": 4}}),
-            ["sssp.rivals.cugraph.threads: cugraph runs on a GPU; leave it out"],
-        ),
-        (
-            on_ny(rivals={"networkit": {"thread": 4}}),
-            ["networkit: unknown key or parameter of networkit 'thread'", "did you mean 'threads'?"],
         ),
         (
             on_ny(rivals={"mine": {"command": "/bin/true"}}),
@@ -389,70 +359,57 @@ TWICE = {"a": {"scale": 9, "ranks": [2]}, "a-2": {"scale": 9, "ranks": 2}}
         ),
         (sssp(adaptive={"to_all_us": [1, 1]}), ["'adaptive-1'", "adaptive with to_all_us = 1;"]),
         (sssp(adaptive={"to_all_us": ["あ"]}), ["adaptive.to_all_us: no name", "'あ'"]),
-        (sssp(adaptive={"to_all_us": ["x" * 200]}), ["sssp.variants.adaptive: ", "100 characters"]),
         (
             sssp(adaptive={"to_all_us": [1, 10**20]}),
             ["adaptive: the name 'adaptive-1000", "not repeat '0' more than 19 times at its end; give"],
-        ),
-        (
-            {"distributed": {"x" + "-1" * 19: {"scale": 8, "ranks": [1]}}},
-            ["distributed.x-1-1", "'x-1-1", "should not repeat '-1' more than 19 times at its end; rename"],
         ),
         (
             sssp(adaptive={"to_all_us": [*range(1, 99)], "to_selected_us": [*range(1, 99)]}),
             ["sssp.variants.adaptive: to_all_us, to_selected_us", "9,604 combinations", "1,000"],
         ),
         (sssp(x={"solver": "edge-bf", "edges_per_thread": True}), ["edges_per_thread: true", "write 1"]),
-        (sssp(x={"solver": "edge-bf", "blocked": 1}), ["blocked: 1 ", "write true or false"]),
         (sssp(adaptive=0), ["sssp.variants.adaptive: 0 ", "should be false"]),
         ({"sssp": None}, ["sssp: null is invalid", "section with keys", "; { graphs: [] } leaves it out"]),
         ({"sssp": {"graphs": [1]}}, ["sssp.graphs.0: 1 ", "write it in quotes"]),
         ({1: 2}, ["key 1 is invalid: should be a string"]),
         ({"\x1b]0;": "\x1b" * 200}, [r"'\x1b]0;': unknown key", "..."]),
+        (sssp(x={"solver": "edge-bf", "blocked": 1}), ["blocked: 1 ", "write true or false"]),
+        (sssp(adaptive={"to_all_us": ["x" * 200]}), ["sssp.variants.adaptive: ", "100 characters"]),
+        (
+            {"distributed": {"x" + "-1" * 19: {"scale": 8, "ranks": [1]}}},
+            ["distributed.x-1-1", "'x-1-1", "should not repeat '-1' more than 19 times at its end; rename"],
+        ),
+        (
+            on_ny(rivals={"cugraph": {"threads": 4}}),
+            ["sssp.rivals.cugraph.threads: cugraph runs on a GPU; leave it out"],
+        ),
         ({"timing": {"sources": True}}, ["timing.sources: true", "YAML reads yes and on as true"]),
-        ({"timing": {"sources": [0, 1.0]}}, ["timing.sources.1: 1.0", "write 1"]),
         ({"timing": {"warmup": "3"}}, ["timing.warmup: '3'", "write 3 without quotes"]),
         ({"timing": {"timeout_s": float("nan")}}, ["timing.timeout_s: nan", "finite"]),
         ({"timing": {"sources": 1000, "repetitions": 1000}}, ["timing: 1,000 sources", "100,000 searches"]),
-        (
-            sssp(adaptive={"timing": {"repetitions": 99_999}}),
-            ["sssp.variants.adaptive.timing: 8 sources and 99,999 repetitions"],
-        ),
         (
             {"sssp": {"graphs": ["rome99"], "variants": {"phast": {}}}, "report": {"maps": ["rome99"]}},
             ["report.maps: graph 'rome99' has no coordinates"],
         ),
         ({"kernels": ["a\0b"]}, ["kernels: 'a\\x00b' is not a folder"]),
         (
-            on_ny(variants={"adaptive": ADAPTIVE_BY_2}, rivals={"adaptive-20": {"rival": "scipy"}}),
-            ["sssp.rivals.adaptive-20: ", "name of sssp.variants.adaptive with to_all_us = 20; rename"],
-        ),
-        (
-            on_ny(variants={"graphblas-2": {"solver": "adaptive"}}, rivals=SWEPT),
-            ["sssp.rivals.graphblas with delta = 2: ", "name of sssp.variants.graphblas-2; rename"],
-        ),
-        (
             on_ny(queries={"a": {"pairs": 1}}),
             ["sssp.queries: searches of sssp start from sources; leave the key out"],
         ),
         ({"routes": routes()}, ["routes.queries: routes.graphs is not empty; name at least one query set"]),
-        ({"routes": routes(a=False)}, ["routes.queries: routes.graphs is not empty; name at least one"]),
         ({"routes": routes(a={"pair": 1})}, ["routes.queries.a: pair: unknown key"]),
         (
             {"routes": {**routes(a={"pairs": 1}), "rivals": {"scipy": {}}}},
             ["routes.rivals.scipy: rival 'scipy' solves sssp and bfs, not routes"],
         ),
         (ranks(), ["distributed.weak", "graph, scale and scale_per_rank"]),
-        (ranks(scale=20, graph="rome99"), ["distributed.weak", "graph and scale"]),
         (ranks(graph="rome9"), ["distributed.weak.graph", "'rome99'"]),
         (ranks(scale=20, scheme="2x4"), ["distributed.weak", "2x4 needs 8 ranks", "given 1"]),
         (ranks(scale=20, ranks=4, scheme="paired"), ["paired needs 2, 8, 32", "given 4"]),
         (ranks(scale=20, ranks=4, scheme="2x2", problem="sssp"), ["1x4 only", "given 2x2"]),
-        (ranks(scale=20, ranks=4, scheme="2x2", engine="hybrid-peers"), ["4x1 only", "given 2x2"]),
         (ranks(scale=20, engine="sssp-1d"), ["'sssp-1d'", "engine of bfs", "hybrid-2d"]),
         (ranks(scale_per_rank=20, ranks=3), ["powers of two", "given 3"]),
         (ranks(scale=20, parent="level"), ["distributed.weak", "parent", "'parents'"]),
-        (ranks(scale=20, problem="sssp", delta=0), ["distributed.weak", "delta"]),
         (ranks(graph="cfg-python-stdlib"), ["distributed.weak.graph", "is a batch; expected a graph"]),
         (ranks(scale_per_rank=39), ["distributed.weak: 4 ranks have scale 41, at most 40"]),
         (ranks(scale=20, ranks=10**9), ["distributed.weak.ranks: 1000000000", "65536"]),
@@ -461,10 +418,7 @@ TWICE = {"a": {"scale": 9, "ranks": [2]}, "a-2": {"scale": 9, "ranks": 2}}
     ],
 )
 def test_a_mistake_is_one_line_that_names_key_value_and_what_is_right(config, parts):
-    with pytest.raises(UserError) as error:
-        Plan(config, REGISTRY, "my.yaml")
-    message = str(error.value)
-    assert message.isprintable()
+    message = refusal(Plan, config, REGISTRY, "my.yaml")
     assert message.startswith("my.yaml: ")
     assert all(part in message for part in parts), message
 
@@ -472,9 +426,7 @@ def test_a_mistake_is_one_line_that_names_key_value_and_what_is_right(config, pa
 def test_a_variant_and_a_rival_share_no_name_across_problems():
     bfs = {"graphs": ["kanto-highways"], "rivals": {"graphblas": {"pull": [4]}}}
     taken = {**sssp(**{"graphblas-4": {"solver": "adaptive"}}), "bfs": bfs}
-    with pytest.raises(UserError) as error:
-        Plan(taken, REGISTRY)
-    message = str(error.value)
+    message = refusal(Plan, taken, REGISTRY)
     assert "bfs.rivals.graphblas with pull = 4: " in message or "name of bfs.rivals.graphblas" in message
     assert "sssp.variants.graphblas-4" in message
     without = taken | {"bfs": bfs | {"graphs": []}}
@@ -492,9 +444,6 @@ def test_a_series_makes_one_run_for_each_number_of_ranks():
     assert list(runs) == ["weak-1", "weak-2", "weak-4"]
     assert [(run.scale, run.scheme) for run in runs.values()] == [(23, "1x1"), (24, "paired"), (25, "2x2")]
     assert all(run.parameters == {"parents": "level"} for run in runs.values())
-
-
-def test_shortest_paths_are_shared_out_by_vertices():
     assert [run.scheme for run in distributed(problem="sssp", scale=20).values()] == ["1x1", "1x2", "1x4"]
 
 
@@ -512,8 +461,7 @@ def test_a_file_that_is_missing_or_may_not_be_read_is_found_before_anything_runs
         config = {"datasets": {"mine": mine}, "sssp": {"graphs": ["mine"], "variants": {"phast": {}}}}
         Plan(config, REGISTRY, "my.yaml").check_files()
 
-    with pytest.raises(UserError, match=r"^my\.yaml: datasets\.mine\.path: 'mine\.gr' is not a file$"):
-        check()
+    assert refusal(check) == "my.yaml: datasets.mine.path: 'mine.gr' is not a file"
     (tmp_path / "mine.gr").touch()
     check()
     Plan(
@@ -522,8 +470,7 @@ def test_a_file_that_is_missing_or_may_not_be_read_is_found_before_anything_runs
     with pytest.raises(UserError, match=r"datasets\.mine\.coordinates\.path: '\.' is not a file$"):
         check(coordinates={"path": "."})
     monkeypatch.setattr("os.access", lambda path, mode: not (path == "mine.gr" and mode == os.R_OK))
-    with pytest.raises(UserError, match=r"datasets\.mine\.path: 'mine\.gr' is not readable \(Perm"):
-        check()
+    assert "datasets.mine.path: 'mine.gr' is not readable (Perm" in refusal(check)
 
 
 def test_a_base_that_is_not_a_bundle_is_found_before_anything_runs(tmp_path, monkeypatch):
@@ -546,8 +493,7 @@ def test_query_sets_are_checked_and_drawn_as_often_as_sources(tmp_path, monkeypa
     assert found.queries["routes"]["a"].pairs == 7
     assert found.draws == 2
     assert Plan({"timing": {"sources": 3}}, REGISTRY).draws == 3
-    with pytest.raises(UserError, match=r"^my\.yaml: routes\.queries\.b\.file: 'pairs\.csv' is not a file$"):
-        found.check_files()
+    assert refusal(found.check_files) == "my.yaml: routes.queries.b.file: 'pairs.csv' is not a file"
     (tmp_path / "pairs.csv").touch()
     found.check_files()
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from built import refusal
 from relaxometer import problems
 from relaxometer.core import provenance
 from relaxometer.core.errors import UserError
@@ -57,9 +58,8 @@ def test_a_folder_without_problems_is_refused(folder, named, hint):
     (folder / "sssp").mkdir()
     for place in (folder / "sssp", folder.parent / "loose"):
         shutil.copytree(folder / "components", place, ignore=lambda *_: ["__init__.py"], dirs_exist_ok=True)
-    with pytest.raises(UserError) as error:
-        Plan({**CONFIG, "kernels": [named]}, REGISTRY, "my.yaml")
-    assert str(error.value) == f"my.yaml: kernels: '{named}' holds no folders of problems; {hint}"
+    message = refusal(Plan, {**CONFIG, "kernels": [named]}, REGISTRY, "my.yaml")
+    assert message == f"my.yaml: kernels: '{named}' holds no folders of problems; {hint}"
 
 
 @pytest.mark.parametrize(
@@ -107,10 +107,8 @@ def test_a_mistake_is_one_line(folder, file, text, message):
     path = folder / file
     path.parent.mkdir(exist_ok=True)
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(UserError) as error:
-        Plan(CONFIG, REGISTRY)
-    assert message in str(error.value)
-    assert "\n" not in str(error.value)
+    said = refusal(Plan, CONFIG, REGISTRY)
+    assert message in said
 
 
 @pytest.mark.parametrize("suffix", [".py", ".cu"])
@@ -169,5 +167,4 @@ def test_a_variant_with_a_required_parameter_cannot_take_new_weights(folder):
         "components": {"graphs": []},
         "traffic": {"graphs": ["usa-ny"], "variants": ["needing"]},
     }
-    with pytest.raises(UserError, match=r"my\.yaml: traffic\.variants\.needing\.width: missing"):
-        Plan(config, REGISTRY, "my.yaml")
+    assert "my.yaml: traffic.variants.needing.width: missing" in refusal(Plan, config, REGISTRY, "my.yaml")

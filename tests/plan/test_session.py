@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from built import refusal
 from relaxometer.core.errors import UserError
 from relaxometer.core.failures import note_failure
 from relaxometer.device import cuda
@@ -32,9 +33,8 @@ def lacks_a_driver(monkeypatch):
 @pytest.mark.usefixtures("lacks_a_driver")
 @pytest.mark.parametrize("params", [{"device": "cuda"}, {"run": {"device": "cuda"}}])
 def test_cuda_without_a_driver_is_refused(params):
-    with pytest.raises(UserError) as caught:
-        session.check_device(workflow(**params), "config/config.yaml")
-    assert str(caught.value) == (
+    message = refusal(session.check_device, workflow(**params), "config/config.yaml")
+    assert message == (
         "config/config.yaml: device: cuda, but this machine has no NVIDIA driver; "
         "device: host emulates the kernels"
     )
@@ -69,8 +69,7 @@ def run_of(variant):
 def test_a_report_is_of_the_configuration_that_was_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     tiled, near_far = map(run_of, ("tiled", "near-far"))
-    with pytest.raises(UserError, match="does not exist; run the workflow"):
-        session.check_report([], [tiled])
+    assert "does not exist; run the workflow" in refusal(session.check_report, [], [tiled])
     session.SUMMARIES[0].parent.mkdir()
     session.SUMMARIES[0].write_text("problem,graph,variant\nsssp,town,tiled\n", encoding="utf-8")
     session.check_report([], [tiled])
@@ -122,8 +121,7 @@ def test_a_folder_that_may_not_be_read_is_one_line(tmp_path, monkeypatch):
     (tmp_path / "results").mkdir()
     session.check_places()
     monkeypatch.setattr(os, "access", lambda path, mode: False)
-    with pytest.raises(UserError, match=r"^results: not readable; give permission, then run again$"):
-        session.check_places()
+    assert refusal(session.check_places) == "results: not readable; give permission, then run again"
 
 
 def rule_of(name, output):
