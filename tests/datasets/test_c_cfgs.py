@@ -66,7 +66,7 @@ def source(tmp_path):
     return path
 
 
-def test_arcs_are_the_labels_of_terminators():
+def test_arcs_are_the_labels_of_terminators_also_between_blocks_without_names():
     batch = Batch.from_graphs("llvm", list(control_flow(LLVM, Path("pick.c"))))
     assert list(batch.names) == ["pick.c:pick"]
     graph = batch[0]
@@ -74,9 +74,6 @@ def test_arcs_are_the_labels_of_terminators():
     assert len(arcs_of(graph)) == 5
     assert len(loop_heads(graph)) == 1
     assert exits(graph) == [3]
-
-
-def test_blocks_without_names_are_told_apart():
     text = """
 define i32 @f(i32 %x) {
   %1 = icmp eq i32 %x, 0

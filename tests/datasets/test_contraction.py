@@ -30,26 +30,17 @@ def edges(network):
     return [tuple(map(int, triple)) for triple in triples]
 
 
-def test_shape_points_vanish_and_crossings_stay():
+def test_ends_crossings_seams_and_stops_stay_and_the_rest_vanishes():
     network = contract(ways([1, 2, 3, 4, 5], [9, 3, 8]), along_equator(range(10)))
     assert network.junctions.ids.tolist() == [1, 3, 5, 8, 9]
     assert edges(network) == [(1, 3, 2), (3, 5, 2), (9, 3, 6), (3, 8, 5)]
     assert network.ways.tolist() == [0, 0, 1, 1]
-
-
-def test_a_ring_keeps_its_seam_and_what_it_crosses_itself_at():
     network = contract(ways([1, 2, 3, 1], [4, 5, 6, 5, 7]), along_equator(range(10)))
     assert network.junctions.ids.tolist() == [1, 4, 5, 7]
     assert edges(network) == [(1, 1, 4), (4, 5, 1), (5, 5, 2), (5, 7, 2)]
-
-
-def test_stretches_out_of_the_extract_are_dropped():
     network = contract(ways([1, 2, 3, 4, 5, 6], [2, 7], [4, 8]), along_equator([1, 2, 4, 5, 6, 7]))
     assert network.junctions.ids.tolist() == [1, 2, 4, 6, 7]
     assert edges(network) == [(1, 2, 1), (4, 6, 2), (2, 7, 5)]
-
-
-def test_stops_stay():
     network = contract(ways([1, 2, 3]), along_equator(range(5)), np.array([2, 4, 99]))
     assert network.junctions.ids.tolist() == [1, 2, 3], "4 is on no way"
     assert edges(network) == [(1, 2, 1), (2, 3, 1)]

@@ -424,23 +424,6 @@ def test_a_second_process_waits_and_takes_the_file_of_the_first(server, destinat
     assert [file.name for file in destination.parent.iterdir()] == [destination.name]
 
 
-def test_a_second_process_goes_on_where_a_killed_one_ended(server, destination):
-    server.plan[:] = [hold_back]
-    with in_another_process(server, destination) as first:
-        part = destination.with_name("file.gr.gz.part")
-        while not part.is_file() or part.stat().st_size < HALF - (1 << 18):
-            assert first.poll() is None
-            time.sleep(0.01)
-        with in_another_process(server, destination) as second:
-            assert "waiting" in second.stderr.readline()
-            first.kill()
-            second.wait(60)
-    assert second.returncode == 0
-    assert int(server.asked[1][1]["Range"].removeprefix("bytes=").removesuffix("-")) > 0
-    assert destination.read_bytes() == CONTENT
-    assert [file.name for file in destination.parent.iterdir()] == [destination.name]
-
-
 def test_a_file_system_without_locks_is_used_without(server, destination, monkeypatch):
     def no_locks(*args):
         raise OSError(errno.ENOLCK, "No locks available")

@@ -28,17 +28,14 @@ def made(form, seed=1, **parameters):
     return built(form, seed=seed, **parameters)
 
 
-def test_any_pieces_make_the_same_stream():
+def test_random_bits_are_those_of_splitmix64_in_any_pieces():
+    # The first numbers that the authors' Java class gives for the seed 1234567.
+    expected = [6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431]
+    assert bits(np.uint64(1234567), 0, 4).tolist() == expected
     key = stream(5, Purpose.ENDS)
     borders = [0, 1, 1365, 1365, 4089, 4096]
     pieces = [bits(key, start, stop) for start, stop in pairwise(borders)]
     np.testing.assert_array_equal(np.concatenate(pieces), bits(key, 0, 4096))
-
-
-def test_random_bits_are_those_of_splitmix64():
-    # The first numbers that the authors' Java class gives for the seed 1234567.
-    expected = [6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431]
-    assert bits(np.uint64(1234567), 0, 4).tolist() == expected
 
 
 def test_threads_do_not_matter():
@@ -107,7 +104,7 @@ def test_roads_have_the_degrees_of_a_map():
     assert graph.weights.mean() == pytest.approx(83_666, rel=0.02)
 
 
-def test_rmat_has_a_mean_degree_of_32_and_hubs():
+def test_rmat_has_its_quadrants_shares_a_mean_degree_of_32_and_hubs():
     graph = made("rmat", scale=12)
     assert graph.metadata["input_edges"] == 16 << 12
     assert 20 < graph.n_arcs / graph.n_vertices <= 32
@@ -115,9 +112,6 @@ def test_rmat_has_a_mean_degree_of_32_and_hubs():
     assert graph.degrees.max() > 20 * graph.degrees.mean()
     assert graph.metadata["directed"] is False
     assert made("rmat", scale=12, undirected=False).metadata["directed"] is True
-
-
-def test_rmat_quadrants_have_their_shares():
     tails, heads = rmat_edges(RmatParameters(scale=1, a=0.5, b=0.1, c=0.3, d=0.1), 7, 100_000)
     shares = np.bincount(2 * tails + heads) / len(tails)
     np.testing.assert_allclose(shares, [0.5, 0.1, 0.3, 0.1], atol=0.005)

@@ -36,12 +36,9 @@ def packed(edges):
     return np.array(words, dtype="<u4")
 
 
-def test_packed_edges_are_the_same_graph(tmp_path):
+def test_packed_edges_are_the_same_graph_and_both_halves_of_their_ends_are_read(tmp_path):
     graph = build(tmp_path, packed(EDGES.tolist()), values=WEIGHTS, packed=True, weights=VALUES)
     assert weighted_arcs(graph) == weighted_arcs(build(tmp_path, values=WEIGHTS, weights=VALUES))
-
-
-def test_both_halves_of_packed_ends_are_read(tmp_path):
     edges = [[5, 2**33 + 7], [2**47 - 1, 2**32], [2**31, 0], [0, 2**46 + 2**31]]
     path = tmp_path / "edges.bin"
     path.write_bytes(packed(edges).tobytes())
@@ -59,13 +56,10 @@ def test_packed_edges_that_are_read_as_pairs_have_advice(tmp_path):
     assert "; `packed: true` reads edges of 12" in said
 
 
-def test_weights_come_from_a_second_file(tmp_path):
+def test_weights_come_from_a_second_file_and_are_noted_if_not_used(tmp_path, capsys):
     graph = build(tmp_path, values=WEIGHTS, weights=VALUES)
     assert weighted_arcs(graph) == [(0, 3, 25), (1, 3, 100), (3, 0, 25), (3, 1, 100)]
     assert graph.metadata["edge_weights"] == "weights.bin"
-
-
-def test_weights_that_are_not_used_are_noted(tmp_path, capsys):
     assert build(tmp_path, values=WEIGHTS).metadata["values_in_file"] == "not used: weights are 1"
     assert "weights.bin: has values, but weights are 1; give `weights:" in capsys.readouterr().err
 

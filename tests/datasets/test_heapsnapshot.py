@@ -83,12 +83,9 @@ def test_a_heap_written_as_by_v8_is_read_again(tmp_path):
     assert graph.objects["size"] == heap.objects["size"]
 
 
-def test_blanks_and_plain_utf8_do_not_matter(tmp_path):
+def test_texts_are_those_of_json_with_halves_of_characters_replaced(tmp_path):
     spaced = json.dumps(PLAIN, indent=1, ensure_ascii=False).encode() + b"\n"
     assert read(tmp_path, spaced).objects == read(tmp_path, PLAIN).objects
-
-
-def test_halves_of_characters_are_replaced(tmp_path):
     content = text(snapshot(["", "X", "after"], [])).replace(b'"X"', rb'"a\ud83dz\ude00\ud83d\ud83d\ude00"')
     assert read(tmp_path, content).objects["name"][1].as_py() == "a\ufffdz\ufffd\ufffd😀"
 
@@ -107,7 +104,6 @@ BAD = {
     "cut": (text(PLAIN)[:-40], "the file ends early"),
     "cut at its end": (text(PLAIN)[:-1], "something follows"),
     "negative": (damaged(FIRST, b"[3,-1,1,10"), "expected integers separated by commas in nodes"),
-    "leading zero": (damaged(FIRST, b"[03,0,1,10"), "expected integers"),
     "many digits": (damaged(FIRST, b"[3,0,1,1" + 18 * b"0"), "expected integers"),
     "closed in a row": (damaged(FIRST, b"[3,0,1]"), "0 nodes, but its header announces '8'"),
     "comma at the end": (damaged(b'],"edges"', b',],"edges"'), "expected integers"),
@@ -116,13 +112,11 @@ BAD = {
     "type": (damaged(FIRST, b"[99,0,1,10"), "unknown type"),
     "large": (damaged(FIRST, b"[3,4294967296,1,10"), "name of one of the nodes is 4294967296"),
     "head": (text({**PLAIN, "edges": [1, 0, 3, *PLAIN["edges"][3:]]}), "something else than a node"),
-    "far head": (text({**PLAIN, "edges": [1, 0, 70, *PLAIN["edges"][3:]]}), "something else than a node"),
     "fewer edges": (text({**PLAIN, "edges": PLAIN["edges"][3:]}), "10 edges, but its header announces '11'"),
     "other degrees": (damaged(b"[3,0,1,10,2", b"[3,0,1,10,3"), "other numbers of edges"),
     "escape": (damaged(rb"\n\t", rb"\q\t"), "expected strings"),
     "UTF-8": (damaged(b"global", b"glo\xffal"), "not UTF-8"),
     "fields": (damaged(b'"self_size"', b'"size"'), "does not describe nodes"),
-    "a field twice": (damaged(b'"trace_node_id"', b'"self_size"'), "does not describe nodes"),
     "root": (damaged(b'"node_count"', b'"root_index":70,"node_count"'), "the root is not a node"),
     "empty": (text(snapshot([], [])), "the root is not a node"),
 }

@@ -46,9 +46,6 @@ def test_only_the_largest_component_inside_the_box_stays():
     assert graph.lat.tolist() == [50, 51, 52]
     assert graph.lon.tolist() == [10, 11, 12]
     assert is_symmetric(graph)
-
-
-def test_an_empty_box_is_one_line():
     said = refusal(highways.highways_inside, "small", [{}], [[0, 0]], EUROPE)
     assert said.startswith("graph small: no highway lies inside the box ")
     assert said.endswith("; widen it")
@@ -59,21 +56,6 @@ def test_a_missing_package_says_what_to_install(monkeypatch):
     said = r"scgraph-data, .* is missing; install it with: [^;]* -m pip install"
     with pytest.raises(UserError, match=said):
         highways.read_highways("small", EUROPE)
-
-
-def test_neighbours_are_read_from_the_text_of_the_module(monkeypatch, tmp_path):
-    pytest.importorskip("scgraph_data")
-    lines = [
-        "from scgraph.core import GeoGraph",
-        "graph=[{1: 1.233, 2: 0.5}, {0: 1.233}, {0: 0.5}, {}]",
-        "nodes=[[50, 10], [51.5, 11], [52, 12], [53, 13]]",
-    ]
-    (tmp_path / "world.py").write_text("\n".join(lines), encoding="utf-8")
-    monkeypatch.setattr(highways, "_data_file", lambda: tmp_path / "world.py")
-    graph = highways.read_highways("small", EUROPE)
-    assert graph.targets.tolist() == [1, 2, 0, 0]
-    assert graph.weights.tolist() == [1233, 500, 1233, 500]
-    assert graph.lat.tolist() == [50, 51.5, 52]
 
 
 @pytest.mark.parametrize("source", ["graph = load()", "graph=[{}]\nnodes=[[1, x]]"])

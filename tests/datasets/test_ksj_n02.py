@@ -1,6 +1,5 @@
 """Japan's railways: a hand-made graph of stations, searches along the track, and broken archives."""
 
-import heapq
 import json
 import zipfile
 from itertools import pairwise
@@ -9,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from scipy.sparse.csgraph import csgraph_from_dense, dijkstra
 
 from built import built, refusal, weights_by_ends
 from relaxometer.datasets.readers.ksj_n02 import read_railways, station_graph
@@ -37,7 +37,7 @@ def archive(tmp_path):
     return write_railways(tmp_path / "N02-24_GML.zip")
 
 
-def test_stations_are_linked_along_the_track(archive):
+def test_stations_are_linked_along_the_track_and_what_leads_elsewhere_is_left_out(archive):
     graph = build(archive)
     links = {(WEST_, MIDDLE_), (MIDDLE_, EAST_), (MIDDLE_, NORTH_), (EAST_, NORTH_), (MIDDLE_, SOUTH_)}
     assert set(weights_by_ends(graph)) == links | {(other, one) for one, other in links}
@@ -47,9 +47,6 @@ def test_stations_are_linked_along_the_track(archive):
     east_north = metres(EAST) / 2 + metres([EAST[0], FORK, NORTH[0]]) + metres(NORTH) / 2
     assert weights_by_ends(graph)[EAST_, NORTH_] == pytest.approx(east_north * MS_PER_M, abs=15)
     assert graph.metadata["directed"] is False
-
-
-def test_what_is_read_and_what_is_left_out(archive):
     graph = build(archive)
     facts = {key: graph.metadata[key] for key in ("sections_in_file", "stations_in_file", "station_groups")}
     assert facts == {"sections_in_file": 15, "stations_in_file": 8, "station_groups": 7}
@@ -95,22 +92,16 @@ def networks(draw):
 
 def expected_links(lattice, tracks, stations):
     """Search from every station, and no further than the next ones."""
+    lengths = np.full((len(lattice), len(lattice)), np.inf)
+    for i, j in tracks:
+        lengths[i, j] = lengths[j, i] = metres([lattice[i], lattice[j]])
     links = {}
-    for station in stations:
-        heap, done = [(0.0, station)], set()
-        while heap:
-            length, v = heapq.heappop(heap)
-            if v in done:
-                continue
-            done.add(v)
-            if v in stations and v != station:
-                links[stations.index(station), stations.index(v)] = length * MS_PER_M
-                continue
-            for ends in tracks:
-                for here, there in (ends, ends[::-1]):
-                    if here == v:
-                        through = length + metres([lattice[here], lattice[there]])
-                        heapq.heappush(heap, (through, there))
+    for number, station in enumerate(stations):
+        onwards = lengths.copy()
+        onwards[[other for other in stations if other != station]] = np.inf
+        found = dijkstra(csgraph_from_dense(onwards, null_value=np.inf), indices=station)[stations]
+        reached = np.isfinite(found) & (np.arange(len(stations)) != number)
+        links |= {(number, other): found[other] * MS_PER_M for other in np.flatnonzero(reached).tolist()}
     return links
 
 
@@ -202,15 +193,12 @@ POINTS = "its coordinates are not a list of two or more [longitude, latitude]"
         ([], "text", "features[1]: no properties"),
         (["properties"], None, "features[1]: no properties"),
         (["properties", "N02_003"], ..., "no property N02_003; a line is identified by N02_003 and N02_004"),
-        (["geometry"], None, "features[1]: its geometry is 'None'; expected a LineString"),
         (["geometry", "type"], "Point", "features[1]: its geometry is 'Point'; expected a LineString"),
         (["geometry", "type"], "MultiLineString", POINTS),
         (["geometry", "coordinates"], ..., POINTS),
-        (["geometry", "coordinates"], [[139.7, 35.7]], POINTS),
         (["geometry", "coordinates"], [[139.7, 35.7], [139.7]], POINTS),
         (["geometry", "coordinates"], [[139.7, 35.7], [139.7, 350.7]], POINTS),
         (["geometry", "coordinates"], [[139.7, 35.7], [float("nan"), 35.7]], POINTS),
-        (["geometry", "coordinates"], [[139.7, 35.7], [10**400, 35.7]], POINTS),
         (["geometry", "type"], "\x1b]0;owned\x07", r"its geometry is '\x1b]0;owned\x07'; expected"),
     ],
 )

@@ -1,5 +1,6 @@
-"""OpenStreetMap extracts: known counts of real files, railways, and one line for each failure."""
+"""OpenStreetMap extracts in PBF and XML: known counts of real files, and one line for each failure."""
 
+import bz2
 import hashlib
 import sys
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from built import built, refusal, weighted_arcs
+from built import built, built_from, refusal, weighted_arcs
 from flow_facts import arcs_of
 from relaxometer.core.errors import UserError
 from relaxometer.datasets.build import build_graph
@@ -15,6 +16,7 @@ from relaxometer.datasets.formats.maps import OsmParameters
 from relaxometer.datasets.readers.contraction import EARTH_RADIUS_M, Nodes, Ways, inside_polygon
 from relaxometer.datasets.readers.osm_blocks import ends_with_relations
 from relaxometer.datasets.readers.osm_pbf import Extract, _database_with_spatial, road_graph, with_railways
+from relaxometer.datasets.readers.osm_xml import read_elements
 from relaxometer.datasets.readers.text import UNKNOWN
 from relaxometer.datasets.registry import load_registry
 from relaxometer.graphs.graph import content_hash
@@ -31,6 +33,7 @@ from sample_osm import (
     block,
     blocks_of,
     write_extract,
+    xml_of,
 )
 
 OWN = Path(__file__).parents[2] / "resources/datasets.yaml"
@@ -111,9 +114,6 @@ def test_tracks_are_reached_through_stops_only():
     rail_ms = round(100 * (np.hypot(1, 0.4) + np.hypot(1, 1)) * 100)
     assert ends[4] == (2, 3, pytest.approx(rail_ms, abs=2))
     assert joined.n_arcs == 6
-
-
-def test_a_stop_on_a_road_only_adds_nothing():
     extract = small_extract(stops=(3, 4))
     roads = road_graph("small", extract, OsmParameters())
     assert with_railways(roads, extract, OsmParameters(railways=True)).metadata["walks"] == 1
@@ -133,15 +133,6 @@ def test_a_file_that_is_not_an_extract_is_one_line(tmp_path, content, message):
     path = tmp_path / "bad.osm.pbf"
     path.write_bytes(content)
     assert message in refusal(build, path)
-
-
-@pytest.mark.parametrize("length", [20, -5])
-def test_a_truncated_extract_is_one_line(tmp_path, length):
-    path = write_extract(tmp_path / "cut.osm.pbf")
-    path.write_bytes(path.read_bytes()[:length])
-    said = refusal(build, path)
-    assert said.startswith(f"{path}: ")
-    assert said.endswith("fetch it again")
 
 
 ROWS = 10
@@ -371,6 +362,40 @@ def test_spellings_of_one_way_roads(tmp_path, tags, arcs):
 def test_a_missing_file_is_one_line(tmp_path):
     said = refusal(ends_with_relations, tmp_path / "none.osm.pbf")
     assert "none.osm.pbf: not readable (No such file or directory)" in said
+
+
+def test_xml_gives_the_elements_and_the_graph_of_the_extract(tmp_path):
+    expected = built("osm-pbf", write_extract(tmp_path / "small.osm.pbf"))
+    assert expected.ids.to_pylist() == [1, 2, 4, 5], "the ids of the junctions"
+    deleted = '<node id="8" action="delete"/><way id="14" visible="false"></way></osm>'
+    for name, content in (
+        ("small.osm", xml_of()),
+        ("small.osm.bz2", bz2.compress(xml_of().encode())),
+        ("places in ways.osm", xml_of(nodes={}, located=True)),
+        ("deleted.osm", xml_of().replace("</osm>", deleted)),
+    ):
+        assert content_hash(built_from(tmp_path, "osm-xml", content, name)) == content_hash(expected), name
+    (tmp_path / "small.osm").write_text(xml_of(), encoding="utf-8")
+    *_, way, relation = read_elements(tmp_path / "small.osm").to_pylist()
+    assert (way["kind"], way["refs"], way["tags"]) == ("way", [4, 6], [("waterway", "river")])
+    assert (relation["refs"], relation["ref_roles"], relation["ref_types"]) == ([10], ["from"], ["way"])
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (xml_of()[:-20], r"small.osm:\d+: not readable as OpenStreetMap's XML"),
+        ("<osmChange></osmChange>", "its root is <osmChange>"),
+        (xml_of().replace('lat="0.001"', 'lat="91"'), r"small.osm:8: .*not on the globe"),
+        (xml_of().replace('ref="5"', 'ref="x"'), "invalid literal"),
+        (xml_of().replace('<node id="5"', "<node"), "'id'"),
+        ("", "no element found"),
+        (xml_of(nodes={}), "references from its ways lead to nodes that it does not have"),
+    ],
+)
+def test_faults_are_named(tmp_path, content, message):
+    with pytest.raises(UserError, match=message):
+        built_from(tmp_path, "osm-xml", content, "small.osm")
 
 
 def test_a_missing_package_says_what_to_install(monkeypatch):

@@ -2,7 +2,6 @@
 
 import hashlib
 import re
-import threading
 from pathlib import Path
 
 import pytest
@@ -106,36 +105,22 @@ def test_the_advice_for_a_file_that_has_changed_works(mirror, capsys):
 
 
 def test_two_builds_from_one_download_leave_a_whole_pin(mirror, monkeypatch):
-    """The second writer begins when the first one has written its line, and is stopped there."""
-    map_file = GR.absolute()
+    """The second writer begins when the first one has written its line, and dies there."""
+    map_file, writers, original = GR.absolute(), [], Path.write_text
     metadata = {"file_sha256": "a" * 64, "coordinates_sha256": "b" * 64}
-    written, begun, checked = (threading.Event() for _ in range(3))
-    original = Path.write_text
 
     def write_text(path, text, **options):
-        if threading.current_thread() is second:
-            with path.open("w", **options) as file:
-                begun.set()
-                checked.wait(10)
-                return file.write(text)
+        writers.append(path)
+        if len(writers) == 2:
+            path.touch()
+            raise InterruptedError
         count = original(path, text, **options)
-        written.set()
-        begun.wait(10)
+        with pytest.raises(InterruptedError):
+            pin_downloads(DATASET, [map_file], metadata)
         return count
 
-    def pin_again():
-        written.wait(10)
-        pin_downloads(DATASET, [map_file], metadata)
-
     monkeypatch.setattr(Path, "write_text", write_text)
-    second = threading.Thread(target=pin_again)
-    second.start()
-    try:
-        pin_downloads(DATASET, [map_file], metadata)
-        assert pinned(map_file) == "a" * 64
-    finally:
-        checked.set()
-        second.join()
+    pin_downloads(DATASET, [map_file], metadata)
     assert pinned(map_file) == "a" * 64
     assert [path.name for path in map_file.parent.iterdir()] == ["map.gr.sha256"]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from built import refusal
-from flow_facts import branches, dominators, exits, joins, loop_heads
+from flow_facts import branches, dominators, exits, joins
 from relaxometer.datasets.build import build_batch, build_graph
 from relaxometer.datasets.readers.python_cfgs import control_flow, graphs_of_file, library_files, nested_code
 from relaxometer.datasets.registry import Dataset
@@ -25,14 +25,6 @@ def f(a, b):
         work(1)
     else:
         work(2)
-    {END}
-"""
-
-NESTED_LOOPS = f"""
-def f(a, b):
-    for i in a:
-        for j in b:
-            work(i, j)
     {END}
 """
 
@@ -62,21 +54,13 @@ def unhandled(code):
     return code.replace(co_exceptiontable=b"")
 
 
-def test_if_and_else_are_a_diamond():
+def test_branches_are_diamonds_and_handlers_are_reached_only_by_exceptions():
     graph = flow_of(code_of(IF_ELSE))
     assert (graph.n_vertices, graph.n_arcs) == (4, 4)
     assert branches(graph) == [0]
     (join,) = joins(graph)
     assert dominators(graph)[join] == {0, join}
     assert exits(graph) == [join]
-
-
-@pytest.mark.parametrize(("source", "loops"), [(IF_ELSE, 0), (NESTED_LOOPS, 2), (LOOP_IN_TRY, 1)])
-def test_every_loop_has_a_head_that_dominates_it(source, loops):
-    assert len(loop_heads(flow_of(code_of(source)))) == loops
-
-
-def test_handlers_are_reached_only_by_exceptions():
     code = code_of(LOOP_IN_TRY)
     graph, without = flow_of(code), flow_of(unhandled(code))
     assert graph.n_vertices > without.n_vertices

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from built import refusal
+from built import built, refusal
 from relaxometer.datasets.build import build_graph, is_symmetric
 from relaxometer.datasets.formats.generated import RoadParameters
 from relaxometer.datasets.generators import sewn
@@ -73,10 +73,8 @@ def test_roads_leave_from_the_rims_and_hardly_change_degrees():
 def test_hop_distances_find_opposite_rims():
     """On a grid of 40 x 40 without coordinates, ends of the axes lie at opposite corners."""
     side = 40
-    v = np.arange(side * side).reshape(side, side)
-    tails = np.concatenate([v[:, :-1].ravel(), v[:-1].ravel()])
-    heads = np.concatenate([v[:, 1:].ravel(), v[1:].ravel()])
-    grid = Graph.from_arcs("grid", v.size, tails, heads, np.ones(len(tails), int), undirected=True)
+    grid = built("grid", seed=1, rows=side, columns=side)
+    assert grid.lon is None
     west, east, south, north = sewn._rims(grid, 8)
     for one, other in ((west, east), (south, north)):
         apart = abs(one // side - other // side) + abs(one % side - other % side)

@@ -40,10 +40,7 @@ OWN = Path(__file__).parents[2] / "resources/datasets.yaml"
 @pytest.mark.parametrize(
     ("form", "content", "parameters", "expected"),
     [
-        ("dimacs", GR, {}, [(0, 1, 7), (1, 0, 10), (1, 2, 0)]),
         ("dimacs", "p sp 5 0\n", {}, []),
-        ("topology", PACE, {}, [(0, 1, 1), (1, 0, 1), (1, 2, 1), (1, 3, 1), (2, 1, 1), (3, 1, 1)]),
-        ("edge-list", PAIRS, {"directed": True}, [(0, 2, 1), (1, 0, 1), (2, 1, 1)]),
         ("edge-list", "1 2\n2 1\n", {}, [(0, 1, 1), (1, 0, 1)]),
         ("matrix-market", MTX, {"weights": {**VALUES, "scale": 10}}, [(0, 1, 15), (1, 0, 23)]),
         ("matrix-market", MTX.replace("2.26", "-2.26"), {}, [(0, 1, 1), (1, 0, 1)]),
@@ -62,7 +59,6 @@ def test_small_files_are_graphs(tmp_path, form, content, parameters, expected):
         ("dimacs", GR.replace("\n", "\r\n")),
         ("dimacs", GR.replace("a 2 3 0", "a  2\t3 0 ")),
         ("dimacs", GR.replace("a 2 3 0", "c in the middle of it\n\na 2 3 0")),
-        ("dimacs", GR.replace("a 2 3 0", f"a 2 3 {'0' * 5000}")),
         ("dimacs", GR.replace("a 2 3 0", f"a {'0' * 5000}2 3 0 ").replace("c\n", "c x\n")),
         ("dimacs", GR.removesuffix("\n")),
         ("dimacs", "\ufeff" + GR),
@@ -70,7 +66,7 @@ def test_small_files_are_graphs(tmp_path, form, content, parameters, expected):
         ("edge-list", "\ufeff" + PAIRS),
         ("edge-list", PAIRS.replace("\t", " ").replace("#", "%").replace("7 3\n", "7 3\n% between\n\n")),
     ],
-    ids=range(10),
+    ids=range(9),
 )
 def test_unusual_but_valid_files_read_the_same(tmp_path, form, unusual):
     expected = content_hash(built_from(tmp_path, form, SAMPLES[form]))
@@ -163,20 +159,15 @@ MISTAKES = {
     "dimacs": [
         ("a 2 3 0", "a 2 4 0", "small:6: 'a 2 4 0': head 4 is not an integer from 1 to 3"),
         ("a 2 3 0", "a 2 3 -5", "small:6: 'a 2 3 -5': weight -5 is not an integer from 0 to 4294967294"),
-        ("a 2 3 0", "a 2 3 4294967295", "weight 4294967295 is not an integer from 0 to 4294967294"),
         ("a 2 3 0", "a 2 3 1.5", "small:6: 'a 2 3 1.5': weight 1.5 is not an integer"),
         ("a 2 3 0", "e 2 3 0", "small:6: 'e 2 3 0': expected an arc 'a <tail> <head> <weight>'"),
-        ("a 2 3 0", "p sp 3 4", "small:6: 'p sp 3 4': expected an arc"),
         ("a 2 3 0", "\u00e9" * 80, f"small:6: '{'é' * 75}...': expected an arc"),
         ("a 2 3 0", "a 2 \x1b]0;owned\x07 3", r"small:6: 'a 2 \x1b]0;owned\x07 3': head"),
         # Only newlines end lines, and only spaces and tabs are blank.
         ("a 2 3 0", "\x0c", "small:6: '\\x0c': expected an arc"),
-        ("a 2 3 0", "\u2028", "small:6: '\\u2028': expected an arc"),
         ("2 3 0\n", "2 3 0\x1e", "small:6: 'a 2 3 0\\x1ea 1 2 7': 7 fields; expected"),
-        ("2 3 0\n", "2 3 0\r", "small:6: 'a 2 3 0\\ra 1 2 7': 7 fields; expected"),
         (GR, GR.replace("\n", "\r"), "small: its lines end in carriage returns (CR), as on old Macs"),
         ("p sp 3 4", "p sp 3 5", "small:2: 'p sp 3 5' announces 5 arcs, but 4 follow"),
-        ("p sp 3 4", "p max 3 4", "small:2: 'p max 3 4': expected 'p sp <vertices> <arcs>'"),
         ("p sp 3 4", "p sp 4294967296 4", "at most 4294967295 vertices are possible"),
         ("p sp 3 4", "p sp 3 4\np sp 3 4", "small:3: 'p sp 3 4': the file already has a problem line"),
         ("p sp 3 4\n", "", "small:3: 'a 1 2 10': expected a line 'p sp <vertices> <arcs>' before"),
@@ -186,7 +177,6 @@ MISTAKES = {
     "topology": [
         ("4 2", "5 2", "small:5: '5 2': vertex 5 is not an integer from 1 to 4"),
         ("4 2", "4", "small:5: '4': 1 field; expected '<vertex> <neighbour>'"),
-        ("4 2", "4 2 1", "small:5: '4 2 1': 3 fields; expected '<vertex> <neighbour>'"),
         ("4 2\n", "", "small:2: 'p tw 4 3' announces 3 edges, but 2 follow"),
         ("p tw", "p sp", "small:2: 'p sp 4 3': expected 'p tw <vertices> <edges>'"),
     ],
@@ -195,7 +185,6 @@ MISTAKES = {
         (f"{BANNER} real general\n", "", "small:1: '% by hand': expected '%%MatrixMarket"),
         ("real", "pattern", "small: its field is 'pattern', so weights cannot be its values"),
         ("3 3 3", "3 4 3", "small:3: '3 4 3': a graph is a square matrix"),
-        ("3 3 3", "3 3", "small:3: '3 3': expected '<rows> <columns> <entries>'"),
         ("3 3 3", "3 3 4", "'3 3 4' announces 4 entries, but 3 follow; the file is incomplete or its"),
         ("2 1 2.26", "2, 1 2.26", "small:5: '2, 1 2.26': row '2,' is not an integer from 1 to 3; fields"),
         ("2 1 2.26", "2 1 -2.26", "small:5: '2 1 -2.26': value -2.26 is not a number from 0 to"),
@@ -212,7 +201,6 @@ MISTAKES = {
         ("7\t3", "from\tto", "`header: false`; comments begin with # or %"),
         ("# FromNodeId", f"{BANNER} real general\n#", "a matrix, whose second line is its size"),
         ("7\t3", "7\t-0", "small:3: '7\\t-0': head -0 is not an integer from 0 to 9223372036854775807"),
-        ("7\t3", "-00\t3", "small:3: '-00\\t3': tail -00 is not an integer from 0 to 9223372036854775807"),
         ("0\t7\n7", "0 7\n7 -0\n7", "small:3: '7 -0': head -0 is not an integer from 0 to"),
         ("# FromNodeId", "% bip unweighted\n#", "small:1: '% bip unweighted': bipartite, so a number of"),
         ("7\t3", "7", "small:3: '7': 1 field; expected '<tail> <head>'"),
@@ -222,7 +210,6 @@ MISTAKES = {
             "small:1: '1 2 5 10': 4 fields; expected '<tail> <head> <value>'; other columns",
         ),
         ("7\t3", "7,3", "'7,3': 1 field; expected '<tail> <head>'; fields are separated by spaces or tabs"),
-        (PAIRS, "1, 2, 6\n", "; fields are separated by spaces or tabs, not commas"),
         (PAIRS, "a,b\n1,2\n", "; fields are separated by spaces or tabs, not commas"),
         (PAIRS, "1;2;6\n", "; fields are separated by spaces or tabs, not semicolons"),
         (PAIRS, "# nothing\n", "small: no edges; expected lines '<tail> <head>'"),
@@ -354,8 +341,7 @@ def test_another_kind_of_file_is_refused_with_advice(tmp_path, name, pack, advic
 
 
 def test_a_missing_file_is_one_line(tmp_path):
-    with pytest.raises(UserError, match=r"none\.gr: no such file"):
-        read_gr(tmp_path / "none.gr")
+    assert "none.gr: no such file" in refusal(read_gr, tmp_path / "none.gr")
 
 
 @pytest.mark.parametrize(("form", "content"), [("edge-list", "1 2 0.5\n2 3 1.25\n"), ("matrix-market", MTX)])
@@ -368,22 +354,6 @@ def test_values_that_are_not_used_are_noted(tmp_path, capsys, form, content):
         assert "values_in_file" not in built_from(tmp_path, form, content, weights=weights).metadata
     assert "values_in_file" not in built_from(tmp_path, "edge-list", "1 2\n").metadata
     assert "has values" not in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    "drawn",
-    [
-        {"distribution": "log-uniform", "range": [10, 970_000]},
-        {"distribution": "lognormal", "mu": 10, "sigma": 1.5},
-    ],
-    ids=lambda drawn: drawn["distribution"],
-)
-def test_drawn_weights_follow_from_the_seed(tmp_path, drawn):
-    first, same, other = (
-        built_from(tmp_path, "topology", PACE, weights={**drawn, "seed": seed}) for seed in (1, 1, 2)
-    )
-    assert content_hash(first) == content_hash(same) != content_hash(other)
-    assert first.metadata["directed"] is False, "an edge has one weight in both directions"
 
 
 @pytest.mark.parametrize("factors", [(1, 1), (1, 10**15), (10**5, 10**5), (-1, 10**15)], ids=str)
@@ -487,8 +457,7 @@ class TestMemoryAndTime:
             raise MemoryError
 
         monkeypatch.setattr("relaxometer.datasets.readers.text._OPEN", {".xz": without_memory})
-        with pytest.raises(UserError, match=r"file\.xz: needs more memory than there is$"):
-            read_gr(tmp_path / "file.xz")
+        assert refusal(read_gr, tmp_path / "file.xz").endswith("file.xz: needs more memory than there is")
 
 
 def test_real_roads_have_their_published_distances(road_file):
