@@ -31,6 +31,7 @@ import numpy as np
 from rival import *
 from honest import *
 from raw import *
+from asked import *
 """
 
 DEFINITION = {
@@ -50,6 +51,12 @@ def make_rival(folder: Path, code: str = "", **changes: Any) -> Rival:
     (folder / "adapter.py").write_text(BEGINNING + code, encoding="utf-8")
     (folder / "rival.yaml").write_text(yaml.safe_dump(DEFINITION | changes), encoding="utf-8")
     return Rival(folder)
+
+
+def deriving(method: str, *lines: str, of: str = "Honest") -> str:
+    """Return the code of an adapter with a method of its own."""
+    body = "\n        ".join(lines)
+    return f"class Mine({of}):\n    def {method}:\n        {body}\n\nserve(Mine)\n"
 
 
 def race(

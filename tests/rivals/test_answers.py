@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy.sparse.csgraph import dijkstra
 
 from faults import largest_file
+from gap_files import gap_file
 from relaxometer.datasets.build import build_graph
 from relaxometer.datasets.readers.dimacs import read_gr
 from relaxometer.datasets.registry import Dataset
@@ -105,42 +106,6 @@ def test_a_finite_value_beyond_32_bits_is_an_overflow_of_the_first_column(tmp_pa
 # Files of graphs
 
 
-def read_gap(path):
-    """Read GAP's serialized form, as its `ReadSerializedGraph` does.
-
-    Returns
-    -------
-    directed : bool
-    out, back : list of (tail, head) or (tail, head, weight)
-        The arcs, and the reversed arcs with the vertex they enter first; None if undirected.
-    """
-    content = path.read_bytes()
-    place = 0
-
-    def take(dtype, count):
-        nonlocal place
-        values = np.frombuffer(content, dtype, count, place)
-        place += values.nbytes
-        return values
-
-    width = 2 if path.suffix == ".wsg" else 1
-    (directed,) = take(np.uint8, 1)
-    n_edges, n_nodes = take("<i8", 2)
-    assert directed in (0, 1)
-
-    def arcs():
-        offsets = take("<i8", n_nodes + 1)
-        ends = take("<i4", n_edges * width).reshape(n_edges, width)
-        assert (offsets[0], offsets[-1]) == (0, n_edges)
-        tails = np.repeat(np.arange(n_nodes), np.diff(offsets))
-        return [(tail, *end) for tail, end in zip(tails.tolist(), ends.tolist(), strict=True)]
-
-    out = arcs()
-    back = arcs() if directed else None
-    assert place == len(content)
-    return bool(directed), out, back
-
-
 def arcs_of(graph, *, weights=True):
     columns = [graph.tails, graph.targets, graph.weights][: 3 if weights else 2]
     return [tuple(arc) for arc in np.column_stack(columns).tolist()]
@@ -176,13 +141,10 @@ def test_files_read_back_as_the_same_graph(tmp_path_factory, graph):
         if obstacle(graph, ending):
             continue
         export(graph, folder, [ending])
-        directed, out, back = read_gap(folder / f"graph.{ending}")
-        assert out == arcs_of(graph, weights=weights)
-        reverse = sorted((head, tail, *weight) for tail, head, *weight in out)
-        assert directed == (reverse != sorted(out))
-        if directed:
-            assert sorted(back) == reverse
-            assert [arc[:2] for arc in back] == [arc[:2] for arc in reverse]
+        arcs = arcs_of(graph, weights=weights)
+        directed = sorted((head, tail, *weight) for tail, head, *weight in arcs) != arcs
+        expected = gap_file(graph.n_vertices, arcs, directed=directed)
+        assert (folder / f"graph.{ending}").read_bytes() == expected
 
 
 @pytest.mark.parametrize(("kind", "bits"), [("float32", 0x3F000000), ("float64", 0), ("int32", 4)])
@@ -193,7 +155,7 @@ def test_weights_of_other_types_have_one_word_per_arc(tmp_path, kind, bits):
     assert np.fromfile(folder / "weights.u32", "<u4").tolist() == [bits]
 
 
-def test_what_gap_cannot_hold_is_left_out(tmp_path):
+def test_what_gap_cannot_hold_and_files_of_a_batch_are_left_out(tmp_path):
     heavy = Graph.from_arcs("heavy", 2, [0], [1], [2**31])
     assert obstacle(heavy, "sg") == ""
     assert obstacle(heavy, "wsg") == ".wsg holds vertices and weights up to 2,147,483,647"
@@ -201,9 +163,6 @@ def test_what_gap_cannot_hold_is_left_out(tmp_path):
     assert (folder / "graph.sg").exists()
     assert (folder / "graph.gr").exists()
     assert not (folder / "graph.wsg").exists()
-
-
-def test_a_batch_has_its_arrays_and_no_other_files(tmp_path):
     batch = Batch.from_graphs("two", [("a", 2, [0, 1], [1, 0], 0), ("b", 3, [0, 0], [1, 2], 0)])
     folder = export(batch, tmp_path / "two", ["gr"])
     assert np.fromfile(folder / "first_vertex.i64", "<i8").tolist() == [0, 2, 5]

@@ -49,7 +49,7 @@ serve(Anew)
 """
 
 
-def test_a_wrong_answer_of_a_call_is_invalid(tmp_path):
+def test_a_wrong_answer_of_a_call_is_invalid_and_a_failure_in_it_is_named(tmp_path):
     code = ANEW.format(
         method="solve(self, source)", then="source += 1", otherwise="return super().solve(source)"
     )
@@ -57,9 +57,6 @@ def test_a_wrong_answer_of_a_call_is_invalid(tmp_path):
     assert {row.status for row in result.runs} == {"invalid"}
     assert all(row.reason.startswith("call: rule source broken once") for row in result.runs)
     assert all(row["holds"] for row in result.certificates), "the timed searches were right"
-
-
-def test_a_failure_in_a_call_is_named(tmp_path):
     code = ANEW.format(method="prepare(self)", then="raise Skipped('once only')", otherwise="pass")
     first, *others = race(tmp_path, code).runs
     assert (first.status, first.reason) == ("skipped", "call: once only")

@@ -16,7 +16,7 @@ from relaxometer.race.measurement import write_measurement
 from relaxometer.results.gather import gather, summarise
 from relaxometer.rivals.definition import HELPERS
 from relaxometer.rivals.installation import Installed, installation, state_of_files
-from rival_runs import ADAPTERS, GRID, make_rival, only, outcomes, race
+from rival_runs import ADAPTERS, GRID, deriving, make_rival, only, outcomes, race
 from sample_graphs import sample_graphs
 
 N = GRID.n_vertices
@@ -24,12 +24,6 @@ ONLY = "only messages belong there"
 LONG_LINE = "wrote a line of more than 1000 characters to stdout"
 RIGHT = "write_answer(mine.answer(), folder)"
 REGULAR = "distance.i64 is not a regular file"
-
-
-def deriving(method, *lines):
-    """Return an adapter with a method of its own, in which `found` is what an honest answer would be."""
-    body = "\n        ".join(lines)
-    return f"class Mine(Honest):\n    def {method}:\n        {body}\n\nserve(Mine)\n"
 
 
 def solving(line):

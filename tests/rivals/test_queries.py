@@ -8,7 +8,7 @@ import pytest
 
 from relaxometer.problems.queries import QuerySets
 from relaxometer.rivals.installation import installation
-from rival_runs import GRID, make_rival, only, outcomes, race, run_on
+from rival_runs import GRID, deriving, make_rival, only, outcomes, race, run_on
 from route_samples import random_queries, right_distances, table_queries
 
 GIVES_PATHS = {"routes": {"answers": ["distance", "size", "path"]}}
@@ -16,7 +16,7 @@ PAIRS = random_queries(GRID, 12)
 SETS = [PAIRS, replace(PAIRS, paths=True, cutoff=60), table_queries(GRID)]
 UNTIMED = random_queries(GRID, 12, seed=8, paths=True)
 QUERIES = QuerySets({0: SETS[0], 1: SETS[1], 2: SETS[2], 3: UNTIMED}, {0: 0, 1: 0, 2: 0, 3: None})
-HONEST = "from asked import *\nserve(Asked)\n"
+HONEST = "serve(Asked)"
 
 
 def answered(folder, code, *, queries=QUERIES, sources=(0, 1, 2), problems=GIVES_PATHS, **run):
@@ -53,15 +53,7 @@ def test_every_set_is_answered_and_proven(tmp_path):
     ],
 )
 def test_a_wrong_answer_is_invalid(tmp_path, change, reasons):
-    code = f"""
-from asked import *
-class Wrong(Asked):
-    def answer(self):
-        columns = super().answer()
-        {change}
-        return columns
-serve(Wrong)
-"""
+    code = deriving("answer(self)", "columns = super().answer()", change, "return columns", of="Asked")
     rows = outcomes(answered(tmp_path, code, sources=[*range(len(reasons))], timing={"warmup": 0}))
     for (status, found), reason in zip(rows, reasons, strict=True):
         assert (status == "ok") == (not reason)
@@ -70,8 +62,6 @@ serve(Wrong)
 
 def test_the_search_begins_with_solve(tmp_path):
     early = """
-import time
-from asked import *
 class Early(Asked):
     def ask(self, queries):
         super().ask(queries)
@@ -87,23 +77,19 @@ serve(Early)
 
 
 def test_it_is_tuned_on_untimed_sets(tmp_path):
-    code = """
-from asked import *
-class Tuned(Asked):
-    def solve(self, source):
-        assert source in (0, 1, 2) or len(self.pairs) == 12
-        super().solve(source)
-        if self.parameters["size"] == "1":
-            super().solve(source)
-serve(Tuned)
-"""
+    lines = [
+        "assert source in (0, 1, 2) or len(self.pairs) == 12",
+        'for _ in range(2 if self.parameters["size"] == "1" else 1):',
+        "    super().solve(source)",
+    ]
+    code = deriving("solve(self, source)", *lines, of="Asked")
     parameters = {"size": {"default": 1, "about": "work"}}
     result = answered(tmp_path, code, sources=[0], parameters=parameters, tune={"size": [1, 2]})
     assert only(result) == ("ok", "")
     assert result.context["parameters"]["size"] == 2
 
 
-def test_one_without_paths_is_skipped_where_paths_are_asked_for(tmp_path):
+def test_one_without_paths_or_queries_says_so(tmp_path):
     problems = {"routes": {"answers": ["distance"]}}
     skipped = "skipped", "it gives no size and path, which random asks for"
     assert only(answered(tmp_path / "a", HONEST, problems=problems)) == skipped
@@ -112,9 +98,6 @@ def test_one_without_paths_is_skipped_where_paths_are_asked_for(tmp_path):
     assert only(kept) == ("ok", "")
     unproven = answered(tmp_path / "c", HONEST, problems={"routes": {"answers": []}})
     assert only(unproven)[0] == "unproven"
-
-
-def test_one_that_takes_no_queries_says_so(tmp_path):
     assert only(answered(tmp_path, "serve(Honest)\n")) == ("error", "the adapter does not answer queries")
 
 
