@@ -50,6 +50,8 @@ def test_numbers_of_every_source_are_those_of_plain_searches(device, name):
         finite = row[np.isfinite(row)]
         found = one["reached"], one["eccentricity"], one["total"], one["proven"]
         assert found == (len(finite), finite.max(), finite.sum(), True)
+        others = len(finite) - 1
+        assert one["closeness"] == pytest.approx(others**2 / max(1, finite.sum()) / max(1, n - 1))
         assert one["harmonic"] is None
     _check_components(wanted, sources, components)
     chosen = sorted({one["source"] for one in distances})
@@ -101,68 +103,6 @@ def test_hops_are_counted_as_networkx_counts_them(device, name):
     assert [one["distance"] for one in distances[2:]] == [hops.get(0), 0]
 
 
-def test_a_wrong_level_takes_its_source_out(host_device, monkeypatch):
-    original = multi_source.Solver.sweep
-
-    def wrong(self, sources, *, labels=True, **options):
-        sweeps = original(self, sources, labels=labels, **options)
-        if labels is not False and self.n_vertices > 40:
-            for place in np.flatnonzero(np.asarray(sources) == 7).tolist():
-                sweeps.labels[place // self.k, 5, place % self.k] += 1
-        return sweeps
-
-    monkeypatch.setattr(multi_source.Solver, "sweep", wrong)
-    passes, sources, _, _ = study(host_device, sample_graphs()["hub"], hops=True)
-    assert (passes[1]["status"], passes[1]["proven"]) == ("invalid", len(sources) - 1)
-    assert [one["source"] for one in sources if one["harmonic"] is None] == [7]
-
-
-def test_a_path_by_hand(host_device):
-    """0 -2- 1 -3- 2 -5- 3, and 4 by itself."""
-    ends = [(0, 1, 2), (1, 2, 3), (2, 3, 5)]
-    tails, heads, weights = zip(*[*ends, *((b, a, w) for a, b, w in ends)], strict=True)
-    graph = Graph.from_arcs("path", 5, tails, heads, weights)
-    _, sources, components, distances = study(host_device, graph, table=[3, 0, 4])
-    assert [one["eccentricity"] for one in sources] == [10, 8, 5, 10, 0]
-    assert [one["total"] for one in sources] == [17, 13, 13, 23, 0]
-    shares = [3 / 17 * 3 / 4, 3 / 13 * 3 / 4, 3 / 13 * 3 / 4, 3 / 23 * 3 / 4, 0]
-    assert [one["closeness"] for one in sources] == pytest.approx(shares)
-    _, by_hops, _, _ = study(host_device, graph, hops=True)
-    assert [one["harmonic"] for one in by_hops] == pytest.approx([11 / 6, 5 / 2, 5 / 2, 11 / 6, 0])
-    assert components == [
-        {
-            **{
-                "graph": "path",
-                "hops": False,
-                "component": 0,
-                "vertices": 4,
-                "sources": 4,
-                "proven": 4,
-                "strong": True,
-            },
-            **{"radius": 5, "centre": [2], "diameter": 10, "periphery": [0, 3], "farthest": 3},
-        },
-        {
-            **{
-                "graph": "path",
-                "hops": False,
-                "component": 1,
-                "vertices": 1,
-                "sources": 1,
-                "proven": 1,
-                "strong": True,
-            },
-            **{"radius": 0, "centre": [4], "diameter": 0, "periphery": [4], "farthest": 4},
-        },
-    ]
-    pairs = [(one["source"], one["target"], one["distance"], one["proven"]) for one in distances]
-    values = [0, 10, None, 10, 0, None, None, None, 0]
-    assert pairs == [
-        (a, b, value, True)
-        for (a, b), value in zip(itertools.product([3, 0, 4], repeat=2), values, strict=True)
-    ]
-
-
 def test_drawn_sources_give_bounds_and_follow_the_seed(host_device):
     graph = sample_graphs()["grid"]
     _, every, (exact,), _ = study(host_device, graph)
@@ -187,18 +127,18 @@ def test_in_pieces_numbers_are_the_same(host_device, monkeypatch):
     assert study(host_device, graph)[1:] == whole
 
 
-def wrong_from(monkeypatch, source, change):
-    """Let sweeps that store distances store a wrong one from one source."""
-    original = phast_many.Solver.sweep
+def wrong_from(monkeypatch, source, change, solver=phast_many.Solver):
+    """Let sweeps that store labels store a wrong one from one source."""
+    original = solver.sweep
 
     def wrong(self, sources, *, labels=True, **options):
         sweeps = original(self, sources, labels=labels, **options)
-        if labels is not False and self.n_vertices > 2:
+        if labels is not False and self.n_vertices > 40:
             for place in np.flatnonzero(np.asarray(sources) == source).tolist():
                 change(sweeps, divmod(place, self.k))
         return sweeps
 
-    monkeypatch.setattr(phast_many.Solver, "sweep", wrong)
+    monkeypatch.setattr(solver, "sweep", wrong)
 
 
 def a_wrong_distance(sweeps, place):
@@ -225,6 +165,13 @@ def test_what_is_wrong_takes_its_source_out(host_device, monkeypatch, change, re
     assert (component["sources"], component["proven"]) == (713, 712)
 
 
+def test_a_wrong_level_takes_its_source_out(host_device, monkeypatch):
+    wrong_from(monkeypatch, 7, a_wrong_distance, multi_source.Solver)
+    passes, sources, _, _ = study(host_device, sample_graphs()["hub"], hops=True)
+    assert (passes[1]["status"], passes[1]["proven"]) == ("invalid", len(sources) - 1)
+    assert [one["source"] for one in sources if one["harmonic"] is None] == [7]
+
+
 @pytest.mark.parametrize(("sources", "table"), [("all", 0), (1, [0, 1, 2])])
 def test_a_path_too_long_is_an_error_with_its_reason(device, sources, table):
     """Drawn by this seed, the only source of the second case is one whose paths fit."""
@@ -237,10 +184,14 @@ def test_a_path_too_long_is_an_error_with_its_reason(device, sources, table):
     assert {one["source"] for one in distances if one["proven"]} == ({1} if table else set())
 
 
-def test_a_detour_too_long_does_not_matter(host_device):
+def test_a_detour_too_long_does_not_matter_and_a_graph_that_is_no_map_is_skipped(host_device):
     passes, _, _, _ = study(host_device, detour_too_long(), table=[0])
     assert [(one["status"], one["reason"]) for one in passes] == [("ok", "")] * 2
     assert passes[1]["proven"] == passes[1]["sources"]
+    passes, *others = study(host_device, sample_graphs()["hub"], table=2)
+    assert [one["status"] for one in passes] == ["skipped"] * 2
+    assert "made for maps" in passes[0]["reason"]
+    assert others == [[], [], []]
 
 
 def test_passes_that_differ_are_refused(host_device, monkeypatch):
@@ -270,13 +221,6 @@ def test_a_table_that_is_not_proven_has_no_distances(host_device, monkeypatch):
         *[(True, False)] * 2,
     ]
     assert passes[1]["status"] == "invalid"
-
-
-def test_a_graph_that_is_no_map_is_skipped(host_device):
-    passes, *others = study(host_device, sample_graphs()["hub"], table=2)
-    assert [one["status"] for one in passes] == ["skipped"] * 2
-    assert "made for maps" in passes[0]["reason"]
-    assert others == [[], [], []]
 
 
 def test_a_vertex_out_of_range_is_named(host_device):

@@ -30,7 +30,7 @@ def test_ties_go_to_the_first(device, threads):
     assert order_of(device, Reduction(device, values, threads)) == list(range(ROUNDS))
 
 
-def test_the_table_has_one_row_per_trial(host_device):
+def test_the_table_has_one_row_per_trial_and_enough_for_a_verdict(host_device):
     table = time_all(host_device, seed=1, trials=2, sizes=(10, 1000)).to_pandas()
     assert len(table) == 2 * 2 * (len(THREADS) + 2)
     assert (table["time_ms"] > 0).all()
@@ -41,7 +41,4 @@ def test_the_table_has_one_row_per_trial(host_device):
     assert set(table.loc[of_reduction, "device_kind"]) == {"host"}
     assert table.loc[~of_reduction, "threads"].isna().all()
     assert set(table.loc[~of_reduction, "device_kind"]) == {"cpu"}
-
-
-def test_there_are_trials_enough_for_a_verdict():
     assert TRIALS >= FEWEST

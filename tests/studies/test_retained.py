@@ -1,9 +1,8 @@
 """Retained sizes of heaps: every answer is proven, and every failure has a reason."""
 
-import numpy as np
 import pytest
 
-from relaxometer.core.errors import UserError
+from built import refusal
 from relaxometer.datasets.formats.programs import HeapLikeParameters
 from relaxometer.datasets.generators.heaps import heap_like
 from relaxometer.graphs.graph import Graph
@@ -46,8 +45,7 @@ def test_slow_variants_are_repeated_less_often_and_skip_large_heaps(host_device)
 
 
 def test_a_graph_without_sizes_is_refused(host_device):
-    with pytest.raises(UserError, match="line: not a heap"):
-        rows_of(host_device, Graph.from_arcs("line", 2, [0], [1], [1]))
+    assert "line: not a heap" in refusal(rows_of, host_device, Graph.from_arcs("line", 2, [0], [1], [1]))
 
 
 @pytest.mark.parametrize(("copies", "said"), [(1, "vertex"), (3, "copies have different dominators")])
@@ -79,11 +77,3 @@ def test_a_wrong_sum_is_named(host_device, monkeypatch):
     monkeypatch.setattr("relaxometer.problems.dominators._retained.retained_sizes", wrong)
     rows = rows_of(host_device, heap(), variants=["iterative-tree"])
     assert [row["reason"].endswith("has a wrong sum") for row in rows] == [True, True]
-
-
-def test_copies_are_those_of_the_heap(host_device):
-    whole, one = heap(copies=3), heap()
-    first = retained._first_copy(whole, 3)
-    assert np.array_equal(first.offsets, one.offsets)
-    assert np.array_equal(first.targets, one.targets)
-    assert whole.objects["size"].to_numpy().sum() == 3 * one.objects["size"].to_numpy().sum()

@@ -15,15 +15,16 @@ from relaxometer.results.verdict import verdict
 from relaxometer.rivals.definition import HELPERS
 from relaxometer.rivals.installation import Installed, installation
 from relaxometer.studies.traffic import measure_traffic, slowed
-from rival_runs import ADAPTERS, GRID, make_rival
+from rival_runs import ADAPTERS, GRID, deriving, make_rival
 
 SOLVES = {"sssp": {"answers": ["distance", "predecessor"], "customizes": True}}
 ROUNDS = 2
 
 IN_CPP = r"""
+#include <algorithm>
 #include "rival.hpp"
 
-// Bellman-Ford.
+// Bellman-Ford on a connected graph.
 struct Changing : rival::Adapter {
     const rival::Graph& graph;
     std::vector<uint32_t> weights, taken;
@@ -35,19 +36,14 @@ struct Changing : rival::Adapter {
     void customize() override { weights = taken; }
     void solve(int64_t source) override
     {
-        distance.assign(graph.vertices(), INT64_MAX);
+        distance.assign(graph.vertices(), INT32_MAX);
         distance[source] = 0;
-        for (bool changed = true; changed;) {
-            changed = false;
+        for (size_t round = 0; round < graph.vertices(); ++round)
             for (size_t v = 0; v < graph.vertices(); ++v)
-                for (int64_t arc = graph.offsets[v]; arc < graph.offsets[v + 1]; ++arc)
-                    changed |= distance[v] < INT64_MAX && relax(arc, distance[v] + weights[arc]);
-        }
-    }
-    bool relax(int64_t arc, int64_t length)
-    {
-        int64_t& best = distance[graph.targets[arc]];
-        return length < best && (best = length, true);
+                for (int64_t arc = graph.offsets[v]; arc < graph.offsets[v + 1]; ++arc) {
+                    int64_t& best = distance[graph.targets[arc]];
+                    best = std::min(best, distance[v] + weights[arc]);
+                }
     }
     void answer(rival::Answer& out) override { out.column("distance", distance); }
 };
@@ -136,15 +132,8 @@ def test_a_rival_that_cannot_take_part_says_why(rows, code, installed, outcome):
 
 
 def test_a_rival_that_hangs_in_a_round_is_stopped(rows):
-    code = """
-def hanging(self, before=Customizing.customize):
-    if self.facts:
-        time.sleep(1000)
-    before(self)
-
-Customizing.customize = hanging
-serve(Customizing)
-"""
+    lines = "time.sleep(1000 if self.facts else 0)", "super().customize()"
+    code = deriving("customize(self)", *lines, of="Customizing")
     found = rows(code, run={"timing": Timing(timeout_s=3)})
     assert [row["status"] for row in found] == ["ok", "timeout"]
     assert found[1]["reason"] == "not finished within timeout_s = 3"
@@ -152,16 +141,9 @@ serve(Customizing)
 
 @pytest.mark.parametrize("where", ["take", "customize"])
 def test_work_on_new_weights_outside_the_adapters_clock_counts(rows, where):
-    code = f"""
-def late(self, *given, before=Customizing.{where}):
-    time.sleep(0.2)
-    before(self, *given)
-
-Customizing.{where} = late
-time.perf_counter = lambda: 0.0  # it says 0 milliseconds of everything
-serve(Customizing)
-"""
-    found = rows(code)
+    late = deriving(f"{where}(self, *given)", "time.sleep(0.2)", f"super().{where}(*given)", of="Customizing")
+    silent = "time.perf_counter = lambda: 0.0\n"  # it says 0 milliseconds of everything
+    found = rows(silent + late)
     assert outcomes(found) == {("ok", "")}
     assert all(row["update_ms"] > 150 for row in found)
 
