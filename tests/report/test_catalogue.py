@@ -31,7 +31,7 @@ def default(*names):
     return plan(**{**config, "report": {"papers": list(names), "maps": []}})
 
 
-def test_each_paper_adds_its_own_figures():
+def test_each_paper_adds_its_own_figures_and_results():
     common = set(wanted(default()))
     assert "results/tables/common/sssp-work.csv" in common
     assert set(wanted(default("adaptive"))) - common == {
@@ -44,6 +44,12 @@ def test_each_paper_adds_its_own_figures():
     }
     levels = "results/figures/hybrid-bfs/levels/kanto-highways.svg"
     assert set(wanted(default("hybrid-bfs"))) - common == {levels}
+    bfs = {"graphs": ["kanto-highways", "kron-g500-s10"], "variants": {"top-down": {}, "hybrid": {}}}
+    assert graph500_results(plan(bfs=bfs)) == []
+    assert graph500_results(plan(bfs=bfs, report={"papers": ["hybrid-bfs"]})) == [
+        "results/graph500/kron-g500-s10-top-down.txt",
+        "results/graph500/kron-g500-s10-hybrid.txt",
+    ]
 
 
 @pytest.mark.parametrize(("thresholds", "is_swept"), [([1, 2, 3], False), ([1, 2, 3, 4], True)])
@@ -57,16 +63,7 @@ def test_four_variants_that_differ_in_values_are_a_curve(thresholds, is_swept):
     assert "adaptive" in exhibits()["mean-times"].params(asked, "")["variants"]
 
 
-def test_results_in_the_format_of_graph500_are_of_its_graphs_only():
-    bfs = {"graphs": ["kanto-highways", "kron-g500-s10"], "variants": {"top-down": {}, "hybrid": {}}}
-    assert graph500_results(plan(bfs=bfs)) == []
-    assert graph500_results(plan(bfs=bfs, report={"papers": ["hybrid-bfs"]})) == [
-        "results/graph500/kron-g500-s10-top-down.txt",
-        "results/graph500/kron-g500-s10-hybrid.txt",
-    ]
-
-
-def test_pages_and_the_table_over_ranks_are_there_where_runs_need_them():
+def test_pages_and_the_table_over_ranks_are_there_where_a_plan_needs_them():
     graphs, variants = ["flow-source", "cfg-python-stdlib"], {"semi-nca": {}, "batch-warp": {}}
     ranks = {"weak": {"ranks": [1, 2], "scale_per_rank": 4}}
     asked = plan(dominators={"graphs": graphs, "variants": variants}, distributed=ranks)
@@ -76,16 +73,16 @@ def test_pages_and_the_table_over_ranks_are_there_where_runs_need_them():
     assert "results/distributed_verdict.txt" in found
     assert "results/figures/common/scaling-over-ranks.svg" in wanted(asked)
     assert "results/distributed.csv" not in targets.results(default())
+    comparison = "results/pages/common/comparison.html"
+    assert comparison in wanted(plan(report={"papers": [], "base": "old"}))
+    assert comparison not in found
 
 
-def test_every_caption_is_there_and_used():
+def test_every_record_has_a_caption_and_files_of_its_own():
     captions = {one.caption(view) for one in exhibits().values() for view in one.views if view.category}
     files = {str(path.relative_to(CAPTIONS)) for path in CAPTIONS.glob("*/**/*.rst")}
     assert captions <= files
     assert {Path(name).stem for name in files - captions} == IN_RULES
-
-
-def test_no_two_records_write_one_file():
     paths = [one.path(view) for one in exhibits().values() for view in one.views]
     assert len(set(paths)) == len(paths)
     assert all(one.paper in {"common", *papers.names()} for one in exhibits().values())

@@ -6,7 +6,6 @@ import pandas as pd
 import pytest
 
 from relaxometer.core.errors import UserError
-from relaxometer.report import papers
 from relaxometer.results.claims import Claim, compare_claims, load_claims, verdict
 from relaxometer.results.evidence import Evidence, Measured
 from relaxometer.results.readable import readable_claims
@@ -50,15 +49,6 @@ def test_a_speed_claim(adaptive_ms, verdict):
     assert (line["device"], line["device_kind"]) == ("NVIDIA X", "cuda")
 
 
-def test_a_small_gain_of_single_processes_shows_nothing():
-    """A gain of 1.9% within one process each, where nothing is known of the spread between processes."""
-    timings = pd.concat(conventional_and(10 / 1.019))
-    nothing = phases("none", [1]).iloc[:0]
-    line = compare_claims([faster()], Evidence(timings, nothing, {"town": metadata()})).iloc[0]
-    assert line["verdict"] == "no gain shown"
-    assert line["low"] < 1 < line["high"]
-
-
 def test_a_claim_of_no_difference():
     equal = faster(claimed=1.0, direction="equal")
     verdicts = {10: "same", 9.8: "same", 5: "differs: adaptive is faster"}
@@ -80,18 +70,15 @@ LOWER = {"claimed": 0.5, "tolerance": 0.1, "direction": "lower"}  # range 0.45 t
         (HIGHER, (0.90, 0.99), "opposite"),
         (HIGHER, (0.95, 1.20), "undecided"),
         (HIGHER, (float("nan"), float("nan")), "undecided: fewer than 6 samples"),
-        (LOWER, (0.46, 0.54), "same"),
         (LOWER, (0.30, 0.40), "exceeded"),
         (LOWER, (0.60, 0.80), "less than claimed"),
         (LOWER, (0.90, 1.10), "no loss shown"),
         (LOWER, (1.10, 1.20), "opposite"),
-        (LOWER, (0.40, 0.50), "undecided"),
         ({"direction": "higher"}, (1.01, 9.0), "same"),
         ({"direction": "higher"}, (0.99, 9.0), "no gain shown"),
         ({"direction": "higher"}, (0.8, 0.9), "opposite"),
         ({"claimed": 1.02, "tolerance": 0.1, "direction": "higher"}, (0.95, 1.0), "no gain shown"),
         ({"claimed": 1.02, "tolerance": 0.1, "direction": "higher"}, (0.95, 0.99), "opposite"),
-        ({"claimed": 1.02, "tolerance": 0.1, "direction": "higher"}, (1.01, 1.05), "same"),
     ],
 )
 def test_the_rule_of_verdicts(values, ends, verdict_):
@@ -128,7 +115,6 @@ def test_emulated_time_never_gives_a_value(one):
 @pytest.mark.parametrize(
     ("adaptive", "graph", "why"),
     [
-        ({"device_kind": "host"}, "town", "emulated time"),
         ({"device": "NVIDIA Y"}, "town", "the variants were timed on different devices"),
         ({"status": "invalid"}, "town", "adaptive on town was not proven correct and finished"),
         (None, "town", "adaptive on town was not run"),
@@ -139,12 +125,6 @@ def test_what_is_not_measured_has_a_reason(adaptive, graph, why):
     ours = [] if adaptive is None else [searches("adaptive", spread(5), **adaptive)]
     line = judged(faster(graph=graph), searches("conventional", spread(10)), *ours)
     assert line["verdict"] == f"not measured: {why}"
-
-
-def test_a_rate_is_arcs_of_the_graph_a_second():
-    one = claim("mean_rate", of="edge-bf", claimed=1e8, unit="arcs/s")
-    line = judged(one, searches("edge-bf", [3.2e-2] * 8))
-    assert (line["measured"], line["verdict"]) == (pytest.approx(1e8), "same")
 
 
 def test_a_gain_over_a_cpu_is_claimed_for_the_gpu():
@@ -178,7 +158,7 @@ def sweep_of(means):
     return tables, [f"adaptive-{to_all}" for to_all in means]
 
 
-def test_the_band_of_thresholds_is_the_longest_that_gains():
+def test_thresholds_of_a_sweep_have_a_longest_band_that_gains_and_a_best():
     tables, names = sweep_of({10: 8, 20: 12, 50: 8, 80: 7, 200: 9, 500: 12})
     band = {"of": "adaptive", "over": "conventional", "direction": "higher"}
     one = claim("threshold_band", claimed=800, against=0, **band)
@@ -187,9 +167,6 @@ def test_the_band_of_thresholds_is_the_longest_that_gains():
     assert line["verdict"] == "less than claimed"
     none = judged(one, searches("conventional", spread(1)), *tables, swept=names)
     assert (none["measured"], none["verdict"]) == (0, "no gain shown")
-
-
-def test_the_best_threshold_leaves_the_tuned_variant_aside():
     tables, names = sweep_of({10: 8, 20: 6, 50: 9})
     tuned = searches("adaptive", spread(1), to_all_us=33)
     one = claim("best_threshold", of="adaptive", claimed=350)
@@ -201,7 +178,6 @@ def test_the_best_threshold_leaves_the_tuned_variant_aside():
     ("one", "measured", "verdict"),
     [
         (claim("mean_phases", claimed=230), 5, "lower than claimed"),
-        (claim("mean_phases", claimed=5), 5, "same"),
         (claim("peak_updated", claimed=5e5, direction="higher", against=5e5), 900_000, "exceeded"),
         (claim("share_of_phases", at=10_000, claimed=0.59, direction="higher", against=0.5), 0.6, "same"),
         (claim("share_of_phases", at=10, claimed=0.59, direction="higher", against=0.5), 0.2, "opposite"),
@@ -230,16 +206,6 @@ def test_a_claim_that_no_suite_measures_says_why():
     for wrong in ({}, {"unmeasured": "it is lost", "quantity": "mean_time"}):
         with pytest.raises(ValueError, match="either a quantity or a reason"):
             claim(wrong.get("quantity", ""), unmeasured=wrong.get("unmeasured", ""))
-
-
-def test_every_paper_has_claims_of_known_quantities():
-    claims = [claim for paper in papers.names() for claim in load_claims(CLAIMS / f"{paper}.yaml")]
-    assert len({one.id for one in claims}) == len(claims) >= 45
-    assert {one.source for one in claims} == set(papers.names())
-    assert {one.key for one in claims if one.quantity == "graph_property"} == {
-        *("vertices", "arcs", "mean_degree", "mean_weight", "sd_weight", "share_above_degree_32"),
-        "share_above_degree_512",
-    }
 
 
 def test_a_wrong_quantity_names_the_known_ones(tmp_path):

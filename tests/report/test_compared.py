@@ -1,11 +1,8 @@
 """A comparison on the terminal, in Markdown and as a table of the report."""
 
-from pathlib import Path
-
 import pandas as pd
 import pytest
 
-from relaxometer.plan.plan import Plan
 from relaxometer.report import compared
 from relaxometer.report.catalogue import PAGE, Inputs, exhibits
 from relaxometer.report.terminal import COLUMNS
@@ -13,8 +10,6 @@ from relaxometer.results import compare
 from relaxometer.results.recorded import Recorded
 from synthetic_runs import quiet, searches, spread
 
-REGISTRY = Path(__file__).parents[2] / "resources/datasets.yaml"
-GRID = {"format": "grid", "seed": 1, "parameters": {"rows": 3, "columns": 3}}
 LONG = "a-variant-with-a-name-that-is-longer-than-any-line-of-a-terminal-could-ever-hold-of-a-variant"
 
 
@@ -26,7 +21,7 @@ def found():
     return compare.compare(Recorded("a|b", pd.concat(base)), Recorded("now", pd.concat(now)))
 
 
-def test_the_terminal_has_a_table_per_race_in_100_columns(found):
+def test_the_terminal_has_a_table_per_race_in_100_columns_and_markdown_folds_what_did_not_change(found):
     text = compared.terminal(found)
     lines = text.splitlines()
     assert max(map(len, lines)) <= COLUMNS
@@ -37,9 +32,6 @@ def test_the_terminal_has_a_table_per_race_in_100_columns(found):
     assert any("…" in line and line.endswith(compare.FASTER) for line in lines)
     assert "  broken on town: error: rule broken" in lines
     assert " ".join(lines[-2:]).endswith(found.verdict[-20:])
-
-
-def test_markdown_shows_what_changed_and_folds_the_rest(found):
     text = compared.markdown(found)
     assert text.startswith(f"**{found.verdict}**")
     head, folded = text.split("<details>")
@@ -79,12 +71,3 @@ def test_the_report_has_the_table_as_a_page_if_a_base_is_configured(tmp_path, fo
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert page.index(">slower<") < page.index(">no difference shown<")
     assert "sortable" in page
-
-
-def test_a_plan_wants_the_page_only_with_a_base(tmp_path):
-    def targets(report):
-        config = {"sssp": {"graphs": ["grid"]}, "datasets": {"grid": GRID}, "report": report}
-        return exhibits()["comparison"].targets(Plan(config, REGISTRY, "test", gpu=False))
-
-    assert targets({}) == []
-    assert "results/pages/common/comparison.html" in targets({"base": str(tmp_path)})

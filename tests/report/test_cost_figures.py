@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from built import refusal
 from relaxometer.cli.cost import text_of
-from relaxometer.core.errors import UserError
 from relaxometer.report.figures.cost import cost_table, energy_against_time
 from relaxometer.results.cost import agreement, costs
 from synthetic_runs import rival, searches, spread
@@ -37,7 +37,7 @@ def timings():
     )
 
 
-def test_a_row_per_run_with_the_mean_of_its_processes(timings):
+def test_a_row_per_run_has_the_means_of_its_processes_each_with_its_idle_power(timings):
     rows = costs(timings).set_index("variant")
     assert list(rows.index) == ["tiled", "near-far"]
     tiled = rows.loc["tiled"]
@@ -49,10 +49,11 @@ def test_a_row_per_run_with_the_mean_of_its_processes(timings):
     assert tiled["least_bytes"] == 500 * 16 + 1000 * 8
     assert tiled["copy_share"] == pytest.approx(16_000 / 1e-3 / 4e12, rel=0.02)
     assert rows.loc["near-far", "throttled"] == 48
-
-
-def test_the_idle_power_is_that_of_each_process():
-    """A search takes 2 ms and 0.6 J, with the idle power."""
+    grown = np.where(timings["round"] == 2, 709 << 20, 705 << 20)
+    pool = np.where(timings["round"] == 2, 3 << 20, 5 << 20)
+    rows = costs(timings.assign(nvml_peak_bytes=grown, peak_bytes=pool)).set_index("variant")
+    assert rows.loc["tiled", "later_bytes"] == 4 << 20
+    # A search takes 2 ms and 0.6 J, with the idle power.
     table = with_costs(searches("tiled", spread(1.0), rounds=[1.0] * 3), 1.0)
     own = table["round"].map({1: 100.0, 2: 102.0, 3: 110.0})
     table = table.assign(idle_w=own, gross_j=0.6, energy_j=0.6 - own * 2e-3)
@@ -74,6 +75,9 @@ def test_the_table_is_text_and_empty_where_nothing_is_known(timings):
     assert table["Loaded outside pool [MiB]"].tolist() == ["2", "2"]
     assert table["Later outside pool [MiB]"].tolist() == ["0", "0"]
     assert cost_table(searches("old", spread(1.0))).empty
+    without = timings.assign(energy_j=np.nan, gross_j=np.nan, idle_w=np.nan)
+    assert cost_table(without)["Processes"].tolist() == ["2", "2"]
+    assert cost_table(timings[timings["round"] == 1])["Processes"].tolist() == ["1", "1"]
 
 
 def test_the_figure_has_a_point_per_variant_and_says_what_it_shows(timings):
@@ -82,9 +86,6 @@ def test_the_figure_has_a_point_per_variant_and_says_what_it_shows(timings):
     assert len(panel.lines) == 2
     texts = " ".join(text.get_text() for text in figure.texts)
     assert "needs the least energy in 0 of 1 races" in texts
-
-
-def test_without_energy_the_figure_says_why(timings):
     figure = energy_against_time(timings.assign(energy_j=np.nan))
     assert any("No energy was measured" in text.get_text() for text in [*figure.texts, *figure.axes[0].texts])
 
@@ -109,28 +110,11 @@ def test_sentences_say_how_well_runs_agree(timings, tmp_path):
     (tmp_path / "graphs" / "town").mkdir(parents=True)
     (tmp_path / "graphs" / "town" / "graph.json").write_text('{"weight_type": "float64"}', encoding="utf-8")
     assert "| 0.02 |" in text_of(tmp_path, 0.5)
-
-
-def test_a_tolerance_below_a_whole_percent_is_said(timings):
     lines = agreement(costs(timings), 0.046)
     assert "runs within 4.6%" in lines[0]
     assert "change by at most 4.6% once loaded" in lines[3]
 
 
-def test_processes_count_where_only_memory_was_measured(timings):
-    without = timings.assign(energy_j=np.nan, gross_j=np.nan, idle_w=np.nan)
-    assert cost_table(without)["Processes"].tolist() == ["2", "2"]
-    assert cost_table(timings[timings["round"] == 1])["Processes"].tolist() == ["1", "1"]
-
-
-def test_memory_outside_the_pool_is_that_of_one_process(timings):
-    grown = np.where(timings["round"] == 2, 709 << 20, 705 << 20)
-    pool = np.where(timings["round"] == 2, 3 << 20, 5 << 20)
-    rows = costs(timings.assign(nvml_peak_bytes=grown, peak_bytes=pool)).set_index("variant")
-    assert rows.loc["tiled", "later_bytes"] == 4 << 20
-
-
 def test_a_run_without_costs_is_named(tmp_path):
     searches("old", spread(1.0)).to_parquet(tmp_path / "timings.parquet")
-    with pytest.raises(UserError, match=r"no cost was measured on a GPU; see docs/cost\.md"):
-        text_of(tmp_path, 0.05)
+    assert "no cost was measured on a GPU; see docs/cost.md" in refusal(text_of, tmp_path, 0.05)

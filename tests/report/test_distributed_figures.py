@@ -48,6 +48,8 @@ def test_the_efficiency_is_the_rate_a_rank_over_that_of_the_fewest(table):
     assert table["efficiency"].tolist() == pytest.approx([1, 0.9, 0.7, 1, 0.75])
     assert table["weak"].tolist() == [True] * 3 + [False] * 2
     assert table["median_ms"].tolist() == [3.0] * 5
+    for draw in (distributed.rates, distributed.computing, distributed.scaling):
+        assert "not GPU times" in texts(draw(table.assign(device_kind="host")))
 
 
 @pytest.mark.filterwarnings("error")
@@ -110,8 +112,3 @@ def test_the_model_predicts_an_h200_alone(tmp_path):
     cost = model.search_cost(model.H200, 24, "1x2", 2)
     assert table["model_gteps"].iloc[1] == pytest.approx(16 * 2**24 / cost.seconds / 1e9)
     assert "dotted: cost model" in texts(distributed.rates(table))
-
-
-def test_emulated_ranks_give_no_finding(table):
-    for draw in (distributed.rates, distributed.computing, distributed.scaling):
-        assert "not GPU times" in texts(draw(table.assign(device_kind="host")))

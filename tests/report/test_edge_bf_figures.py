@@ -53,9 +53,6 @@ def test_rates_are_arcs_of_the_graph_over_the_time():
     per_s = [np.mean(ARCS[name] / np.array(spread(ms)) / 1e3) for name, ms in (("small", 1), ("large", 4))]
     assert means["cache and order"] == pytest.approx(per_s)
     assert f"best of the paper's four variants {per_s[0]:.3g} (cache and order, small)" in texts(figure)
-
-
-def test_what_is_not_in_the_source_has_a_panel_of_its_own():
     ours = [
         runs("u32", 0.5, distance="uint32"),
         runs("u32-four", 0.4, distance="uint32", edges_per_thread=4),
@@ -66,14 +63,11 @@ def test_what_is_not_in_the_source_has_a_panel_of_its_own():
     assert list(curves(other)) == ["cache and order", "32 bits", "32 bits, 4 edges per thread", "atomic"]
 
 
-def test_the_gain_over_the_cpu_is_over_sources_of_both():
+def test_gains_over_the_cpu_and_of_each_step_are_quotients_by_source():
     figure = edge_bf.speedup(measured(*corners(), cpu(30, sources=4)))
     gains = curves(figure.axes[0])
     assert [*gains["cache and order"], *gains["neither"]] == pytest.approx([30, 30 / 8])
     assert "best mean 30 (cache and order, small)" in texts(figure)
-
-
-def test_gains_are_quotients_by_source_with_intervals_and_tested_on_the_largest_graph():
     figure = edge_bf.gains(measured(*corners(), *corners("large", 3)))
     lines = curves(figure.axes[0])
     assert figure.axes[0].get_yscale() == "log"
@@ -120,11 +114,6 @@ def test_the_bandwidth_is_the_bytes_of_all_phases_over_the_time():
     assert line["GB/s"] == f"{gb_s:.3g}"
     assert line["Share of copy rate"] == f"{gb_s / 4000:.0%}"
     assert (line["MB per phase"], line["Phases"]) == ("5", "4")
-
-
-@pytest.mark.parametrize(
-    "rate", [RATE | {"device": "NVIDIA Y"}, RATE | {"device_kind": "host", "device": "NVIDIA X"}]
-)
-def test_the_bandwidth_is_held_against_a_copy_on_the_same_gpu_alone(rate):
-    (line,) = edge_bf.bandwidth_table(runs("edge-bf", 2), rate).to_dict("records")
-    assert line["Share of copy rate"] == ""
+    for other in ({"device": "NVIDIA Y"}, {"device_kind": "host"}):
+        (line,) = edge_bf.bandwidth_table(runs("edge-bf", 2), RATE | other).to_dict("records")
+        assert line["Share of copy rate"] == "", "a copy on another device"

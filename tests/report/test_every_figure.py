@@ -105,14 +105,11 @@ def test_proven_runs_are_drawn_on_labelled_axes(figure, tmp_path):
     save(drawn, tmp_path / "figure.svg")
 
 
-def test_without_a_proven_run_the_figure_says_so(figure):
+def test_a_wrong_answer_takes_the_variant_out_and_without_a_proven_run_the_figure_says_so(figure):
     rows, draw, _ = figure
     drawn = draw(rows(status="invalid"))
     assert not [axes for axes in drawn.axes if axes.axison]
     assert re.search(EMPTY, texts(drawn))
-
-
-def test_a_wrong_answer_takes_the_whole_variant_out(figure):
     rows, draw, _ = figure
     table = rows()
     table.loc[table["source"] < 3, "status"] = "invalid"

@@ -16,7 +16,6 @@ from relaxometer.report.figures import graphs, maps, style, summary
 from relaxometer.report.papers import adaptive
 from relaxometer.results.claims import load_claims
 from relaxometer.results.processes import with_processes
-from relaxometer.results.samples import on_one_clock
 from synthetic_runs import metadata, phases, quiet, searches, spread, summary_of, texts
 
 ROOT = Path(__file__).parents[2]
@@ -35,16 +34,13 @@ def test_figure_3_draws_the_share_of_arcs():
     assert "mean 703" in texts(figure)
 
 
-def test_figure_4_draws_at_most_five_sources_and_counts_phases_over_all():
+def test_figures_4_and_6_draw_five_sources_and_mark_the_phases_over_all_vertices():
     table = phases("conventional", [5, 50, 7, 0], sources=8)
     figure = adaptive.updated_per_phase(table, "town")
     lines = figure.axes[0].lines
     assert [line.get_label() for line in lines] == [f"{name} (vertex {i})" for i, name in enumerate("ABCDE")]
     np.testing.assert_array_equal(lines[0].get_ydata(), [5, 50, 7, 0])
     assert "4 phases over 8 sources" in texts(figure)
-
-
-def test_figure_6_marks_the_phases_over_all_vertices():
     table = phases("adaptive", [1, 30, 40, 2, 0])
     table["mode"] = ["selected", "all", "all", "selected", "selected"] * 2
     figure = adaptive.phase_times(pd.concat([phases("conventional", [1, 30, 40, 2, 0]), table]), "town")
@@ -74,7 +70,7 @@ def test_figure_7_draws_means_from_small_to_large_and_says_what_the_test_shows()
     assert "small: adaptive and conventional: no difference shown" in texts(figure)
 
 
-def test_figures_7_and_8_show_the_values_of_the_paper():
+def test_the_values_of_the_paper_are_those_of_the_claims_and_shown():
     shown = searches("conventional", spread(10), graph="kanto-like")
     swept = searches("adaptive-9", spread(9), graph="kanto-like", kernel="adaptive", to_all_us=9)
     axes = adaptive.mean_times(shown, [metadata("kanto-like")]).axes[0]
@@ -82,9 +78,6 @@ def test_figures_7_and_8_show_the_values_of_the_paper():
     assert [float(line.get_ydata()[0]) for line in crosses] == [107.0]
     axes = adaptive.thresholds(pd.concat([shown, swept]), ["adaptive-9"], "kanto-like").axes[0]
     assert "best in the paper: 350 µs (K20c)" in [text.get_text() for text in axes.get_legend().get_texts()]
-
-
-def test_the_values_of_the_paper_are_those_of_the_claims():
     claims = load_claims(ROOT / "resources/claims/adaptive.yaml")
     means = {(one.graph, one.of): one.claimed for one in claims if one.quantity == "mean_time"}
     assert means == adaptive.PAPER_MS
@@ -173,37 +166,25 @@ def test_the_colours_of_a_map_change_at_equal_steps_unless_few_roads_are_far():
     np.testing.assert_allclose(shares, 0.1, atol=0.02)
 
 
-def test_a_map_needs_coordinates():
+def test_a_map_without_coordinates_or_a_proven_answer_says_so(square):
     bare = Graph.from_arcs("bare", 2, [0], [1], [1])
     with pytest.raises(UserError, match=r"bare has no coordinates.*report\.maps"):
         maps.distance_map(bare, answer_of([0, 1], [0, 0]))
-
-
-def test_a_map_without_a_proven_answer_says_so(square):
     assert "proven correct" in texts(maps.distance_map(square, answer_of([], [])))
 
 
-def test_svg_keeps_text_as_text_and_is_the_same_each_time(tmp_path):
+def test_svg_keeps_text_and_is_the_same_each_time_and_a_png_has_few_colours(tmp_path, square):
     for name in ("one.svg", "two.svg"):
         style.save(adaptive.updated_per_phase(phases("conventional", [1, 9, 0]), "town"), tmp_path / name)
     one = (tmp_path / "one.svg").read_text(encoding="utf-8")
     assert one == (tmp_path / "two.svg").read_text(encoding="utf-8")
     assert re.search(r"<text[^>]*>Updated vertices</text>", one)
     assert not list(tmp_path.glob("*.part"))
+    style.save(maps.distance_map(square, answer_of([0, 1, 2, 3], [0, 0, 1, 0])), tmp_path / "map.png")
+    assert (tmp_path / "map.png").read_bytes()[25] == 3, "the colour type is a palette"
 
 
 def test_a_missing_table_of_the_headline_is_one_line(tmp_path, monkeypatch):
     monkeypatch.setattr(headline_program, "RESULTS", tmp_path)
     with pytest.raises(SystemExit, match=r"^error: [^\n]*summary\.csv is missing[^\n]*$"):
         call(["headline"])
-
-
-def test_real_times_are_preferred_and_never_mixed_with_emulated_ones():
-    real, emulated = searches("a", [1.0]), searches("b", [1.0], device_kind="host")
-    assert set(on_one_clock(pd.concat([real, emulated]))["variant"]) == {"a"}
-    assert set(on_one_clock(emulated)["variant"]) == {"b"}
-
-
-def test_a_png_has_few_colours(tmp_path, square):
-    style.save(maps.distance_map(square, answer_of([0, 1, 2, 3], [0, 0, 1, 0])), tmp_path / "map.png")
-    assert (tmp_path / "map.png").read_bytes()[25] == 3, "the colour type is a palette"

@@ -61,12 +61,18 @@ def suite(tmp_path):
     return tmp_path
 
 
-def test_a_page_from_its_data(suite):
+def test_a_page_follows_from_its_data_and_is_written_once(suite):
     assert render(suite) == (
         "# A suite\n\n*Measured before pages recorded which kernels ran: they may have changed since.*\n\n"
         "`fast` takes 1.23 ms on grid-10, 7% more.\n"
         "| variant | grid-10 |\n| --- | ---: |\n| `fast` | **1.23** + 150 |\n| `slow` | 12.0 |\n"
     )
+    assert findings.write(suite)
+    assert not findings.write(suite)
+    shutil.copy(suite / "README.md", suite / "kept")
+    (suite / "README.md").write_text("altered", encoding="utf-8")
+    assert findings.write(suite)
+    assert (suite / "README.md").read_bytes() == (suite / "kept").read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -129,12 +135,3 @@ def test_damaged_data_are_named_in_one_line(suite):
     said = r"facts\.csv: not readable as CSV .*; restore it from the repository"
     with pytest.raises(UserError, match=said):
         render(suite)
-
-
-def test_a_page_is_written_once(suite):
-    assert findings.write(suite)
-    assert not findings.write(suite)
-    shutil.copy(suite / "README.md", suite / "kept")
-    (suite / "README.md").write_text("altered", encoding="utf-8")
-    assert findings.write(suite)
-    assert (suite / "README.md").read_bytes() == (suite / "kept").read_bytes()

@@ -46,12 +46,21 @@ def bars_of(axes):
     return [[bar.get_height() for bar in bars] for bars in axes.containers]
 
 
-def test_small_degrees_are_bars():
+def test_small_degrees_are_bars_and_large_ones_dots_and_a_line_on_logarithmic_axes():
     figure = drawings.degrees(described(street()))
     (axes,) = figure.axes
     np.testing.assert_allclose(bars_of(axes), [[4 / 9, 5 / 9]])
     assert "44% 56%" in texts(figure)
     assert "9 vertices; mean degree 1.6, largest 2" in texts(figure)
+    hub = Graph(**{**vars(sample_graphs()["hub"]), "metadata": {"directed": False}})
+    figure = drawings.degrees(described(hub))
+    (axes,) = figure.axes
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+    exactly, more = axes.lines[:2]
+    np.testing.assert_allclose(exactly.get_xydata(), [[1, 1026 / 1027], [1026, 1 / 1027]])
+    np.testing.assert_allclose(more.get_xydata(), [[1, 1 / 1027]])
+    assert axes.get_legend_handles_labels()[1] == ["exactly this many arcs", "more arcs", "32 (a warp)"]
+    assert "0.097% of the vertices have more than 32 arcs, and 50% of all arcs" in texts(figure)
 
 
 def rows_of(page):
@@ -65,18 +74,6 @@ def picture(tmp_path):
     path = tmp_path / "one.svg"
     path.write_text("<svg xmlns='http://www.w3.org/2000/svg'/>", encoding="utf-8")
     return path
-
-
-def test_large_degrees_are_dots_and_a_line_on_logarithmic_axes():
-    hub = Graph(**{**vars(sample_graphs()["hub"]), "metadata": {"directed": False}})
-    figure = drawings.degrees(described(hub))
-    (axes,) = figure.axes
-    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
-    exactly, more = axes.lines[:2]
-    np.testing.assert_allclose(exactly.get_xydata(), [[1, 1026 / 1027], [1026, 1 / 1027]])
-    np.testing.assert_allclose(more.get_xydata(), [[1, 1 / 1027]])
-    assert axes.get_legend_handles_labels()[1] == ["exactly this many arcs", "more arcs", "32 (a warp)"]
-    assert "0.097% of the vertices have more than 32 arcs, and 50% of all arcs" in texts(figure)
 
 
 @pytest.mark.parametrize("name", ["one-vertex", "self-loop-only", "one-way", "zero-weights", "hub"])
@@ -122,7 +119,7 @@ def test_many_roads_become_an_image_that_says_the_same(monkeypatch):
     assert not street_columns[round(0.52 / 0.8 * width) :].any()
 
 
-def test_a_page_has_the_numbers_beside_those_of_the_sources(picture):
+def test_a_page_has_the_numbers_beside_those_of_the_sources_and_whose_data_it_is(picture):
     page = graph_page(described(street()), picture, picture, None)
     rows = rows_of(page)
     assert rows["Vertices"] == ["9", "1,427,876"]
@@ -139,6 +136,15 @@ def test_a_page_has_the_numbers_beside_those_of_the_sources(picture):
     assert rows["Vertices in the largest component"] == ["6 (67%)"]
     assert rows["Isolated vertices"] == ["0 (0%)"]
     assert rows["Hop diameter"] == ["between 5 and 6"]
+    page = graph_page(described(street()), picture, picture, None)
+    rows = rows_of(page)
+    assert "Lanes &amp; yards" in page
+    assert rows["Licence"] == ["ODbL 1.0"]
+    assert rows["Attribution"] == ["© OpenStreetMap contributors"]
+    assert rows["Origin"] == ['<a href="https://example.org/a.gr">https://example.org/a.gr</a>']
+    assert rows["Parameters"] == ["box: south: 1; north: 2"]
+    assert rows["Seed"] == ["7"]
+    assert "Search keys" not in rows
 
 
 @pytest.mark.parametrize(
@@ -161,18 +167,6 @@ def test_the_figure_of_weights_of_each_type(weights, kind, ends, finding):
     assert axes.get_xlabel() == "Arc weight [s]"
 
 
-def test_a_page_says_whose_data_it_is_and_how_it_was_made(picture):
-    page = graph_page(described(street()), picture, picture, None)
-    rows = rows_of(page)
-    assert "Lanes &amp; yards" in page
-    assert rows["Licence"] == ["ODbL 1.0"]
-    assert rows["Attribution"] == ["© OpenStreetMap contributors"]
-    assert rows["Origin"] == ['<a href="https://example.org/a.gr">https://example.org/a.gr</a>']
-    assert rows["Parameters"] == ["box: south: 1; north: 2"]
-    assert rows["Seed"] == ["7"]
-    assert "Search keys" not in rows
-
-
 def small_batch(sizes):
     """A batch of chains of blocks that each jump back to their first."""
     chains = [(f"f{n}", n, [*range(n - 1), n - 1], [*range(1, n), 0], 0) for n in sizes]
@@ -180,7 +174,7 @@ def small_batch(sizes):
     return describe_batch(Batch(**{**vars(batch), "metadata": batches.describe(batch)}))
 
 
-def test_the_page_of_a_batch(picture):
+def test_the_page_and_the_figure_of_a_batch_show_graphs_and_their_blocks(picture):
     rows = rows_of(batch_page(small_batch([2, 3, 32, 64, 65]), picture))
     assert rows["Graphs"] == ["5"]
     assert rows["Blocks"] == rows["Edges"] == ["166"]
@@ -190,14 +184,8 @@ def test_the_page_of_a_batch(picture):
     assert shares == [["60%"], ["80%"], ["100%"]]
     assert rows["Graphs with loops"] == ["100%"]
     assert rows["Graphs with a loop of several entries (irreducible)"] == ["0%"]
-
-
-def test_an_empty_batch_has_a_page(picture):
     assert "no graphs" in texts(drawings.batch_sizes(small_batch([])))
     assert rows_of(batch_page(small_batch([]), picture))["Graphs"] == ["0"]
-
-
-def test_the_figure_of_a_batch_shows_graphs_and_their_blocks():
     figure = drawings.batch_sizes(small_batch([2, 2, 4]))
     left, right = figure.axes
     graphs_line, blocks_line = left.lines[:2]

@@ -58,17 +58,6 @@ def test_levels_say_how_much_is_bottom_up():
     assert "it examines 10.0% of the arcs that top-down examines" in text
 
 
-def test_sweeps_find_the_best_value():
-    swept = [bfs(f"hybrid-alpha-{alpha}", time, kernel="hybrid") for alpha, time in ((1, 3.0), (10, 1.0))]
-    for rows, alpha in zip(swept, (1, 10), strict=True):
-        rows["parameter_alpha"] = alpha
-    table = pd.concat([*swept, bfs("hybrid", 1.1)])
-    names = {"alpha": ["hybrid-alpha-1", "hybrid-alpha-10"], "beta": ["hybrid-beta-1"]}
-    figure = hybrid_bfs.sweeps(table, names, "kron-a")
-    assert "alpha: lowest median at 10, shown to be faster than at all other values" in texts(figure)
-    assert len(figure.axes) == 1
-
-
 def test_searches_without_levels_are_not_drawn_as_one():
     tiles = level_rows("tiled", ["tiles"], [1000], [5000])
     assert hybrid_bfs.NOTHING_PROVEN in texts(hybrid_bfs.level_times(tiles, "kron-a"))

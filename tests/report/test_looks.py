@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from relaxometer.cli.all_runs import load_plan
@@ -25,10 +24,13 @@ def shape(one):
     return one.marker, one.filling
 
 
-def test_every_variant_and_rival_that_ships_has_a_look_of_its_own():
+def test_every_name_has_a_look_of_its_own():
     for problem in problems.problem_names():
         assert set(solver_names(problem)) <= set(LOOKS)
     assert set(find_rivals([])) <= set(RIVAL_LOOKS)
+    own = [look(f"{'rival' if rival else 'variant'}-{n}", rival) for n in range(9) for rival in (False, True)]
+    assert not set(map(shape, own)) & set(map(shape, [*LOOKS.values(), *RIVAL_LOOKS.values()]))
+    assert len({(shape(one), one.colour, str(one.dash)) for one in own}) == len(own)
 
 
 @pytest.mark.parametrize("suite", SUITES, ids=lambda suite: suite.stem if suite else "default")
@@ -43,12 +45,6 @@ def test_nothing_of_a_suite_collides_in_colour_or_in_grey(suite, monkeypatch):
         found = [look(*one) for one in shown]
         assert len(set(map(shape, found))) == len(shown), "shapes tell them apart in grey"
         assert len({(one.colour, one.marker) for one in found}) == len(shown)
-
-
-def test_a_name_that_is_not_listed_has_a_look_that_no_listed_one_has():
-    own = [look(f"{'rival' if rival else 'variant'}-{n}", rival) for n in range(9) for rival in (False, True)]
-    assert not set(map(shape, own)) & set(map(shape, [*LOOKS.values(), *RIVAL_LOOKS.values()]))
-    assert len({(shape(one), one.colour, str(one.dash)) for one in own}) == len(own)
 
 
 def labels_between(low, high):
@@ -95,10 +91,3 @@ def test_no_label_of_a_tick_covers_another(low, high):
     for axis in (axes.xaxis, axes.yaxis):
         assert touching(axis) == []
         assert sum(bool(tick.label1.get_text()) for tick in axis.get_major_ticks()) >= 2
-
-
-def test_a_line_breaks_at_sizes_that_were_not_run():
-    points = [(2**14, 1.0), (2**18, 2.0), (2**20, 3.0), (2**22, 4.0)]
-    found = style.with_gaps(points, [2**14, 2**18, 2**20, 2**21, 2**22])
-    assert [np.isnan(point).all() for point in found] == [False, True, False, False, True, False]
-    assert [point for point in found if np.isfinite(point[0])] == points

@@ -91,20 +91,17 @@ class TestTables:
         assert opened.find_element("css selector", "tbody a").get_attribute("href") == "https://example.org/a"
 
 
-def test_a_caption_becomes_html():
-    text = "A *rank* of ``a < b`` and `x`.\n\nSecond."
-    assert pages.from_caption(text) == (
-        "<p>A <em>rank</em> of <code>a &lt; b</code> and <code>x</code>.</p>\n<p>Second.</p>"
-    )
-
-
-def test_a_page_holds_all_that_it_shows(tmp_path):
+def test_a_page_holds_all_that_it_shows_and_captions_become_html(tmp_path):
     picture = tmp_path / "a.svg"
     picture.write_text("<svg xmlns='http://www.w3.org/2000/svg'/>", encoding="utf-8")
     page = pages.page("Title", pages.image(picture, "A figure") + pages.data_table(TABLE, "times"))
     assert 'alt="A figure"' in page
     for address in re.findall(r'(?:href|src)="([^"]*)"', page):
         assert address.startswith(("data:", "https://example.org/"))
+    text = "A *rank* of ``a < b`` and `x`.\n\nSecond."
+    assert pages.from_caption(text) == (
+        "<p>A <em>rank</em> of <code>a &lt; b</code> and <code>x</code>.</p>\n<p>Second.</p>"
+    )
 
 
 class TestLead:
@@ -123,7 +120,7 @@ class TestLead:
         assert "48 of 48 answers were proven correct" in certainty
         assert machine == "Measured on NVIDIA X and CPU X, 2026-01-02."
 
-    def test_rivals_win_and_no_difference_is_said(self):
+    def test_wins_of_rivals_and_races_without_a_difference_are_counted(self):
         means = {"a": (10, 5), "b": (30, 10), "same": (1, 1)}
         lost = [searches("tiled", spread(ours), graph=graph) for graph, (ours, _) in means.items()]
         theirs = [rival("boost", spread(mean), graph=graph) for graph, (_, mean) in means.items()]
@@ -133,8 +130,6 @@ class TestLead:
         assert "rivals won 2: 2 times as fast in SSSP on a" in outcome
         assert "to 3 times as fast in SSSP on b" in outcome
         assert "in 1 no difference is shown" in outcome
-
-    def test_races_without_a_difference_are_counted_next_to_those_of_few_sources(self):
         few = [searches("tiled", [1.0] * 3, graph="few"), rival("boost", [2.0] * 3, graph="few")]
         table = pd.concat([searches("tiled", spread(1)), rival("boost", spread(1)), *few])
         outcome, *_ = sentences(summary_of(table), table)
@@ -157,7 +152,7 @@ class TestLead:
 class TestClaims:
     """The section of the landing page."""
 
-    def test_claims_that_were_not_measured_are_one_sentence(self):
+    def test_claims_that_were_not_measured_are_one_sentence_or_folded(self):
         said = {"Claim": ["Faster", "14 claims", "3 claims"], "Measured": ["2 ms", None, None]}
         said["Verdict"] = ["same", "not measured: a", "not measured: b"]
         section = claims.claims_in_short(pd.DataFrame(said))
@@ -165,8 +160,6 @@ class TestClaims:
         assert "not measured:" not in section
         assert "<th>Faster</th>" in section
         assert claims.claims_in_short(pd.DataFrame({"Claim": [], "Measured": []})) == pages.NOTHING
-
-    def test_the_page_folds_claims_that_were_not_measured(self):
         columns = ["id", "text", "measured", "low", "high", "ratio", "verdict", "device"]
         rows = [
             ("faster", "Faster", 2.1, 2.0, 2.2, 1.05, "same", "X"),
@@ -183,7 +176,7 @@ class TestClaims:
         assert "<details>" not in claims.claims_page(lines[:1], "Claims", "")
 
 
-def test_a_graph_with_a_single_finisher_does_not_count():
+def test_the_figure_names_the_front_of_graphs_with_several_finishers():
     alone = searches("quick", spread(9), prepare_ms=0.01, graph="village")
     nothing = pareto.preparation_against_search(alone, "sssp")
     assert "On no graph did two programs" in nothing.texts[1].get_text()
@@ -191,9 +184,6 @@ def test_a_graph_with_a_single_finisher_does_not_count():
     figure = pareto.preparation_against_search(pd.concat([alone, *both]), "sssp")
     assert "On the front: quick on 1 of 1" in figure.texts[1].get_text()
     assert [axes.get_title(loc="left") for axes in figure.axes if axes.axison] == ["town"]
-
-
-def test_the_figure_names_the_front():
     programs = {"quick": (9, 0.01), "patient": (2, 50.0), "never": (20, 90.0)}
     real = [searches(name, spread(ms), prepare_ms=before) for name, (ms, before) in programs.items()]
     table = pd.concat([*real, searches("emulated", spread(1), device_kind="host")])
@@ -283,15 +273,13 @@ class TestVariantPages:
         assert "Width of a bucket in mean weights" in text
         assert re.search(r"<th>town</th><td>4</td><td>25</td><td>40</td><td>100</td><td>50%</td>", text)
 
-    def test_a_value_that_is_reported_under_another_name_is_in_force(self, programs):
+    def test_parameters_have_their_defaults_values_in_force_and_other_values_a_table(self, programs):
         table = searches("near-far", spread(4)).assign(parameter_bucket=512, parameter_wide=4096)
         text = html.unescape(self.page(programs, "near-far", table))
         assert "<th>delta</th><td>auto (default)</td><td><code>bucket</code>: 512</td><td>Width of" in text
         assert "<th>bucket</th><td>512</td>" in text
         without = self.page(programs, "near-far", searches("near-far", spread(4)))
         assert "<th>delta</th><td>auto (default)</td><td></td>" in without
-
-    def test_parameters_have_their_defaults_and_other_values_a_table_of_their_own(self, programs):
         table = searches("phast", spread(4)).assign(parameter_tasks=8, parameter_height=104)
         text = html.unescape(self.page(programs, "phast", table))
         assert re.search(r"<th>tasks</th><td>auto \(default\)</td><td>8</td><td>Parts besides the top", text)

@@ -33,7 +33,7 @@ RACE = pd.concat(
 class TestMedianTimes:
     """The headline."""
 
-    def test_rivals_are_drawn_open_and_named(self):
+    def test_rivals_are_drawn_open_and_named_and_those_not_shown_too(self):
         figure = summary.median_times(summary_of(RACE))
         (axes,) = figure.axes
         assert [label.get_text() for label in axes.get_yticklabels()] == [
@@ -44,8 +44,6 @@ class TestMedianTimes:
         is_open = {float(line.get_xdata()[0]): line.get_markerfacecolor() == "white" for line in points}
         assert is_open == {np.median(spread(mean)): mean in (30, 5) for mean in (40, 30, 11, 5, 2)}
         assert axes.get_xlabel() == "Median time of a search [ms]"
-
-    def test_absent_unproven_and_disputed_rivals_are_named(self):
         shown = texts(summary.median_times(summary_of(RACE)))
         assert "Not shown: cugraph on town (absent), silent on town (unproven)" in shown
         assert "Own clock disputed, timed by ours: graphblas on town (disputed)" in shown
@@ -124,6 +122,10 @@ class TestWinners:
         assert [row[name] for name in winners.COLUMNS[9:15]] == theirs
         assert [row[name] for name in winners.COLUMNS[15:]] == ["3", "2.76 to 3.26", "12"]
         assert row["Faster"] == "ours, 3 times as fast"
+        table = searches("tiled", [1.0])
+        rows = winners.winners_table(summary_of(table), table)
+        assert rows["Problem"].tolist() == [winners.NO_RIVAL]
+        assert winners.in_short(rows)["Our best"].tolist() == [""]
 
     @pytest.mark.parametrize(
         ("rival_ms", "ratio", "said"),
@@ -154,12 +156,6 @@ class TestWinners:
         row = self.only_row(pd.concat(table))
         assert row["Faster"] == f"not compared: {said}"
         assert row["Rival / ours"] == row["95% interval"] == row["Sources"] == ""
-
-    def test_without_rivals_the_table_says_so(self):
-        table = searches("tiled", [1.0])
-        rows = winners.winners_table(summary_of(table), table)
-        assert rows["Problem"].tolist() == [winners.NO_RIVAL]
-        assert winners.in_short(rows)["Our best"].tolist() == [""]
 
     def test_points_of_a_sweep_are_left_out(self, tmp_path):
         files = {"timings": f"{tmp_path}/timings.parquet", "summary": f"{tmp_path}/summary.csv"}
@@ -195,7 +191,7 @@ class TestProfile:
     def lines(self, figure, panel=0):
         return {line.get_label(): line for line in figure.axes[panel].lines}
 
-    def test_a_line_is_the_share_of_graphs_within_a_factor(self):
+    def test_a_line_is_the_share_of_graphs_with_several_programs_within_a_factor(self):
         lines = self.lines(profiles.performance_profiles(self.TABLE))
         assert set(lines) == {"tiled", "near-far", "r-boost 1.2 (rival, 1 core)"}
         farthest = pytest.approx(11.5)
@@ -205,16 +201,12 @@ class TestProfile:
         assert boost.get_xdata().tolist() == [1, 1, 4, 10, farthest]
         assert boost.get_ydata() == pytest.approx([0, 1 / 3, 2 / 3, 1, 1])
         assert all(line.get_drawstyle() == "steps-post" for line in lines.values())
-
-    def test_graphs_on_which_one_program_is_alone_do_not_count(self):
+        emulated = self.TABLE.assign(**{"class": "emulated", "device_kind": "host"})
+        assert "2 graphs and two programs" in texts(profiles.performance_profiles(emulated))
         table = profile_table({"tiled": (1, 2, 9), "r-boost": (10, 8, None)})
         figure = profiles.performance_profiles(table)
         assert figure.axes[0].get_title(loc="left") == "SSSP: 2 graphs"
         assert "SSSP: lowest median most often: tiled, 2 of 2 graphs" in texts(figure)
-
-    def test_without_a_profile_the_figure_says_why(self):
-        emulated = self.TABLE.assign(**{"class": "emulated", "device_kind": "host"})
-        assert "2 graphs and two programs" in texts(profiles.performance_profiles(emulated))
 
     @pytest.mark.parametrize(
         ("graphs", "variants", "rivals", "drawn"),

@@ -32,15 +32,12 @@ TOWN = {1: 4.0, 100: 5.0, 1000: 40.0}
 """250, 20,000 and 25,000 searches per second."""
 
 
-def test_the_curve_is_searches_over_the_median_of_launches():
+def test_the_curve_is_searches_over_the_median_of_launches_that_did_not_fail():
     figure = throughput.throughput(launches(TOWN), searches("tiled", spread(2)), "town")
     curve, level = figure.axes[0].lines
     np.testing.assert_array_equal(curve.get_xdata(), [1, 100, 1000])
     np.testing.assert_allclose(curve.get_ydata(), [250, 20_000, 25_000])
     np.testing.assert_allclose(level.get_ydata(), 1e3 / np.median(spread(2)))
-
-
-def test_a_number_that_failed_is_no_point_and_has_a_line():
     table = launches(TOWN, failed={1000})
     timings = searches("tiled", [2.0])
     assert list(throughput.throughput(table, timings, "town").axes[0].lines[0].get_xdata()) == [1, 100]
@@ -82,7 +79,7 @@ ROADS = {"phast": (1.0, 0.5, 0.25), "tiled": (2000.0, 1.0, 1.0), "dijkstra-cpu":
 class TestTraffic:
     """Trees after a change of weights."""
 
-    def test_a_line_is_the_time_per_tree_with_its_share_of_the_change(self):
+    def test_a_line_is_the_time_per_tree_and_a_failed_round_has_one_in_the_table_only(self):
         figure = traffic.traffic(changes(ROADS, dijkstra_cpu="cpu"), "town")
         lines = {line.get_label(): line for line in figure.axes[0].lines}
         assert lines.keys() == ROADS.keys()
@@ -91,8 +88,6 @@ class TestTraffic:
             assert (trees[0], trees[-1]) == (1, 10_000)
             assert per_tree[0] == pytest.approx(update_ms + first_ms)
             assert per_tree[-1] == pytest.approx((update_ms + first_ms + 9_999 * tree_ms) / 10_000)
-
-    def test_a_variant_with_a_failed_round_has_a_line_in_the_table_only(self):
         table = changes(ROADS, failed={("phast", 2)}, dijkstra_cpu="cpu")
         drawn = {line.get_label() for line in traffic.traffic(table, "town").axes[0].lines}
         assert drawn == {"tiled", "dijkstra-cpu"}
@@ -102,8 +97,6 @@ class TestTraffic:
         assert lines["Status"].tolist() == ["ok", "ok", "oom"]
         assert lines["Proven"].tolist() == ["100%", "100%", "100%"]
         assert lines["Clock"].tolist() == ["CPU", "GPU", "GPU"]
-
-    def test_pairs_have_lines_in_the_table_only(self):
         table = changes(ROADS | {"labels": (3.0, 0.1, 0.1)}, dijkstra_cpu="cpu")
         assert {line.get_label() for line in traffic.traffic(table, "town").axes[0].lines} == ROADS.keys()
         answers = traffic.traffic_table(table).set_index("Variant")["Answer"]
@@ -180,12 +173,12 @@ class TestVerdict:
         assert head.startswith("error: 1 of ")
         assert line == f"{said}: invalid (rule tree)"
 
-    def test_runs_without_an_answer_to_prove_are_named(self, tmp_path):
+    def test_the_first_line_names_runs_without_proof_and_changes_of_speed_and_rules_are_said_once(
+        self, tmp_path
+    ):
         rows = ["sssp,town,tiled,ok,", "sssp,town,silent,unproven,it gives no answer that could be proven"]
         (head,) = verdict(summary_with(tmp_path, *rows)).splitlines()
         assert head.endswith("every answer proven correct; without an answer to prove: sssp silent on town")
-
-    def test_what_a_broken_rule_demands_is_said_once(self, tmp_path):
         broken = "rule tree_levels broken 3 times, first at vertex 7; rule spanning broken once, first at 1"
         rows = [f'bfs,{graph},mine,invalid,"{broken}"' for graph in ("town", "city")]
         head, _, _, *notes = verdict(summary_with(tmp_path, *rows)).splitlines()
@@ -194,8 +187,6 @@ class TestVerdict:
             "note: rule tree_levels of bfs: a vertex is exactly one level below its predecessor",
             "note: rule spanning of bfs: no arc leads from a reached vertex to an unreached one",
         ]
-
-    def test_the_first_line_says_how_far_the_speed_changed(self, tmp_path):
         known, run = tmp_path / "context.json", {"problem": "sssp", "graph": "town"}
         context = {"run": run, "device_kind": "cpu", "reference_ms": {"before": 1.0, "after": 1.5}}
         known.write_text(json.dumps(context), encoding="utf-8")
@@ -240,14 +231,12 @@ class TestAllPairs:
         assert "[metres]" in shown
         assert [line.get_xdata()[0] for line in figure.axes[0].lines] == [500, 900]
 
-    def test_drawn_sources_give_bounds_and_emulated_times_are_not_shown(self):
+    def test_bounds_hops_and_samples_are_named_and_emulated_times_are_not_shown(self):
         found, emulated = components(sources=[0, 40], proven=[0, 40]), passes(device_kind="host")
         shown = texts(all_pairs.eccentricities(town_sources(), found, emulated, TOWN_GRAPH))
         assert "Radius at most 500 at vertex 7 and 1 more; diameter at least 900" in shown
         assert "not GPU times" in shown
         assert "found in" not in shown
-
-    def test_hops_have_a_unit_and_a_sample_is_named(self):
         some = components(hops=True, proven=[0, 40], sources=[0, 40])
         sample = passes(sources=[1000, 40], proven=[0, 40])
         shown = texts(all_pairs.eccentricities(town_sources(), some, sample, TOWN_GRAPH))
@@ -255,20 +244,13 @@ class TestAllPairs:
         assert "[arcs]" in shown
         assert all_pairs.components_table(some, [TOWN_GRAPH])["Unit"].tolist() == ["arcs", "arcs"]
 
-    def test_without_a_vertex_that_reaches_all_there_is_no_radius(self):
+    def test_without_a_vertex_that_reaches_all_there_is_no_radius_and_a_skipped_graph_says_why(self):
         found = components(radius=[3.0, np.nan], centre=[[991], []], strong=[True, False])
         figure = all_pairs.eccentricities(town_sources(), found, passes(), TOWN_GRAPH)
         assert len(figure.axes[0].lines) == 1
         assert "Diameter 900 from vertex 1 to 2; some vertices do not reach all others" in texts(figure)
         line = all_pairs.components_table(found, [TOWN_GRAPH]).iloc[0]
         assert (line["Radius"], line["Centre"], line["All reach all"]) == ("", "", "no")
-
-    def test_what_was_not_wholly_proven_is_never_100_percent(self):
-        assert all_pairs.passes_table(passes(proven=999.0))["Proven"].tolist() == ["", "99%"]
-        line = all_pairs.components_table(components(proven=[10, 989]), [TOWN_GRAPH]).iloc[0]
-        assert line["Proven"] == "99%"
-
-    def test_a_skipped_graph_says_why(self):
         skipped = passes(status="skipped", reason="made for maps", time_ms=np.nan, proven=np.nan)
         empty = components().head(0)
         figure = all_pairs.eccentricities(town_sources().head(0), empty, skipped, TOWN_GRAPH)
@@ -277,7 +259,7 @@ class TestAllPairs:
         table = all_pairs.passes_table(skipped)
         assert table[["Time [s]", "Proven", "Status"]].values.tolist() == [["", "", "skipped"]] * 2
 
-    def test_tables_have_the_largest_component_first_and_both_times(self):
+    def test_tables_have_the_largest_component_first_and_round_no_proof_up_to_100_percent(self):
         table = all_pairs.components_table(components(), [TOWN_GRAPH])
         assert table["Vertices"].tolist() == ["990", "10"]
         row = table.iloc[0]
@@ -288,6 +270,9 @@ class TestAllPairs:
         assert times["Sources per second"].tolist() == ["5,000", "2,000"]
         assert times["Proven"].tolist() == ["", "100%"]
         assert times["Preparation [s]"].tolist() == ["1.5", "1.6"]
+        assert all_pairs.passes_table(passes(proven=999.0))["Proven"].tolist() == ["", "99%"]
+        line = all_pairs.components_table(components(proven=[10, 989]), [TOWN_GRAPH]).iloc[0]
+        assert line["Proven"] == "99%"
 
 
 def auto(times_ms, chosen, *, count=100, **options):
@@ -314,11 +299,16 @@ class TestChoice:
         ]
     )
 
-    def test_regret_is_against_the_best_proven_variant_on_the_same_clock(self):
+    def test_regret_is_against_the_best_proven_variant_over_common_sources_on_one_clock(self):
         table = choice.regrets(self.TIMINGS).set_index("graph")
         assert table["best"].to_dict() == {"town": "tiled", "city": "tiled"}
         assert table["regret"].to_dict() == {"town": 0, "city": 600.5 / 400.5 - 1}
         assert choice.in_short(table) == "auto is within 10% of the least total in 1 of 2 choices"
+        timings = auto([1.0, 1.0, 100.0], "tiled")
+        assert choice.regrets(pd.concat([timings, searches("tiled", [1.0, 1.0])]))["regret"].tolist() == [0]
+        assert choice.regrets(timings).empty
+        assert choice.NO_CHOICES in texts(choice.regret_figure(timings))
+        assert choice.regret_table(timings)["Graph"].tolist() == [choice.in_short(choice.regrets(timings))]
 
     @pytest.mark.parametrize("problem", ["sssp", "bfs", "dominators"])
     @pytest.mark.parametrize(
@@ -333,7 +323,7 @@ class TestChoice:
         assert table[["searches", "best"]].values.tolist() == [[count, best]]
         assert table["regret"].tolist() == [pytest.approx(regret)]
 
-    def test_the_table_says_what_why_and_at_what_cost(self):
+    def test_the_table_and_the_figure_say_what_why_and_at_what_cost(self):
         table = choice.regret_table(self.TIMINGS).set_index("Graph")
         city = table.loc["city"]
         assert city["Why"].startswith("a map (mean degree 3, largest 8); expected tiled 90 ms")
@@ -341,8 +331,6 @@ class TestChoice:
         assert city[times].tolist() == ["6", "0.5", "600", "4", "400"]
         assert city[["Chosen", "Best variant", "Regret"]].tolist() == ["near-far", "tiled", "50%"]
         assert table.index[-1] == "auto is within 10% of the least total in 1 of 2 choices"
-
-    def test_the_figure_has_a_point_a_graph(self):
         figure = choice.regret_figure(self.TIMINGS)
         points = [line.get_xdata()[0] for line in figure.axes[0].lines if line.get_linestyle() == "None"]
         np.testing.assert_allclose(points, [600.5 / 400.5, 1])
@@ -350,13 +338,6 @@ class TestChoice:
         assert "auto is within 10% of the least total in 1 of 2 choices" in shown
         assert "near-far, 600 ms; best: tiled, 400 ms" in shown
         assert [tick.get_text() for tick in figure.axes[0].get_yticklabels()] == ["city, 100", "town, 100"]
-
-    def test_only_common_sources_are_compared(self):
-        timings = auto([1.0, 1.0, 100.0], "tiled")
-        assert choice.regrets(pd.concat([timings, searches("tiled", [1.0, 1.0])]))["regret"].tolist() == [0]
-        assert choice.regrets(timings).empty
-        assert choice.NO_CHOICES in texts(choice.regret_figure(timings))
-        assert choice.regret_table(timings)["Graph"].tolist() == [choice.in_short(choice.regrets(timings))]
 
 
 def test_searches_until_a_variant_has_caught_up():
@@ -390,20 +371,6 @@ def test_searches_until_a_variant_has_caught_up():
     assert preparation.payoff_table(searches("wrong", [0.1], status="invalid")).empty
 
 
-@pytest.mark.parametrize(
-    ("ours", "other", "searches_needed"),
-    [
-        ((10, 1), (0, 2), "10"),
-        ((10.5, 1), (0, 2), "11"),
-        ((10, 2), (0, 2), "never"),
-        ((10, 1.99), (0, 2), "never"),
-        ((0, 1), (0, 2), "1"),
-    ],
-)
-def test_at_that_number_the_sums_are_equal_or_less(ours, other, searches_needed):
-    assert preparation.pays_after(*ours, *other) == searches_needed
-
-
 SETS = pd.DataFrame(
     {
         "graph": "town",
@@ -420,7 +387,7 @@ def routes(*tables):
     return routes_table(pd.concat([one.assign(problem="routes") for one in tables]), SETS)
 
 
-def test_times_are_medians_over_the_sets_of_a_key_and_rates_are_queries_over_them():
+def test_times_are_medians_over_the_sets_of_a_key_and_only_real_ones_have_rates():
     fast = searches("hierarchy", [2.0, 0.5, 4.0, 0.5, 3.0])
     slow = searches("dijkstra-cpu", [4096.0, 100.0, 4096.0, 100.0, 4096.0], device_kind="cpu", kind="cpu-all")
     rows = routes(slow, fast)
@@ -431,9 +398,6 @@ def test_times_are_medians_over_the_sets_of_a_key_and_rates_are_queries_over_the
         ["town", "near", "hierarchy", "GPU", "500", "9,000", "paths", "0.5", "1,000,000"],
         ["town", "near", "dijkstra-cpu", "all cores", "500", "9,000", "paths", "100", "5,000"],
     ]
-
-
-def test_emulated_searches_have_no_rate_and_unproven_ones_no_row():
     emulated = searches("hierarchy", [2.0] * 5, device_kind="host")
     wrong = searches("trees", [1.0] * 5, status="invalid")
     rows = routes(emulated, wrong)
@@ -459,8 +423,6 @@ class TestRetained:
         low, high = map(float, line["Both, 95% interval"].split(" to "))
         assert 3 <= low < 3.03 < high <= 3.06 + 0.01
         assert line["Repetitions"] == 7
-
-    def test_a_variant_with_a_wrong_answer_has_no_times(self):
         line = retained.retained_table(self.rows(status=["ok"] * 6 + ["invalid"])).iloc[1]
         assert (line["Both [ms]"], line["Status"]) == ("", "invalid")
 

@@ -1,10 +1,11 @@
-"""The figure that decides which program to use for how many searches on a graph."""
+"""The figures of single searches, and of which program to use for how many searches on a graph."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from relaxometer.report.figures.looks import look
+from relaxometer.report.figures.single import single_times
 from relaxometer.report.figures.totals import MAX_SEARCHES, Program, best_from, programs, total_times
 from synthetic_runs import query_sets, searches
 
@@ -37,7 +38,7 @@ def test_a_program_is_named_from_the_number_of_searches_on_for_which_it_takes_le
         np.testing.assert_array_equal(totals[one.name][first - 1 : after - 1], least[first - 1 : after - 1])
 
 
-def test_upload_counts_for_programs_on_the_gpu_and_auto_and_emulated_times_are_left_out():
+def test_upload_counts_on_the_gpu_and_query_sets_of_each_name_have_a_panel():
     runs = [
         searches("tiled", [2.0, 2.0], upload_ms=5.0, prepare_ms=1.0),
         searches("dijkstra-cpu", [40.0], device_kind="cpu", upload_ms=7.0, prepare_ms=0.5),
@@ -52,9 +53,6 @@ def test_upload_counts_for_programs_on_the_gpu_and_auto_and_emulated_times_are_l
         "dijkstra-cpu": (0.5, 40.0),
         "boost (rival)": (3.0, 50.0),
     }
-
-
-def test_query_sets_of_each_name_have_a_panel_and_a_search_from_host_to_host_contains_all():
     routes = query_sets("labels", {"table": [2.0, 4.0], "pairs": [30.0]}, upload_ms=5.0, prepare_ms=1.0)
     moved = searches("batch-warp", [7.0], problem="dominators", upload_ms=5.0, prepare_ms=1.0)
     moved = moved.assign(parameter_host_to_host=True)
@@ -77,8 +75,23 @@ def test_a_panel_has_a_line_per_program_and_the_finding_names_the_best():
     assert heights == {8.0, 1004.5, 10.0}
     assert figure.texts[1].get_text() == "SSSP, town: tiled, from 666 searches on phast."
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["tiled", "phast"]
-
-
-def test_without_real_times_the_figure_says_so():
     figure = total_times(searches("tiled", [2.0], device_kind="host", upload_ms=5.0, prepare_ms=1.0))
     assert figure.texts[1].get_text() == "On no graph have two programs proven searches in real time."
+
+
+def test_each_process_of_a_program_has_a_box_and_the_fastest_comes_first():
+    runs = [
+        searches("near-far", [4.0, 5.0], rounds=(1.0, 1.5)),
+        searches("tiled", [1.0, 2.0], rounds=(1.0, 1.0)),
+        searches("adaptive", [1.0], device_kind="host"),
+        searches("tiled", [1.0], graph="city"),
+        searches("near-far", [0.1], graph="city", status="invalid"),
+        query_sets("labels", {"random": [1.0], "table": [2.0]}, graph="city"),
+    ]
+    axes = single_times(pd.concat(runs)).axes
+    titles = [panel.get_title(loc="left") for panel in axes]
+    assert titles == ["SSSP, town", "SSSP, city", "routes, city: random", "routes, city: table"]
+    assert [text.get_text() for text in axes[0].get_yticklabels()] == ["tiled", "near-far"]
+    assert [len(panel.patches) for panel in axes] == [4, 1, 1, 1]
+    figure = single_times(searches("tiled", [1.0], device_kind="host"))
+    assert any("No program" in text.get_text() for text in figure.texts)

@@ -1,9 +1,10 @@
-"""The tables of published suites that need only searches follow from ``samples.parquet``."""
+"""Claims and tables of published suites follow from their samples; each claim has a verdict or a reason."""
 
 from pathlib import Path
 
 import pandas as pd
 import pytest
+import yaml
 
 from relaxometer.plan.load import load_plan
 from relaxometer.report.catalogue import swept
@@ -11,10 +12,36 @@ from relaxometer.report.figures.preparation import payoff_table
 from relaxometer.report.figures.winners import winners_table
 from relaxometer.report.figures.work import work_table
 from relaxometer.report.papers import dominators
+from relaxometer.results.claims import judge_again, load_claims
 from relaxometer.results.published import SAMPLES, read_samples
+from relaxometer.results.readable import number_text
 
 ROOT = Path(__file__).parents[2]
-RESULTS = ROOT / "docs/results"
+RESULTS, CLAIMS = ROOT / "docs/results", ROOT / "resources/claims"
+SUITES = sorted(path.parent.name for path in RESULTS.glob("*/claims.csv"))
+
+
+def papers_of(suite):
+    """Return the papers of a suite, which are those of the default configuration unless it names some."""
+    files = (ROOT / "config/config.yaml", ROOT / f"config/suites/{suite}.yaml")
+    default, own = (yaml.safe_load(file.read_text(encoding="utf-8")).get("report", {}) for file in files)
+    return (default | own)["papers"]
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_claims_follow_from_their_files_and_the_committed_data_and_none_lacks_a_verdict_or_a_reason(suite):
+    """Texts and verdicts are those of ``resources/claims``, and times those of ``samples.parquet``."""
+    claims = [one for paper in papers_of(suite) for one in load_claims(CLAIMS / f"{paper}.yaml")]
+    again = judge_again(claims, RESULTS / suite).to_csv(index=False, float_format=number_text)
+    assert again == (RESULTS / suite / "claims.csv").read_text(encoding="utf-8")
+    published = pd.read_csv(RESULTS / suite / "claims.csv")
+    assert published["verdict"].notna().all()
+    page = (RESULTS / suite / "README.md").read_text(encoding="utf-8")
+    assert all(f"`{name}`" in page for name in published["id"]), "a page shows all claims"
+    unmeasured = published.loc[published["measured"].isna(), "verdict"]
+    assert unmeasured.str.match(r"not measured: .+").all()
+
+
 UNKEPT = ["Relaxations per arc", "Examined per arc"]
 """Columns of counts that samples do not have."""
 
