@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import bundles
+from built import refusal
 from relaxometer.cli.command import call
 from relaxometer.core.errors import UserError
 from relaxometer.graphs.lengths import LENGTHS
@@ -42,15 +43,12 @@ def with_trees(packed):
     return target
 
 
-def test_a_bundle_verifies_in_another_folder_without_the_run(packed, tmp_path):
+def test_a_bundle_verifies_in_another_folder_and_keeps_equal_columns_once(packed, tmp_path):
     said = verify(packed, tmp_path / "results", "host")
     assert said.wrong == said.unchecked == []
     assert "answers: 4 of 4 proven" in said.lines
     assert "graph small-grid: generated, with the content that was measured" in said.lines
     assert "tables: 4 runs, 38 searches, their certificates and the summary" in said.lines
-
-
-def test_equal_columns_are_kept_once_and_a_bundle_can_be_compared(packed):
     found = bundle_file.read(packed)
     distances = {answer.columns["distance"] for answer in found.manifest.answers if answer.problem == "sssp"}
     assert len(distances) == 1
@@ -111,12 +109,9 @@ def test_a_cut_or_longer_file_is_noticed(packed, tmp_path, cut):
 def test_other_files_are_no_bundles(packed, tmp_path):
     with ZipFile(tmp_path / "x.zip", "w") as archive:
         archive.writestr("manifest.json", json.dumps({"format": "relaxometer-bundle"}))
-    with pytest.raises(UserError, match="not a bundle, or its end is damaged"):
-        bundle_file.read(tmp_path / "x.zip")
-    with pytest.raises(UserError, match="is a folder; expected a bundle"):
-        bundle_file.read(tmp_path)
-    with pytest.raises(UserError, match="not readable"):
-        bundle_file.read(tmp_path / "missing.zip")
+    assert "not a bundle, or its end is damaged" in refusal(bundle_file.read, tmp_path / "x.zip")
+    assert "is a folder; expected a bundle" in refusal(bundle_file.read, tmp_path)
+    assert "not readable" in refusal(bundle_file.read, tmp_path / "missing.zip")
 
 
 def test_a_bundle_of_a_later_version_is_refused_by_its_version(packed, tmp_path, monkeypatch):
@@ -144,12 +139,6 @@ def test_a_manifest_against_the_schema_is_refused(packed, tmp_path, monkeypatch,
     bundle_file.write(tmp_path / "b.zip", {}, found.members)
     with pytest.raises(UserError, match=f"manifest.json violates the schema: {line}"):
         bundle_file.read(tmp_path / "b.zip")
-
-
-def test_the_same_results_make_the_same_file(packed, tmp_path):
-    found = bundle_file.read(packed)
-    bundle_file.write(tmp_path / "b.zip", found.manifest.model_dump(), dict(reversed(found.members.items())))
-    assert (tmp_path / "b.zip").read_bytes() == packed.read_bytes()
 
 
 def rewritten(packed, target, change=lambda members: None, change_manifest=lambda manifest: None):
@@ -423,14 +412,6 @@ def unfinished(packed, tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_tables_and_graphs_that_only_the_workflow_writes_are_made(packed, unfinished):
-    pack(bundles.plan(), Path("results"), unfinished / "b.zip", "run")
-    ours, theirs = bundle_file.read(unfinished / "b.zip"), bundle_file.read(packed)
-    assert ours.members == theirs.members
-    assert ours.manifest.graphs == theirs.manifest.graphs
-    assert not Path("results/summary.csv").exists()
-
-
 def test_runs_and_answers_that_are_not_there_are_left_out(unfinished):
     shutil.rmtree("results/runs/bfs")
     shutil.rmtree("results/runs/sssp/small-grid/dijkstra-cpu/rounds")
@@ -467,10 +448,7 @@ def test_a_damaged_folder_is_neither_packed_nor_compared(packed, tmp_path, monke
         pd.DataFrame({"a": [1]}).to_parquet(file)
     else:
         file.write_bytes(file.read_bytes()[: file.stat().st_size // 2] if how == "cut" else how)
-    with pytest.raises(UserError) as refused:
-        pack(bundles.plan(), Path("results"), tmp_path / "b.zip", "run")
-    said = str(refused.value)
-    assert "\n" not in said
+    said = refusal(pack, bundles.plan(), Path("results"), tmp_path / "b.zip", "run")
     assert file.name in said or "in the summary" in said
     assert said.startswith("results")
     assert not (tmp_path / "b.zip").exists()

@@ -30,20 +30,9 @@ def test_commits_are_in_the_order_of_their_dates(lines):
     tiled = lines[lines["variant"] == "tiled"]
     assert tiled["median_ms"].iloc[0] == pytest.approx(2 * tiled["median_ms"].iloc[1])
     assert (tiled["low_ms"] < tiled["median_ms"]).all()
-
-
-def test_the_median_is_that_of_the_summary():
-    found = history([of_table("first", 2, searches("tiled", [1.0, 1.1, 1.2, 4.0, 4.1, 4.2]))])
-    assert found["median_ms"].tolist() == pytest.approx([2.6])
-
-
-def test_a_row_per_variant_and_a_column_per_commit(lines):
     table = over_commits(lines)
     assert table["variant"].tolist() == ["tiled", "boost"]
     assert [name.split()[0] for name in table.columns[-2:]] == ["first", "later"]
-
-
-def test_the_figure_has_a_panel_per_device_and_a_line_per_variant(lines):
     figure = times_over_commits(lines)
     titles = [axes.get_title(loc="left") for axes in figure.axes]
     assert titles == ["SSSP on town\nNVIDIA X, GPU", "SSSP on town\nCPU X, 1 core"]
@@ -55,7 +44,7 @@ def test_an_empty_folder_is_an_error(tmp_path):
         write(tmp_path, tmp_path)
 
 
-def test_graphs_of_one_name_with_other_content_are_lines_of_their_own():
+def test_other_graphs_and_query_sets_of_one_name_are_lines_of_their_own():
     lines = history([run("first", 2, 1.0, {"town": "a" * 64}), run("later", 9, 0.5, {"town": "b" * 64})])
     table = over_commits(lines)
     assert sorted(table["content"]) == [*["a" * 10] * 2, *["b" * 10] * 2]
@@ -63,9 +52,6 @@ def test_graphs_of_one_name_with_other_content_are_lines_of_their_own():
     titles = [axes.get_title(loc="left").splitlines()[0] for axes in times_over_commits(lines).axes]
     assert titles[:2] == ["SSSP on town (aaaaaaaaaa)"] * 2
     assert titles[2:4] == ["SSSP on town (bbbbbbbbbb)"] * 2
-
-
-def test_other_query_sets_are_lines_of_their_own():
     times = {"pairs": [1.0, 2.0], "table": [9.0]}
     same, other = (query_sets("hierarchy", times, hashes) for hashes in ((), ("x", "y", "z")))
     runs = [of_table(name, 2, table) for name, table in (("one", same), ("two", other))]
@@ -77,11 +63,3 @@ def test_other_query_sets_are_lines_of_their_own():
     ]
     contents = lines.groupby("graph")["content"].agg(list)
     assert all(one == four != two for one, two, four in contents)
-
-
-def test_searches_from_sources_have_no_query_sets():
-    """A bundle has the columns of query sets, empty ones."""
-    table = searches("tiled", spread(1.0))
-    table[["queries", "queries_hash"]] = pd.DataFrame(None, table.index, range(2), dtype="str")
-    lines = history([of_table("first", 2, table, graphs={"town": "a" * 64})])
-    assert lines["content"].tolist() == ["a" * 10]

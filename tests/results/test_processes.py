@@ -15,30 +15,24 @@ from relaxometer.results.processes import (
     with_processes,
 )
 from relaxometer.results.samples import source_times
-from relaxometer.results.statistics import SIGNIFICANCE, Estimate, Part
+from relaxometer.results.statistics import SIGNIFICANCE, Part
 from synthetic_runs import Namesakes, quiet, searches, spread
 
 RUNS = 60
 
 
-def test_a_level_is_what_all_sources_of_a_round_share():
+def test_a_level_is_what_all_sources_of_all_rounds_share():
     found = levels(searches("tiled", spread(3), rounds=(1.02, 0.98)))
     assert found.tolist() == pytest.approx([np.log(1.02 / 0.98) / 2, -np.log(1.02 / 0.98) / 2])
-
-
-def test_a_source_that_one_round_lacks_does_not_count():
     table = searches("tiled", [1.0, 1.0, 9.0], rounds=(1.0, 1.1))
     table.loc[(table["round"] == 2) & (table["source"] == 2), "status"] = "timeout"
     assert np.ptp(levels(table)) == pytest.approx(np.log(1.1))
 
 
-def test_few_repeated_runs_say_too_little():
+def test_few_repeated_runs_say_too_little_and_many_tell_the_spread_of_their_class_only():
     """Their spread is at least the assumed one, and halved by the second process."""
     table = with_processes(searches("tiled", spread(1), rounds=(1.001, 0.999)))
     assert part_of(table).variance == pytest.approx(ASSUMED_SD**2 / 2)
-
-
-def test_many_repeated_runs_tell_the_spread_of_their_class_only():
     table = with_processes(
         pd.concat([quiet(), searches("once", spread(1)), searches("cpu", spread(1), device_kind="cpu")])
     )
@@ -48,14 +42,11 @@ def test_many_repeated_runs_tell_the_spread_of_their_class_only():
     assert cpu.variance == ASSUMED_SD**2
 
 
-def test_a_run_that_spreads_more_than_its_class_has_more_variance():
+def test_a_run_that_spreads_more_has_more_variance_also_in_a_selection():
     wild = searches("wild", spread(1), rounds=(1.2, 0.8))
     table = with_processes(pd.concat([quiet(), wild]))
     assert part_of(table[table["variant"] == "wild"]).variance > 0.05**2
     assert part_of(table[table["variant"] == "quiet-0"]).variance < 0.005**2
-
-
-def test_the_spread_of_a_whole_table_stays_with_a_selection():
     table = with_processes(pd.concat([quiet(), searches("tiled", spread(1), rounds=(1.001, 0.999))]))
     alone = table[table["variant"] == "tiled"]
     assert source_times(alone)[PROCESS].iloc[0].tolist() == alone[PROCESS].iloc[0].tolist()
@@ -114,10 +105,3 @@ def test_a_run_of_one_process_has_the_spread_of_its_program():
     assert process_part(0.0, 1, loud_class).variance == pytest.approx(0.05**2)
     assert typical_variance([0.0] * 9) == LEAST_SD**2, "identical rounds are not believed"
     assert part.df > process_part(0.0, 1, loud_class).df
-
-
-def test_the_test_of_sources_alone_would_fail():
-    """What the spread between processes is for: the same runs without its part."""
-    rng = np.random.default_rng(3)
-    ratios = [Namesakes(rng, [sd]).ratios()[0] for sd in rng.uniform(0.01, 0.03, 200)]
-    assert sum(Estimate(one.log, one.parts[:1], one.n).p_value() < SIGNIFICANCE for one in ratios) > 60

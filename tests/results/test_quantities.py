@@ -72,9 +72,22 @@ def test_a_speedup_of_phases_needs_both_in_real_time(counted, over, kind, why):
     assert line["verdict"] == f"not measured: {why}"
 
 
-def test_a_property_that_the_metadata_lack_is_named():
+def test_what_was_not_measured_is_named(over_ranks):
     line = judged("graph_property", key="share_above_degree_512", claimed=0.008)
     assert line["verdict"] == "not measured: the metadata of town have no share_above_degree_512"
+    other = extract_min("extract_min_time", trials([20] * 8), of="cub", claimed=41.2)
+    assert other["verdict"] == "not measured: ExtractMin by cub was not timed on a real device"
+    for quantity in ("extract_min_time", "extract_min_best_threads"):
+        line = extract_min(quantity, trials([20] * 8).assign(values=50), of="reduction-512", claimed=512)
+        assert line["verdict"] == "not measured: ExtractMin on 100 values was not timed"
+    given = {"graph": "", "of": "weak", "over": "cpu"}
+    none = judged("ranks_speedup", **given)
+    assert none["verdict"] == "not measured: no search over several ranks in this run"
+    apart = over_ranks.assign(source=over_ranks["source"] + 100 * (over_ranks["series"] == "cpu"))
+    line = judged("ranks_speedup", ranks=apart, **given)
+    assert line["verdict"] == "not measured: the series weak and cpu share no source"
+    few = judged("communication_growth", ranks=over_ranks, graph="", of="cpu")
+    assert few["verdict"] == "not measured: cpu: fewer than two numbers of ranks above one"
 
 
 def test_the_share_of_a_step():
@@ -111,9 +124,6 @@ def test_how_a_speedup_grows_with_the_graph():
     assert line["low"] < 4 < line["high"]
     absent = judged("speedup_growth", timings=from_roots(town=1), key="city", of="tree", over="classic")
     assert absent["verdict"] == "not measured: city is not in this run"
-
-
-def test_how_a_gain_differs_between_graphs():
     timings = from_roots(town=5, city=4).assign(device_kind="cuda", device="NVIDIA X")
     given = {"graph": "city", "key": "town", "of": "tree", "over": "classic", "direction": "higher"}
     line = judged("speedup_over_size", timings=timings, graphs=[metadata("city")], **given)
@@ -174,14 +184,6 @@ def test_the_best_number_of_threads_may_be_a_tie(others_us, interval, verdict):
     assert line["verdict"] == verdict
 
 
-def test_an_extract_min_that_was_not_timed_is_named():
-    other = extract_min("extract_min_time", trials([20] * 8), of="cub", claimed=41.2)
-    assert other["verdict"] == "not measured: ExtractMin by cub was not timed on a real device"
-    for quantity in ("extract_min_time", "extract_min_best_threads"):
-        line = extract_min(quantity, trials([20] * 8).assign(values=50), of="reduction-512", claimed=512)
-        assert line["verdict"] == "not measured: ExtractMin on 100 values was not timed"
-
-
 def of_series(series, ranks, times, *, first_source=0):
     rows = {"source": range(first_source, first_source + len(times)), "time_ms": times}
     rows |= {"computing_ms": [time / 2 for time in times], "communication_ms": [1.0 * ranks] * len(times)}
@@ -196,12 +198,9 @@ def over_ranks():
     return pd.concat(tables, ignore_index=True)
 
 
-def test_series_are_compared_from_their_common_sources(over_ranks):
+def test_ratios_over_ranks_are_from_common_sources_and_few_decide_nothing(over_ranks):
     found = quotients_over_ranks(over_ranks, "weak", "cpu", "time_ms")
     assert [(one.value, one.n) for one in found] == [(pytest.approx(10), 4), (pytest.approx(20), 4)]
-
-
-def test_few_common_sources_over_ranks_decide_nothing(over_ranks):
     given = {"graph": "", "key": "least", "of": "weak", "over": "cpu", "direction": "higher"}
     assert judged("ranks_speedup", ranks=over_ranks, **given)["verdict"] == TOO_FEW
     more = pd.concat([over_ranks, of_series("cpu", 1, [20.0] * 4), of_series("cpu", 2, [20.0] * 4)])
@@ -223,9 +222,6 @@ def test_the_interval_of_the_least_holds_all_that_may_be_the_least():
     value, (low, high) = extreme([known(2.0), known(9.0, n=5)], least=False)
     assert value == pytest.approx(9)
     assert np.isnan([low, high]).all()
-
-
-def test_the_range_of_the_best_leaves_out_what_is_shown_to_be_worse():
     assert range_of_best(256, {128: known(1.3), 512: known(1.05), 1024: known(1.01)}) == (256, 1024)
     assert range_of_best(256, {128: known(1.3), 512: known(1.3)}) == (256, 256)
     assert np.isnan(range_of_best(256, {128: known(1.3, n=5)})).all()
@@ -256,17 +252,6 @@ def test_how_the_share_of_computing_grows_over_ranks():
     assert one["verdict"] == "not measured: weak: fewer than two numbers of ranks"
 
 
-def test_what_was_not_run_over_ranks_is_named(over_ranks):
-    given = {"graph": "", "of": "weak", "over": "cpu"}
-    none = judged("ranks_speedup", **given)
-    assert none["verdict"] == "not measured: no search over several ranks in this run"
-    apart = over_ranks.assign(source=over_ranks["source"] + 100 * (over_ranks["series"] == "cpu"))
-    line = judged("ranks_speedup", ranks=apart, **given)
-    assert line["verdict"] == "not measured: the series weak and cpu share no source"
-    few = judged("communication_growth", ranks=over_ranks, graph="", of="cpu")
-    assert few["verdict"] == "not measured: cpu: fewer than two numbers of ranks above one"
-
-
 def test_the_growth_of_communication_is_judged_by_its_interval():
     rows = [of_series("weak", ranks, [1.0] * 8) for ranks in (1, 2, 4)]
     given = {"graph": "", "of": "weak", "claimed": 1.0, "tolerance": 0.2}
@@ -275,6 +260,10 @@ def test_the_growth_of_communication_is_judged_by_its_interval():
     assert judged("communication_growth", ranks=flat, **given)["verdict"] == "lower than claimed"
     few = pd.concat([one[one["source"] < 5] for one in rows])
     assert judged("communication_growth", ranks=few, **given)["verdict"] == TOO_FEW
+    value, (low, high) = growth({1: known(9.0), 2: known(3.0), 4: known(3.0)})
+    assert value == 0
+    assert low == pytest.approx(-high)
+    assert high == pytest.approx(1.96 * 0.03 * 4**0.5 / np.log(2), rel=1e-3)
 
 
 def test_searches_over_ranks_are_read_with_their_series(tmp_path):
@@ -288,10 +277,3 @@ def test_searches_over_ranks_are_read_with_their_series(tmp_path):
     rows = rank_searches([run], tmp_path)
     assert rows[["series", "ranks", "source", "time_ms"]].to_numpy().tolist() == [["weak", 2, 3, 1.0]]
     assert rank_searches([], tmp_path).empty
-
-
-def test_a_time_that_does_not_grow():
-    value, (low, high) = growth({1: known(9.0), 2: known(3.0), 4: known(3.0)})
-    assert value == 0
-    assert low == pytest.approx(-high)
-    assert high == pytest.approx(1.96 * 0.03 * 4**0.5 / np.log(2), rel=1e-3)

@@ -126,21 +126,15 @@ class TestRates:
         table = searches("hybrid", list(self.TIMES), problem="bfs").assign(**columns)
         return line_of(table, directed={"town": directed})
 
-    def test_an_edge_of_an_undirected_graph_counts_once(self):
+    def test_edges_count_once_in_the_input_or_an_undirected_graph_and_without_any_there_is_no_rate(self):
         line = self.line()
         assert line["mteps"] == pytest.approx(500 / 2.0 / 1e3)
         assert line["mteps_harmonic"] == pytest.approx(3 * 500 / 7.0 / 1e3)
-
-    def test_arcs_of_a_directed_graph_are_edges(self):
         assert self.line(directed=True)["mteps"] == pytest.approx(1000 / 2.0 / 1e3)
         table = searches("hybrid", list(self.TIMES), problem="bfs")
         assert line_of(table)["mteps"] == pytest.approx(1000 / 2.0 / 1e3), "a graph that nobody described"
-
-    def test_the_edges_of_the_input_count_where_they_are_known(self):
-        """Loops and parallel edges are edges of the input; the arcs of the search have none."""
+        # Loops and parallel edges are edges of the input; the arcs of the search have none.
         assert self.line(input_edges=700.0)["mteps"] == pytest.approx(700 / 2.0 / 1e3)
-
-    def test_a_source_that_reaches_no_edge_has_no_rate(self):
         table = searches("hybrid", list(self.TIMES), problem="bfs")
         table.loc[table["source"] == 0, "reached_arcs"] = 0
         line = line_of(table, directed={"town": True})

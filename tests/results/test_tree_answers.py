@@ -69,7 +69,7 @@ def test_an_answer_that_does_not_follow_from_its_tree_is_not_packed_so(host_devi
     assert places_of(graph, "sssp", 0, columns | {"cycle": columns["distance"]}) is None
 
 
-def test_places_that_lead_in_a_circle_or_nowhere_are_refused(host_device):
+def test_places_that_lead_in_a_circle_or_nowhere_and_lengths_beyond_the_type_are_refused(host_device):
     graph = Graph.from_arcs("chain", 5, [0, 1, 2, 3], [1, 2, 3, 4], [1] * 4, undirected=True)
     # Each but the first has two neighbours: the one before and the one after.
     assert columns_of(graph, "bfs", 0, np.array([0, 1, 1, 1, 1], dtype=np.uint32))["level"].tolist() == [
@@ -84,9 +84,6 @@ def test_places_that_lead_in_a_circle_or_nowhere_are_refused(host_device):
             columns_of(graph, "bfs", 0, np.array(places, dtype=np.uint32))
     with pytest.raises(ValueError, match="tree"):
         columns_of(graph, "bfs", 5, np.zeros(5, dtype=np.uint32))
-
-
-def test_lengths_beyond_the_type_are_refused():
     graph = Graph.from_arcs("far", 3, [0, 1], [1, 2], [MAX_WEIGHT, 1], undirected=True)
     with pytest.raises(ValueError, match="too long"):
         columns_of(graph, "sssp", 0, np.array([0, 1, 1], dtype=np.uint32))
