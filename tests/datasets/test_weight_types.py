@@ -65,9 +65,7 @@ REAL, INTEGER = "real general", "integer general"
     [
         # Real values are float32 and integers uint32, unless the type or a scale is given.
         (mtx(REAL, "0.1"), {}, "float32", [float(np.float32(0.1)), 7]),
-        (mtx(INTEGER, "4"), {}, "uint32", [4, 7]),
         (mtx(INTEGER, "2.0"), {"type": "int32"}, "int32", [2, 7]),
-        (mtx(REAL, "0.26"), {"scale": 10}, "uint32", [3, 70]),
         (mtx(REAL, "0.25"), {"scale": 10, "type": "float32"}, "float32", [2.5, 70]),
         (mtx(REAL, "-4"), {"type": "int32"}, "int32", [-4, 7]),
         # Doubles are the decimals, rounded once.
@@ -79,7 +77,6 @@ REAL, INTEGER = "real general", "integer general"
         (mtx(REAL, "1.4e-45"), {}, "float32", [2.0**-149, 7]),
         (mtx(REAL, repr(LARGEST)), {}, "float32", [LARGEST, 7]),
         # An edge list has floats if it has decimals.
-        ("1 2 3\n2 3 4.0\n", {}, "uint32", [3, 4]),
         ("1 2 3\n2 3 0.5\n", {}, "float32", [3, 0.5]),
         (f"1 2 {2**32 - 2}\n2 3 1\n", {}, "uint32", [2**32 - 2, 1]),
         (BEYOND_UINT32, {"type": "float64"}, "float64", [16777217.0, 2.0**32 - 1]),
@@ -128,12 +125,10 @@ LOOP = "arc 2 of the file leads from a vertex to itself and has weight -7: a neg
         (mtx(REAL, "inf"), {"type": "float32", "scale": 1e-300}, 3, "value inf is not a number from 0 to"),
         (mtx(REAL, "-0.5"), {}, 3, f"; negative weights need {INT32}"),
         ("1 2 3\n2 3 -0.5\n", {"type": "float64"}, 2, f"; negative weights need {INT32}"),
-        ("1 2 3\n2 3 -4\n", {}, 2, f"; negative weights need {INT32}"),
         (BEYOND_UINT32, {}, None, f"{BEYOND} `type: float64` or `float32`, or a `scale`"),
         (mtx(INTEGER, 5, "2 2 -7"), {"type": "int32"}, None, LOOP),
         (gr(-4), {}, 3, f"weight -4 is not an integer from 0 to 4294967294; {DIMACS_INT32}"),
         (gr(0.5), {}, 3, "weight 0.5 is not an integer from 0 to 4294967294"),
-        (gr(-(2**31)), {"type": "int32"}, 3, "weight -2147483648 is not an integer from -2147483647 to 2147"),
         (
             gr(2**31),
             {"type": "int32"},

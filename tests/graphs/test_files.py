@@ -12,7 +12,6 @@ from relaxometer.graphs.batch import Batch, read_batch, write_batch
 from relaxometer.graphs.files import read_sources
 from relaxometer.graphs.graph import Graph, content_hash, read_degrees, read_graph, write_graph
 
-DEEP = "[" * 100_000
 BATCH = Batch.from_graphs("two", [("gg", 2, [0, 0], [0, 1], 0), ("other", 3, [0, 2], [2, 1], 0)])
 CHANGED = "the graph is not the one that was written (content_sha256 differs); delete the folder and"
 
@@ -42,11 +41,9 @@ def change(path, **columns):
     ("text", "message"),
     [
         ("null", "expected keys and values, found 'None'"),
-        (DEEP, "not readable as JSON (maximum recursion depth"),
         ("9" * 5000, "not readable as JSON (Exceeds the limit"),
         ("\xff", "not readable as JSON ('utf-8' codec"),
         ({"vertices": "4"}, "vertices is '4', expected a count"),
-        ({"arcs": -1}, "arcs is '-1', expected a count"),
         ({"arcs": ...}, "no key 'arcs'"),
         ({"name": ["n" * 500]}, "name is \"['nnn"),
         ({"content_sha256": None}, "content_sha256 is 'None', expected text"),
@@ -70,7 +67,6 @@ def test_a_wrong_description_is_one_line(folder, text, message):
     ("file", "column", "values", "message"),
     [
         ("arcs", "target", pa.array(["a", "b", "c", "d"]), "'target' is of type 'string', expected uint32"),
-        ("arcs", "weight", pa.array([[1]] * 4), "'weight' is of type 'list<element: int64>', expected"),
         ("arcs", "weight", pa.array([1, 2, None, 4], pa.uint32()), "column 'weight' lacks values"),
         ("vertices", "offset", pa.array(["0"] * 4), "'offset' is of type 'string', expected int64"),
         ("arcs", "weight", pa.array([5, 5, 6, 7], pa.uint32()), CHANGED),
@@ -182,7 +178,6 @@ def test_sources_are_read(tmp_path):
     ("columns", "message"),
     [
         ({"source": [0, 4]}, "source 4 is out of range; expected 0 to 3"),
-        ({"source": [-1]}, "source -1 is out of range"),
         ({"source": ["0"]}, "column 'source' is of type 'string', expected int64"),
         ({"source": [None, 1]}, "column 'source' lacks values"),
         ({"target": [1]}, "no column 'source'"),
