@@ -217,8 +217,6 @@ def run_all(plan: Plan, limit_s: float, missing: bool) -> list[str]:
 
     With `missing`, jobs are skipped whose results exist, unless they are of another configuration.
     """
-    if plan.config.device == "cuda":
-        cuda.require(plan.origin)
     if plan.config.device != "host" and cuda.may_be_there():
         with suppress(ImportError):  # ahead of the jobs that would each import it; importing opens no GPU
             importlib.import_module("cupy")
@@ -343,6 +341,8 @@ def main(given: argparse.Namespace) -> None:
     plan, begin = load_plan(given.configfiles), time.monotonic()
     for name in inputs_of(plan):
         refuse_missing(plan, name)
+    if plan.config.device == "cuda":
+        cuda.require(plan.origin)
     withdraw()
     left = run_all(plan, given.limit_s, given.missing)
     left += run_all_distributed(plan, given.limit_s - (time.monotonic() - begin), given.missing)
