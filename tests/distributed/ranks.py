@@ -3,7 +3,9 @@
 Called with a folder of graphs and the names of cases.
 """
 
+import gc
 import sys
+import tracemalloc
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -12,7 +14,7 @@ import numpy as np
 
 from relaxometer.datasets.formats.generated import Graph500Parameters
 from relaxometer.datasets.generators import graph500
-from relaxometer.distributed import hybrid_2d, hybrid_peers, model
+from relaxometer.distributed import build, certify, hybrid_2d, hybrid_peers, memory, model, stored
 from relaxometer.distributed.certify import Certifier, reached_totals
 from relaxometer.distributed.comm import Ranks
 from relaxometer.distributed.engines import ENGINES
@@ -247,7 +249,56 @@ def check_rules(certifier: Certifier, source: int, answer: Answer, *corruptions:
         assert found == expected, f"broken {sorted(found)}, expected {sorted(expected)}"
 
 
-CASES = {"rows": rows, "bfs": bfs, "sssp": sssp, "corrupt-bfs": corrupt_bfs, "corrupt-sssp": corrupt_sssp}
+def allocated(ranks: Ranks, folder: Path, problem: str, name: str) -> None:
+    """The forecast of one rank is within 5% of what is allocated.
+
+    Differences between two scales, so that what every graph needs cancels out, after all was imported. Parts
+    are small; sending takes most, since rows are not divided.
+    """
+    build.PIECE, stored.BATCH, certify.PART = 1 << 12, 1 << 15, 1 << 10
+    _, small, large = (taken_and_forecast(ranks, problem, name, scale) for scale in (11, 11, 14))
+    for phase in ("building", "searching", "proving"):
+        taken, expected = (large[k][phase] - small[k][phase] for k in (0, 1))
+        assert abs(expected - taken) < 0.05 * taken, f"{phase}: {expected} instead of {taken} bytes"
+
+
+def taken_and_forecast(
+    ranks: Ranks, problem: str, name: str, scale: int
+) -> tuple[dict[str, int], dict[str, int]]:
+    """Bytes of a rank in each phase, as allocated and as forecast."""
+    p, engine, taken = Graph500Parameters(scale=scale), ENGINES[problem][name], {}
+    scheme = engine.scheme("auto", ranks.size)
+
+    def note(phase: str) -> None:
+        taken[phase] = tracemalloc.get_traced_memory()[1]
+        tracemalloc.reset_peak()
+
+    gc.collect()
+    tracemalloc.start()
+    parts = {"batch": stored.BATCH // 2, "piece": build.PIECE}
+    block = kronecker_block(ranks, scheme, p, weighted=problem == "sssp", **parts)
+    note("building")
+    solver, certifier = engine.solver(ranks, block, engine.parameters()), Certifier(ranks, block, problem)
+    note("preparing")
+    for source in block.metadata["search_keys"][:2]:
+        answer = solver.solve(source)
+        note("searching")
+        assert certifier.check(source, *answer.columns.values()).holds
+        reached_totals(ranks, block, next(iter(answer.columns.values())), certifier)
+        note("proving")
+        del answer
+    tracemalloc.stop()
+    return taken, memory.forecast(name, block.layout, memory.Size.generated(p))
+
+
+CASES = {
+    "rows": rows,
+    "allocated": allocated,
+    "bfs": bfs,
+    "sssp": sssp,
+    "corrupt-bfs": corrupt_bfs,
+    "corrupt-sssp": corrupt_sssp,
+}
 
 
 def main() -> None:
@@ -256,6 +307,7 @@ def main() -> None:
         ranks = Ranks("host")
         share_cores(ranks.local_size)
         for words in (argument.split(",") for argument in sys.argv[2:]):
+            certify.PART = 200  # all answers are checked in several parts
             try:
                 CASES[words[0]](ranks, folder, *words[1:])
             except AssertionError as error:

@@ -51,10 +51,9 @@ def run_on(n_ranks: int, *arguments: str) -> subprocess.CompletedProcess:
 
 CASES = {
     1: [
-        "rows,1x1",
-        "bfs,one-vertex,1x1",
-        "bfs,kron-9,1x1",
-        "sssp,grid,delta=200",
+        *(f"allocated,{engine}" for engine in ("bfs,hybrid-2d", "bfs,hybrid-peers")),
+        *(f"allocated,{engine}" for engine in ("sssp,sssp-1d", "sssp,sssp-peers")),
+        *("rows,1x1", "bfs,one-vertex,1x1", "bfs,kron-9,1x1", "sssp,grid,delta=200"),
         "bfs,grid,1x1,engine=peers",
     ],
     2: [
