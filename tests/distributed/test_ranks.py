@@ -76,11 +76,12 @@ CASES = {
             "bfs,hub,4x1,engine=peers,alpha=1000000,hubs=32,threshold=0",
         ),
         *("sssp,random-directed", "sssp,zero-weights,local_phases=4", "sssp,kron-9,engine=peers"),
-        *("sssp,random-directed,engine=peers,beta=0.001", "corrupt-bfs"),
+        *("sssp,random-directed,engine=peers,beta=0.001", "sssp,random-directed,engine=peers,beta=100000"),
+        "corrupt-bfs",
     ],
     8: [
         *("bfs,kron-10,paired,parents=level,messages=compressed", "bfs,random-directed,paired"),
-        *("bfs,one-way,4x2", "bfs,kron-9,8x1,engine=peers"),
+        *("bfs,one-way,4x2", "bfs,kron-9,8x1,engine=peers", "sssp,kron-9,engine=peers,beta=100000"),
     ],
 }
 

@@ -67,12 +67,14 @@ struct Published {
     __device__ u64 sum(const Peers& peers, u32 count) const
     {
         u64 total = 0;
+#pragma unroll 1
         for (u32 rank = 0; rank < peers.n_ranks; ++rank) total += of(rank, count);
         return total;
     }
     __device__ u64 least(const Peers& peers, u32 count) const
     {
         u64 least = ~0ull;
+#pragma unroll 1
         for (u32 rank = 0; rank < peers.n_ranks; ++rank) least = min(least, of(rank, count));
         return least;
     }

@@ -38,8 +38,8 @@ class Region:
 class Peers:
     """The memory that ranks lend each other, and their barrier; ``_peers.cuh`` describes both.
 
-    `n_words` of 32 bits are lent in addition to those of the barrier. `members` are those of the kernels'
-    struct ``Peers``. UserError as :func:`lend`, or if there are too many ranks.
+    `n_words` of 32 bits, with which `own` begins, are lent in addition to those of the barrier. `members` are
+    those of the kernels' struct ``Peers``. UserError as :func:`lend`, or if there are too many ranks.
     """
 
     def __init__(self, ranks: Ranks, n_words: int) -> None:
@@ -49,6 +49,7 @@ class Peers:
             )
         even = n_words + n_words % 2
         self._region = lend(ranks, even + 2 * EPOCHS * ranks.size * 2 * MAX_COUNTS)
+        self.own = self._region.own
         self._missed, self._ranks = words_on_host(ranks.device, 1), ranks
         xp = ranks.device.xp
         self.members = {

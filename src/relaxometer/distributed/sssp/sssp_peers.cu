@@ -9,50 +9,20 @@
 // change, and compare-and-swaps contend, only within a GPU. What crosses is one message, a vertex and its
 // final distance, per vertex that came nearer, phase and other rank. Each rank keeps for every tail the
 // distance last heard, which pulling reads, a cursor into its own arcs of the tail, and when the next is due.
+// Pulling takes two phases (_peer_pull.cuh); what the second finds is pushed, in a bucket without end.
 //
-// A phase: push; wait for the own GPU; send the heads that came nearer; meet the other ranks (_peers.cuh). A
-// phase of pulling sends at once, since a vertex pulls only once in a phase, and takes in what was sent after
-// the barrier. All ranks make the same decisions from the same published counts.
+// A phase: push; wait for the own GPU; send the heads that came nearer; meet the other ranks (_peers.cuh).
+// All ranks make the same decisions from the same published counts.
 //
 // A region holds the messages from each rank, for two phases in turn: those of tails of few arcs from the
-// front, of many arcs from the back. Whoever writes into one has met the ranks that read it last.
+// front, of many arcs from the back; then the labels of its heads. Whoever writes a message has met the ranks
+// that read its place last, also from search to search: a rank that begins a search may write at once.
 //
 // Vertices are numbered by falling degree, tail t = j * P + r being head j of rank r.
 
-#include "distributed/_peers.cuh"
-#include "problems/sssp/push_pull/_pull.cuh"
-#include "problems/sssp/push_pull/_push.cuh"
+#include "_peer_pull.cuh"
 
-enum Count { FEW, MANY, READ, SETTLED, NEAREST, OVERFLOWED };
-const u32 COUNTS = 6;
-static_assert(COUNTS == OVERFLOWED + 1, "as in Count");
-
-// What a rank knows of all vertices. In the member `vertices` of Problem, `n`, `best` and `stamp` are those
-// of its heads, the others those of the tails.
-struct Tails {
-    u32 n;
-    u32* distance;  // last heard
-    u32* resumed;  // tails whose next arc is due in a new bucket: few arcs from the front, many from the back
-};
-
-struct PeerSearch : Search {
-    Peers peers;
-    Tails tails;
-    u32 epoch;
-    Published* published;
-};
-
-__device__ __forceinline__ u32 tail_of(const PeerSearch& s, u32 head)
-{
-    return head * s.peers.n_ranks + s.peers.rank;
-}
-
-// The messages from a rank in a rank's region, written in this phase or, with `behind`, in the last one.
-__device__ __forceinline__ u64* inbox(const PeerSearch& s, u32 peer, u32 from, u32 behind)
-{
-    u64 list = (s.at.phase - behind) % 2 * s.peers.n_ranks + from;
-    return s.peers.at<u64>(peer, list * s.vertices.n * sizeof(u64));
-}
+const u32 NO_HEAD = 0xffffffff;  // in place of a head or a tail, of a vertex without arcs
 
 __device__ __forceinline__ Tail tail_at(const PeerSearch& s, u32 tail)
 {
@@ -64,123 +34,28 @@ __device__ __forceinline__ u64 arcs_of(const PeerSearch& s, u32 head)
     return degree_of(s.into, head);
 }
 
-__device__ __forceinline__ u64 distance_at(const PeerSearch& s, u32 tail)
-{
-    return load_relaxed(&s.tails.distance[tail]);
-}
-
-__device__ __forceinline__ u32 id_of(const PeerSearch&, u32 tail)
-{
-    return tail;
-}
-
-// Puts items of the `chosen` lanes into a list of `size`: few arcs from the front, many from the back.
-__device__ __forceinline__ void put(PeerSearch& s, u32* list, u32 size, bool chosen, bool has_many, u32 item)
-{
-    u32 many = __ballot_sync(ALL_LANES, chosen && has_many);
-    u32 few = __ballot_sync(ALL_LANES, chosen && !has_many);
-    if (few != 0) {
-        u32 place = reserve(few, &phase_counters(s).few);
-        if (chosen && !has_many) list[place] = item;
-    }
-    if (many != 0) {
-        u32 place = reserve(many, &phase_counters(s).many);
-        if (chosen && has_many) list[size - 1 - place] = item;
-    }
-}
-
 // Puts the heads of the `chosen` lanes on the list of those to send.
 __device__ __forceinline__ void enqueue(PeerSearch& s, bool chosen, u32 head)
 {
-    put(s, s.at.next, s.vertices.n, chosen, tail_of(s, head) < s.vertices.n_many, head);
+    pile_up(s.pile, chosen, head);
 }
 
-__device__ __forceinline__ u64 message(const PeerSearch& s, u32 head, u64 distance)
+__device__ __forceinline__ void flush(PeerSearch& s, u32 least)
 {
-    return static_cast<u64>(tail_of(s, head)) << 32 | distance;
-}
-
-// Sends heads that pulling brought nearer. Ranks begin with different peers, so that not all write to one.
-__device__ __forceinline__ void announce(PeerSearch& s, bool improved, u32 head, u64 distance)
-{
-    u32 chosen = __ballot_sync(ALL_LANES, improved);
-    if (chosen == 0) return;
-    u32 place = reserve(chosen, &phase_counters(s).few);
-    if (!improved) return;
-    store_relaxed(&s.tails.distance[tail_of(s, head)], static_cast<u32>(distance));
-    for (u32 step = 1; step < s.peers.n_ranks; ++step) {
-        u32 peer = (s.peers.rank + step) % s.peers.n_ranks;
-        inbox(s, peer, s.peers.rank, 0)[place] = message(s, head, distance);
-    }
-}
-
-// Sends the heads that pushing brought nearer, with their final distances, to all ranks and to this one.
-__device__ __forceinline__ void send(PeerSearch& s)
-{
-    u32 few = load_relaxed(&phase_counters(s).few), many = load_relaxed(&phase_counters(s).many);
-    for (u32 i = thread_id(); i < few + many; i += thread_count()) {
-        u32 place = i < few ? i : s.vertices.n - 1 - (i - few);
-        u32 head = s.at.next[place];
-        u64 sent = message(s, head, distance_of(load_relaxed(&s.vertices.best[head])));
-        for (u32 step = 0; step < s.peers.n_ranks; ++step) {
-            u32 peer = (s.peers.rank + step) % s.peers.n_ranks;
-            inbox(s, peer, s.peers.rank, 0)[place] = sent;
-        }
-    }
-}
-
-// Waits for all ranks at the end of a phase.
-__device__ __forceinline__ void meet_all(PeerSearch& s)
-{
-    meet<COUNTS>(s.peers, ++s.epoch, *s.published, [&](u32 count) -> u64 {
-        const PhaseCounters& phase = phase_counters(s);
-        const BucketCounters& bucket = bucket_counters(s);
-        switch (count) {
-            case FEW:
-                return load_relaxed(&phase.few);
-            case MANY:
-                return load_relaxed(&phase.many);
-            case READ:
-                return load_relaxed(&bucket.read);
-            case SETTLED:
-                return load_relaxed(&s.state->settled_arcs);
-            case NEAREST:
-                return load_relaxed(&bucket.nearest);
-            default:
-                return load_relaxed(&s.state->overflow);
-        }
+    hand_over(s.pile, least, [&](bool chosen, u32 head) {
+        u32 place = place_for(s, s.vertices.n, chosen, tail_of(s, head) < s.vertices.n_many);
+        if (chosen) s.frontiers[TO_SEND][place] = head;
     });
 }
 
-__device__ __forceinline__ u64 sum_of(const PeerSearch& s, Count count)
+__device__ __forceinline__ void end_round(PeerSearch& s)
 {
-    return s.published->sum(s.peers, count);
-}
-
-// The next phase; unlike `begin_phase` it keeps the list of heads to send.
-__device__ __forceinline__ void advance(PeerSearch& s)
-{
-    ++s.at.phase;
-    if (thread_id() == 0) s.state->phases[(s.at.phase + 1) % 3] = {};
+    flush(s, WARP);
 }
 
 __device__ __forceinline__ u32 items_of(u32 few, u32 many)
 {
     return many + (few + GROUPS_PER_WARP - 1) / GROUPS_PER_WARP;
-}
-
-// Lists the tails with an arc to push in the bucket, and pushes them from their cursors.
-__device__ __forceinline__ void collect_due(PeerSearch& s)
-{
-    for (u32 base = thread_id() - lane(); base < s.tails.n; base += thread_count()) {
-        u32 v = base + lane();
-        u32 due = v < s.tails.n ? s.vertices.due[v] : static_cast<u32>(INFINITE);
-        bool chosen = due < s.at.limit;
-        if (!chosen) s.tally.nearest = min(s.tally.nearest, static_cast<u64>(due));
-        if (__any_sync(ALL_LANES, chosen)) {
-            put(s, s.tails.resumed, s.tails.n, chosen, v < s.vertices.n_many, v);
-        }
-    }
 }
 
 // A frontier: the tails that this rank resumes, or those that a rank sent in the last phase.
@@ -189,6 +64,33 @@ struct Frontier {
     u32 many;
     const u64* sent;  // null: `resumed` of Tails
 };
+
+// Lists the tails with an arc to push in the bucket.
+__device__ __forceinline__ Frontier collect_due(PeerSearch& s)
+{
+    auto resume = [&](bool chosen, u32 tail) {
+        u32 place = place_for(s, s.tails.n, chosen, tail < s.vertices.n_many);
+        if (chosen) s.tails.resumed[place] = tail;
+    };
+    advance(s);
+#pragma unroll 1
+    for (u32 base = thread_id() - lane(); base < (s.tails.n + SWEPT - 1) / SWEPT; base += thread_count()) {
+        u32 first = base * SWEPT + lane(), due[SWEPT];
+        for (u32 k = 0; k < SWEPT; ++k) {
+            u32 tail = first + k * WARP;
+            due[k] = tail < s.tails.n ? s.vertices.due[tail] : static_cast<u32>(INFINITE);
+        }
+        for (u32 k = 0; k < SWEPT; ++k) {
+            bool chosen = due[k] < s.at.limit;
+            if (!chosen) s.tally.nearest = min(s.tally.nearest, static_cast<u64>(due[k]));
+            if (__any_sync(ALL_LANES, chosen)) pile_up(s.pile, chosen, first + k * WARP);
+        }
+        hand_over(s.pile, WARP, resume);
+    }
+    hand_over(s.pile, 1, resume);
+    cg::this_grid().sync();
+    return {load_relaxed(&phase_counters(s).few), load_relaxed(&phase_counters(s).many), nullptr};
+}
 
 // The tail of an item, at a place from the front of a frontier or, `from_back`, from its back. Notes the
 // distance if this lane `leads`.
@@ -210,6 +112,7 @@ __device__ __forceinline__ void push_frontier(PeerSearch& s, const Frontier& fro
 {
     u32 warps = thread_count() / 32, items = items_of(frontier.few, frontier.many);
     bool resumed = frontier.sent == nullptr;
+#pragma unroll 1
     for (u32 item = (thread_id() / 32 + warps - before % warps) % warps; item < items; item += warps) {
         if (item < frontier.many) {
             push_many(s, take_tail(s, frontier, item, true, lane() == 0), resumed);
@@ -227,6 +130,7 @@ __device__ __forceinline__ void push_frontier(PeerSearch& s, const Frontier& fro
 __device__ __forceinline__ void push_all(PeerSearch& s, const Frontier& resumed, bool received)
 {
     u32 before = 0;
+#pragma unroll 1
     for (u32 from = 0; from < (received ? s.peers.n_ranks : 1); ++from) {
         Frontier frontier = resumed;
         if (received) {
@@ -246,23 +150,22 @@ __device__ __forceinline__ bool end_push(PeerSearch& s, bool has_many)
         grid.sync();
         push_tasks(s, load_relaxed(&phase_counters(s).tasks));
     }
-    add_tally(s);
+    flush(s, 1);
+    add_up(s);
     grid.sync();
-    send(s);
-    meet_all(s);
-    u64 sent = sum_of(s, FEW) + sum_of(s, MANY);
-    log_phase(s, false, sent, load_relaxed(&phase_counters(s).read));
-    return sent != 0;
+    u32 few = load_relaxed(&phase_counters(s).few), many = load_relaxed(&phase_counters(s).many);
+#pragma unroll 1
+    for (u32 i = thread_id(); i < few + many; i += thread_count()) {
+        u32 place = i < few ? i : s.vertices.n - 1 - (i - few);
+        send(s, place, s.frontiers[TO_SEND][place]);
+    }
+    return meet_all(s, false) != 0;
 }
 
-// Pushes one bucket to its fixed point: no distance below the limit can fall any more, on any rank.
-__device__ __forceinline__ void push_bucket(PeerSearch& s)
+// Pushes until no distance below the limit can fall any more, on any rank.
+__device__ __forceinline__ void push_bucket(PeerSearch& s, const Frontier& resumed, bool received)
 {
-    advance(s);
-    collect_due(s);
-    cg::this_grid().sync();
-    Frontier resumed = {load_relaxed(&phase_counters(s).few), load_relaxed(&phase_counters(s).many), nullptr};
-    bool has_many = resumed.many != 0, received = false;
+    bool has_many = received ? sum_of(s, MANY) != 0 : resumed.many != 0;
     do {
         advance(s);
         push_all(s, resumed, received);
@@ -271,93 +174,77 @@ __device__ __forceinline__ void push_bucket(PeerSearch& s)
     } while (received);
 }
 
-// Notes the distances that other ranks sent in a phase of pulling.
-__device__ __forceinline__ void take_in(PeerSearch& s)
+// Labels every head unreached except the source, a tail or NO_HEAD. Its first arc is due on every rank: the
+// first frontier.
+__device__ __forceinline__ Frontier start(PeerSearch& s, u32 source)
 {
-    for (u32 step = 1; step < s.peers.n_ranks; ++step) {
-        u32 from = (s.peers.rank + step) % s.peers.n_ranks;
-        u32 count = static_cast<u32>(s.published->of(from, FEW));
-        const u64* list = inbox(s, s.peers.rank, from, 0);
-        for (u32 i = thread_id(); i < count; i += thread_count()) {
-            store_relaxed(&s.tails.distance[list[i] >> 32], static_cast<u32>(list[i]));
-        }
-    }
-}
-
-// Pulls into the unreached heads until nothing changes on any rank; see `pull` of _pull.cuh.
-__device__ __forceinline__ void pull_all(PeerSearch& s)
-{
-    cg::grid_group grid = cg::this_grid();
-    u64 floor = s.at.limit;
-    begin_phase(s);
-    for (u32 base = thread_id() - lane(); base < s.vertices.n; base += thread_count()) {
-        u32 v = base + lane();
-        keep_pulling(s, v < s.vertices.n && load_relaxed(&s.vertices.best[v]) == NO_LABEL, v);
-    }
-    grid.sync();
-    u64 bound = 0;
-    for (bool changed = true; changed; bound = floor) {
-        u32 size = load_relaxed(&phase_counters(s).pulling);
-        begin_phase(s);
-        pull_frontier(s, size, bound, floor);
-        add_tally(s);
-        meet_all(s);
-        u64 improved = sum_of(s, FEW);
-        changed = improved != 0;
-        log_phase(s, true, improved, load_relaxed(&phase_counters(s).read));
-        if (changed) take_in(s);
-        grid.sync();
-    }
-}
-
-// Labels every head unreached except the source, whose first arc is due on every rank.
-__device__ __forceinline__ void start(PeerSearch& s, u32 source)
-{
-    bool is_own = source % s.peers.n_ranks == s.peers.rank;
+    bool is_own = source % s.peers.n_ranks == s.peers.rank, has_many = source < s.vertices.n_many;
+#pragma unroll 1
     for (u32 v = thread_id(); v < s.vertices.n; v += thread_count()) {
-        s.vertices.best[v] = is_own && tail_of(s, v) == source ? source : NO_LABEL;
+        s.vertices.best[v] = tail_of(s, v) == source ? label_of(0, source) : NO_LABEL;
     }
+#pragma unroll 1
     for (u32 v = thread_id(); v < s.tails.n; v += thread_count()) {
         s.tails.distance[v] = s.vertices.due[v] = v == source ? 0 : UNREACHED;
     }
-    if (thread_id() != 0) return;
-    s.vertices.cursor[source] = 0;
-    for (BucketCounters& bucket : s.state->bucket) {
-        bucket = {INFINITE, 0};
+    if (threadIdx.x == 0) *s.block = {0, 0, INFINITE, 0};
+    if (thread_id() == 0) {
+        for (BucketCounters& bucket : s.state->bucket) bucket = {INFINITE, 0};
+        for (PhaseCounters& phase : s.state->phases) phase = {};
+        s.state->overflow = s.state->logged = 0;
+        if (source != NO_HEAD) {
+            s.vertices.cursor[source] = 0;
+            s.tails.resumed[has_many ? s.tails.n - 1 : 0] = source;
+            s.state->settled_arcs = is_own ? degree_of(s.into, source / s.peers.n_ranks) : 0;
+        }
     }
-    for (PhaseCounters& phase : s.state->phases) {
-        phase = {};
-    }
-    s.state->settled_arcs = is_own ? degree_of(s.into, source / s.peers.n_ranks) : 0;
-    s.state->overflow = s.state->logged = 0;
+    cg::this_grid().sync();
+    log_phase(s, false, 1, 0);
+    return {has_many ? 0u : 1u, has_many ? 1u : 0u, nullptr};
 }
 
-// The search, a cooperative launch on every rank. The log may have no rows.
-extern "C" __global__ void __launch_bounds__(512)
+__device__ __forceinline__ void begin_bucket(PeerSearch& s, u64 nearest)
+{
+    begin_bucket(static_cast<Search&>(s), bucket_end(nearest, s.delta));
+    s.bucket_read = 0;
+}
+
+// The search, a cooperative launch on every rank. `tail_numbers` names the tail of each vertex of the graph,
+// or NO_HEAD if it has no arcs. The log may have no rows.
+extern "C" __global__ void __launch_bounds__(MAX_WARPS* WARP)
     search(const __grid_constant__ Problem problem, const __grid_constant__ Peers peers,
-           const __grid_constant__ Tails tails, u32 source, u64* log, u32 log_size)
+           const __grid_constant__ Tails tails, const u32* __restrict__ tail_numbers, u32 source, u64* log,
+           u32 log_size)
 {
     __shared__ Published published;
+    __shared__ BlockTally block;
+    __shared__ u32 piles[MAX_WARPS][PILE];
     PeerSearch s;
-    static_cast<Search&>(s) = {problem,
-                               {log, log_size},
-                               {problem.state->phase, 0, 0, problem.frontiers[0], problem.frontiers[1]},
-                               {INFINITE, 0, 0}};
+    static_cast<Search&>(s) = {
+        problem, {log, log_size}, {problem.state->phase, 0, 0, nullptr, nullptr}, {INFINITE, 0, 0}};
     s.peers = peers;
     s.tails = tails;
     s.epoch = static_cast<u32>(load_relaxed(&peers.meetings->epoch));
+    s.asks_owners = false;
+    s.pile = {piles[warp()], 0};
+    s.block = &block;
     s.published = &published;
-    start(s, source);
-    meet_all(s);
-    log_phase(s, false, 1, 0);
-    for (u64 nearest = 0; nearest < INFINITE;) {
-        begin_bucket(s, bucket_end(nearest, s.delta));
-        push_bucket(s);
-        nearest = published.least(peers, NEAREST);
+    u32 tail = tail_numbers[source];
+    Frontier resumed = start(s, tail);
+    if (tail == NO_HEAD) return;
+    begin_bucket(s, 0);
+    for (bool received = false;;) {
+        push_bucket(s, resumed, received);
+        u64 nearest = published.least(peers, NEAREST);
+        if (nearest == INFINITE || s.asks_owners) break;
         float unsettled_arcs = static_cast<float>(s.n_arcs - sum_of(s, SETTLED));
-        if (nearest < INFINITE && unsettled_arcs < s.beta * sum_of(s, READ)) {
-            pull_all(s);
-            break;
+        if (unsettled_arcs < s.beta * s.bucket_read) {
+            received = pull_all(s);
+            if (!received) break;
+            s.at.limit = INFINITE;
+        } else {
+            begin_bucket(s, nearest);
+            resumed = collect_due(s);
         }
     }
     if (thread_id() != 0) return;
@@ -366,17 +253,21 @@ extern "C" __global__ void __launch_bounds__(512)
     store_relaxed(&peers.meetings->epoch, static_cast<u64>(s.epoch));
 }
 
-// Writes the answer of the owned vertices, `n` of them; `head_of` names the head of each, or NO_HEAD, and
-// `ids` the vertex of each tail.
-const u32 NO_HEAD = 0xffffffff;
-
+// Writes the answer of the owned vertices, `n` of them; `head_of` names the head of each, or NO_HEAD, `ids`
+// the vertex of each tail, and `own_source` the place of the source, if this rank owns it.
 extern "C" __global__ void unpack(u32 n, const u32* __restrict__ head_of, const u64* __restrict__ best,
-                                  const u32* __restrict__ ids, u32* __restrict__ distance,
-                                  u32* __restrict__ predecessor)
+                                  const u32* __restrict__ ids, const State* __restrict__ state, u32 source,
+                                  u32 own_source, u32* __restrict__ distance, u32* __restrict__ predecessor,
+                                  u32* n_phases, u32* overflow)
 {
+    if (thread_id() == 0) {
+        *n_phases = state->logged - 1;
+        *overflow = state->overflow;
+    }
     for (u32 v = thread_id(); v < n; v += thread_count()) {
         u64 label = head_of[v] != NO_HEAD ? best[head_of[v]] : NO_LABEL;
-        distance[v] = static_cast<u32>(distance_of(label));
-        predecessor[v] = label == NO_LABEL ? NO_PREDECESSOR : ids[static_cast<u32>(label)];
+        distance[v] = v == own_source ? 0 : static_cast<u32>(distance_of(label));
+        u32 before = label == NO_LABEL ? NO_PREDECESSOR : ids[static_cast<u32>(label)];
+        predecessor[v] = v == own_source ? source : before;
     }
 }

@@ -11,13 +11,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from relaxometer.device.arguments import Struct
 from relaxometer.device.arrays import DeviceArray
+from relaxometer.device.kernels import Module
 from relaxometer.device.signature import read_source
 from relaxometer.distributed.comm import Ranks
-from relaxometer.distributed.levels import Level
+from relaxometer.distributed.levels import Level, over
 from relaxometer.distributed.partition import Block
 from relaxometer.distributed.peers import Peers
 from relaxometer.graphs.lengths import LENGTHS
+from relaxometer.problems.answers import Ahead
 from relaxometer.problems.sssp import Answer
 from relaxometer.problems.sssp._cooperative import LOG_ROWS, logged_phases, threads_per_block
 from relaxometer.problems.sssp.push_pull.push_pull import (
@@ -50,30 +53,48 @@ class Solver:
 
     def __init__(self, ranks: Ranks, block: Block, parameters: Parameters) -> None:
         self._ranks, self._block = ranks, block
-        device, xp = ranks.device, ranks.device.xp
+        xp = ranks.device.xp
         graph = _Numbered.of(ranks, block)
         self._graph = graph
         given = parameters.delta
         fitting = automatic_delta(graph.mean_weight, graph.n_with_arcs, block.n_arcs)
         self._delta = bucket_width(fitting if given == "auto" else given, LENGTHS["uint32"])
         self._beta = parameters.beta
-        module = ranks.module(SOURCE.path, cooperative=True)
-        self._search, self._unpack = module.get_function("search"), module.get_function("unpack")
-        self._threads = threads_per_block(device, BLOCK)
-        self._blocks = device.max_cooperative_blocks(self._search, self._threads)
-        self._best = xp.empty(graph.n_heads, dtype=np.uint64)
         self._state = xp.zeros(SOURCE.layout("State").dtype.itemsize, dtype=xp.uint8)
         self._log = xp.empty((LOG_ROWS, 4), dtype=np.uint64)
         n_tails = graph.n_heads * ranks.size
-        self._peers = Peers(ranks, 2 * n_tails * MESSAGE // 4)
+        inboxes, labels = 2 * n_tails * MESSAGE // 4, 2 * graph.n_heads
+        self._peers = Peers(ranks, inboxes + labels)
+        self._best = self._peers.own[inboxes : inboxes + labels].view(np.uint64)
         distance, resumed = (xp.empty(n_tails, dtype=np.uint32) for _ in range(2))
-        tails = {"n": np.uint32(n_tails), "distance": distance, "resumed": resumed}
-        self._structs = (
+        sizes = {"n": np.uint32(n_tails), "labels": np.uint64(4 * inboxes)}
+        module = ranks.module(SOURCE.path, cooperative=True)
+        structs = (
             module.struct("Problem", **self._members(n_tails)),
             module.struct("Peers", **self._peers.members),
-            module.struct("Tails", **tails),
+            module.struct("Tails", **sizes, distance=distance, resumed=resumed),
         )
+        self._bind(module, structs)
         ranks.barrier()
+
+    def _bind(self, module: Module, structs: tuple[Struct, ...]) -> None:
+        """Check and pack the launches of a search once."""
+        device, graph, nothing = self._ranks.device, self._graph, np.uint32(0)
+        search, threads = module.get_function("search"), threads_per_block(device, BLOCK)
+        blocks = device.max_cooperative_blocks(search, threads)
+        start = *structs, graph.tail_numbers, nothing, self._log, nothing
+        self._search = search.bind(blocks, threads, start)
+        n = self._block.owned.size
+        labels = np.uint32(n), graph.head_of, self._best, graph.ids, self._state
+        written = nothing, nothing, None, None, None, None
+        self._unpack = module.get_function("unpack").bind(*over(device, n), (*labels, *written))
+        self._arrays = Ahead(self._allocate, lambda arrays: self._unpack.set(**arrays))
+
+    def _allocate(self) -> dict[str, Any]:
+        """Return the arrays of an answer."""
+        n, empty = self._block.owned.size, self._ranks.device.xp.empty
+        sizes = {"distance": n, "predecessor": n, "n_phases": 1, "overflow": 1}
+        return {name: empty(size, dtype=np.uint32) for name, size in sizes.items()}
 
     def _members(self, n_tails: int) -> dict[str, Any]:
         xp, graph = self._ranks.device.xp, self._graph
@@ -110,24 +131,15 @@ class Solver:
 
         Modes are ``"push"`` and ``"pull"``. Times of phases include waiting for other ranks.
         """
-        device, xp, owned = self._ranks.device, self._ranks.device.xp, self._block.owned.size
-        distance, predecessor = (xp.empty(owned, dtype=np.uint32) for _ in range(2))
-        tail = self._graph.tail_of(source)
+        arrays, own = self._arrays.take(), self._block.owned.local_of(source)
         rows = np.uint32(LOG_ROWS if levels is not None else 0)
-        if tail != NO_HEAD:
-            self._search(self._blocks, self._threads, (*self._structs, tail, self._log, rows))
-        else:  # a source without arcs reaches only itself
-            self._best.fill(2**64 - 1)
-            self._state[4:12].fill(0)
-        answer = self._graph.head_of, self._best, self._graph.ids, distance, predecessor
-        self._unpack(self._blocks, self._threads, (np.uint32(owned), *answer))
-        own = self._block.owned.local_of(source)
-        if tail == NO_HEAD and own >= 0:
-            distance[own], predecessor[own] = 0, source
-        _, overflowed, logged = device.asnumpy(self._state[:12]).view(np.uint32).tolist()
+        self._search(source=np.uint32(self._block.tails.local_of(source)), log_size=rows)
+        self._unpack(source=np.uint32(source), own_source=np.uint32(own) if own >= 0 else NO_HEAD)
+        self._arrays.prepare()
+        answer = Answer(**arrays)
         if levels is not None:
-            levels += self._levels(device.asnumpy(self._log[:logged]))
-        return Answer(distance, predecessor, max(logged - 1, 0), bool(overflowed))
+            levels += self._levels(self._ranks.device.asnumpy(self._log[: (answer.phases or 0) + 1]))
+        return answer
 
     def _levels(self, log: np.ndarray) -> list[Level]:
         """Return the phases of the logs of all ranks, which all have as many."""
@@ -155,7 +167,6 @@ class _Numbered(NamedTuple):
     tail_numbers: Any
     out: tuple[Any, Any]
     into: tuple[Any, Any]
-    block: Block
 
     @classmethod
     def of(cls, ranks: Ranks, block: Block) -> _Numbered:
@@ -185,12 +196,7 @@ class _Numbered(NamedTuple):
         into = _sorted_rows(xp, arc_heads, weights, arc_tails, most_heads)
         mean = total / max(block.n_arcs, 1)
         numbers = most_heads, most_many * size, with_arcs, mean
-        return cls(*numbers, head_of, ids, tails, out, into, block)
-
-    def tail_of(self, vertex: int) -> np.uint32:
-        """Return the number of a vertex, NO_HEAD if it has no arcs."""
-        local = self.block.tails.local_of(vertex)
-        return np.uint32(self.block.device.item(self.tail_numbers[local : local + 1]))
+        return cls(*numbers, head_of, ids, tails, out, into)
 
 
 def _sorted_rows(xp: Any, rows: Any, weights: DeviceArray, ends: Any, n_rows: int) -> tuple[Any, Any]:

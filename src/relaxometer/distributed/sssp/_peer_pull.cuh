@@ -1,0 +1,153 @@
+// Pulling in sssp_peers.cu: two phases, after which pushing goes on from the heads that the second one found.
+//
+// In the first, heads without a path look for their best settled tail; every rank knows the distances of all
+// settled tails. In the second, those whose lightest arc may shorten their path ask the owners for the labels
+// of tails, in the owners' memory. So what the first phase finds, most vertices of a graph, is never sent. A
+// third would examine as many arcs as the second, for a thousandth of its finds.
+//
+// Most rows are short and most heads examine one to four arcs, so each lane takes a head alone: a GPU waits
+// for four times as many arcs at once as if four lanes shared one. Heads are in the order of their degrees,
+// so rows side by side are about as long. A row of more than LONG_ROW arcs has the whole warp.
+
+#pragma once
+
+#include "_peer_search.cuh"
+
+const u32 LONG_ROW = 64;
+const u32 PULL_ROUND = 2;  // arcs that a lane reads at once
+
+// The shortest path to a head that its lanes know, and the lightest arc that they have seen. INFINITE and
+// weights fit 32 bits here.
+struct Best {
+    u32 length;
+    u32 parent;
+    u32 lightest;
+};
+
+__device__ __forceinline__ u32 distance_at(const PeerSearch& s, u32 tail)
+{
+    if (!s.asks_owners) return load_relaxed(&s.tails.distance[tail]);
+    const u64* labels = s.peers.at<u64>(tail % s.peers.n_ranks, s.tails.labels);
+    return static_cast<u32>(distance_of(load_relaxed(&labels[tail / s.peers.n_ranks])));
+}
+
+// Examines every `step`th arc of a row from `first`, lightest first, up to the first that is too heavy: no
+// tail is nearer than `bound`.
+__device__ __forceinline__ void examine(PeerSearch& s, const Arc* row, u32 first, u32 size, u32 step,
+                                        u64 bound, Best* best)
+{
+#pragma unroll 1
+    for (u32 i = first; i < size; i += PULL_ROUND * step) {
+        Arc arcs[PULL_ROUND];
+        u32 before[PULL_ROUND];
+        for (u32 k = 0; k < PULL_ROUND; ++k) {
+            arcs[k] = i + k * step < size ? row[i + k * step] : no_arc<Arc>();
+        }
+        for (u32 k = 0; k < PULL_ROUND; ++k) {
+            if (is_missing(arcs[k])) continue;
+            best->lightest = min(best->lightest, weight_of(arcs[k]));
+            if (best->length != INFINITE && bound + weight_of(arcs[k]) >= best->length) {
+                arcs[k] = no_arc<Arc>();
+                size = i;
+            } else {
+                before[k] = distance_at(s, end_of(arcs[k]));
+            }
+        }
+        for (u32 k = 0; k < PULL_ROUND; ++k) {
+            if (is_missing(arcs[k])) continue;
+            ++s.tally.read;
+            if (before[k] == INFINITE) continue;
+            u64 length = static_cast<u64>(before[k]) + weight_of(arcs[k]);
+            if (length >= INFINITE) store_relaxed(&s.state->overflow, 1u);
+            if (length < best->length) {
+                best->length = static_cast<u32>(length);
+                best->parent = end_of(arcs[k]);
+            }
+        }
+    }
+}
+
+__device__ __forceinline__ Best best_of_warp(Best best)
+{
+    u32 length = __reduce_min_sync(ALL_LANES, best.length);
+    u32 winner = __ffs(__ballot_sync(ALL_LANES, best.length == length)) - 1;
+    return {length, __shfl_sync(ALL_LANES, best.parent, winner), __reduce_min_sync(ALL_LANES, best.lightest)};
+}
+
+// The `pulling` lanes' heads look for better paths than their labels: short rows by a lane each, all at once,
+// then long rows by the warp, one after the other. For whole warps.
+__device__ __forceinline__ Best pull(PeerSearch& s, bool pulling, u32 head, u64 label, u64 bound)
+{
+    i64 begin = pulling ? s.into.offsets[head] : 0;
+    u32 size = pulling ? static_cast<u32>(s.into.offsets[head + 1] - begin) : 0;
+    u32 left = __ballot_sync(ALL_LANES, size > LONG_ROW);
+    Best best = {static_cast<u32>(distance_of(label)), static_cast<u32>(label), static_cast<u32>(INFINITE)};
+    if (size <= LONG_ROW) examine(s, s.into.arcs + begin, 0, size, 1, bound, &best);
+    for (; left != 0; left &= left - 1) {
+        u32 owner = __ffs(left) - 1;
+        Best found = {__shfl_sync(ALL_LANES, best.length, owner), __shfl_sync(ALL_LANES, best.parent, owner),
+                      static_cast<u32>(INFINITE)};
+        const Arc* row = s.into.arcs + __shfl_sync(ALL_LANES, begin, owner);
+        examine(s, row, lane(), __shfl_sync(ALL_LANES, size, owner), WARP, bound, &found);
+        found = best_of_warp(found);
+        if (lane() == owner) best = found;
+    }
+    return best;
+}
+
+// Puts heads that pull again on the list, or sends those that came nearer, `again`.
+__device__ __forceinline__ void pass_on(PeerSearch& s, u32 least, bool again)
+{
+    hand_over(s.pile, least, [&](bool chosen, u32 head) {
+        if (again) {
+            u32 place = place_for(s, s.vertices.n, chosen, tail_of(s, head) < s.vertices.n_many);
+            if (chosen) send(s, place, head);
+        } else {
+            u32 place = reserve(__ballot_sync(ALL_LANES, chosen), &phase_counters(s).pulling);
+            if (chosen) s.frontiers[TO_PULL][place] = head;
+        }
+    });
+}
+
+// A phase of pulling: first all heads without a path, then, `again`, the `size` heads of the list, from tails
+// that are at `limit` or further away. Owners read the label of such a tail before or after it has pulled;
+// if it came nearer, it is pushed later.
+__device__ __forceinline__ void pull_phase(PeerSearch& s, bool again, u32 size)
+{
+    u32 reached = 0;
+#pragma unroll 1
+    for (u32 base = thread_id() - lane(); base < size; base += thread_count()) {
+        u32 index = base + lane();
+        bool pulling = index < size;
+        u32 head = again && pulling ? s.frontiers[TO_PULL][index] : index;
+        u64 label = pulling ? load_relaxed(&s.vertices.best[head]) : 0;
+        if (!again) pulling = pulling && label == NO_LABEL;
+        if (!__any_sync(ALL_LANES, pulling)) continue;
+        Best best = pull(s, pulling, head, label, again ? s.at.limit : 0);
+        bool nearer = pulling && best.length < distance_of(label);
+        if (nearer) store_relaxed(&s.vertices.best[head], label_of(best.length, best.parent));
+        reached += nearer;
+        bool may_shorten = best.length == INFINITE || s.at.limit + best.lightest < best.length;
+        pile_up(s.pile, again ? nearer : pulling && may_shorten, head);
+        pass_on(s, WARP, again);
+    }
+    pass_on(s, 1, again);
+    reached = again ? 0 : __reduce_add_sync(ALL_LANES, reached);
+    if (lane() == 0) atomicAdd(&s.block->reached, reached);
+    add_up(s);
+}
+
+// Pulls twice. Returns whether any rank sent heads, which are to be pushed.
+__device__ __forceinline__ bool pull_all(PeerSearch& s)
+{
+    u32 size = s.vertices.n;
+#pragma unroll 1
+    for (u32 turn = 0; turn < 2; ++turn) {
+        advance(s);
+        s.asks_owners = turn == 1;
+        pull_phase(s, s.asks_owners, size);
+        if (meet_all(s, true) == 0) return false;
+        size = load_relaxed(&phase_counters(s).pulling);
+    }
+    return true;
+}
