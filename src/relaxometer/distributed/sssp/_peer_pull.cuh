@@ -13,8 +13,7 @@
 
 #include "_peer_search.cuh"
 
-const u32 LONG_ROW = 64;
-const u32 PULL_ROUND = 2;  // arcs that a lane reads at once
+const u32 LONG_ROW = 256;
 
 // The shortest path to a head that its lanes know, and the lightest arc that they have seen. INFINITE and
 // weights fit 32 bits here.
@@ -24,45 +23,31 @@ struct Best {
     u32 lightest;
 };
 
-__device__ __forceinline__ u32 distance_at(const PeerSearch& s, u32 tail)
+__device__ __forceinline__ u32 distance_at(const PeerSearch& s, u32 tail, bool asks_owner)
 {
-    if (!s.asks_owners) return load_relaxed(&s.tails.distance[tail]);
+    if (!asks_owner) return load_relaxed(&s.tails.distance[tail]);
     const u64* labels = s.peers.at<u64>(tail % s.peers.n_ranks, s.tails.labels);
     return static_cast<u32>(distance_of(load_relaxed(&labels[tail / s.peers.n_ranks])));
 }
 
 // Examines every `step`th arc of a row from `first`, lightest first, up to the first that is too heavy: no
-// tail is nearer than `bound`.
-__device__ __forceinline__ void examine(PeerSearch& s, const Arc* row, u32 first, u32 size, u32 step,
+// tail is nearer than `bound`, which is 0 if only settled tails count.
+__device__ __forceinline__ void examine(PeerSearch& s, const Arc* row, u32 first, u32 end, u32 step,
                                         u64 bound, Best* best)
 {
 #pragma unroll 1
-    for (u32 i = first; i < size; i += PULL_ROUND * step) {
-        Arc arcs[PULL_ROUND];
-        u32 before[PULL_ROUND];
-        for (u32 k = 0; k < PULL_ROUND; ++k) {
-            arcs[k] = i + k * step < size ? row[i + k * step] : no_arc<Arc>();
-        }
-        for (u32 k = 0; k < PULL_ROUND; ++k) {
-            if (is_missing(arcs[k])) continue;
-            best->lightest = min(best->lightest, weight_of(arcs[k]));
-            if (best->length != INFINITE && bound + weight_of(arcs[k]) >= best->length) {
-                arcs[k] = no_arc<Arc>();
-                size = i;
-            } else {
-                before[k] = distance_at(s, end_of(arcs[k]));
-            }
-        }
-        for (u32 k = 0; k < PULL_ROUND; ++k) {
-            if (is_missing(arcs[k])) continue;
-            ++s.tally.read;
-            if (before[k] == INFINITE) continue;
-            u64 length = static_cast<u64>(before[k]) + weight_of(arcs[k]);
-            if (length >= INFINITE) store_relaxed(&s.state->overflow, 1u);
-            if (length < best->length) {
-                best->length = static_cast<u32>(length);
-                best->parent = end_of(arcs[k]);
-            }
+    for (u32 i = first; i < end; i += step) {
+        Arc arc = row[i];
+        best->lightest = min(best->lightest, weight_of(arc));
+        if (best->length != INFINITE && bound + weight_of(arc) >= best->length) return;
+        ++s.tally.read;
+        u32 before = distance_at(s, end_of(arc), bound != 0);
+        if (before == INFINITE) continue;
+        u64 length = static_cast<u64>(before) + weight_of(arc);
+        if (length >= INFINITE) store_relaxed(&s.state->overflow, 1u);
+        if (length < best->length) {
+            best->length = static_cast<u32>(length);
+            best->parent = end_of(arc);
         }
     }
 }
@@ -75,24 +60,28 @@ __device__ __forceinline__ Best best_of_warp(Best best)
 }
 
 // The `pulling` lanes' heads look for better paths than their labels: short rows by a lane each, all at once,
-// then long rows by the warp, one after the other. For whole warps.
+// then long rows by the warp, one after the other. One loop does both, for fewer registers. For whole warps.
 __device__ __forceinline__ Best pull(PeerSearch& s, bool pulling, u32 head, u64 label, u64 bound)
 {
     i64 begin = pulling ? s.into.offsets[head] : 0;
     u32 size = pulling ? static_cast<u32>(s.into.offsets[head + 1] - begin) : 0;
     u32 left = __ballot_sync(ALL_LANES, size > LONG_ROW);
     Best best = {static_cast<u32>(distance_of(label)), static_cast<u32>(label), static_cast<u32>(INFINITE)};
-    if (size <= LONG_ROW) examine(s, s.into.arcs + begin, 0, size, 1, bound, &best);
-    for (; left != 0; left &= left - 1) {
-        u32 owner = __ffs(left) - 1;
-        Best found = {__shfl_sync(ALL_LANES, best.length, owner), __shfl_sync(ALL_LANES, best.parent, owner),
-                      static_cast<u32>(INFINITE)};
-        const Arc* row = s.into.arcs + __shfl_sync(ALL_LANES, begin, owner);
-        examine(s, row, lane(), __shfl_sync(ALL_LANES, size, owner), WARP, bound, &found);
-        found = best_of_warp(found);
+    const Arc* row = s.into.arcs + begin;
+    Best found = best;
+    for (u32 owner = lane(), first = 0, step = 1, end = size > LONG_ROW ? 0 : size;; left &= left - 1) {
+        examine(s, row, first, end, step, bound, &found);
+        if (step == WARP) found = best_of_warp(found);
         if (lane() == owner) best = found;
+        if (left == 0) return best;
+        owner = __ffs(left) - 1;
+        first = lane();
+        step = WARP;
+        end = __shfl_sync(ALL_LANES, size, owner);
+        row = s.into.arcs + __shfl_sync(ALL_LANES, begin, owner);
+        found = {__shfl_sync(ALL_LANES, best.length, owner), __shfl_sync(ALL_LANES, best.parent, owner),
+                 static_cast<u32>(INFINITE)};
     }
-    return best;
 }
 
 // Puts heads that pull again on the list, or sends those that came nearer, `again`.
@@ -144,8 +133,7 @@ __device__ __forceinline__ bool pull_all(PeerSearch& s)
 #pragma unroll 1
     for (u32 turn = 0; turn < 2; ++turn) {
         advance(s);
-        s.asks_owners = turn == 1;
-        pull_phase(s, s.asks_owners, size);
+        pull_phase(s, turn == 1, size);
         if (meet_all(s, true) == 0) return false;
         size = load_relaxed(&phase_counters(s).pulling);
     }

@@ -47,8 +47,6 @@ struct PeerSearch : Search {
     Peers peers;
     Tails tails;
     u32 epoch;
-    u64 bucket_read;   // arcs read in the bucket, by all ranks
-    bool asks_owners;  // for the distances of tails
     Pile pile;
     BlockTally* block;
     Published* published;
@@ -133,6 +131,7 @@ __device__ __forceinline__ void add_up(PeerSearch& s)
     if (threadIdx.x != 0) return;
     BlockTally& block = *s.block;
     if (block.read != 0) atomicAdd(&phase_counters(s).read, block.read);
+    if (block.read != 0) atomicAdd(&bucket_counters(s).read, block.read);
     if (block.settled_arcs != 0) atomicAdd(&s.state->settled_arcs, block.settled_arcs);
     if (block.nearest != INFINITE) atomicMin(&bucket_counters(s).nearest, block.nearest);
     if (block.reached != 0) atomicAdd(&phase_counters(s).improved, block.reached);
@@ -149,24 +148,24 @@ __device__ __forceinline__ u64 meet_all(PeerSearch& s, bool pulled)
 {
     meet<COUNTS>(s.peers, ++s.epoch, *s.published, [&](u32 count) -> u64 {
         const PhaseCounters& phase = phase_counters(s);
+        const BucketCounters& bucket = bucket_counters(s);
         switch (count) {
             case FEW:
                 return load_relaxed(&phase.few) + load_relaxed(&phase.improved);
             case MANY:
                 return load_relaxed(&phase.many);
             case READ:
-                return load_relaxed(&phase.read);
+                return load_relaxed(&bucket.read);
             case SETTLED:
                 return load_relaxed(&s.state->settled_arcs);
             case NEAREST:
-                return load_relaxed(&bucket_counters(s).nearest);
+                return load_relaxed(&bucket.nearest);
             default:
                 return load_relaxed(&s.state->overflow);
         }
     });
     u64 nearer = sum_of(s, FEW) + sum_of(s, MANY);
-    s.bucket_read += sum_of(s, READ);
-    log_phase(s, pulled, nearer, s.published->of(s.peers.rank, READ));
+    log_phase(s, pulled, nearer, load_relaxed(&phase_counters(s).read));
     return nearer;
 }
 

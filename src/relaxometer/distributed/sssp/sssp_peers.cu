@@ -22,6 +22,7 @@
 
 #include "_peer_pull.cuh"
 
+const u32 SWAPS = 2;             // compare-and-swaps of a lane at once
 const u32 NO_HEAD = 0xffffffff;  // in place of a head or a tail, of a vertex without arcs
 
 __device__ __forceinline__ Tail tail_at(const PeerSearch& s, u32 tail)
@@ -29,18 +30,8 @@ __device__ __forceinline__ Tail tail_at(const PeerSearch& s, u32 tail)
     return {tail, tail, load_relaxed(&s.tails.distance[tail])};
 }
 
-__device__ __forceinline__ u64 arcs_of(const PeerSearch& s, u32 head)
-{
-    return degree_of(s.into, head);
-}
-
-// Puts the heads of the `chosen` lanes on the list of those to send.
-__device__ __forceinline__ void enqueue(PeerSearch& s, bool chosen, u32 head)
-{
-    pile_up(s.pile, chosen, head);
-}
-
-__device__ __forceinline__ void flush(PeerSearch& s, u32 least)
+// Puts heads of the pile on the list of those to send.
+__device__ __forceinline__ void enqueue(PeerSearch& s, u32 least)
 {
     hand_over(s.pile, least, [&](bool chosen, u32 head) {
         u32 place = place_for(s, s.vertices.n, chosen, tail_of(s, head) < s.vertices.n_many);
@@ -48,9 +39,37 @@ __device__ __forceinline__ void flush(PeerSearch& s, u32 least)
     });
 }
 
-__device__ __forceinline__ void end_round(PeerSearch& s)
+// Relaxes each lane's arcs except missing ones, as `relax` of _push.cuh does. Each step is done for several
+// arcs of a lane before the next one, so that their atomic operations wait side by side.
+template <u32 ARCS>
+__device__ __forceinline__ void relax(PeerSearch& s, const Tail& tail, const Arc (&arcs)[ARCS])
 {
-    flush(s, WARP);
+    u64* best = s.vertices.best;
+    u64 before[ARCS];
+    bool nearer[ARCS], queued[ARCS];
+    for (u32 k = 0; k < ARCS; ++k) {
+        before[k] = is_missing(arcs[k]) ? 0 : load_relaxed(&best[end_of(arcs[k])]);
+        s.tally.read += !is_missing(arcs[k]);
+    }
+    for (u32 first = 0; first < ARCS; first += SWAPS) {
+        u64 seen[SWAPS];
+        auto swap = [&](u32 j) {
+            const Arc& arc = arcs[first + j];
+            u64 &old = before[first + j], length = tail.distance + weight_of(arc);
+            nearer[first + j] = length < distance_of(old);
+            seen[j] = nearer[first + j] ? atomicCAS(&best[end_of(arc)], old, label_of(length, tail.id)) : old;
+        };
+        for (u32 j = 0; j < SWAPS; ++j) swap(j);
+        for (u32 j = 0; j < SWAPS; ++j) {
+            for (; seen[j] != before[first + j]; swap(j)) before[first + j] = seen[j];
+        }
+    }
+    for (u32 k = 0; k < ARCS; ++k) {
+        queued[k] = nearer[k] && atomicExch(&s.vertices.stamp[end_of(arcs[k])], s.at.phase) != s.at.phase;
+        if (nearer[k] && before[k] == NO_LABEL) s.tally.settled_arcs += degree_of(s.into, end_of(arcs[k]));
+    }
+    for (u32 k = 0; k < ARCS; ++k) pile_up(s.pile, queued[k], end_of(arcs[k]));
+    enqueue(s, WARP);
 }
 
 __device__ __forceinline__ u32 items_of(u32 few, u32 many)
@@ -150,7 +169,7 @@ __device__ __forceinline__ bool end_push(PeerSearch& s, bool has_many)
         grid.sync();
         push_tasks(s, load_relaxed(&phase_counters(s).tasks));
     }
-    flush(s, 1);
+    enqueue(s, 1);
     add_up(s);
     grid.sync();
     u32 few = load_relaxed(&phase_counters(s).few), many = load_relaxed(&phase_counters(s).many);
@@ -203,12 +222,6 @@ __device__ __forceinline__ Frontier start(PeerSearch& s, u32 source)
     return {has_many ? 0u : 1u, has_many ? 1u : 0u, nullptr};
 }
 
-__device__ __forceinline__ void begin_bucket(PeerSearch& s, u64 nearest)
-{
-    begin_bucket(static_cast<Search&>(s), bucket_end(nearest, s.delta));
-    s.bucket_read = 0;
-}
-
 // The search, a cooperative launch on every rank. `tail_numbers` names the tail of each vertex of the graph,
 // or NO_HEAD if it has no arcs. The log may have no rows.
 extern "C" __global__ void __launch_bounds__(MAX_WARPS* WARP)
@@ -225,25 +238,24 @@ extern "C" __global__ void __launch_bounds__(MAX_WARPS* WARP)
     s.peers = peers;
     s.tails = tails;
     s.epoch = static_cast<u32>(load_relaxed(&peers.meetings->epoch));
-    s.asks_owners = false;
     s.pile = {piles[warp()], 0};
     s.block = &block;
     s.published = &published;
     u32 tail = tail_numbers[source];
     Frontier resumed = start(s, tail);
     if (tail == NO_HEAD) return;
-    begin_bucket(s, 0);
+    begin_bucket(s, bucket_end(0, s.delta));
     for (bool received = false;;) {
         push_bucket(s, resumed, received);
         u64 nearest = published.least(peers, NEAREST);
-        if (nearest == INFINITE || s.asks_owners) break;
+        if (nearest == INFINITE || s.at.limit == INFINITE) break;
         float unsettled_arcs = static_cast<float>(s.n_arcs - sum_of(s, SETTLED));
-        if (unsettled_arcs < s.beta * s.bucket_read) {
+        if (unsettled_arcs < s.beta * sum_of(s, READ)) {
             received = pull_all(s);
             if (!received) break;
             s.at.limit = INFINITE;
         } else {
-            begin_bucket(s, nearest);
+            begin_bucket(s, bucket_end(nearest, s.delta));
             resumed = collect_due(s);
         }
     }

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from pydantic import PositiveFloat
 
 from relaxometer.device.arguments import Struct
 from relaxometer.device.arrays import DeviceArray
@@ -23,21 +24,21 @@ from relaxometer.graphs.lengths import LENGTHS
 from relaxometer.problems.answers import Ahead
 from relaxometer.problems.sssp import Answer
 from relaxometer.problems.sssp._cooperative import LOG_ROWS, logged_phases, threads_per_block
-from relaxometer.problems.sssp.push_pull.push_pull import (
-    BLOCK,
-    MANY_ARCS,
-    Parameters,
-    automatic_delta,
-    bucket_width,
-)
-
-__all__ = ["Parameters", "Solver"]
+from relaxometer.problems.sssp.push_pull import push_pull
+from relaxometer.problems.sssp.push_pull.push_pull import BLOCK, MANY_ARCS, automatic_delta, bucket_width
 
 SOURCE = read_source(Path(__file__).with_name("sssp_peers.cu"))
 
 NO_HEAD = np.uint32(SOURCE.constants["NO_HEAD"])
 
 MESSAGE = 8  # bytes of a message
+
+
+class Parameters(push_pull.Parameters):
+    """Parameters of the search, which are those of `push-pull`."""
+
+    beta: PositiveFloat = 256.0
+    """Pull once the unsettled vertices have fewer arcs than this times the arcs read in the last bucket."""
 
 
 class Solver:
@@ -129,7 +130,8 @@ class Solver:
     def solve(self, source: int, levels: list[Level] | None = None) -> Answer:
         """Find the distances from `source`, the same on all ranks; see :class:`sssp_1d.Solver`.
 
-        Modes are ``"push"`` and ``"pull"``. Times of phases include waiting for other ranks.
+        Modes are ``"push"`` and ``"pull"``. Times of phases include waiting for other ranks. Bytes are those
+        of messages; the second phase of pulling also reads 8 bytes per arc whose tail another rank owns.
         """
         arrays, own = self._arrays.take(), self._block.owned.local_of(source)
         rows = np.uint32(LOG_ROWS if levels is not None else 0)
@@ -144,10 +146,11 @@ class Solver:
     def _levels(self, log: np.ndarray) -> list[Level]:
         """Return the phases of the logs of all ranks, which all have as many."""
         logs = [logged_phases(rows, ("push", "pull")) for rows in self._ranks.gather(log)]
-        levels = []
+        levels: list[Level] = []
         for phases in zip(*logs, strict=True):
             time_ms = max(phase.time_ms for phase in phases)
-            sent = phases[0].updated * (self._ranks.size - 1) * MESSAGE
+            sends = phases[0].mode == "push" or bool(levels and levels[-1].mode == "pull")
+            sent = sends * phases[0].updated * (self._ranks.size - 1) * MESSAGE
             relaxed = sum(phase.relaxed_arcs for phase in phases)
             levels.append(
                 Level(phases[0].mode, phases[0].updated, relaxed, time_ms, time_ms, 0.0, sent, sent)

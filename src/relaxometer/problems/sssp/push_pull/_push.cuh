@@ -5,7 +5,7 @@
 // TASK_ARCS is cut into tasks for all warps.
 //
 // The functions are templates over the search, since sssp_peers.cu of distributed/ pushes to the heads of one
-// GPU from tails of all. A search provides `tail_at`, `enqueue`, `end_round` and `arcs_of`.
+// GPU from tails of all. A search provides `tail_at`, `enqueue` and `arcs_of`.
 
 #pragma once
 
@@ -75,11 +75,6 @@ __device__ __forceinline__ u64 arcs_of(const Search& s, u32 head)
     return degree_of(s.out, head);
 }
 
-// Called by whole warps after `relax` has enqueued up to 32 vertices per arc of a lane.
-__device__ __forceinline__ void end_round(Search&)
-{
-}
-
 // Relaxes each lane's arcs except missing ones. For whole warps; all distances are read before the first is
 // lowered.
 template <typename AnySearch, u32 ARCS>
@@ -109,7 +104,6 @@ __device__ __forceinline__ void relax(AnySearch& s, const Tail& tail, const Arc 
         }
         if (__any_sync(ALL_LANES, queued)) enqueue(s, queued, head);
     }
-    end_round(s);
 }
 
 // Finds the first of the arcs `begin` to `end` - 1 that is not in the window. For whole warps, which probe
