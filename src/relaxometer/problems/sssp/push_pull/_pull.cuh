@@ -1,7 +1,4 @@
 // Pulling: unsettled vertices look for their best neighbours; see push_pull.cu.
-//
-// The functions are templates over the search, as in _push.cuh. A search provides `distance_at`, `id_of` and
-// `announce`.
 
 #pragma once
 
@@ -14,22 +11,6 @@ struct Found {
     u64 lightest;
 };
 
-// The length of the shortest path known to a tail, and its id in an answer.
-__device__ __forceinline__ u64 distance_at(const Search& s, u32 tail)
-{
-    return distance_of(load_relaxed(&s.vertices.best[tail]));
-}
-
-__device__ __forceinline__ u32 id_of(const Search& s, u32 tail)
-{
-    return s.vertices.ids[tail];
-}
-
-// Called by whole warps with the vertices that the `improved` lanes have brought nearer.
-__device__ __forceinline__ void announce(Search&, bool, u32, u64)
-{
-}
-
 // Puts the vertices of the `chosen` lanes into the list for the next phase.
 __device__ __forceinline__ void keep_pulling(Search& s, bool chosen, u32 v)
 {
@@ -41,8 +22,7 @@ __device__ __forceinline__ void keep_pulling(Search& s, bool chosen, u32 v)
 
 // A lane examines the arcs into v that are GROUP_LANES apart, lightest first, and stops at the first that is
 // too heavy: no tail is nearer than `bound`.
-template <typename AnySearch>
-__device__ __forceinline__ Found examine_arcs(AnySearch& s, u32 v, u64 label, u64 bound)
+__device__ __forceinline__ Found examine_arcs(Search& s, u32 v, u64 label, u64 bound)
 {
     Found found = {distance_of(label), static_cast<u32>(label), INFINITE};
     i64 end = s.into.offsets[v + 1];
@@ -51,12 +31,12 @@ __device__ __forceinline__ Found examine_arcs(AnySearch& s, u32 v, u64 label, u6
         found.lightest = min(found.lightest, static_cast<u64>(weight_of(arc)));
         if (found.length != INFINITE && extended(bound, weight_of(arc)) >= found.length) break;
         ++s.tally.read;
-        u64 before = distance_at(s, end_of(arc));
+        u64 before = distance_of(load_relaxed(&s.vertices.best[end_of(arc)]));
         u64 length = extended(before, weight_of(arc));
         if (before != INFINITE && length >= INFINITE) store_relaxed(&s.state->overflow, 1u);
         if (length < found.length) {
             found.length = length;
-            found.parent = id_of(s, end_of(arc));
+            found.parent = s.vertices.ids[end_of(arc)];
         }
     }
     return found;
@@ -78,8 +58,7 @@ __device__ __forceinline__ Found best_of_group(Found found)
 
 // The first `size` vertices of the frontier pull. Those whose lightest arc may still shorten their path, now
 // or once neighbours have improved, pull again in the next phase.
-template <typename AnySearch>
-__device__ __forceinline__ void pull_frontier(AnySearch& s, u32 size, u64 bound, u64 floor)
+__device__ __forceinline__ void pull_frontier(Search& s, u32 size, u64 bound, u64 floor)
 {
     u32 improved = 0;
     for (u32 base = thread_id() / 32 * GROUPS_PER_WARP; base < size; base += thread_count() / GROUP_LANES) {
@@ -91,12 +70,10 @@ __device__ __forceinline__ void pull_frontier(AnySearch& s, u32 size, u64 bound,
         if (has_vertex) found = examine_arcs(s, v, label, bound);
         found = best_of_group(found);
         bool leads = has_vertex && lane() % GROUP_LANES == 0;
-        bool nearer = leads && found.length < distance_of(label);
-        if (nearer) {
+        if (leads && found.length < distance_of(label)) {
             store_relaxed(&s.vertices.best[v], label_of(found.length, found.parent));
             ++improved;
         }
-        announce(s, nearer, v, found.length);
         bool again = found.length == INFINITE || extended(floor, found.lightest) < found.length;
         keep_pulling(s, leads && again, v);
     }

@@ -5,7 +5,7 @@
 // TASK_ARCS is cut into tasks for all warps.
 //
 // The functions are templates over the search, since sssp_peers.cu of distributed/ pushes to the heads of one
-// GPU from tails of all. A search provides `tail_at`, `enqueue` and `arcs_of`.
+// GPU from tails of all. A search provides `tail_at` and `relax`.
 
 #pragma once
 
@@ -70,15 +70,10 @@ __device__ __forceinline__ void enqueue(Search& s, bool chosen, u32 v)
     }
 }
 
-__device__ __forceinline__ u64 arcs_of(const Search& s, u32 head)
-{
-    return degree_of(s.out, head);
-}
-
 // Relaxes each lane's arcs except missing ones. For whole warps; all distances are read before the first is
 // lowered.
-template <typename AnySearch, u32 ARCS>
-__device__ __forceinline__ void relax(AnySearch& s, const Tail& tail, const Arc (&arcs)[ARCS])
+template <u32 ARCS>
+__device__ __forceinline__ void relax(Search& s, const Tail& tail, const Arc (&arcs)[ARCS])
 {
     u64* best = s.vertices.best;
     u64 old[ARCS];
@@ -99,7 +94,7 @@ __device__ __forceinline__ void relax(AnySearch& s, const Tail& tail, const Arc 
             }
             if (improved) {
                 queued = atomicExch(&s.vertices.stamp[head], s.at.phase) != s.at.phase;
-                if (before == NO_LABEL) s.tally.settled_arcs += arcs_of(s, head);
+                if (before == NO_LABEL) s.tally.settled_arcs += degree_of(s.out, head);
             }
         }
         if (__any_sync(ALL_LANES, queued)) enqueue(s, queued, head);
