@@ -1,9 +1,9 @@
-// Pulling in sssp_peers.cu: two phases, after which pushing goes on from the heads that the second one found.
+// Pulling in sssp_peers.cu: three phases, after which pushing goes on from the heads that the last one found.
 //
 // In the first, heads without a path look for their best settled tail; every rank knows the distances of all
-// settled tails. In the second, those whose lightest arc may shorten their path ask the owners for the labels
-// of tails, in the owners' memory. So what the first phase finds, most vertices of a graph, is never sent. A
-// third would examine as many arcs as the second, for a thousandth of its finds.
+// settled tails. In the other two, those whose lightest arc may shorten their path ask the owners for the
+// labels of tails, in the owners' memory. So what the first two phases find, most vertices of a graph, is
+// never sent. A fourth would examine as many arcs as the third, for some hundredths of its finds.
 //
 // Most rows are short and most heads examine one to four arcs, so each lane takes a head alone: a GPU waits
 // for four times as many arcs at once as if four lanes shared one. Heads are in the order of their degrees,
@@ -84,11 +84,15 @@ __device__ __forceinline__ Best pull(PeerSearch& s, bool pulling, u32 head, u64 
     }
 }
 
-// Puts heads that pull again on the list, or sends those that came nearer, `again`.
-__device__ __forceinline__ void pass_on(PeerSearch& s, u32 least, bool again)
+enum Pull { FROM_SETTLED, FROM_ALL, AND_SEND };
+const u32 PULLS = 3;
+static_assert(PULLS == AND_SEND + 1, "as in Pull");
+
+// Puts heads that pull again on the list, or sends those that came nearer in the last phase.
+__device__ __forceinline__ void pass_on(PeerSearch& s, u32 least, u32 phase)
 {
     hand_over(s.pile, least, [&](bool chosen, u32 head) {
-        if (again) {
+        if (phase == AND_SEND) {
             u32 place = place_for(s, s.vertices.n, chosen, tail_of(s, head) < s.vertices.n_many);
             if (chosen) send(s, place, head);
         } else {
@@ -98,44 +102,46 @@ __device__ __forceinline__ void pass_on(PeerSearch& s, u32 least, bool again)
     });
 }
 
-// A phase of pulling: first all heads without a path, then, `again`, the `size` heads of the list, from tails
-// that are at `limit` or further away. Owners read the label of such a tail before or after it has pulled;
-// if it came nearer, it is pushed later.
-__device__ __forceinline__ void pull_phase(PeerSearch& s, bool again, u32 size)
+// A phase of pulling: first all heads without a path, then the `size` heads of the list, from tails that are
+// at `limit` or further away. A label may be read before or after its head has pulled in this phase: what it
+// becomes is read in the next phase, or pushed.
+__device__ __forceinline__ void pull_phase(PeerSearch& s, u32 phase, u32 size)
 {
-    u32 reached = 0;
+    u32 nearer_heads = 0;
 #pragma unroll 1
     for (u32 base = thread_id() - lane(); base < size; base += thread_count()) {
         u32 index = base + lane();
         bool pulling = index < size;
-        u32 head = again && pulling ? s.frontiers[TO_PULL][index] : index;
+        u32 head = phase != FROM_SETTLED && pulling ? s.frontiers[TO_PULL][index] : index;
         u64 label = pulling ? load_relaxed(&s.vertices.best[head]) : 0;
-        if (!again) pulling = pulling && label == NO_LABEL;
+        if (phase == FROM_SETTLED) pulling = pulling && label == NO_LABEL;
         if (!__any_sync(ALL_LANES, pulling)) continue;
-        Best best = pull(s, pulling, head, label, again ? s.at.limit : 0);
+        Best best = pull(s, pulling, head, label, phase == FROM_SETTLED ? 0 : s.at.limit);
         bool nearer = pulling && best.length < distance_of(label);
         if (nearer) store_relaxed(&s.vertices.best[head], label_of(best.length, best.parent));
-        reached += nearer;
+        nearer_heads += nearer;
+        if (phase == FROM_ALL) continue;
         bool may_shorten = best.length == INFINITE || s.at.limit + best.lightest < best.length;
-        pile_up(s.pile, again ? nearer : pulling && may_shorten, head);
-        pass_on(s, WARP, again);
+        pile_up(s.pile, phase == AND_SEND ? nearer : pulling && may_shorten, head);
+        pass_on(s, WARP, phase);
     }
-    pass_on(s, 1, again);
-    reached = again ? 0 : __reduce_add_sync(ALL_LANES, reached);
-    if (lane() == 0) atomicAdd(&s.block->reached, reached);
+    pass_on(s, 1, phase);
+    // Heads that are sent count as messages.
+    nearer_heads = phase == AND_SEND ? 0 : __reduce_add_sync(ALL_LANES, nearer_heads);
+    if (lane() == 0) atomicAdd(&s.block->nearer_heads, nearer_heads);
     add_up(s);
 }
 
-// Pulls twice. Returns whether any rank sent heads, which are to be pushed.
+// Pulls until nothing changes or the last phase. Returns whether any rank sent heads, which are to be pushed.
 __device__ __forceinline__ bool pull_all(PeerSearch& s)
 {
     u32 size = s.vertices.n;
 #pragma unroll 1
-    for (u32 turn = 0; turn < 2; ++turn) {
+    for (u32 phase = FROM_SETTLED; phase < PULLS; ++phase) {
         advance(s);
-        pull_phase(s, turn == 1, size);
+        pull_phase(s, phase, size);
         if (meet_all(s, true) == 0) return false;
-        size = load_relaxed(&phase_counters(s).pulling);
+        if (phase == FROM_SETTLED) size = load_relaxed(&phase_counters(s).pulling);
     }
     return true;
 }

@@ -7,7 +7,7 @@
 #include "problems/sssp/push_pull/_push.cuh"
 
 // What a rank publishes at the end of a phase: messages sent from the front and from the back of their lists
-// (the first phase of pulling sends none, and FEW counts the heads that it reached), and counters.
+// (phases of pulling that send none count in FEW the heads that came nearer), and counters.
 enum Count { FEW, MANY, READ, SETTLED, NEAREST, OVERFLOWED };
 const u32 COUNTS = 6;
 static_assert(COUNTS == OVERFLOWED + 1, "as in Count");
@@ -40,7 +40,7 @@ struct BlockTally {
     u64 read;
     u64 settled_arcs;
     u64 nearest;
-    u32 reached;  // heads by the first phase of pulling
+    u32 nearer_heads;  // in phases of pulling that send none
 };
 
 struct PeerSearch : Search {
@@ -134,7 +134,7 @@ __device__ __forceinline__ void add_up(PeerSearch& s)
     if (block.read != 0) atomicAdd(&bucket_counters(s).read, block.read);
     if (block.settled_arcs != 0) atomicAdd(&s.state->settled_arcs, block.settled_arcs);
     if (block.nearest != INFINITE) atomicMin(&bucket_counters(s).nearest, block.nearest);
-    if (block.reached != 0) atomicAdd(&phase_counters(s).improved, block.reached);
+    if (block.nearer_heads != 0) atomicAdd(&phase_counters(s).improved, block.nearer_heads);
     block = {0, 0, INFINITE, 0};
 }
 

@@ -33,6 +33,8 @@ NO_HEAD = np.uint32(SOURCE.constants["NO_HEAD"])
 
 MESSAGE = 8  # bytes of a message
 
+LAST_PULL = SOURCE.constants["PULLS"] - 1  # the only phase of pulling that sends messages
+
 
 class Parameters(push_pull.Parameters):
     """Parameters of the search, which are those of `push-pull`."""
@@ -131,7 +133,7 @@ class Solver:
         """Find the distances from `source`, the same on all ranks; see :class:`sssp_1d.Solver`.
 
         Modes are ``"push"`` and ``"pull"``. Times of phases include waiting for other ranks. Bytes are those
-        of messages; the second phase of pulling also reads 8 bytes per arc whose tail another rank owns.
+        of messages; the second and third phase of pulling also read 8 bytes per arc of another rank's tail.
         """
         arrays, own = self._arrays.take(), self._block.owned.local_of(source)
         rows = np.uint32(LOG_ROWS if levels is not None else 0)
@@ -149,7 +151,8 @@ class Solver:
         levels: list[Level] = []
         for phases in zip(*logs, strict=True):
             time_ms = max(phase.time_ms for phase in phases)
-            sends = phases[0].mode == "push" or bool(levels and levels[-1].mode == "pull")
+            pulls = sum(level.mode == "pull" for level in levels)
+            sends = phases[0].mode == "push" or pulls == LAST_PULL
             sent = sends * phases[0].updated * (self._ranks.size - 1) * MESSAGE
             relaxed = sum(phase.relaxed_arcs for phase in phases)
             levels.append(
