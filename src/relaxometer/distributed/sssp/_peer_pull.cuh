@@ -128,7 +128,7 @@ __device__ __forceinline__ void pull_phase(PeerSearch& s, u32 phase, u32 size)
     pass_on(s, 1, phase);
     // Heads that are sent count as messages.
     nearer_heads = phase == AND_SEND ? 0 : __reduce_add_sync(ALL_LANES, nearer_heads);
-    if (lane() == 0) atomicAdd(&s.block->nearer_heads, nearer_heads);
+    if (lane() == 0 && nearer_heads != 0) atomicAdd(&s.block->nearer_heads, nearer_heads);
     add_up(s);
 }
 

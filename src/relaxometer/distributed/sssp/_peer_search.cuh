@@ -122,9 +122,9 @@ __device__ __forceinline__ void add_up(PeerSearch& s)
         tally.nearest = min(tally.nearest, __shfl_xor_sync(ALL_LANES, tally.nearest, other));
     }
     if (lane() == 0) {
-        atomicAdd(&s.block->read, read);
-        atomicAdd(&s.block->settled_arcs, settled_arcs);
-        atomicMin(&s.block->nearest, tally.nearest);
+        if (read != 0) atomicAdd(&s.block->read, read);
+        if (settled_arcs != 0) atomicAdd(&s.block->settled_arcs, settled_arcs);
+        if (tally.nearest != INFINITE) atomicMin(&s.block->nearest, tally.nearest);
     }
     tally = {INFINITE, 0, 0};
     __syncthreads();
