@@ -1,7 +1,5 @@
 """Starts Snakemake as ``make run`` and ``make report`` do."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -8,8 +8,6 @@ folder, between ``snakemake --configfile SUITE.yaml --until draw_sources build_b
 graphs that can be generated are made in memory.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import math

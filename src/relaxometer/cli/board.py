@@ -1,7 +1,5 @@
 """Merge bundles of several machines: ``relaxometer board A.zip B.zip``; docs/bundle.md."""
 
-from __future__ import annotations
-
 import argparse
 import shutil
 from pathlib import Path

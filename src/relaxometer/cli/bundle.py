@@ -3,8 +3,6 @@
 Tables over all runs that :mod:`relaxometer.cli.all_runs` has not made are made from the runs.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 from datetime import UTC, datetime

@@ -4,8 +4,6 @@ A program is a module of this folder: `options` adds its options to a parser, an
 and returns the exit code, if not 0.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import signal

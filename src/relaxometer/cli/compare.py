@@ -4,8 +4,6 @@ docs/compare.md explains it. The exit code is 0 if nothing became slower, 3 if s
 fails now, and 1 after a mistake.
 """
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

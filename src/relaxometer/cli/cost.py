@@ -4,8 +4,6 @@ The table has a line per run. Lines below it count the runs that agree between p
 more memory outside the pool once they are loaded.
 """
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Write a batch for the driver of libreldom: ``relaxometer export-batch FOLDER FILE``."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

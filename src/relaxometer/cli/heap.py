@@ -1,7 +1,5 @@
 """Show which objects of a heap keep most memory alive, prove it, and write all of them as Parquet."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 from textwrap import shorten

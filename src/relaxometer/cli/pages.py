@@ -1,7 +1,5 @@
 """Write the pages of docs/results from their data: ``relaxometer pages [SUITE ...]``."""
 
-from __future__ import annotations
-
 import argparse
 
 from relaxometer.core.checkout import ROOT

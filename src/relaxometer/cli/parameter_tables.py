@@ -4,8 +4,6 @@
 Each table is between ``<!-- table: NAME -->`` and ``<!-- end -->``.
 """
 
-from __future__ import annotations
-
 import argparse
 import inspect
 import re

@@ -5,8 +5,6 @@ those of the library's calls, from and to host memory. The total is that of prep
 often as asked for. A search of `routes` is one of a list of random pairs.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import time

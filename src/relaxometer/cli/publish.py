@@ -1,7 +1,5 @@
 """Publish the results of a suite to docs/results/SUITE: ``relaxometer publish [SUITE]``."""
 
-from __future__ import annotations
-
 import argparse
 import shutil
 import tempfile

@@ -1,7 +1,5 @@
 """Search a graph from one source, prove the answer, and write it as Parquet or CSV."""
 
-from __future__ import annotations
-
 import argparse
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Check a bundle: ``relaxometer verify BUNDLE``; docs/bundle.md says what is checked."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

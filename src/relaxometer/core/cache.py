@@ -1,7 +1,5 @@
 """The cache folder: compiled kernels and functions, environments of rivals, parsed files."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

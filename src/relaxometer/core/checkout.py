@@ -1,7 +1,5 @@
 """The checkout that this package is part of."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from relaxometer.core.errors import UserError

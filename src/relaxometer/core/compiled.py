@@ -5,8 +5,6 @@ graphs at the beginning of a run, may choose one file for both, and every later 
 compiled for the other type. So every module takes the decorators of Numba from here.
 """
 
-from __future__ import annotations
-
 import fcntl
 import functools
 from collections.abc import Callable, Iterator

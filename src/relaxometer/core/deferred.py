@@ -1,7 +1,5 @@
 """Packages that take long to import and that a process may not need."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from types import ModuleType

@@ -1,7 +1,5 @@
 """The machine and the software that a measurement ran on."""
 
-from __future__ import annotations
-
 import os
 import platform
 import re

@@ -1,7 +1,5 @@
 """Errors that a user can fix, reported in one line without a traceback."""
 
-from __future__ import annotations
-
 import errno
 import os
 from collections.abc import Iterator

@@ -6,8 +6,6 @@ gathers results leaves it out, and an empty note says that its own output lacks 
 deletes all files that have a note (:func:`retry`), so that Snakemake makes them again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Who is at work in this folder: a lock of a file ends with the process that holds it, however it ends."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import shutil

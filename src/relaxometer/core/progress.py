@@ -1,7 +1,5 @@
 """Progress of long steps as plain lines, readable on a terminal and in a log."""
 
-from __future__ import annotations
-
 import sys
 import time
 

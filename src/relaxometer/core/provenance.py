@@ -4,8 +4,6 @@ It covers the syntax trees of Python files and the tokens of CUDA and C++ files,
 or folders, so that editing a comment or moving a module reruns nothing.
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import json

@@ -4,8 +4,6 @@ Snakemake writes some ten lines for each job, and jobs write their own. While a 
 output and error go to :data:`LOG`, and only :class:`Screen`, a logger plugin, writes to the terminal.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -1,7 +1,5 @@
 """The frame of every script that Snakemake runs: a log file, and one line per user error."""
 
-from __future__ import annotations
-
 import atexit
 import errno
 import gc

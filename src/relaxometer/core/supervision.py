@@ -4,8 +4,6 @@ Requests and replies are JSON; arrays follow a reply as raw bytes. Nothing that 
 unpickled, and its death is an exception in the parent.
 """
 
-from __future__ import annotations
-
 import ctypes
 import gc
 import json

@@ -5,8 +5,6 @@ records the size and date of every file that it read or made; :func:`is_unchange
 has anything to do forgets the record first.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

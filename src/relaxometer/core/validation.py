@@ -1,7 +1,5 @@
 """Sections of YAML files, and one-line messages for mistakes: file, dotted key, value, nearest valid name."""
 
-from __future__ import annotations
-
 import difflib
 import re
 import reprlib

@@ -1,7 +1,5 @@
 """Numbers in sentences."""
 
-from __future__ import annotations
-
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
     """Return a number with its noun, such as "1 run" or "1,200 runs"."""

@@ -1,7 +1,5 @@
 """Reads YAML files strictly: any mistake, such as a key given twice, is one line with its place."""
 
-from __future__ import annotations
-
 import json
 import re
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Reads the configuration as Snakemake's ``--configfile`` and ``--config`` do."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

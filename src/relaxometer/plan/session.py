@@ -1,7 +1,5 @@
 """One start of the workflow: what it checks, what it withdraws, and its last lines."""
 
-from __future__ import annotations
-
 import logging
 import os
 import sys

@@ -1,7 +1,5 @@
 """Sweeps: a variant whose parameters are lists stands for one variant per combination of their values."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

@@ -1,7 +1,5 @@
 """Whose clock counts: every contestant reports its own times, and we time it, too."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass

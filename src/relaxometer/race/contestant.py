@@ -4,8 +4,6 @@
 or null; the method of this name makes the reply. A failure is the last reply: ``status`` and ``reason``.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import gc

@@ -6,8 +6,6 @@ device at the same time, times the time of a search, is its energy: idle power d
 warms up, which is as much as some searches add. Values are empty where a counter or a package is missing.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ processes have one monotonic clock.
     python -m relaxometer.race.counter_log PARENT nvml 0000:1b:00.0
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import os

@@ -4,8 +4,6 @@ Each writes its results and returns the statuses of their rows. A further round 
 first (:meth:`relaxometer.plan.models.Run.folder`), and is not measured if the first has failed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace

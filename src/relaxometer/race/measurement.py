@@ -4,8 +4,6 @@ A contestant is a variant (`variant.py`) or a rival (`rival.py`), in a process o
 proves, and neither sees the other. This process opens no device.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import os

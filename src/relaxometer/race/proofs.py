@@ -1,7 +1,5 @@
 """Proves answers, in a process with its own copy of the graph that has the device to itself."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A run over several ranks as a job of the workflow: starts the ranks, and fails in one line."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import shlex

@@ -1,7 +1,5 @@
 """Fixed work, timed before and after each contestant to show whether the speed of the machine changed."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

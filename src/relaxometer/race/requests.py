@@ -1,7 +1,5 @@
 """The request that sources or query sets were drawn for, kept in their file."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The row of a search, which is built once, after its answer has been proven."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

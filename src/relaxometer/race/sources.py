@@ -1,7 +1,5 @@
 """The sources that every variant starts from on a graph."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa

@@ -1,7 +1,5 @@
 """HTML pages of a graph and of a batch of flow graphs: figures, and numbers compared with the papers'."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Drawing many roads into an image."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy.typing as npt

@@ -1,7 +1,5 @@
 """Ticks of logarithmic axes; apart from the style, which a plan imports, since Matplotlib loads slowly."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import matplotlib as mpl

@@ -1,7 +1,5 @@
 """Packs a finished run of the workflow into a bundle; docs/bundle.md."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import math

@@ -4,8 +4,6 @@ docs/bundle.md has the schema. The archive's comment, which is the end of the fi
 bytes before it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

@@ -5,8 +5,6 @@ of runs over several ranks are not compared. Neither are texts that only pages s
 repeats no measurement.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path

@@ -3,8 +3,6 @@
 :mod:`relaxometer.cli.all_runs` leaves runs without these tables, and graphs without their files.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -5,8 +5,6 @@ Where arcs run both ways, a predecessor is one of the vertex's neighbours, and i
 number. The graph, which a proof needs anyway, then tells the predecessor, and the tree the lengths.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

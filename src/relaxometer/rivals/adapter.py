@@ -1,7 +1,5 @@
 """A rival's process, and our side of the protocol that ``docs/rivals.md`` describes."""
 
-from __future__ import annotations
-
 import os
 import resource
 import select

@@ -1,7 +1,5 @@
 """Reads the answers that rivals write, as the columns of a problem."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Mapping

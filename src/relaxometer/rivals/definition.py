@@ -1,7 +1,5 @@
 """Definitions of rivals: folders with a ``rival.yaml``, of the repository and of the user."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

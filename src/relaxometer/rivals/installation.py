@@ -1,7 +1,5 @@
 """Installs rivals: a virtual environment or a compiled program for each, in the user's cache."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib.util
 import json

@@ -7,8 +7,6 @@ References
 "Single-source shortest paths in parallel with CUDA" (survey, in Chinese), section 3.2 and table 1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path

@@ -3,8 +3,6 @@
 Snakemake compares their values as a set, without names, so numbers that could be swapped share a parameter.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from relaxometer.core.provenance import code_hash, data_hash

@@ -1,7 +1,5 @@
 """Retained sizes of heaps: dominators and sums, resident and from arrays in host memory to answers there."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The frame of a study: one row per measurement; a failure fills in the remaining rows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 

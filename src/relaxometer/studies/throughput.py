@@ -1,7 +1,5 @@
 """Searches per second when one launch searches from many sources."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ A solver with a method ``customize(weights)`` takes the new weights; any other i
 them as ``docs/rivals.md`` describes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace

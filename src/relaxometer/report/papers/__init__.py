@@ -1,7 +1,5 @@
 """The figures and tables of published papers: one module per paper, found by its name."""
 
-from __future__ import annotations
-
 import os
 import pkgutil
 from collections.abc import Iterable
