@@ -107,7 +107,6 @@ class _VariantProcess:
         self._outside: list[int | None] = []
 
     def answer(self, link: Link, what: str, argument: Any) -> None:
-        """Answer one request."""
         link.reply(**getattr(self, what)(argument))
         while self._columns:
             link.send_array(self._columns.pop(0))
@@ -152,7 +151,6 @@ class _VariantProcess:
         return ResidentGraph.upload(self.device, graph, arcs=arcs, weights=weights)
 
     def prepare(self, _: None) -> dict[str, Any]:
-        """Construct the solver that is measured."""
         with stopwatch() as prepare:
             self._solver = self._module.Solver(self._arrived, self._run.solver_parameters)
             self.device.synchronize()
@@ -182,7 +180,6 @@ class _VariantProcess:
         return {"way": "customized" if customizes else "prepared anew", "update_ms": update.ms}
 
     def warm_up(self, source: int | None) -> dict[str, Any]:
-        """Make an untimed search."""
         start = self._start(source)
         if hasattr(self, "_fingerprint"):
             self._fingerprint.warm_up()

@@ -38,13 +38,10 @@ class CounterLog:
             stdin=subprocess.DEVNULL,
             stdout=self._file,
         )
-        self._await_start()
-        return self
-
-    def _await_start(self) -> None:
-        """Wait until the log has its first line, or its process ends without one."""
+        # Until the log has its first line, or its process ends without one.
         while not os.fstat(self._file.fileno()).st_size and self._process.poll() is None:
             time.sleep(START_S)
+        return self
 
     def __exit__(self, *_: object) -> None:
         self._process.kill()

@@ -9,7 +9,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from relaxometer.device import Device
@@ -43,19 +43,6 @@ class Reading:
     reasons: int = 0
 
 
-class Meter(Protocol):
-    """A device's counters."""
-
-    def joules(self) -> float:
-        """Return the energy since some fixed time."""
-
-    def read(self) -> Reading:
-        """Return all counters."""
-
-    def arguments(self) -> list[str]:
-        """Return the words from which `open_named` opens the same counters in another process."""
-
-
 class Nvml:
     """The counters of a GPU."""
 
@@ -63,7 +50,7 @@ class Nvml:
         self._nvml, self._handle, self._bus_id = nvml, handle, bus_id
 
     def arguments(self) -> list[str]:
-        """Return how `open_named` opens them."""
+        """Return the words from which `open_named` opens the same counters in another process."""
         return ["nvml", *([self._bus_id] if self._bus_id else [])]
 
     def joules(self) -> float:
@@ -109,12 +96,16 @@ class Rapl:
         return self._total / 1e6
 
     def arguments(self) -> list[str]:
-        """Return how `open_named` opens them."""
+        """Return how `open_named` opens them in another process."""
         return ["rapl", str(self._packages[0].parent)]
 
     def read(self) -> Reading:
         """Return the only counter there is."""
         return Reading(time.perf_counter(), self.joules())
+
+
+Meter = Nvml | Rapl
+"""A device's counters."""
 
 
 def _number(file: Path) -> int:
@@ -153,7 +144,7 @@ def open_rapl(folder: Path = RAPL) -> Rapl | None:
 
 
 def open_named(kind: str, *place: str) -> Meter | None:
-    """Return the counters that `Meter.arguments` describes."""
+    """Return the counters that the ``arguments()`` of others describe."""
     return open_nvml(*place) if kind == "nvml" else open_rapl(*map(Path, place))
 
 

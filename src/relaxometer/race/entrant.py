@@ -1,7 +1,5 @@
 """Starts a rival's adapter, tunes it, and talks with it under a time limit."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import re
@@ -44,15 +42,6 @@ MAX_LISTED = 1 << 28
 
 
 @dataclass(frozen=True)
-class Loaded:
-    """Milliseconds that loading and preparing took, and facts that the adapter reports."""
-
-    load_ms: float
-    prepare_ms: float
-    facts: dict[str, str]
-
-
-@dataclass(frozen=True)
 class Called:
     """Milliseconds of a call, by the adapter's clock: building, all after it, and two parts of the latter."""
 
@@ -81,13 +70,16 @@ class Running:
         """Restart its time limit."""
         self._deadline = time.monotonic() + self._timeout_s
 
-    def load(self) -> Loaded:
-        """Wait until the graph is loaded and prepared; the latter takes our time if that is clearly more."""
+    def load(self) -> tuple[float, float, dict[str, str]]:
+        """Wait until the graph is loaded and prepared; return the milliseconds of both, and facts.
+
+        The preparation takes our time if that is clearly more.
+        """
         loaded, _ = self._ask("loaded")
         self.rebuilds = "rebuilds" in loaded[1:]
         ready, span = self._ask("ready")
         prepare_ms = believed_ms(_milliseconds(ready, "ready"), span)
-        return Loaded(_milliseconds(loaded, "loaded"), prepare_ms, _facts(ready))
+        return _milliseconds(loaded, "loaded"), prepare_ms, _facts(ready)
 
     def take(self, weights: Path) -> Span:
         """Have new weights, uint32 of shape (n_arcs,), read from a file; return the time."""
@@ -194,21 +186,17 @@ class Entrant:
             write_queries(self.queries.sets[source], Path(folder))
             return running.ask(Path(folder))
 
-    @property
-    def threads(self) -> int:
-        """Number of threads that it may use."""
-        return threads_of(self.run)
-
     def options(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """Return all parameters of the adapter, and its number of threads."""
         defaults = {name: one.default for name, one in self.rival.definition.parameters.items()}
-        return {**defaults, **parameters, "threads": self.threads}
+        return {**defaults, **parameters, "threads": threads_of(self.run)}
 
     @property
     def thread_variables(self) -> dict[str, str]:
         """The variables by which libraries set the number and the placement of threads."""
-        variables = {f"{library}_NUM_THREADS": str(self.threads) for library in THREADS}
-        if self.threads > 1:
+        threads = threads_of(self.run)
+        variables = {f"{library}_NUM_THREADS": str(threads) for library in THREADS}
+        if threads > 1:
             variables |= {"OMP_PROC_BIND": "close", "OMP_PLACES": "cores"}
         return variables
 

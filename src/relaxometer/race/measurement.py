@@ -11,7 +11,7 @@ import statistics
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -471,11 +471,8 @@ class _Job:
         for _ in range(MAX_CONFIRMING):
             if not self._dispute() or time.monotonic() > begin + CONFIRMING_S:
                 return
-            try:
+            with self._noting_failure("further search", self._sources):
                 found, _answer = self._contestant.solve(self._untimed_root())
-            except Failed as failure:
-                self._note_later("further search", failure, self._sources)
-                raise
             self._confirming.append(found)
 
     def _warm_up(self) -> float:
@@ -524,11 +521,8 @@ class _Job:
         for number, search in enumerate(self._searches[: min(most, 1) if self._emulated else most]):
             if number >= FEWEST_CALLS and time.monotonic() > begin + CALLS_S:
                 break
-            try:
+            with self._noting_failure("call", [search.source]):
                 made = self._contestant.call(self._root(search.source))
-            except Failed as failure:
-                self._note_later("call", failure, [search.source])
-                raise
             if made is None:
                 return
             # Of a graph that a call has uploaded for itself, only the answer counts.
@@ -545,11 +539,8 @@ class _Job:
     def _take_costs(self) -> None:
         slowest_s = max((search.found.time_ms for search in self._searches), default=0.0) / 1e3
         more_s = planned_s(self._run.cost, slowest_s) if self._run.cost.energy_s else 0.0
-        try:
+        with self._noting_failure("repeated searches", self._sources):
             costs = self._contestant.cost([self._root(source) for source in self._sources], more_s)
-        except Failed as failure:
-            self._note_later("repeated searches", failure, self._sources)
-            raise
         if costs is not None:
             known = {name: value for name, value in costs.model_dump().items() if value is not None}
             spent = known.pop("spent", {})
@@ -564,11 +555,8 @@ class _Job:
         for number, source in enumerate(self._sources):
             if number and enough_s and time.monotonic() > begin + enough_s:
                 return
-            try:
+            with self._noting_failure("instrumented search", [source]):
                 phases = self._contestant.instrument(self._root(source))
-            except Failed as failure:
-                self._note_later("instrumented search", failure, [source])
-                raise
             if phases is None:
                 return
             self._relaxed[source] = sum(phase.relaxed_arcs for phase in phases)
@@ -576,12 +564,17 @@ class _Job:
                 self._result.phases.append({"source": source, "phase": place, **asdict(phase)})
             progress.step()
 
-    def _note_later(self, what: str, failure: Failed, sources: Sequence[int]) -> None:
-        """Mark timed searches from these sources with a later failure, unless it was only too slow."""
-        print(f"{self._what}: {what}: {failure.reason}", file=sys.stderr)
-        if failure.status != "timeout":
-            outcome = failure.status, f"{what}: {failure.reason}"
-            self._later_failures |= dict.fromkeys(sources, outcome)
+    @contextmanager
+    def _noting_failure(self, what: str, sources: Sequence[int]) -> Iterator[None]:
+        """Mark timed searches from these sources with a failure in the block, unless it was only too slow."""
+        try:
+            yield
+        except Failed as failure:
+            print(f"{self._what}: {what}: {failure.reason}", file=sys.stderr)
+            if failure.status != "timeout":
+                outcome = failure.status, f"{what}: {failure.reason}"
+                self._later_failures |= dict.fromkeys(sources, outcome)
+            raise
 
 
 def changes_of(loaded: Mapping[str, int], after: Mapping[str, int]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import statistics
 import tempfile
 import time
@@ -89,17 +88,15 @@ class _RivalClient:
         self._idle: list[Span] = []  # writing of answers whose searches were over
 
     def extend(self) -> None:
-        """Give the rival its whole time limit again, from now."""
         self._running.extend()
 
     def prepare(self, sources: Sequence[int | None]) -> Prepared:
-        """Have the graph loaded and prepared."""
-        loaded = self._running.load()
+        load_ms, prepare_ms, facts = self._running.load()
         self._start_ms = (time.perf_counter() - self._began) * 1e3
         options, definition = self._entrant.options(self._parameters), self._entrant.rival.definition
-        self._facts = {"version": definition.version or "unknown", **loaded.facts}
+        self._facts = {"version": definition.version or "unknown", **facts}
         resolved = {**options, **self._facts, "threads": options["threads"]}
-        return Prepared(upload_ms=loaded.load_ms, prepare_ms=loaded.prepare_ms, resolved=resolved, graph={})
+        return Prepared(upload_ms=load_ms, prepare_ms=prepare_ms, resolved=resolved, graph={})
 
     def warm_up(self, source: int | None) -> float:
         """Have an untimed search made; return its milliseconds by our clock.
@@ -113,7 +110,7 @@ class _RivalClient:
             time.sleep(min(search.ms / 1e3, MAX_PAUSE_S))
             with self._new_folder() as folder:
                 self._running.ping()  # wakes the process
-                self._idle.append(self._running.give(folder))
+                self._idle.append(self._running.give(Path(folder)))
         return search.ms
 
     def solve(self, source: int | None) -> tuple[Found, Columns]:
@@ -153,15 +150,15 @@ class _RivalClient:
         if not self._given:
             return _found(theirs, search, proven=False), {}
         with self._new_folder() as folder:
-            give = running.give(folder)
-            columns, overflowed = self._read(folder, source)
+            give = running.give(Path(folder))
+            columns, overflowed = self._read(Path(folder), source)
         convert_ms, read_ms = self._allowed(source, sum(map(len, columns.values())))
         early = max(0.0, read.busy - read_ms)
         late = late_ms(give, self._idle, convert_ms)
         if late:
             # The machine may have become slower since answers were last written.
             with self._new_folder() as folder:
-                self._idle.append(running.give(folder))
+                self._idle.append(running.give(Path(folder)))
             late = late_ms(give, self._idle, convert_ms)
         sending = search.sending + (read.sending if early else 0) + (give.sending if late else 0)
         ours = Span(early + search.ms + late, search.waited, sending)
@@ -219,16 +216,11 @@ class _RivalClient:
             return allowed_ms(values, len(graph) if isinstance(graph, Batch) else 1), 0.0
         return allowed_ms(values), allowed_ms(sum(map(len, queries.sets[source].arrays.values())))
 
-    @contextmanager
-    def _new_folder(self) -> Iterator[Path]:
+    def _new_folder(self) -> tempfile.TemporaryDirectory[str]:
         try:
-            folder = tempfile.mkdtemp(prefix="answer-", dir=self._folder)
+            return tempfile.TemporaryDirectory("", "answer-", self._folder, ignore_cleanup_errors=True)
         except OSError as error:
             raise Failed("error", f"no folder for its answer: {error.strerror}") from error
-        try:
-            yield Path(folder)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _found(theirs: float, ours: Span, **more: Any) -> Found:

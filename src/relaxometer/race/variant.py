@@ -27,19 +27,7 @@ from relaxometer.problems.queries import QuerySets
 from relaxometer.problems.variants import kernel_hash
 from relaxometer.race import contestant, measurement
 from relaxometer.race.clocks import Span, believed_ms
-from relaxometer.race.measurement import (
-    MAX_REASON,
-    Begun,
-    Costs,
-    Count,
-    Found,
-    Measurement,
-    Milliseconds,
-    Prepared,
-    Reply,
-    Reweighted,
-    SearchTime,
-)
+from relaxometer.race.measurement import MAX_REASON, Begun, Costs, Count, Found, Prepared, Reply, Reweighted
 from relaxometer.race.proofs import Columns
 
 FAILURES = frozenset({"skipped", "oom", "error", "usage"})
@@ -56,7 +44,7 @@ def measure(
     device: str,
     number: int = 1,
     queries: QuerySets | None = None,
-) -> Measurement:
+) -> measurement.Measurement:
     """Run a variant from every source; see :func:`relaxometer.race.measurement.measure`."""
     opening = open_variant(run, graph, device, queries)
     result = measurement.measure(opening, run, graph, sources, device, number, queries)
@@ -84,26 +72,8 @@ class _Column(Reply):
     shape: list[Count]
 
 
-class _Done(Reply):
-    time_ms: SearchTime
-
-
-class _Given(Reply):
-    download_ms: Milliseconds
-    phases: Count | None
-    overflowed: bool
-    graph: dict[str, int]
-    throttled: str | None
+class _Columns(Reply):
     columns: list[_Column]
-
-
-class _Anew(Reply):
-    prepare_ms: Milliseconds
-    resolved: dict[str, Any]
-
-
-class _Warmed(Reply):
-    search_ms: Milliseconds
 
 
 def _countable(phase: Phase) -> Phase:
@@ -114,12 +84,6 @@ def _countable(phase: Phase) -> Phase:
 
 class _Phases(Reply):
     phases: list[Annotated[Phase, AfterValidator(_countable)]]
-
-
-class _State(Reply):
-    after: dict[str, Any]
-    reference_ms: Milliseconds | None
-    parameters: dict[str, Any]
 
 
 class _VariantClient:
@@ -154,34 +118,36 @@ class _VariantClient:
         return believed_ms(theirs, Span(self._child.reply_ms, self._child.reply_waited_ms))
 
     def warm_up(self, source: int | None) -> float:
-        return _Warmed.read(self._ask(warm_up=source)).search_ms
+        search_ms: float = self._ask(warm_up=source)["search_ms"]
+        return search_ms
 
     def solve(self, source: int | None) -> tuple[Found, Columns]:
         """Return the reply to a search, and the columns of its answer."""
         self._ask(pose=source)
-        return self._answer(source, _Done.read(self._ask(solve=None)))
+        return self._answer(source, self._ask(solve=None)["time_ms"])
 
     def call(self, source: int | None) -> tuple[Found, Columns]:
         """Have the graph uploaded, prepared and searched, then prepared and searched again where it is."""
         self.extend()
         self._ask(clear=source)
-        done = _Done.read(self._ask(call=source))
-        found, columns = self._answer(source, _Done(time_ms=self._believed_ms(done.time_ms)))
+        call_ms = self._ask(call=source)["time_ms"]
+        found, columns = self._answer(source, self._believed_ms(call_ms))
         self._ask(release=None)
-        prepare_ms = self._believed_ms(_Anew.read(self._ask(prepare=None)).prepare_ms)
+        prepare_ms = self._believed_ms(self._ask(prepare=None)["prepare_ms"])
         cold_ms = prepare_ms + self.warm_up(source)
         return found.model_copy(update={"prepare_ms": prepare_ms, "cold_ms": cold_ms}), columns
 
-    def _answer(self, source: int | None, done: _Done) -> tuple[Found, Columns]:
-        clock_ms, waited_ms = self._child.reply_ms, self._child.reply_waited_ms
-        given = _Given.read(self._ask(give=None))
-        self._check_columns(given.columns, self._rows(source))
-        shapes = {column.name: column.shape for column in given.columns}
+    def _answer(self, source: int | None, time_ms: float) -> tuple[Found, Columns]:
+        times = {"time_ms": time_ms, "clock_ms": self._child.reply_ms}
+        times["waited_ms"] = self._child.reply_waited_ms
+        given = self._ask(give=None)
+        described = _Columns.read({"columns": given.pop("columns", None)}).columns
+        self._check_columns(described, self._rows(source))
+        shapes = {column.name: column.shape for column in described}
         columns = {name: np.empty(shapes[name], dtype) for name, dtype in self._columns.items()}
-        for column in given.columns:
+        for column in described:
             self._within(partial(self._child.receive_array, array=columns[column.name]))
-        found = given.model_dump(exclude={"columns"})
-        return Found(time_ms=done.time_ms, clock_ms=clock_ms, waited_ms=waited_ms, **found), columns
+        return Found.read(given | times), columns
 
     def reweight(self, changed: Graph) -> Reweighted:
         """Have the next weights taken, which the contestant's process draws as this one did."""
@@ -198,7 +164,7 @@ class _VariantClient:
         return Costs.read(self._ask(cost=list(sources)))
 
     def state_of_device(self) -> dict[str, Any]:
-        return _State.read(self._ask(context=None)).model_dump()
+        return self._ask(context=None)
 
     def _rows(self, source: int | None) -> Mapping[str, range]:
         if self._queries is not None and source is not None:
