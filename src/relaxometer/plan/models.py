@@ -1,9 +1,8 @@
 """The sections of ``config/config.yaml`` and its overlays, and the runs that they describe."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -11,7 +10,6 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    PrivateAttr,
     create_model,
     field_validator,
     model_validator,
@@ -407,25 +405,16 @@ class Run(Section):
     parameters: dict[str, Any]
     timing: Timing
     cost: Cost = Cost()
-    _solver_parameters: Any = PrivateAttr(None)
 
     def folder(self, number: int = 1) -> str:
         """Return the folder of a round's results."""
         first = f"results/runs/{self.problem}/{self.graph}/{self.variant}"
         return first if number == 1 else f"{first}/rounds/{number}"
 
-    @property
+    @cached_property
     def solver_parameters(self) -> Any:
-        """The parameters as the solver's own model, parsed once."""
-        if self._solver_parameters is None:
-            model = load_solver(self.problem, self.solver).Parameters
-            self._solver_parameters = model.model_validate(self.parameters)
-        return self._solver_parameters
-
-    def with_parsed(self, parameters: Any) -> Run:
-        """Return this run with its parameters already parsed."""
-        self._solver_parameters = parameters
-        return self
+        """The parameters as the solver's own model."""
+        return load_solver(self.problem, self.solver).Parameters.model_validate(self.parameters)
 
 
 class RivalRun(Run):

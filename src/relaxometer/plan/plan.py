@@ -317,11 +317,11 @@ class Plan:
             check_keys(spec.model_extra or {}, (Variant, model), self.origin, key)
             for point in expand(variant, spec.model_extra or {}, self.origin, key):
                 self._take_name(name, point)
-                parsed = validated(model, point.parameters, self.origin, key)
+                validated(model, point.parameters, self.origin, key)
                 shared: dict[str, Any] = {"problem": name, "variant": point.name, "solver": solver}
                 shared |= {"parameters": point.parameters, "timing": timing, "cost": self.config.cost}
                 for graph in graphs:
-                    yield Run(graph=graph, **shared).with_parsed(parsed)
+                    yield Run(graph=graph, **shared)
 
     def _graphs_of(self, spec: Variant | RivalEntry, section: Problem, name: str, key: str) -> list[str]:
         for graph in spec.graphs or []:

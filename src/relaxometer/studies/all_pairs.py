@@ -116,12 +116,9 @@ def measure_all_pairs(
 ) -> tuple[pa.Table, ...]:
     """Find the distances from all vertices, or from some, reduce them, and prove those from all or some.
 
-    With `hops`, distances count arcs, and the graph need not be a map. `sources` is a number to draw without
-    repetition, all if the graph has fewer, and `proven` a number of these. `table` is a number of vertices to
-    draw, or these vertices, between which all distances are kept.
-
-    The tables are `PASSES`, `SOURCES`, `COMPONENTS` and `DISTANCES`. If the graph is skipped or memory runs
-    out, the last three have no rows. UserError if `table` names something that is not a vertex.
+    Parameters are those of :class:`relaxometer.plan.models.AllPairs`. The tables are `PASSES`, `SOURCES`,
+    `COMPONENTS` and `DISTANCES`. If the graph is skipped or memory runs out, the last three have no rows.
+    UserError if `table` names something that is not a vertex.
     """
     starts, chosen = _chosen(graph, sources, seed), _chosen(graph, table, seed)
     sample = np.arange(len(starts))

@@ -52,8 +52,8 @@ def measure_retained(
 ) -> pa.Table:
     """Time dominators and retained sizes of a heap and prove them; return a table of the schema `TABLE`.
 
-    A variant starts no repetition after `enough_s`, and one on the CPU skips heaps of more objects than
-    `most_on_cpu`. The root of the heap is the only source, so `seed` draws nothing.
+    Parameters are those of :class:`relaxometer.plan.models.RetainedSizes`. The root of the heap is the only
+    source, so `seed` draws nothing.
     """
     heap, tables = _Heap(graph), []
     for variant in variants:

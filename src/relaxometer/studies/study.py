@@ -53,10 +53,7 @@ def study_table(
 
 
 def completed(results: Iterator[Row], count: int) -> Iterator[Row]:
-    """Yield `count` rows: the results, and once they raise, as many as are missing with that status.
-
-    Failures are `Skipped`, `DeviceOutOfMemory`, `OverflowError` and `Failed`; others pass.
-    """
+    """Yield `count` rows: the results, and once they raise, as many as are missing with that status."""
     status, reason = "", ""
     try:
         for row in results:

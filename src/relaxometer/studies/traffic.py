@@ -100,16 +100,10 @@ def measure_traffic(
     weights are where a variant searches, on the device or in the host's memory, before the clock starts. The
     calling process must not have opened CUDA, which does not survive a fork.
 
-    `variants` are solvers of `sssp` and `routes` of `routes`, with their default parameters; a search of the
-    latter answers this number of random `pairs`. `rivals` has the content of a `RivalRun` each; those of
-    other graphs are left out; `rival_folders` have rivals beyond those that ship.
-
-    Each of the `rounds` starts from the weights of the graph and slows a `share` of the arcs by factors drawn
-    between 1 and `factor`. `searches` follow, from sources that `seed` draws as for single searches; they
-    repeat if the graph has too few. A contestant is killed if its preparation, or a round, takes longer than
-    `timeout_s`.
-
-    The table has the schema `TABLE`.
+    Parameters are those of :class:`relaxometer.plan.models.Traffic`, and the table has the schema `TABLE`.
+    `seed` draws sources as for single searches; they repeat if the graph has too few. `rivals` has the
+    content of a `RivalRun` each; those of other graphs are left out; `rival_folders` have rivals beyond those
+    that ship. A contestant is killed if its preparation, or a round, takes longer than `timeout_s`.
     """
     runs = [run for run in map(RivalRun.model_validate, rivals) if run.graph == graph.name]
     sources = np.resize(sources_table(graph, searches, seed)["source"].to_numpy(), searches).tolist()
@@ -157,8 +151,7 @@ def _pairs(graph: Graph, count: int, searches: int, seed: int) -> _Task:
 
 def _run_of(problem: str, name: str, graph: Graph, timeout_s: float) -> Run:
     named = {"problem": problem, "graph": graph.name, "variant": name, "solver": name}
-    run = Run(**named, parameters={}, timing=Timing(timeout_s=timeout_s), cost=Cost())
-    return run.with_parsed(load_solver(problem, name).Parameters.model_validate({}))
+    return Run(**named, parameters={}, timing=Timing(timeout_s=timeout_s), cost=Cost())
 
 
 def slowed(graph: Graph, share: float, factor: float, rng: np.random.Generator) -> npt.NDArray[Any]:
