@@ -82,20 +82,14 @@ def read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
         return pq.read_table(path, columns=columns)
 
 
-def read_frame(path: Path, **options: Any) -> pd.DataFrame:
+def read_frame(path: Path, *, advice: str = MAKE_AGAIN, **options: Any) -> pd.DataFrame:
     """Return a Parquet or CSV file for pandas, whose readers take `options`; UserError if it is damaged."""
     import pandas as pd
 
-    with reading(path, "CSV" if path.suffix == ".csv" else "Parquet"):
+    with reading(path, "CSV" if path.suffix == ".csv" else "Parquet", advice=advice):
         read = read_csv if path.suffix == ".csv" else pd.read_parquet
         found: pd.DataFrame = read(path, **options)
     return found
-
-
-def read_published(path: Path, **options: Any) -> pd.DataFrame:
-    """Return a CSV file of ``docs/results``, which no run makes again; UserError if it is damaged."""
-    with reading(path, "CSV", advice=RESTORE):
-        return read_csv(path, **options)
 
 
 def read_csv(source: Path | IO[bytes], **options: Any) -> pd.DataFrame:

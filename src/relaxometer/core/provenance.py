@@ -50,34 +50,19 @@ _TOKEN = re.compile(
 
 @cache
 def code_hash(*modules: str, without: tuple[str, ...] = ()) -> str:
-    """Hash the code of `modules` and of everything in this package that they use.
+    """Hash the code of `modules`, such as ``"race.variant"``, and of everything in the package that they use.
 
     Every form of import is followed, also inside functions and by ``import_module`` of a literal name; so
-    are the names of kernel files, and their includes.
-
-    Parameters
-    ----------
-    *modules : str
-        Dotted names below ``relaxometer``, such as ``"race.variant"``.
-    without : tuple of str
-        Modules that cannot change the result: they are left out, with everything that only they use.
-
-    Returns
-    -------
-    str
-        The first 16 hexadecimal digits of a SHA-256.
-
-    Raises
-    ------
-    FileNotFoundError
-        If a module does not exist.
+    are the names of kernel files, and their includes. Modules `without` which the result would be the same
+    are left out, with everything that only they use. Returned are the first 16 hexadecimal digits of a
+    SHA-256; FileNotFoundError if a module does not exist.
     """
     return hash_of_files(files_used(*modules, without=without))
 
 
 def hash_of_files(files: Iterable[Path]) -> str:
     """Hash files of code without comments and docstrings, in any order."""
-    contents = sorted(map(_content_hash, files))
+    contents = sorted(_read(file)[1] for file in files)
     return hashlib.sha256("\n".join(contents).encode()).hexdigest()[:16]
 
 
@@ -121,14 +106,9 @@ def used_by(file: Path) -> tuple[Path, ...]:
     return _read(file)[0]
 
 
-def _content_hash(file: Path) -> str:
-    """Return the hash of a file without comments and docstrings."""
-    return _read(file)[1]
-
-
 @cache
 def _read(file: Path) -> tuple[tuple[Path, ...], str]:
-    """Return the files that `file` uses, and the hash of its content."""
+    """Return the files that `file` uses, and the hash of its content without comments and docstrings."""
     text = _text_of(file)
     is_python = file.suffix == ".py"
     references, content = _kept(is_python, text)
@@ -182,7 +162,6 @@ def _parsed(is_python: bool, text: str) -> tuple[list[Reference], str]:
 
 
 def _referenced(node: ast.Import | ast.ImportFrom | ast.Constant) -> Iterator[Reference]:
-    """Yield what one node of a module's syntax tree refers to."""
     modules: list[str] = []
     if isinstance(node, ast.Import):
         modules = [alias.name for alias in node.names]
@@ -201,7 +180,6 @@ def _referenced(node: ast.Import | ast.ImportFrom | ast.Constant) -> Iterator[Re
 
 
 def _files_of(reference: Reference, file: Path) -> Iterator[Path]:
-    """Yield the files that `file` means by a reference."""
     kind, name, *names = reference
     if kind == "include":
         # Others belong to the compiler.
@@ -241,7 +219,6 @@ def _chain(parts: list[str]) -> Iterator[Path]:
 
 
 def _file_of(*parts: str) -> Path | None:
-    """Return the file of a module if there is one."""
     return _found(PACKAGE, *parts)
 
 

@@ -76,17 +76,11 @@ def name_of(rule: str, wildcards: Iterable[object]) -> str:
 
 @contextmanager
 def job(snakemake: Any, *, isolated: bool = False) -> Iterator[None]:
-    """Run a script's body and copy its stderr to the rule's log.
+    """Run the body of a script, which has the object `snakemake`, and copy its stderr to the rule's log.
 
     A :class:`UserError` ends the job with its message only, and so does a lack of space, permission or
-    memory; any other exception keeps its traceback.
-
-    Parameters
-    ----------
-    snakemake : Snakemake
-        As the script has it.
-    isolated : bool, default=False
-        Whether a failure costs only what depends on the job: see :mod:`relaxometer.core.failures`.
+    memory; any other exception keeps its traceback. A failure of an `isolated` job costs only what depends
+    on it: see :mod:`relaxometer.core.failures`.
     """
     gc.enable()
     occupy()
@@ -200,12 +194,9 @@ def _close(log: TextIO) -> None:
 
 
 def check_folders(*folders: Path) -> None:
-    """Refuse to start where results cannot be written, since Snakemake would fail later, in the middle.
+    """Raise UserError if a folder, or one inside, is read-only or on a full disk.
 
-    Raises
-    ------
-    UserError
-        If a folder, or one inside, is read-only or on a full disk.
+    Snakemake would fail later, in the middle.
     """
     for top in filter(Path.is_dir, folders):
         for folder, _, _ in os.walk(top):

@@ -24,10 +24,7 @@ _UNUSUAL = re.compile(r"[^\n -~\u00a1-\u2027\u202a-\ud7ff\uff00-\uffef]")
 def read_yaml(path: Path) -> Any:
     """Return the contents of a YAML or JSON file, None if it is empty.
 
-    Raises
-    ------
-    UserError
-        If the file cannot be read, is not UTF-8 or YAML, gives a key twice, or contains itself.
+    UserError if the file cannot be read, is not UTF-8 or YAML, gives a key twice, or contains itself.
     """
     try:
         raw = path.read_bytes()

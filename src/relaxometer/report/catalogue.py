@@ -106,7 +106,7 @@ class Inputs:
 
     def table(self, key: str) -> pd.DataFrame:
         """Return the rows of all Parquet or CSV files of a key."""
-        options = {".csv": {"dtype": {"version": str}}}
+        options: dict[str, dict[str, Any]] = {".csv": {"dtype": {"version": str}}}
         tables = [read_frame(file, **options.get(file.suffix, {})) for file in self.files(key)]
         return pd.concat(tables, ignore_index=True)
 

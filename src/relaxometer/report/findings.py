@@ -21,7 +21,7 @@ from jinja2 import Environment, StrictUndefined, TemplateError
 
 from relaxometer.core.checkout import ROOT
 from relaxometer.core.errors import UserError
-from relaxometer.core.files import read_published, write_csv, write_text
+from relaxometer.core.files import RESTORE, read_frame, write_csv, write_text
 from relaxometer.problems.variants import kernel_hash, solver_names
 from relaxometer.report.figures.names import LEAST_PREPARATION_MS, prepared
 from relaxometer.results.calls import CALLS
@@ -135,8 +135,8 @@ class Data:
         if not path.is_file():
             raise UserError(f"{path} is missing, and {self.folder / TEMPLATE} cites it")
         if file == "facts.csv":
-            return read_published(path, dtype=str, keep_default_na=False)
-        return read_published(path, thousands=",", dtype={"version": str})
+            return read_frame(path, advice=RESTORE, dtype=str, keep_default_na=False)
+        return read_frame(path, advice=RESTORE, thousands=",", dtype={"version": str})
 
     def functions(self) -> dict[str, Callable[..., Any]]:
         """Return the functions of a template by their names."""
@@ -346,10 +346,7 @@ def _claim_intervals(lines: pd.DataFrame) -> list[str]:
 def render(folder: Path) -> str:
     """Return the page of a suite.
 
-    Raises
-    ------
-    UserError
-        If the template states a number itself, is wrong, or asks for data that are not there.
+    UserError if the template states a number itself, is wrong, or asks for data that are not there.
     """
     file, environment = folder / TEMPLATE, _environment(Data(folder).functions())
     text = file.read_text(encoding="utf-8")
@@ -397,7 +394,7 @@ def suites(folder: Path) -> list[str]:
 def write(folder: Path) -> bool:
     """Judge the claims of a suite again and write its page; return whether the page changed."""
     if (folder / CLAIMS).is_file():
-        papers = read_published(folder / CLAIMS, usecols=["source"])["source"].unique()
+        papers = read_frame(folder / CLAIMS, advice=RESTORE, usecols=["source"])["source"].unique()
         claims = [one for paper in papers for one in load_claims(ROOT / f"resources/claims/{paper}.yaml")]
         write_csv(judge_again(claims, folder), folder / CLAIMS, float_format=number_text)
     page, text = folder / PAGE, render(folder)

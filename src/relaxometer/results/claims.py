@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, PositiveFloat, RootModel, field_validator, model_validator
 
-from relaxometer.core.files import read_published
+from relaxometer.core.files import RESTORE, read_frame
 from relaxometer.core.validation import validated
 from relaxometer.core.yaml_files import read_yaml
 from relaxometer.results import bundle_file
@@ -95,7 +95,7 @@ def judge_again(claims: Sequence[Claim], folder: Path) -> pd.DataFrame:
     Quantities of searches are computed from ``samples.parquet``. Other data of a run are not published: their
     quantities stay as they were measured.
     """
-    published = read_published(folder / "claims.csv").fillna({"graph": ""}).set_index("id")
+    published = read_frame(folder / "claims.csv", advice=RESTORE).fillna({"graph": ""}).set_index("id")
     evidence = _published_evidence(folder)
 
     def measure(claim: Claim) -> Measured:

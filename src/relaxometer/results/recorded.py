@@ -163,12 +163,9 @@ def _from_folder(name: str, folder: Path) -> Recorded:
     if timings.empty:
         raise UserError(f"{folder}: no run has searches")
     timings = _checked(str(gathered if gathered.is_file() else folder / SAMPLES), timings)
-    named = timings["graph"].unique()
-    files = {graph: folder / "graphs" / graph / "graph.json" for graph in named}
-    files |= {
-        graph: folder / "batches" / graph / "batch.json" for graph in named if not files[graph].is_file()
-    }
-    found = {graph: read_json(file) for graph, file in files.items() if file.is_file()}
+    places = ("batches/{}/batch.json", "graphs/{}/graph.json")
+    files = [(graph, folder / place.format(graph)) for place in places for graph in timings["graph"].unique()]
+    found = {graph: read_json(file) for graph, file in files if file.is_file()}
     graphs, types = (
         {graph: facts[key] for graph, facts in found.items() if facts.get(key)}
         for key in ("content_sha256", "weight_type")
@@ -206,11 +203,6 @@ def recorded_in(found: BundleFile) -> Recorded:
     return Recorded(path.stem, _checked(f"{path}: {SAMPLES}", timings), contexts, graphs, rates)
 
 
-def _checked(where: str, timings: pd.DataFrame) -> pd.DataFrame:
-    check_times(where, timings := checked(where, timings))
-    return timings
-
-
 def _rates(found: Mapping[str, Any]) -> dict[str, float]:
     device, rate = found.get("device"), found.get("copy_gb_s")
     if not isinstance(device, str) or not isinstance(rate, int | float):
@@ -218,7 +210,7 @@ def _rates(found: Mapping[str, Any]) -> dict[str, float]:
     return {device: float(rate)}
 
 
-def checked(where: str, timings: pd.DataFrame) -> pd.DataFrame:
+def _checked(where: str, timings: pd.DataFrame) -> pd.DataFrame:
     """Return gathered searches whose columns have the types and values that the statistics expect.
 
     If one has not, UserError names the file `where`, the column and the first wrong value.
@@ -228,16 +220,11 @@ def checked(where: str, timings: pd.DataFrame) -> pd.DataFrame:
     if timings.empty:
         raise UserError(f"{where} has no searches; expected at least one")
     for column, is_good, expected in _rules(timings):
-        _refuse_first(where, timings[column], is_good, expected)
+        wrong = timings.loc[~is_good.astype(bool), column]
+        if len(wrong):
+            found = " is missing" if pd.isna(wrong.iloc[0]) else f": {quoted(wrong.iloc[0])}"
+            raise UserError(f"{where}: {column}{found}; expected {expected}")
     return timings
-
-
-def check_times(where: str, timings: pd.DataFrame) -> None:
-    """Raise UserError if a proven search has no time: one that is finite and above 0."""
-    times = timings["time_ms"]
-    is_time = (times > 0) & (times < np.inf)
-    proven = timings["status"].isin(PROVEN)
-    _refuse_first(where, times, is_time | ~proven, "a time above 0 ms of a proven search")
 
 
 def _rules(timings: pd.DataFrame) -> Iterator[tuple[str, pd.Series, str]]:
@@ -262,11 +249,11 @@ def _rules(timings: pd.DataFrame) -> Iterator[tuple[str, pd.Series, str]]:
     for column in dict.fromkeys(NUMBERS):
         if column in timings and not _holds_numbers(timings[column]):
             yield column, timings[column].isna(), "a number"
-    yield "reason", timings["reason"].isna() | timings["reason"].map(_is_text), "a text"
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
+    is_text = timings["reason"].map(lambda reason: isinstance(reason, str))
+    yield "reason", timings["reason"].isna() | is_text, "a text"
+    times = timings["time_ms"]
+    is_time = (times > 0) & (times < np.inf) | ~timings["status"].isin(PROVEN)
+    yield "time_ms", is_time, "a time above 0 ms of a proven search"
 
 
 def _is_name(value: Any) -> bool:
@@ -276,11 +263,3 @@ def _is_name(value: Any) -> bool:
 def _holds_numbers(values: pd.Series) -> bool:
     is_number = pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
     return bool(is_number and not pd.api.types.is_complex_dtype(values))
-
-
-def _refuse_first(where: str, values: pd.Series, is_good: pd.Series, expected: str) -> None:
-    wrong = values[~is_good.astype(bool)]
-    if len(wrong):
-        first = wrong.iloc[0]
-        found = " is missing" if pd.isna(first) else f": {quoted(first)}"
-        raise UserError(f"{where}: {values.name}{found}; expected {expected}")

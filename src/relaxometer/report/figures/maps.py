@@ -40,12 +40,8 @@ READABLE_UNITS = {
 def distance_map(graph: Graph, answer: Mapping[str, npt.NDArray[Any]]) -> style.Figure:
     """Draw every road in the colour of its distance from the source.
 
-    `answer` has ``distance`` and ``predecessor`` of one search; empty arrays if none was proven.
-
-    Raises
-    ------
-    UserError
-        If the graph has no coordinates.
+    `answer` has ``distance`` and ``predecessor`` of one search; empty arrays if none was proven. UserError if
+    the graph has no coordinates.
     """
     if graph.lon is None or graph.lat is None:
         raise UserError(f"graph {graph.name} has no coordinates; take it out of report.maps")

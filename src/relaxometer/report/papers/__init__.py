@@ -15,13 +15,7 @@ def names() -> list[str]:
 
 
 def check(chosen: Iterable[str], origin: str) -> None:
-    """Check the papers that a configuration names; `origin` names its files in messages.
-
-    Raises
-    ------
-    UserError
-        If a paper is unknown; names the nearest known one.
-    """
+    """Raise UserError if a configuration, whose files are `origin`, names an unknown paper."""
     known = names()
     for name in chosen:
         if name not in known:
