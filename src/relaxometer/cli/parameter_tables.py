@@ -8,7 +8,7 @@ import argparse
 import inspect
 import re
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -25,7 +25,6 @@ from relaxometer.datasets.registry import Dataset
 from relaxometer.distributed.engines import ENGINES
 from relaxometer.plan import models
 from relaxometer.problems.problem import load_problem, problem_names
-from relaxometer.problems.queries import QueryFormat
 from relaxometer.problems.variants import load_solver, solver_names
 from relaxometer.rivals.definition import find_rivals
 
@@ -56,7 +55,8 @@ def rows(model: type[BaseModel]) -> list[tuple[str, str, str, str]]:
     found = []
     for entry in entries(model):
         fields = [model.model_fields[name] for name in entry.names if name in model.model_fields]
-        values = re.sub(r",? *\b(optional|default=.*)$|[{}]", "", entry.values) or _values(fields[0])
+        said = re.sub(r",? *\b(optional|default=.*)$|[{}]", "", entry.values)
+        values = said or str(fields[0].discriminator or _in_words(fields[0].annotation))
         defaults = [_default(field) for field in fields]
         defaults = defaults[:1] if len(set(defaults)) == 1 else defaults
         meaning = entry.meaning
@@ -67,12 +67,8 @@ def rows(model: type[BaseModel]) -> list[tuple[str, str, str, str]]:
     return found
 
 
-def _values(field: FieldInfo) -> str:
-    """Return the type of a field in words; `None` is what its absence means."""
-    return str(field.discriminator or _in_words(field.annotation))
-
-
 def _in_words(kind: Any) -> str:
+    """Return a type in words; `None` is what the absence of a value means."""
     origin, of = get_origin(kind), get_args(kind)
     if origin is Annotated:
         return next(filter(None, (getattr(one, "discriminator", "") for one in of[1:])), _in_words(of[0]))
@@ -124,19 +120,21 @@ def table(what: str, named: Mapping[str, type[BaseModel]]) -> str:
     groups: dict[tuple[tuple[str, ...], ...], list[str]] = {}
     for name, model in named.items():
         groups.setdefault(tuple(rows(model)) or (("none", "", "", ""),), []).append(name)
-    lines = [f"| {what} | parameter | values | default | meaning |", "| --- | --- | --- | --- | --- |"]
-    for shared_rows, names in groups.items():
-        first = ", ".join(names)
-        for row in shared_rows:
-            lines.append(f"| {' | '.join((first, *row))} |")
-            first = ""
-    return "\n".join(lines) + "\n"
+    cells = [
+        ("" if number else ", ".join(names), *row)
+        for shared_rows, names in groups.items()
+        for number, row in enumerate(shared_rows)
+    ]
+    return _lines((what, "parameter", "values", "default", "meaning"), cells)
 
 
 def section(model: type[BaseModel]) -> str:
     """Return the table of one section of the configuration."""
-    lines = ["| key | values | default | meaning |", "| --- | --- | --- | --- |"]
-    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows(model))]) + "\n"
+    return _lines(("key", "values", "default", "meaning"), rows(model))
+
+
+def _lines(heads: Sequence[str], cells: Iterable[Sequence[str]]) -> str:
+    return "".join(f"| {' | '.join(row)} |\n" for row in (heads, ["---"] * len(heads), *cells))
 
 
 def _solvers(problem: str) -> str:
@@ -147,13 +145,6 @@ def _solvers(problem: str) -> str:
         suffix = suffixes[getattr(module.Solver, "takes", "graph")]
         named[f"`{solver}`{suffix}"] = module.Parameters
     return table("solver", named)
-
-
-def _query_formats() -> Iterator[tuple[str, QueryFormat]]:
-    """Yield the problems whose searches answer query sets, and how these are configured."""
-    for problem in problem_names():
-        if kind := load_problem(problem).queries:
-            yield problem, kind
 
 
 def _formats(part: str) -> str:
@@ -168,16 +159,13 @@ def _formats(part: str) -> str:
 
 
 def _rivals() -> str:
-    lines = [
-        "| rival | program | licence | runs on | problems | parameters |",
-        "| --- | --- | --- | --- | --- | --- |",
-    ]
+    lines = []
     for name, rival in find_rivals([]).items():
         one = rival.definition
         parameters = [f"`{key}` = `{given.default}`: {given.about}" for key, given in one.parameters.items()]
         cells = f"`{name}`", f"[{one.title}]({one.url})", one.licence, one.class_, ", ".join(one.problems)
-        lines.append("| " + " | ".join([*cells, _markdown("; ".join(parameters))]) + " |")
-    return "\n".join(lines) + "\n"
+        lines.append((*cells, _markdown("; ".join(parameters))))
+    return _lines(("rival", "program", "licence", "runs on", "problems", "parameters"), lines)
 
 
 def tables() -> dict[str, str]:
@@ -205,10 +193,11 @@ def tables() -> dict[str, str]:
         for model in (shared.Unit, shared.LogUniform, shared.LogNormal, shared.Values)
     }
     engines = {f"`{name}`": e.parameters for of in ENGINES.values() for name, e in of.items()}
+    queries = {name: load_problem(name).queries for name in problem_names()}
     return {
         **{model.__name__: section(model) for model in sections},
         **{problem: _solvers(problem) for problem in problem_names()},
-        **{f"{problem}.queries": section(kind.spec) for problem, kind in _query_formats()},
+        **{f"{problem}.queries": section(kind.spec) for problem, kind in queries.items() if kind},
         "rivals": _rivals(),
         "engines": table("engine", engines),
         **{part: _formats(part) for part in ("read", "generated", "batches")},

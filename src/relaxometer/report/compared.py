@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from textwrap import shorten, wrap
 from typing import Any
 
@@ -10,9 +10,11 @@ import pandas as pd
 
 from relaxometer.core.words import counted
 from relaxometer.report.figures.names import label, rounded
+from relaxometer.report.findings import markdown as table
 from relaxometer.report.terminal import COLUMNS, fitted
 from relaxometer.results import compare
 from relaxometer.results.compare import Compared
+from relaxometer.results.rows import KEY
 
 HEADS = ("base, ms", "now, ms", "ratio", "95% interval", "verdict")
 """Columns right of the names."""
@@ -116,27 +118,22 @@ def markdown(found: Compared) -> str:
         count = counted(len(lines) - len(loud), "other")
         parts.append(f"<details><summary>{count}</summary>\n\n{rest}\n\n</details>")
     if unpaired:
-        said = "\n".join(f"- {_escaped(text)}" for text in unpaired)
+        said = "\n".join(f"- {_escaped(text)}".replace("|", "\\|") for text in unpaired)
         parts.append(f"<details><summary>Not in both</summary>\n\n{said}\n\n</details>")
     parts.append("Ratio: the time now over that of the base, from the same sources; above 1 is slower.")
     return "\n\n".join(parts) + "\n"
 
 
 def _markdown_table(lines: pd.DataFrame) -> str:
-    heads = ["problem", "graph", "variant", *HEADS, "note"]
-    text = [_markdown_row(heads), _markdown_row(["---"] * 3 + ["---:"] * 4 + ["---"] * 2)]
-    for line in lines.to_dict("records"):
-        names = [line["problem"], line["graph"], line["variant"]]
-        text.append(_markdown_row([*names, *cells(line), shorten(str(line["note"]), 160)]))
-    return "\n".join(text)
-
-
-def _markdown_row(texts: Sequence[Any]) -> str:
-    return f"| {' | '.join(map(_escaped, texts))} |"
+    rows = [
+        [*(line[name] for name in KEY), *cells(line), shorten(str(line["note"]), 160)]
+        for line in lines.to_dict("records")
+    ]
+    return table(pd.DataFrame(rows, columns=[*KEY, *HEADS, "note"]).map(_escaped))
 
 
 def _escaped(text: Any) -> str:
-    return str(text).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
+    return str(text).replace("\\", "\\\\").replace("<", "&lt;")
 
 
 def _sorted(lines: pd.DataFrame) -> pd.DataFrame:

@@ -217,14 +217,12 @@ def _parameters(contexts: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     first = contexts[0] if contexts else {}
     prefix = "parameters."
     return {
-        key.removeprefix(prefix): f"{value:.4g}" if _is_fraction(value) else str(value)
+        key.removeprefix(prefix): (
+            f"{value:.4g}" if isinstance(value, float) and not value.is_integer() else str(value)
+        )
         for key, value in first.items()
         if key.startswith(prefix)
     }
-
-
-def _is_fraction(value: object) -> bool:
-    return isinstance(value, float) and not value.is_integer()
 
 
 def _samples(base: Recorded, now: Recorded, differing: Iterable[str]) -> Samples:

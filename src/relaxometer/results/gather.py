@@ -95,16 +95,14 @@ def unmade_runs(reasons: Mapping[tuple[str, str, str], str], rivals: Mapping[str
     `reasons` say why, by problem, graph and variant; `rivals` has the class of each rival by its name in the
     configuration.
     """
-    row = {"source": 0, "repetition": 0, "round": 1, "status": "error"}
-    searches = pa.Table.from_pylist([{**row, "reason": reason} for reason in reasons.values()], RUNS)
-    nothing = pa.array([None] * len(reasons), pa.string())
-    columns = {
-        **{name: pa.array([key[place] for key in reasons], pa.string()) for place, name in enumerate(KEY)},
-        **dict.fromkeys(("kernel", "device_kind", "device"), nothing),
-        "class": pa.array([rivals.get(variant) for *_, variant in reasons], pa.string()),
-        "rival": pa.array([variant in rivals for *_, variant in reasons], pa.bool_()),
-    }
-    return pa.table({**columns, **{name: searches[name] for name in searches.column_names}})
+    names = [(name, pa.string()) for name in (*KEY, "kernel", "device_kind", "device", "class")]
+    schema = pa.schema([*names, ("rival", pa.bool_()), *RUNS])
+    search = {"source": 0, "repetition": 0, "round": 1, "status": "error"}
+    rows = [
+        {**dict(zip(KEY, key, strict=True)), **search, "reason": reason, "class": rivals.get(key[-1])}
+        for key, reason in reasons.items()
+    ]
+    return pa.Table.from_pylist([row | {"rival": row["variant"] in rivals} for row in rows], schema)
 
 
 def _parameter_types(contexts: Sequence[Mapping[str, Any]]) -> dict[str, pa.DataType | None]:

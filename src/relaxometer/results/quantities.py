@@ -15,28 +15,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from relaxometer.core.words import counted
+from relaxometer.results import samples, statistics
 from relaxometer.results.evidence import Evidence, Measured, NotMeasured, Origin
 from relaxometer.results.processes import ASSUMED, part_of
-from relaxometer.results.samples import (
-    EMULATED,
-    extract_min_method,
-    gaining_band,
-    paired,
-    ratio_estimate,
-    share_at_or_under,
-    updated_counts,
-)
-from relaxometer.results.statistics import (
-    CONFIDENCE,
-    FEWEST,
-    SIGNIFICANCE,
-    Estimate,
-    holm,
-    log_mean,
-    log_median,
-    log_ratio_of_means,
-    median_of,
-)
 
 if TYPE_CHECKING:
     from relaxometer.results.claims import Claim
@@ -44,7 +25,7 @@ if TYPE_CHECKING:
 RESAMPLES = 2_000
 
 
-def _estimated(estimate: Estimate, origin: Origin) -> Measured:
+def _estimated(estimate: statistics.Estimate, origin: Origin) -> Measured:
     return Measured(estimate.value, origin, estimate.interval())
 
 
@@ -66,11 +47,13 @@ OF_PHASES: dict[str, Callable[[pd.DataFrame, float], Any]] = {
     # The most vertices that any phase of any source updates.
     "peak_updated": lambda counts, at: counts["updated"].max(),
     # The share of all phases that update at most `at` vertices, or the share `at` of the largest phase.
-    "share_of_phases": lambda counts, at: share_at_or_under(counts["updated"], at),
-    "share_below_peak": lambda counts, at: share_at_or_under(counts["updated"], at * counts["updated"].max()),
+    "share_of_phases": lambda counts, at: samples.share_at_or_under(counts["updated"], at),
+    "share_below_peak": lambda counts, at: samples.share_at_or_under(
+        counts["updated"], at * counts["updated"].max()
+    ),
     # The same of the phases in second halves of searches.
-    "share_of_late_phases": lambda counts, at: share_at_or_under(_late(counts), at),
-    "share_of_late_phases_below_peak": lambda counts, at: share_at_or_under(
+    "share_of_late_phases": lambda counts, at: samples.share_at_or_under(_late(counts), at),
+    "share_of_late_phases_below_peak": lambda counts, at: samples.share_at_or_under(
         _late(counts), at * counts["updated"].max()
     ),
 }
@@ -81,7 +64,7 @@ def _of_phases(name: str, claim: Claim, evidence: Evidence) -> Measured:
     phases = evidence.phases[evidence.phases["graph"] == claim.graph]
     if phases.empty:
         raise NotMeasured(f"no phases were recorded on {claim.graph}")
-    value = OF_PHASES[name](updated_counts(phases), claim.at or 0.0)
+    value = OF_PHASES[name](samples.updated_counts(phases), claim.at or 0.0)
     return Measured(float(value), Origin(phases["device"].iloc[0], phases["device_kind"].iloc[0]))
 
 
@@ -100,14 +83,14 @@ def _phase_speedup(claim: Claim, evidence: Evidence, chosen: pd.Series[bool]) ->
     times = phase_times(phases)
     if times.empty or len(times.columns) < 2:
         raise NotMeasured(f"no such phases of {claim.of} and {claim.over} on {claim.graph}")
-    found = log_ratio_of_means(times[claim.over], times[claim.of], ASSUMED, ASSUMED)
+    found = statistics.log_ratio_of_means(times[claim.over], times[claim.of], ASSUMED, ASSUMED)
     return _estimated(found, _real_origin(phases))
 
 
 def mean_time(claim: Claim, evidence: Evidence) -> Measured:
     """Average the time of the variant `of` over sources, in milliseconds."""
     times = evidence.times(claim.graph, claim.of)
-    return _estimated(log_mean(times["time_ms"], part_of(times)), _origin(times))
+    return _estimated(statistics.log_mean(times["time_ms"], part_of(times)), _origin(times))
 
 
 def mean_rate(claim: Claim, evidence: Evidence) -> Measured:
@@ -115,10 +98,10 @@ def mean_rate(claim: Claim, evidence: Evidence) -> Measured:
     return _estimated(*_rate(claim, evidence, claim.graph))
 
 
-def _rate(claim: Claim, evidence: Evidence, graph: str) -> tuple[Estimate, Origin]:
+def _rate(claim: Claim, evidence: Evidence, graph: str) -> tuple[statistics.Estimate, Origin]:
     times = evidence.times(graph, claim.of)
     rates = evidence.graphs[graph]["arcs"] / times["time_ms"] * 1e3
-    return log_mean(rates, part_of(times)), _origin(times)
+    return statistics.log_mean(rates, part_of(times)), _origin(times)
 
 
 def spread_ratio(claim: Claim, evidence: Evidence) -> Measured:
@@ -128,7 +111,7 @@ def spread_ratio(claim: Claim, evidence: Evidence) -> Measured:
     different devices, since it has no unit. The interval is a bootstrap of the sources.
     """
     times = [evidence.times(claim.graph, variant) for variant in (claim.of, claim.over)]
-    shared = np.column_stack(paired(*times))
+    shared = np.column_stack(samples.paired(*times))
     if len(shared) < 2 or not np.ptp(shared[:, 1]):
         raise NotMeasured(f"{claim.of} and {claim.over} share too few sources on {claim.graph}")
 
@@ -138,7 +121,7 @@ def spread_ratio(claim: Claim, evidence: Evidence) -> Measured:
         return found
 
     value, origin = float(quotient(shared)), _origin(times[0])
-    if len(shared) < FEWEST:
+    if len(shared) < statistics.FEWEST:
         return Measured(value, origin, (float("nan"), float("nan")))
     drawn = np.random.default_rng(0).integers(len(shared), size=(RESAMPLES, len(shared)))
     with np.errstate(invalid="ignore"):  # a draw may hold one source only, which has no spread
@@ -170,11 +153,11 @@ def _speedup(claim: Claim, candidate: pd.DataFrame, baseline: pd.DataFrame, orig
     return _estimated(_gain(claim, candidate, baseline), origin)
 
 
-def _gain(claim: Claim, candidate: pd.DataFrame, baseline: pd.DataFrame) -> Estimate:
-    ours, theirs = paired(candidate, baseline)
+def _gain(claim: Claim, candidate: pd.DataFrame, baseline: pd.DataFrame) -> statistics.Estimate:
+    ours, theirs = samples.paired(candidate, baseline)
     if ours.empty:
         raise NotMeasured(f"{claim.of} and {claim.over} share no source on {claim.graph}")
-    return log_ratio_of_means(theirs, ours, part_of(candidate), part_of(baseline))
+    return statistics.log_ratio_of_means(theirs, ours, part_of(candidate), part_of(baseline))
 
 
 def threshold_band(claim: Claim, evidence: Evidence) -> Measured:
@@ -182,7 +165,7 @@ def threshold_band(claim: Claim, evidence: Evidence) -> Measured:
     sweep = evidence.sweep(claim.graph, claim.of, "to_all_us")
     baseline = evidence.times(claim.graph, claim.over)
     origin = _origin(pd.concat([sweep, baseline]))
-    band = gaining_band(sweep, baseline)
+    band = samples.gaining_band(sweep, baseline)
     return Measured(band[1] - band[0] if band else 0.0, origin)
 
 
@@ -195,7 +178,9 @@ def best_threshold(claim: Claim, evidence: Evidence) -> Measured:
     means = sweep.groupby("to_all_us")["time_ms"].mean()
     best = float(means.index[int(means.argmin())])
     points = {float(point): rows for point, rows in sweep.groupby("to_all_us")}  # type: ignore[arg-type]
-    others = {point: ratio_estimate(points[best], rows) for point, rows in points.items() if point != best}
+    others = {
+        point: samples.ratio_estimate(points[best], rows) for point, rows in points.items() if point != best
+    }
     return Measured(best, _origin(sweep), range_of_best(best, others))
 
 
@@ -234,18 +219,18 @@ def extract_min_time(claim: Claim, evidence: Evidence) -> Measured:
 def _extract_min_trials(claim: Claim, evidence: Evidence) -> pd.DataFrame:
     if evidence.extract_min is None:
         raise NotMeasured("ExtractMin was not timed")
-    trials = extract_min_method(evidence.extract_min)
+    trials = samples.extract_min_method(evidence.extract_min)
     trials = trials[trials["values"] == claim.at]
     if trials.empty:
         raise NotMeasured(f"ExtractMin on {counted(int(claim.at or 0), 'value')} was not timed")
-    return trials[trials["device_kind"] != EMULATED]
+    return trials[trials["device_kind"] != samples.EMULATED]
 
 
-def _extract_min(trials: pd.DataFrame, method: str) -> Estimate:
+def _extract_min(trials: pd.DataFrame, method: str) -> statistics.Estimate:
     rows = trials[trials["method"] == method]
     if rows.empty:
         raise NotMeasured(f"ExtractMin by {method} was not timed on a real device")
-    return median_of(rows["time_ms"], ASSUMED)
+    return statistics.median_of(rows["time_ms"], ASSUMED)
 
 
 def step_time(claim: Claim, evidence: Evidence) -> Measured:
@@ -254,7 +239,7 @@ def step_time(claim: Claim, evidence: Evidence) -> Measured:
     rows = rows[rows["mode"] == claim.key]
     if rows.empty:
         raise NotMeasured(f"{claim.of} on {claim.graph} has no step {claim.key}")
-    return _estimated(log_mean(rows["time_ms"], ASSUMED), _origin(rows))
+    return _estimated(statistics.log_mean(rows["time_ms"], ASSUMED), _origin(rows))
 
 
 def _steps(claim: Claim, evidence: Evidence) -> pd.DataFrame:
@@ -263,7 +248,7 @@ def _steps(claim: Claim, evidence: Evidence) -> pd.DataFrame:
     rows = evidence.steps.query("graph == @claim.graph and variant == @claim.of")
     if rows.empty:
         raise NotMeasured(f"{claim.of} on {claim.graph} was not run")
-    if (rows["device_kind"] == EMULATED).any():
+    if (rows["device_kind"] == samples.EMULATED).any():
         raise NotMeasured("emulated time")
     return rows
 
@@ -273,9 +258,9 @@ def speedup_from_root(claim: Claim, evidence: Evidence) -> Measured:
     return _estimated(*_from_root(claim, evidence))
 
 
-def _from_root(claim: Claim, evidence: Evidence) -> tuple[Estimate, Origin]:
+def _from_root(claim: Claim, evidence: Evidence) -> tuple[statistics.Estimate, Origin]:
     candidate = evidence.times(claim.graph, claim.of)
-    return ratio_estimate(candidate, _cpu_times(claim, evidence)), _origin(candidate)
+    return samples.ratio_estimate(candidate, _cpu_times(claim, evidence)), _origin(candidate)
 
 
 def step_share(claim: Claim, evidence: Evidence) -> Measured:
@@ -284,7 +269,7 @@ def step_share(claim: Claim, evidence: Evidence) -> Measured:
     times = step_times(rows, [claim.key, "total"])
     if times.empty:
         raise NotMeasured(f"{claim.of} on {claim.graph} has no step {claim.key} with a total")
-    return _estimated(log_ratio_of_means(times[claim.key], times["total"], ASSUMED), _origin(rows))
+    return _estimated(statistics.log_ratio_of_means(times[claim.key], times["total"], ASSUMED), _origin(rows))
 
 
 def speedup_growth(claim: Claim, evidence: Evidence) -> Measured:
@@ -327,7 +312,7 @@ def communication_growth(claim: Claim, evidence: Evidence) -> Measured:
     searches = _rank_searches(claim, evidence)
     of_source = searches[searches["series"] == claim.of].groupby(["ranks", "source"])["communication_ms"]
     medians = of_source.median().groupby("ranks")
-    times = {int(str(ranks)): median_of(rows, ASSUMED) for ranks, rows in medians}
+    times = {int(str(ranks)): statistics.median_of(rows, ASSUMED) for ranks, rows in medians}
     try:
         value, interval = growth(times)
         return Measured(value, _real_origin(searches), interval)
@@ -339,7 +324,7 @@ def computing_share_growth(claim: Claim, evidence: Evidence) -> Measured:
     """Divide the share of computing in searches of a series on the most ranks by that on the fewest."""
     searches = _rank_searches(claim, evidence).query("series == @claim.of")
     shares = (searches["computing_ms"] / searches["time_ms"]).groupby([searches["ranks"], searches["source"]])
-    of_ranks = [median_of(rows, ASSUMED) for _, rows in shares.median().groupby("ranks")]
+    of_ranks = [statistics.median_of(rows, ASSUMED) for _, rows in shares.median().groupby("ranks")]
     if len(of_ranks) < 2:
         raise NotMeasured(f"{claim.of}: fewer than two numbers of ranks")
     return _estimated(of_ranks[-1].over(of_ranks[0]), _real_origin(searches))
@@ -366,7 +351,7 @@ def _rank_searches(claim: Claim, evidence: Evidence) -> pd.DataFrame:
 
 def _real_origin(rows: pd.DataFrame) -> Origin:
     """Return the device of some times; NotMeasured if they were emulated or are of several devices."""
-    if (rows["device_kind"] == EMULATED).any():
+    if (rows["device_kind"] == samples.EMULATED).any():
         raise NotMeasured("emulated time")
     return _origin(rows)
 
@@ -422,7 +407,7 @@ def step_times(steps: pd.DataFrame, modes: Sequence[str]) -> pd.DataFrame:
     return means.unstack("mode").reindex(columns=list(modes)).dropna()
 
 
-def quotients_over_ranks(ranks: pd.DataFrame, of: str, over: str, column: str) -> list[Estimate]:
+def quotients_over_ranks(ranks: pd.DataFrame, of: str, over: str, column: str) -> list[statistics.Estimate]:
     """Return the quotient of two series for each number of ranks from which both have a common source.
 
     It is the median over common sources of the time `column` of `over` over that of `of`; each run is one
@@ -433,43 +418,43 @@ def quotients_over_ranks(ranks: pd.DataFrame, of: str, over: str, column: str) -
         np.log(ranks[ranks["series"] == series].groupby(keys)[column].median()) for series in (of, over)
     )
     quotients = (theirs - ours).dropna().groupby("ranks")
-    medians = [(log_median(logs), len(logs)) for _, logs in quotients]
-    return [Estimate(log, (part, ASSUMED, ASSUMED), n) for (log, part), n in medians]
+    medians = [(statistics.log_median(logs), len(logs)) for _, logs in quotients]
+    return [statistics.Estimate(log, (part, ASSUMED, ASSUMED), n) for (log, part), n in medians]
 
 
-def extreme(estimates: Sequence[Estimate], *, least: bool) -> tuple[float, tuple[float, float]]:
+def extreme(estimates: Sequence[statistics.Estimate], *, least: bool) -> tuple[float, tuple[float, float]]:
     """Return the least or the largest of some quantities, and its interval.
 
     The interval holds the extreme if the intervals of all quantities hold theirs, so each of them leaves out
     its share of the 5% only. It is NaN if any of the quantities rests on too few samples.
     """
     choose = min if least else max
-    each = 1 - (1 - CONFIDENCE) / len(estimates)
+    each = 1 - (1 - statistics.CONFIDENCE) / len(estimates)
     low, high = zip(*(one.interval(each) for one in estimates), strict=True)
     if np.isnan([*low, *high]).any():
         return choose(one.value for one in estimates), (float("nan"), float("nan"))
     return choose(one.value for one in estimates), (choose(low), choose(high))
 
 
-def range_of_best(best: float, others: Mapping[float, Estimate]) -> tuple[float, float]:
+def range_of_best(best: float, others: Mapping[float, statistics.Estimate]) -> tuple[float, float]:
     """Return the range of the points that are not shown to be worse than the best one.
 
     Points are numbers of threads, thresholds or sizes. `others` says how many times as long every other point
     takes, corrected here for their number. The range is NaN if any of the comparisons rests on too few
     samples.
     """
-    if any(one.n < FEWEST for one in others.values()):
+    if any(one.n < statistics.FEWEST for one in others.values()):
         return float("nan"), float("nan")
-    p_values = holm([one.p_value() for one in others.values()])
+    p_values = statistics.holm([one.p_value() for one in others.values()])
     alike = [
         point
         for (point, one), p_value in zip(others.items(), p_values, strict=True)
-        if p_value >= SIGNIFICANCE or one.log <= 0
+        if p_value >= statistics.SIGNIFICANCE or one.log <= 0
     ]
     return min([best, *alike]), max([best, *alike])
 
 
-def growth(times: Mapping[int, Estimate]) -> tuple[float, tuple[float, float]]:
+def growth(times: Mapping[int, statistics.Estimate]) -> tuple[float, tuple[float, float]]:
     """Return the exponent with which a time grows from the fewest ranks above one to the most.
 
     One rank sends nothing, so it does not count. 1 is linear growth, 0 none. The interval is NaN below

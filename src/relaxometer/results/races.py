@@ -8,18 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from relaxometer.results import samples
 from relaxometer.results.calls import call_times
 from relaxometer.results.processes import with_processes
 from relaxometer.results.query_sets import by_set
 from relaxometer.results.rows import KEY, PROVEN
-from relaxometer.results.samples import (
-    IDENTITY,
-    Comparison,
-    compared,
-    is_emulated,
-    run_estimate,
-    source_times,
-)
 from relaxometer.results.statistics import FEWEST
 
 RACE = ["problem", "graph"]
@@ -49,7 +42,7 @@ def finishers(timings: pd.DataFrame) -> pd.DataFrame:
     timings = with_processes(timings)
     keys = [timings[column] for column in KEY]
     finished = timings["status"].isin(PROVEN).groupby(keys).transform("all")
-    return source_times(by_set(timings[finished & ~is_emulated(timings)]))
+    return samples.source_times(by_set(timings[finished & ~samples.is_emulated(timings)]))
 
 
 def common(times: pd.DataFrame) -> pd.DataFrame:
@@ -60,7 +53,7 @@ def common(times: pd.DataFrame) -> pd.DataFrame:
 
 def common_medians(times: pd.DataFrame) -> pd.DataFrame:
     """Return one row per run with its median time over :func:`common` sources."""
-    return common(times).groupby(IDENTITY, sort=False)["time_ms"].median().reset_index()
+    return common(times).groupby(samples.IDENTITY, sort=False)["time_ms"].median().reset_index()
 
 
 def relative_times(timings: pd.DataFrame) -> pd.DataFrame:
@@ -98,7 +91,7 @@ def _ranked(times: pd.DataFrame) -> list[dict[str, Any]]:
     medians = {name: rows["time_ms"].median() for name, rows in runs.items()}
     order = sorted(runs, key=lambda name: medians[name])
     pairs = list(combinations(order, 2))
-    found = compared([(runs[faster], runs[slower]) for faster, slower in pairs])
+    found = samples.compared([(runs[faster], runs[slower]) for faster, slower in pairs])
     if not found or min(one.ratio.n for one in found) < FEWEST:
         return []
     shown = {pair for pair, one in zip(pairs, found, strict=True) if one.side > 0}
@@ -107,7 +100,7 @@ def _ranked(times: pd.DataFrame) -> list[dict[str, Any]]:
     for place, name in enumerate(order, start=1):
         if (leader, name) in shown:
             leader, rank = name, place
-        estimate = run_estimate(runs[name])
+        estimate = samples.run_estimate(runs[name])
         low, high = estimate.interval()
         key = {column: runs[name][column].iloc[0] for column in KEY}
         shown_ms = {"median_ms": medians[name], "low_ms": low, "high_ms": high}
@@ -171,7 +164,7 @@ def _best_of_sides(times: pd.DataFrame) -> dict[str, dict[Any, Any]]:
 
 def faster_of(
     first: pd.DataFrame, second: pd.DataFrame, times: pd.DataFrame
-) -> tuple[Comparison, int | None]:
+) -> tuple[samples.Comparison, int | None]:
     """Compare two finishers of a race as two of all the pairs in it; `times` are those of the whole race.
 
     Returned are the comparison, with the second's time over the first's, and 1 if the first is shown to be
@@ -181,7 +174,7 @@ def faster_of(
     runs = [rows for _, rows in enough(times).groupby("variant", sort=False)]
     both = {rows["variant"].iloc[0] for rows in (first, second)}
     others = [pair for pair in combinations(runs, 2) if {rows["variant"].iloc[0] for rows in pair} != both]
-    found = compared([(first, second), *others])[0]
+    found = samples.compared([(first, second), *others])[0]
     if found.ratio.n < FEWEST:
         return found, None
     shown = np.sign(second["time_ms"].median() - first["time_ms"].median())

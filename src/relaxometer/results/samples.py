@@ -90,7 +90,7 @@ def source_times(timings: pd.DataFrame) -> pd.DataFrame:
     rounds = finished.groupby([*run, "source", "round"], sort=False)["time_ms"].median()
     times = rounds.groupby(level=[*run, "source"], sort=False).median().reset_index()
     found = [
-        (*rows[KEY].iloc[0], *_repeated(rows))
+        (*rows[KEY].iloc[0], len(rows), log_median(np.log(rows["time_ms"]))[1].variance)
         for _, rows in finished.groupby(KEY, sort=False)
         if _is_one_search(rows)
     ]
@@ -112,12 +112,6 @@ def _is_one_search(rows: pd.DataFrame) -> bool:
     except UserError:
         return False
     return problem.takes_batches or not problem.has_source
-
-
-def _repeated(rows: pd.DataFrame) -> tuple[int, float]:
-    """Return the repetitions of a run of one search, and the variance of the logarithm of their median."""
-    times = rows["time_ms"]
-    return len(times), log_median(np.log(times))[1].variance
 
 
 def paired(candidate: pd.DataFrame, baseline: pd.DataFrame) -> tuple[pd.Series, pd.Series]:

@@ -45,9 +45,8 @@ def scaling_table(runs: Sequence[DistributedRun], folder: Path) -> pd.DataFrame:
     lines = [_line(run, folder / run.name) for run in runs if not reasons[run.name]]
     if not lines:
         return missing
-    table = pd.DataFrame(lines)
-    weak = table.groupby("series")["vertices"].transform("nunique") > 1
-    table.insert(4, "weak", weak)
+    table = pd.DataFrame(lines, columns=COLUMNS)
+    table["weak"] = table.groupby("series")["vertices"].transform("nunique") > 1
     per_rank = table["median_gteps"] / table["ranks"]
     # A run that failed has no rate to compare with.
     fewest = table[per_rank.notna()].groupby("series")["ranks"].idxmin()
@@ -78,13 +77,8 @@ def _line(run: DistributedRun, folder: Path) -> dict[str, Any]:
     status = worst(rows["status"])
     good = rows[rows["status"] == "ok"]
     line = {
-        "problem": run.problem,
+        **_identity(run),
         "graph": context["graph"]["name"],
-        "variant": run.name,
-        "series": run.series,
-        "engine": run.engine,
-        "ranks": run.ranks,
-        "scheme": run.scheme,
         "transport": context["parameters"]["transport"],
         "device_kind": context["device_kind"],
         "device": context["device"],
@@ -110,11 +104,15 @@ def _line(run: DistributedRun, folder: Path) -> dict[str, Any]:
     return {**line, **dict(zip(measured, values, strict=True)), "certified": len(good) / len(rows)}
 
 
-def _lost_line(run: DistributedRun, reason: str) -> dict[str, Any]:
+def _identity(run: DistributedRun) -> dict[str, Any]:
     named = {key: getattr(run, key) for key in ("problem", "series", "engine", "ranks", "scheme")}
+    return {**named, "variant": run.name}
+
+
+def _lost_line(run: DistributedRun, reason: str) -> dict[str, Any]:
     graph = run.graph or f"Graph500, scale {run.scale}"
     outcome = {"status": "error", "reason": reason, "certified": 0.0}
-    return {**named, "graph": graph, "variant": run.name, "weak": False, **outcome}
+    return {**_identity(run), "graph": graph, "weak": False, **outcome}
 
 
 def _predicted(run: DistributedRun, context: dict[str, Any]) -> float:

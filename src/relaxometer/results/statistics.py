@@ -129,10 +129,7 @@ def median_of(samples: npt.ArrayLike, process: Part) -> Estimate:
 
 def log_mean(samples: npt.ArrayLike, process: Part) -> Estimate:
     """Return the mean of positive samples of one run, with an interval that holds the `process` part."""
-    values = np.asarray(samples, dtype=np.float64)
-    n, mean = len(values), values.mean()
-    part = Part(float((values / mean).var(ddof=1)) / n, n - 1.0) if n > 1 else Part(0.0, 1.0)
-    return Estimate(float(np.log(mean)), (part, process), n)
+    return log_ratio_of_means(samples, np.ones(np.size(samples)), process)
 
 
 def log_ratio_of_means(above: npt.ArrayLike, below: npt.ArrayLike, *processes: Part) -> Estimate:

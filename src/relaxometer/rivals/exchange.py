@@ -146,28 +146,24 @@ def _write_arcs(graph: Graph, path: Path, head: str, begin: str) -> None:
             file.write("".join(begin + line for line in text.splitlines(keepends=True)) if begin else text)
 
 
-def _write_sg(graph: Graph, path: Path) -> None:
-    _write_gap(graph, path, lambda heads, _: heads)
-
-
-def _write_wsg(graph: Graph, path: Path) -> None:
-    _write_gap(graph, path, lambda heads, arcs: np.column_stack([heads, graph.weights[arcs].astype("<i4")]))
-
-
-def _write_gap(graph: Graph, path: Path, neighbours: Callable[[Any, Any], npt.NDArray[Any]]) -> None:
+def _write_gap(graph: Graph, path: Path, *, weighted: bool) -> None:
     """Write GAP's serialized form.
 
     It is one byte that says whether the graph is directed, the numbers of arcs and of vertices, then offsets
-    and neighbours of the arcs. Those of the reversed arcs follow, unless they are the same: then the graph is
-    undirected, and both arcs of each edge count. Vertices and weights are signed integers of 32 bits.
-    ``neighbours(heads, arcs)`` returns the text of arcs: ids, or rows of id and weight.
+    and neighbours of the arcs: ids, or pairs of id and weight. Those of the reversed arcs follow, unless they
+    are the same: then the graph is undirected, and both arcs of each edge count. Vertices and weights are
+    signed integers of 32 bits.
     """
     import scipy.sparse as sp
 
+    def neighbours(heads: npt.NDArray[Any], arcs: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        ids = heads.astype("<i4")
+        return np.column_stack([ids, graph.weights[arcs].astype("<i4")]) if weighted else ids
+
     arcs = np.arange(graph.n_arcs)
     reverse = sp.csr_array((arcs, graph.targets, graph.offsets), shape=(graph.n_vertices,) * 2).tocsc()
-    forth = graph.offsets, neighbours(graph.targets.astype("<i4"), arcs)
-    back = reverse.indptr, neighbours(reverse.indices.astype("<i4"), reverse.data)
+    forth = graph.offsets, neighbours(graph.targets, arcs)
+    back = reverse.indptr, neighbours(reverse.indices, reverse.data)
     is_directed = not all(map(np.array_equal, forth, back))
     with path.open("wb") as file:
         _append(np.array([is_directed]), file)
@@ -177,4 +173,10 @@ def _write_gap(graph: Graph, path: Path, neighbours: Callable[[Any, Any], npt.ND
             _append(ends, file)
 
 
-FORMATS = {"gr": _write_gr, "mtx": _write_mtx, "sg": _write_sg, "wsg": _write_wsg}  # writers by ending
+FORMATS: dict[str, Callable[[Graph, Path], object]] = {
+    "gr": _write_gr,
+    "mtx": _write_mtx,
+    "sg": partial(_write_gap, weighted=False),
+    "wsg": partial(_write_gap, weighted=True),
+}
+"""Writers by ending."""

@@ -7,15 +7,7 @@ from math import ceil
 import pandas as pd
 
 from relaxometer.report.catalogue import Exhibit, runs_on, table_view, without_curves
-from relaxometer.report.figures.names import (
-    CLASSES,
-    intervals,
-    label,
-    prepared,
-    rounded,
-    short_names,
-    shown_calls,
-)
+from relaxometer.report.figures import names
 from relaxometer.results.calls import PREPARED, call_times, preparation_intervals
 from relaxometer.results.rows import KEY
 from relaxometer.results.samples import is_emulated, source_times
@@ -50,10 +42,10 @@ def payoff_table(timings: pd.DataFrame, problem: str = "sssp") -> pd.DataFrame:
     lines = lines.join(timings.groupby(KEY)[["prepare_ms", "cold_ms"]].first(), on=KEY)
     lines = lines.join(call_times(timings), on=KEY).join(preparation_intervals(timings), on=KEY)
     lines = lines.assign(
-        name=short_names(lines),
+        name=names.short_names(lines),
         emulated=is_emulated(lines),
-        call=shown_calls(lines),
-        interval=intervals(*(lines[end] for end in PREPARED)),
+        call=names.shown_calls(lines),
+        interval=names.intervals(*(lines[end] for end in PREPARED)),
         first_ms=lines["prepare_ms"] + lines["time_ms"],
     )
     tables = [
@@ -90,9 +82,9 @@ def _of_graph(lines: pd.DataFrame) -> pd.DataFrame:
     for index, line in lines.iterrows():
         pays = FIRST if index in real.index[:1] else _pays(line, real.head(1))
         against_cpu = "" if index in baseline.index else _pays(line, baseline)
-        name, kind = line["name"], CLASSES[line["class"]]
-        shown = prepared(line["prepare_ms"]), line["interval"]
-        spans = *shown, *(rounded(line[f"{span}_ms"]) for span in TIMED)
+        name, kind = line["name"], names.CLASSES[line["class"]]
+        shown = names.prepared(line["prepare_ms"]), line["interval"]
+        spans = *shown, *(names.rounded(line[f"{span}_ms"]) for span in TIMED)
         rows.append((line["graph"], name, kind, *spans, line["call"], pays, against_cpu))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
@@ -102,7 +94,7 @@ def _exhibit(problem: str, name: str) -> Exhibit:
     return Exhibit(
         name,
         lambda inputs: payoff_table(inputs.searches(), problem),
-        (table_view(name, label(problem), "preparation", said, caption="preparation"),),
+        (table_view(name, names.label(problem), "preparation", said, caption="preparation"),),
         wanted=runs_on(problem),
         params=without_curves,
     )

@@ -131,18 +131,13 @@ def _draw_over_scale(
             median, low, high = samples.run_estimate(of_variant[of_variant["graph"] == graph], value).point()
             points.append((sizes[graph], median, low, high))
             best[graph] = max(best.get(graph, ("", 0.0)), (str(name), median), key=lambda pair: pair[1])
-    draw_over_sizes(axes, series)
-    return best
-
-
-def draw_over_sizes(axes: style.Axes, series: Mapping[str, tuple[Look, Sequence[Point]]]) -> None:
-    """Draw the points (vertices, median, low, high) of each series by its name, on logarithmic axes."""
     style.size_axis(axes, {size for _, points in series.values() for size, *_ in points})
     for place, (name, (mark, points)) in enumerate(series.items()):
         style.draw_series(axes, points, mark, name, (place, len(series)))
     axes.set(yscale="log", xlabel="Vertices")
     style.plain_log(axes.yaxis)
     style.legend_above(axes, 3)
+    return best
 
 
 def _against_cpu(times: pd.DataFrame, graph: str) -> str:
