@@ -6,7 +6,7 @@ import functools
 import math
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -39,9 +39,6 @@ class Launch:
 
     def set(self, **changed: Any) -> None:
         """Change arguments, by the names of the kernel's parameters; TypeError if one does not fit."""
-        self._change(changed)
-
-    def _change(self, changed: Mapping[str, Any]) -> None:
         for name, arg in changed.items():
             position = self._positions.get(name)
             if position is None:
@@ -53,7 +50,7 @@ class Launch:
     def __call__(self, **changed: Any) -> None:
         """Launch the kernel, with other values for the arguments named, from now on."""
         if changed:
-            self._change(changed)
+            self.set(**changed)
         self._start(self._given)
 
 
@@ -78,7 +75,7 @@ class Kernel(ABC):
         args
             One per parameter: for a pointer, a device array of exactly its type, or None; for a scalar, a
             NumPy scalar of exactly its type; for a plain struct, a mapping of its members or one packed by
-            `Module.struct`. A structured NumPy scalar fits a struct of its size.
+            `Module.struct`.
         shared_mem
             Bytes of dynamic shared memory per block.
 
