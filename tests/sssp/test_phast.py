@@ -61,6 +61,10 @@ def archipelago():
     return Graph.from_arcs("archipelago", int(first[-1]), tails, heads, weights)
 
 
+def built(graph, tasks, middle=()):
+    return _hierarchy.lay_out(_cch.contract(graph, 16.0), tasks, middle)
+
+
 @pytest.mark.parametrize(("tasks", "middle"), [(1, 0), (20, 0), (20, 3), (4, 9)])
 @pytest.mark.parametrize("make", [directed_grid, roads, clique_among_islands, archipelago])
 def test_distances_are_right_however_the_hierarchy_is_cut(device, make, tasks, middle):
@@ -69,14 +73,14 @@ def test_distances_are_right_however_the_hierarchy_is_cut(device, make, tasks, m
     solver = Solver(resident, Parameters(tasks=tasks, middle=middle))
     assert solver.resolved["top"] > 0 or tasks == 1
     assert solver.resolved["tasks"] == tasks
-    hierarchy = _hierarchy.build(graph, tasks, 16.0)
+    hierarchy = built(graph, tasks)
     of_top, of_most_arcs = hierarchy.order[[0, np.argmax(np.diff(hierarchy.up_offsets))]].tolist()
     for source in (0, graph.n_vertices - 9, of_top, of_most_arcs):
         proven(solver, resident, source)
 
 
 def test_long_rows_take_several_arcs_a_lane_beyond_those_read_ahead():
-    hierarchy = _hierarchy.build(clique_among_islands(), 1, 16.0)
+    hierarchy = built(clique_among_islands(), 1)
     assert (hierarchy.outside.table[:, 1] >> 24).max() > _slices.AHEAD
     assert np.diff(hierarchy.up_offsets).max() > 32 * _slices.AHEAD
 
@@ -106,7 +110,7 @@ def test_an_instrumented_run_records_the_parts_of_the_search(device):
     assert 0 < climb.updated <= solver.resolved["height"] + 1
     assert all(phase.time_ms >= 0 for phase in phases)
     assert sum(phase.time_ms for phase in phases) > 0
-    hierarchy = _hierarchy.build(graph, 20, 16.0, middle=[3])
+    hierarchy = built(graph, 20, [3])
     assert sum(phase.relaxed_arcs for phase in phases[1:]) == len(hierarchy.up_arcs)
     path = [int(np.flatnonzero(hierarchy.order == 0)[0])]
     while hierarchy.depth[path[-1]]:
@@ -152,4 +156,4 @@ def test_a_map_that_shared_memory_does_not_hold_is_skipped(device, monkeypatch):
 def test_hierarchies_too_large_for_slices_are_skipped(monkeypatch, module, limit, value, message):
     monkeypatch.setattr(module, limit, value)
     with pytest.raises(Skipped, match=message):
-        _hierarchy.build(directed_grid(), 1, 16.0)
+        built(directed_grid(), 1)

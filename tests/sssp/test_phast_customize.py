@@ -75,7 +75,7 @@ def assert_as_built(solver, graph, tasks):
     """Compare all lengths and their copies with a hierarchy that the host built for the graph's weights."""
     cch = _cch.contract(graph, 16.0)
     middle = [k for k in [solver.resolved["middle"]] if k]
-    built = _hierarchy.build(graph, tasks, 16.0, middle=middle)
+    built = _hierarchy.lay_out(_cch.contract(graph, 16.0), tasks, middle)
     customizer = solver._customizer
     lengths = solver._graph.device.asnumpy(customizer.lengths).reshape(-1, 2)
     np.testing.assert_array_equal(lengths[:, 0], cch.upward)

@@ -14,14 +14,12 @@ import numpy.typing as npt
 from relaxometer.core.compiled import get_num_threads, njit, prange
 from relaxometer.problems.routes._balls import no_paths
 from relaxometer.problems.routes._contracted import Contracted
+from relaxometer.problems.routes._shortcuts import LOW, NO_PART, NO_PATH, added
 
 Words = npt.NDArray[np.uint32]
 Ints = npt.NDArray[np.int64]
 Lengths = npt.NDArray[np.uint64]
-LOW = np.uint64(32)
-NO_PATH = np.uint64(2**64 - 1)
 UNREACHED = np.uint32(2**32 - 1)
-NO_PART = np.uint32(2**32 - 1)
 
 
 class Tree(NamedTuple):
@@ -82,17 +80,10 @@ def fill_table(tree: Tree, origins: Words, targets: Words, cutoff: int) -> Words
 
 
 @njit(cache=True)
-def _added(first: Any, second: Any) -> Any:
-    """Return the length of two parts of a path; `NO_PATH` beyond 64 bits."""
-    length = first + second
-    return NO_PATH if length < first else length
-
-
-@njit(cache=True)
 def _follow(tree: Any, lengths: Any, climb: Any, rank: int) -> None:
     own = climb.labels[tree.depth[rank]]
     for i in range(tree.rows[rank], tree.rows[rank + 1]):
-        length = _added(own, lengths[i])
+        length = added(own, lengths[i])
         if length < climb.labels[tree.heads[i]]:
             climb.labels[tree.heads[i]] = length
             climb.via[tree.heads[i]] = i
@@ -118,7 +109,7 @@ def _meet(tree: Any, up: Any, down: Any, x: int, y: int, limit: Any) -> Any:
     best, depth = limit, 0
     while x != n:
         d = tree.depth[x]
-        both = _added(up.labels[d], down.labels[d])
+        both = added(up.labels[d], down.labels[d])
         if both < best:
             best, depth = both, d
         if up.labels[d] < best:
@@ -236,7 +227,7 @@ def _fill_table(from_ancestors: Any, up: Any, to_ancestors: Any, down: Any, cuto
                 ancestor = from_ancestors[row, d]
                 if ancestor < 0 or ancestor != to_ancestors[column, d]:
                     break
-                best = min(best, _added(up[row, d], down[column, d]))
+                best = min(best, added(up[row, d], down[column, d]))
             distance = best >> LOW
             table[row * columns + column] = np.uint32(distance) if distance <= cutoff else UNREACHED
     return table

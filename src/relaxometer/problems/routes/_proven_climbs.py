@@ -68,6 +68,7 @@ class ProvenClimbs:
         # Imports the partitioner, a library that few variants need.
         from relaxometer.problems.routes._shortcuts import find_depths
         from relaxometer.problems.sssp.phast import _cch
+        from relaxometer.problems.sssp.phast._fill import inverse
 
         if graph.lengths.dtype != np.uint32:
             raise Skipped(f"distances of type {graph.lengths.name} are not proven by climbs")
@@ -79,7 +80,7 @@ class ProvenClimbs:
         by_depth = np.argsort(depth, kind="stable")
         self._bounds = np.searchsorted(depth[by_depth], np.arange(self._height + 1)).tolist()
         self._by_depth = self._upload(by_depth)
-        self._rank = self._upload(_cch.inverse(cch.order))
+        self._rank = self._upload(inverse(cch.order))
         self._module = self._device.module(SOURCE.path)
         self._kernel = self._module.get_function
         self._hierarchy = self._module.struct(

@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from relaxometer.core.compiled import njit
 from relaxometer.graphs.graph import Graph
-from relaxometer.problems.sssp.phast._cch import Contraction, inverse, weigh_arcs
+from relaxometer.problems.sssp.phast._cch import Contraction, weigh_arcs
+from relaxometer.problems.sssp.phast._fill import inverse
 
 Words = npt.NDArray[np.uint32]
 Pairs = npt.NDArray[np.uint64]
@@ -81,7 +82,7 @@ def unpacking(rows: Any, up: Any, order: Any, upward: Any, downward: Any, parts:
 
 
 @njit(cache=True)
-def _added(first: Any, second: Any) -> Any:
+def added(first: Any, second: Any) -> Any:
     """Return the length of two arcs, one behind the other; `NO_PATH` beyond 64 bits."""
     length = first + second
     return NO_PATH if length < first else length
@@ -97,11 +98,11 @@ def _join(rows: Any, up: Any, upward: Any, downward: Any, parts: Any) -> None:
             for other in range(one + 1, end):
                 while up[e] != up[other]:
                     e += 1
-                length = _added(downward[one], upward[other])
+                length = added(downward[one], upward[other])
                 if length < upward[e]:
                     upward[e] = length
                     parts[e, 0, 0], parts[e, 0, 1] = one, other
-                length = _added(downward[other], upward[one])
+                length = added(downward[other], upward[one])
                 if length < downward[e]:
                     downward[e] = length
                     parts[e, 1, 0], parts[e, 1, 1] = other, one

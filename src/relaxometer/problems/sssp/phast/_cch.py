@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from relaxometer.core.compiled import get_num_threads, njit
 from relaxometer.graphs.graph import UNREACHED, Graph
 from relaxometer.problems.sssp.phast import _ranges
-from relaxometer.problems.sssp.phast._fill import add_shortcuts, arrange
+from relaxometer.problems.sssp.phast._fill import add_shortcuts, arrange, inverse
 from relaxometer.problems.sssp.phast._order import dissect, kept
 from relaxometer.problems.sssp.phast._reduce import ordered
 from relaxometer.problems.sssp.phast._slices import MAX_ROW
@@ -51,28 +51,24 @@ class Contraction:
     parent: Ints  # parent of each rank in the elimination tree; -1 for a root
 
 
-def contract(graph: Graph, fill: float, keep_order: bool = False) -> Contraction:
+def contract(graph: Graph, fill: float) -> Contraction:
     """Order and contract a graph, and find the weights of all arcs.
 
     Skipped if the hierarchy would have more than `fill` arcs per edge, or a vertex more than a slice.
     """
-    cch = number(graph, fill, keep_order)
+    cch = number(graph, fill)
     upward, downward = _customize(graph, cch.order, cch.offsets, cch.up)
     return replace(cch, upward=upward, downward=downward)
 
 
 def number(graph: Graph, fill: float, keep_order: bool = False) -> Contraction:
-    """Do so whatever the weights: that of every arc is its number, both ways."""
+    """Do so whatever the weights: that of every arc is its number, both ways.
+
+    With `keep_order`, the order is kept in the cache of compiled kernels, for any weights.
+    """
     order, parent, offsets, up = _preprocess(graph, fill, keep_order)
     numbers = np.arange(len(up), dtype=np.uint32)
     return Contraction(order, offsets, up, numbers, numbers, parent)
-
-
-def inverse(permutation: Ints) -> Ints:
-    """Invert a permutation."""
-    inverted = np.empty(len(permutation), dtype=np.int64)
-    inverted[permutation] = np.arange(len(permutation))
-    return inverted
 
 
 def _preprocess(graph: Graph, fill: float, keep_order: bool) -> tuple[Ints, Ints, Ints, Small]:

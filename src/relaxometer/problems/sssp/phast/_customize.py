@@ -171,11 +171,10 @@ def schedule(cch: Contraction) -> Schedule:
         raise Skipped(f"made for maps; the hierarchy would have {n_triangles.sum()} triangles")
     n_fans = np.bincount(level, np.maximum(beyond - 1, 0), n_levels).astype(np.int64)
     begins = offsets_of(n_fans)
-    first = _place_fans(cch.offsets, level, within, begins, offsets_of(n_triangles))
+    *first, longest = _place_fans(cch.offsets, level, within, begins, offsets_of(n_triangles))
     fans = np.empty((begins[-1], 4), dtype=np.uint32)
     with ThreadPoolExecutor(get_num_threads()) as pool:
         _ranges.call(pool, len(degree), _list_fans, cch.offsets, within, *first, fans)
-    longest = _find_longest(level, beyond, n_levels)
 
     size = np.bincount(chain, minlength=len(degree))
     tops = np.flatnonzero((chain == np.arange(len(degree))) & (size > 1))
@@ -191,13 +190,14 @@ def schedule(cch: Contraction) -> Schedule:
 
 def _cut(cch: Contraction) -> tuple[Ints, Ints, Ints, int]:
     """Return the chain of each rank, named by its highest, the place in it, the level, and `n_low`."""
-    height = _find_heights(cch.parent)
+    ranks = np.arange(len(cch.parent))
+    height = _find_chain_levels(cch.parent, ranks, ranks >= 0)  # where each rank is a chain
     n_low = min(LOW_LEVELS, int(height.max()) + 1)
     is_high = height >= n_low
     longest_row = int(np.diff(cch.offsets)[is_high].max(initial=0))
     longest = max(1, min(CHAIN, MAX_CELLS // (longest_row + CHAIN)))
     chain, place = _cut_into_chains(is_high.astype(np.int64), cch.parent, longest)
-    chain[~is_high] = np.flatnonzero(~is_high)
+    chain[~is_high] = ranks[~is_high]
     level = np.where(is_high, n_low + _find_chain_levels(cch.parent, chain, is_high), height)
     return chain, place, level, n_low
 
@@ -264,16 +264,6 @@ def _with_lanes(plan: Schedule, blocks: int, threads: int) -> Words:
 
 
 @njit(cache=True, nogil=True)
-def _find_heights(parent: Any) -> Any:
-    """Return the height of each rank above the leaves of the elimination tree."""
-    level = np.zeros(len(parent), dtype=np.int64)
-    for v in range(len(parent)):
-        if parent[v] >= 0:
-            level[parent[v]] = max(level[parent[v]], level[v] + 1)
-    return level
-
-
-@njit(cache=True, nogil=True)
 def _find_chain_levels(parent: Any, chain: Any, is_high: Any) -> Any:
     """Return the level of each high rank's chain above the lowest chains."""
     level = np.zeros(len(parent), dtype=np.int64)  # by the name of the chain, its highest rank
@@ -324,7 +314,11 @@ def _list_chains(
 
 @njit(cache=True, nogil=True)
 def _place_fans(offsets: Any, level: Any, within: Any, first_fan: Any, first_triangle: Any) -> Any:
-    """Return the numbers of each rank's first fan and first triangle; they are numbered by level."""
+    """Return the numbers of each rank's first fan and first triangle, which are numbered by level.
+
+    Also returns the triangles of the longest fan of each level.
+    """
+    longest = np.zeros(len(first_fan) - 1, dtype=np.int64)
     next_fan, next_triangle = first_fan.copy(), first_triangle.copy()
     fan, triangle = np.empty(len(level), dtype=np.int64), np.empty(len(level), dtype=np.int64)
     for v in range(len(level)):
@@ -332,7 +326,8 @@ def _place_fans(offsets: Any, level: Any, within: Any, first_fan: Any, first_tri
         fan[v], triangle[v] = next_fan[k], next_triangle[k]
         next_fan[k] += n_fans
         next_triangle[k] += n_fans * (n_fans + 1) // 2
-    return fan, triangle
+        longest[k] = max(longest[k], n_fans)
+    return fan, triangle, longest
 
 
 @njit(cache=True, nogil=True)
@@ -346,12 +341,3 @@ def _list_fans(
             fans[fan, 0], fans[fan, 1], fans[fan, 2], fans[fan, 3] = one, triangle, last - one, 0
             triangle += last - one
             fan += 1
-
-
-@njit(cache=True, nogil=True)
-def _find_longest(level: Any, beyond: Any, n_levels: int) -> Any:
-    """Return the triangles of the longest fan of each level."""
-    longest = np.zeros(n_levels, dtype=np.int64)
-    for v in range(len(level)):
-        longest[level[v]] = max(longest[level[v]], beyond[v] - 1)
-    return longest

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from relaxometer.core.compiled import njit
 from relaxometer.graphs.graph import offsets_of
 from relaxometer.problems.sssp.phast import _ranges
-from relaxometer.problems.sssp.phast._reduce import Ordered
+from relaxometer.problems.sssp.phast._reduce import Ordered, copy_into
 
 Ints = npt.NDArray[np.int64]
 Small = npt.NDArray[np.int32]
@@ -42,10 +42,10 @@ def arrange(given: Ordered, pool: Executor) -> Arranged:
     (graph, order, parts), vertices = given, given.vertices
     n, first = len(vertices), len(graph.contracted)
     parent, root = np.empty(n, dtype=np.int32), np.empty(len(order), dtype=np.int32)
-    tree = graph.offsets, graph.adjacent, order, _inverse(order), first, root, parent[first:]
+    tree = graph.offsets, graph.adjacent, order, inverse(order), first, root, parent[first:]
     spans = np.array(parts, dtype=np.int64).reshape(-1, 2)
     growing = [pool.submit(_grow_tree, *tree, some) for some in np.array_split(spans, _ranges.CALLS)]
-    _ranges.call(pool, first, _find_lowest, graph.row_offsets, graph.rows, _inverse(vertices), parent)
+    _ranges.call(pool, first, _find_lowest, graph.row_offsets, graph.rows, inverse(vertices), parent)
     for one in growing:
         one.result()
     _grow_tree(*tree, np.array(_between(parts, len(order)), dtype=np.int64).reshape(-1, 2))
@@ -61,7 +61,7 @@ def add_shortcuts(given: Ordered, arranged: Arranged, limit: int, pool: Executor
     number of those that were found has a meaning.
     """
     n, graph = len(arranged.order), given.graph
-    inverted = pool.submit(_inverse, arranged.order)
+    inverted = pool.submit(inverse, arranged.order)
     linked = pool.submit(_children, arranged.parent, arranged.origin, len(graph.contracted))
     ends = _subtree_ends(arranged.parent, max(1, n // SUBTREES))
     begin, length = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
@@ -81,7 +81,7 @@ def add_shortcuts(given: Ordered, arranged: Arranged, limit: int, pool: Executor
     up_offsets = offsets_of(length)
     up = np.empty(n_low + len(high), dtype=np.int32)
     if len(up) <= limit:
-        list(pool.map(_copy, pieces, itertools.repeat(up), up_offsets[ends[:, 0]]))
+        list(pool.map(copy_into, pieces, itertools.repeat(up), up_offsets[ends[:, 0]]))
         _copy_rows(above, begin, up_offsets, len(below), high, up)
     return up_offsets, up
 
@@ -102,12 +102,8 @@ def _list_tops(ends: Ints, pieces: list[Small], begin: Ints, length: Ints) -> Sm
 
 
 @njit(cache=True, nogil=True)
-def _copy(part: Any, whole: Any, begin: int) -> None:
-    whole[begin : begin + len(part)] = part
-
-
-@njit(cache=True, nogil=True)
-def _inverse(order: Any) -> Any:
+def inverse(order: Any) -> Any:
+    """Return the rank of each vertex of an order, int32."""
     rank = np.empty(len(order), dtype=np.int32)
     for r in range(len(order)):
         rank[order[r]] = r
@@ -154,13 +150,20 @@ def _grow_tree(
 
 
 @njit(cache=True, nogil=True)
+def subtree_sizes(parent: Any, own: Any) -> Any:
+    """Return the sums of `own` over the subtrees of an elimination tree."""
+    size = own.copy()
+    for r in range(len(parent)):
+        if parent[r] >= 0:
+            size[parent[r]] += size[r]
+    return size
+
+
+@njit(cache=True, nogil=True)
 def _postorder(parent: Any) -> Any:
     """Return the place of each rank in a postorder, in which children keep their order."""
     n = len(parent)
-    size = np.ones(n, dtype=np.int32)
-    for r in range(n):
-        if parent[r] >= 0:
-            size[parent[r]] += size[r]
+    size = subtree_sizes(parent, np.ones(n, dtype=np.int32))
     place, end = np.empty(n, dtype=np.int32), n
     free = np.empty(n, dtype=np.int32)  # the end of the places left to the children of a rank
     for r in range(n - 1, -1, -1):
@@ -178,11 +181,10 @@ def _postorder(parent: Any) -> Any:
 def _subtree_ends(parent: Any, largest: int) -> Any:
     """Return begins and ends of contiguous subtrees of up to `largest` ranks for tasks, and larger ones."""
     n = len(parent)
-    size, first = np.ones(n, dtype=np.int64), np.arange(n)
+    size, first = subtree_sizes(parent, np.ones(n, dtype=np.int64)), np.arange(n)
     for r in range(n):
         p = parent[r]
         if p >= 0:
-            size[p] += size[r]
             first[p] = min(first[p], first[r])
     ends = np.empty((n, 2), dtype=np.int64)
     k = 0

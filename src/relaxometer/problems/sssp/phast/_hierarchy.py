@@ -17,9 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from relaxometer.core.compiled import get_num_threads, njit
-from relaxometer.graphs.graph import Graph, offsets_of
+from relaxometer.graphs.graph import offsets_of
 from relaxometer.problems.sssp.phast import _ranges
-from relaxometer.problems.sssp.phast._cch import Contraction, contract
+from relaxometer.problems.sssp.phast._cch import Contraction
+from relaxometer.problems.sssp.phast._fill import subtree_sizes
 from relaxometer.problems.sssp.phast._slices import (
     CHAIN,
     MAX_ROWS,
@@ -75,19 +76,11 @@ class Hierarchy:
         return int(self.task_begins[self.stages[-2]])
 
 
-def build(
-    graph: Graph, n_tasks: int, fill: float, keep_order: bool = False, middle: Sequence[int] = ()
-) -> Hierarchy:
-    """Contract a graph to at most `fill` arcs per edge, and cut the hierarchy; see :func:`lay_out`.
-
-    With `keep_order`, the order of contraction is kept in the cache of compiled kernels, for any weights.
-    Skipped if the hierarchy would have more arcs, or a row or a task more than slices can hold.
-    """
-    return lay_out(contract(graph, fill, keep_order), n_tasks, middle)
-
-
 def lay_out(cch: Contraction, n_tasks: int, middle: Sequence[int] = ()) -> Hierarchy:
-    """Cut a contracted graph into a first task, stages of `middle` tasks each, and `n_tasks`; see `build`."""
+    """Cut a contracted graph into a first task, stages of `middle` tasks each, and `n_tasks`.
+
+    Skipped if a row or a task has more than slices can hold.
+    """
     stages = np.cumsum([0, 1, *middle, n_tasks])
     task = _tasks(cch.parent, np.diff(cch.offsets), stages)
     chain, place = _cut_into_chains(task, cch.parent, CHAIN)
@@ -188,7 +181,7 @@ def _tasks(parent: Ints, degrees: Ints, stages: Ints) -> Small:
     task = np.zeros(len(parent), dtype=np.int32)
     work = degrees + WORK_PER_VERTEX
     total, n_last = int(work.sum()), int(stages[-1] - stages[-2])
-    size = _subtree_sizes(parent, work)
+    size = subtree_sizes(parent, work)
     for subtrees in range(SUBTREES_PER_TASK, 0, -1):
         limit = total / (subtrees * n_last)
         above = np.flatnonzero(size > limit)
@@ -198,7 +191,7 @@ def _tasks(parent: Ints, degrees: Ints, stages: Ints) -> Small:
     task[roots] = numbers
     for stage in range(len(stages) - 3, 0, -1):  # cuts what is left above
         parent_above = np.where(parent[above] >= 0, np.searchsorted(above, parent[above]), -1)
-        size = _subtree_sizes(parent_above, work[above])
+        size = subtree_sizes(parent_above, work[above])
         limit = work[above].sum() / (SUBTREES_PER_MIDDLE_TASK * (stages[stage + 1] - stages[stage]))
         roots, numbers = _deal(parent_above, size, limit, range(stages[stage], stages[stage + 1]))
         task[above[roots]] = numbers
@@ -209,7 +202,7 @@ def _tasks(parent: Ints, degrees: Ints, stages: Ints) -> Small:
 
 def _deal(parent: Ints, size: Ints, limit: float, numbers: range) -> tuple[Ints, list[int]]:
     """Deal the largest subtrees of at most `limit` to the tasks of these numbers; return roots and tasks."""
-    roots = _find_roots(parent, size, limit)
+    roots = np.flatnonzero((size <= limit) & ((parent < 0) | (size[parent] > limit)))
     roots = roots[np.argsort(-size[roots], kind="stable")]
     loads, dealt = [(0, k) for k in numbers], []
     for weight in size[roots].tolist():
@@ -217,25 +210,6 @@ def _deal(parent: Ints, size: Ints, limit: float, numbers: range) -> tuple[Ints,
         dealt.append(k)
         heapq.heapreplace(loads, (load + weight, k))
     return roots, dealt
-
-
-@njit(cache=True, nogil=True)
-def _subtree_sizes(parent: Any, own: Any) -> Any:
-    """Return the sums of `own` over the subtrees of an elimination tree."""
-    size = own.copy()
-    for r in range(len(parent)):
-        if parent[r] >= 0:
-            size[parent[r]] += size[r]
-    return size
-
-
-@njit(cache=True, nogil=True)
-def _find_roots(parent: Any, size: Any, limit: float) -> Any:
-    """Return the roots of the largest subtrees of at most `limit`."""
-    is_root = np.zeros(len(size), dtype=np.bool_)
-    for r in range(len(size)):
-        is_root[r] = size[r] <= limit and (parent[r] < 0 or size[parent[r]] > limit)
-    return np.flatnonzero(is_root)
 
 
 @njit(cache=True, nogil=True)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from relaxometer.core.compiled import njit
 from relaxometer.graphs.graph import UNREACHED
 from relaxometer.problems.sssp.phast._cch import Contraction, jumps
+from relaxometer.problems.sssp.phast._fill import subtree_sizes
 from relaxometer.problems.variants import Skipped
 
 Ints = npt.NDArray[np.int64]
@@ -122,10 +123,7 @@ def _path(parent: Ints, position: int) -> list[int]:
 def _number(parent: Any) -> Any:
     """Return each rank's place in preorder, size of subtree and depth; parents are higher."""
     n = len(parent)
-    size = np.ones(n, np.int64)
-    for r in range(n):
-        if parent[r] >= 0:
-            size[parent[r]] += size[r]
+    size = subtree_sizes(parent, np.ones(n, np.int64))
     position, depth, free = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
     free_of_roots = 0
     for r in range(n - 1, -1, -1):

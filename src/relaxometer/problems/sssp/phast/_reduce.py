@@ -87,7 +87,7 @@ def _round(
     new_names, lengths, heads = zip(NOTHING, *(part[:3] for part in parts), strict=True)
     ends = np.cumsum([0, *map(len, heads)])
     new_heads = np.empty(ends[-1], dtype=np.int32)
-    list(pool.map(_copy, heads, itertools.repeat(new_heads), ends[:-1]))
+    list(pool.map(copy_into, heads, itertools.repeat(new_heads), ends[:-1]))
     gone = [part[3:] for part in parts]
     return np.concatenate(new_names), _sums(np.concatenate(lengths)), new_heads, gone
 
@@ -99,7 +99,8 @@ def _sums(lengths: Small) -> Small:
 
 
 @njit(cache=True, nogil=True)
-def _copy(part: Any, whole: Any, begin: int) -> None:
+def copy_into(part: Any, whole: Any, begin: int) -> None:
+    """Copy a part to its place."""
     whole[begin : begin + len(part)] = part
 
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from relaxometer.core.compiled import njit
 from relaxometer.problems.sssp.phast._separators import cut, scratch
@@ -36,18 +37,19 @@ class Size(NamedTuple):
 def guess(offsets: Small, adjacent: Small, pool: Executor) -> Size:
     """Return about the size of the hierarchy of a graph of at least `PART` vertices."""
     n = len(offsets) - 1
+    graph = sp.csr_matrix((np.ones(len(adjacent), dtype=np.bool_), adjacent, offsets), shape=(n, n))
     begins = [(2 * k + 1) * n // (2 * PARTS) for k in range(PARTS)]
-    widths = list(pool.map(lambda begin: _width(offsets, adjacent, begin), begins))
+    widths = list(pool.map(lambda begin: _width(graph, begin), begins))
     width = max(2.0, float(np.median(widths))) * (n / PART) ** 0.5
     return Size(ARCS * width**2 * np.log2(width), TRIANGLES * width**3)
 
 
-def _width(offsets: Small, adjacent: Small, begin: int) -> int:
+def _width(graph: sp.csr_matrix, begin: int) -> int:
     """Return the size of a separator of the part around a vertex."""
-    part = _grow(offsets, adjacent, begin, PART)
+    part = _grow(graph.indptr, graph.indices, begin, PART)
     vertices = np.arange(len(part), dtype=np.int32)
-    own, heads = _induced(offsets, adjacent, part)
-    first, last = cut(own, heads, vertices, 0, scratch(len(part)), SHARE)
+    own = graph[part][:, part]
+    first, last = cut(own.indptr, own.indices, vertices, 0, scratch(len(part)), SHARE)
     return len(part) - int(first) - int(last)
 
 
@@ -68,22 +70,3 @@ def _grow(offsets: Any, adjacent: Any, begin: int, most: int) -> Any:
                 queue[size] = u
                 size += 1
     return queue[:size].copy()
-
-
-@njit(cache=True, nogil=True)
-def _induced(offsets: Any, adjacent: Any, part: Any) -> Any:
-    """Return the graph on a part, by the places of its vertices."""
-    place = np.full(len(offsets) - 1, -1, dtype=np.int32)
-    size = 0
-    for k in range(len(part)):
-        place[part[k]] = k
-        size += offsets[part[k] + 1] - offsets[part[k]]
-    own, heads = np.zeros(len(part) + 1, dtype=np.int32), np.empty(size, dtype=np.int32)
-    size = 0
-    for k in range(len(part)):
-        for i in range(offsets[part[k]], offsets[part[k] + 1]):
-            if place[adjacent[i]] >= 0:
-                heads[size] = place[adjacent[i]]
-                size += 1
-        own[k + 1] = size
-    return own, heads[:size].copy()
