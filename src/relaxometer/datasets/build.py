@@ -1,7 +1,5 @@
 """Makes the graph or the batch of a dataset and checks it against its entry."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Fetches data files from mirrors and URLs, and checks them."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys

@@ -1,7 +1,5 @@
 """Names of downloaded files. All downloads share a folder, so each name must be a plain one."""
 
-from __future__ import annotations
-
 import re
 from urllib.parse import urlsplit
 

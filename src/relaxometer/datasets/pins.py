@@ -4,8 +4,6 @@ The checksum is the only line of ``{file}.sha256`` in the file's folder. It is w
 accepted the file, so a cut download or an error page does not count.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

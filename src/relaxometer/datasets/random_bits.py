@@ -7,8 +7,6 @@ References
 Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014.
 """
 
-from __future__ import annotations
-
 from enum import IntEnum
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Transfers over HTTP that resume and retry, into a part of the file that other processes leave alone."""
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import json

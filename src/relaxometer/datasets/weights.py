@@ -1,7 +1,5 @@
 """Weights of generated graphs, the same on every machine."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from decimal import Decimal
 from functools import cache

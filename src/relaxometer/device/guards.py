@@ -5,8 +5,6 @@ after a host device is opened has red zones, also those that expressions and met
 red zones of their array.
 """
 
-from __future__ import annotations
-
 import ctypes
 import functools
 from typing import Any

@@ -5,8 +5,6 @@ headers, and links it with the emulator's scheduler, which is compiled once per 
 instrumented by a sanitizer. Sanitized code calls functions of the emulator, not the compiler's libraries.
 """
 
-from __future__ import annotations
-
 import errno
 import functools
 import hashlib

@@ -1,7 +1,5 @@
 """Kernels, their modules and launches: what both devices have in common."""
 
-from __future__ import annotations
-
 import functools
 import math
 import threading

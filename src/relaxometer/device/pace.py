@@ -1,7 +1,5 @@
 """How fast a device is at what most kernels wait for; measured once per process, in about a millisecond."""
 
-from __future__ import annotations
-
 import functools
 from pathlib import Path
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The rate at which a device copies memory, a yardstick for the bandwidth of kernels."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -6,8 +6,6 @@ Downloads also spread the page faults of a new array over the threads; answers o
 page-locked memory, which the GPU writes at the speed of the bus.
 """
 
-from __future__ import annotations
-
 import math
 import weakref
 from collections import deque

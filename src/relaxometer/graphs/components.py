@@ -1,7 +1,5 @@
 """Weakly connected components, found by joining the two ends of every arc."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

@@ -1,7 +1,5 @@
 """Compressed sparse rows of arcs in any order, built in parallel and in little memory."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Frequencies of degrees, and the degrees at which kernels treat a vertex in another way."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

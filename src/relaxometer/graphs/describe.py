@@ -1,7 +1,5 @@
 """Statistics of graphs and batches, for their pages in the report."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

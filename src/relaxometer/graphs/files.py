@@ -1,7 +1,5 @@
 """Reads the Parquet and JSON files of graphs; a damaged or foreign one is an error of one line."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager

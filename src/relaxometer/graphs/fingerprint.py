@@ -1,7 +1,5 @@
 """Fingerprints of the arrays of a resident graph, by which a change is noticed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -5,8 +5,6 @@ kernels find minima of words whatever the type. Only adding a weight to a length
 (``problems/sssp/_lengths.cuh``).
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cached_property

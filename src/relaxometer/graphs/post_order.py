@@ -1,7 +1,5 @@
 """Reverse post-order of the graphs of a batch. Loads Numba."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from relaxometer.core.compiled import njit

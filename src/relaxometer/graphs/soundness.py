@@ -1,7 +1,5 @@
 """Whether arrays on a device make a graph, in one pass at the speed of its memory."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from pathlib import Path

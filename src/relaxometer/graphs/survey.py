@@ -1,7 +1,5 @@
 """Features of a graph that tell which variant suits it, from one launch and one copy of a few words."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from pathlib import Path

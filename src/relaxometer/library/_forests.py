@@ -4,8 +4,6 @@ Sums and roots are array operations, so that one text serves NumPy and CuPy: poi
 each round, so a round takes every vertex twice as far.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Vertices by integers of the caller's, such as OpenStreetMap's, without an object per vertex."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any

@@ -10,8 +10,6 @@ long. Distances of float64 weights are the least sums rounded after each arc, th
 SciPy's ``dijkstra``. Of several shortest paths, any may be the answer.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

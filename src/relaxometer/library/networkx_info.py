@@ -1,7 +1,5 @@
 """What networkx reads of the backend whenever it is imported; it loads nothing else."""
 
-from __future__ import annotations
-
 from typing import Any
 
 FUNCTIONS = (

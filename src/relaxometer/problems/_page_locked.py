@@ -1,7 +1,5 @@
 """Arrays in page-locked memory, which a GPU copies while the host computes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

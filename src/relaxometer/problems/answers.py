@@ -1,7 +1,5 @@
 """Arrays for answers, allocated before they are needed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 

@@ -1,7 +1,5 @@
 """The record of one phase of an instrumented run, the same for every problem."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass
 

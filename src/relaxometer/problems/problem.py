@@ -4,8 +4,6 @@ A problem is a package inside this one or in a folder of the configuration's `ke
 and the problem's variants (see `variants.py`).
 """
 
-from __future__ import annotations
-
 import functools
 import importlib
 import pkgutil

@@ -4,8 +4,6 @@ Such a problem has a :class:`QueryFormat` in its `PROBLEM`. Query sets are drawn
 search; the source of a search is the number of its set.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

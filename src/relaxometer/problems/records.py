@@ -1,7 +1,5 @@
 """The tables that searches are recorded in, by one device or several ranks."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 
 from relaxometer.problems.problem import Problem

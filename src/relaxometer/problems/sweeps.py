@@ -1,7 +1,5 @@
 """Statistics of searches from many sources at once, whose distances are side by side."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

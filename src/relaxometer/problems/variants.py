@@ -4,8 +4,6 @@ In a problem's folder and the folders inside it, every module is a variant excep
 names begin with an underscore: ``sssp/dijkstra/dijkstra_cpu.py`` is ``dijkstra-cpu``.
 """
 
-from __future__ import annotations
-
 import functools
 import importlib
 import re

@@ -5,8 +5,6 @@ adding a module. Snakemake imports all of them each time it parses the workflow.
 a format names the module that makes its graph, and that is imported only to make one.
 """
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from collections.abc import Callable

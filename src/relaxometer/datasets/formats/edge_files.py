@@ -1,7 +1,5 @@
 """Files of arcs or edges, with named columns or as other programs store them."""
 
-from __future__ import annotations
-
 from typing import Annotated, Self
 
 from pydantic import Field, model_validator

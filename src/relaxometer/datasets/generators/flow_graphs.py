@@ -1,7 +1,5 @@
 """Directed graphs with root 0: like control-flow graphs, or hard for dominator algorithms."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse.csgraph

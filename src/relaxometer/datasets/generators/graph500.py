@@ -6,8 +6,6 @@ Graph500 specification, version 3: "Generating the edge list" and "Sampling 64 s
 implementation (github.com/graph500/graph500), generator/.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Graph500's graphs made on a device: a kernel makes the edges, one sort the CSR arrays."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import replace
 from pathlib import Path

@@ -4,8 +4,6 @@ The constants are fitted to four snapshots of Node.js 20 with 79,000 to 310,000 
 (docs/performance/dominators.md).
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -5,8 +5,6 @@ on how a phase-synchronous search moves over it: the number of phases, the verti
 length of the thin ends. The generator imitates these; docs/kanto-like.md lists what it does not imitate.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

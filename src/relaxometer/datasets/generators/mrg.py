@@ -9,8 +9,6 @@ L'Ecuyer, Blouin and Couture, "A Search for Good Multiple Recursive Random Numbe
 Transactions on Modeling and Computer Simulation 3, 1993, table 3.
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -7,8 +7,6 @@ Sanders and Schulz, "Scalable Generation of Scale-free Graphs", Information Proc
 Watts and Strogatz, "Collective dynamics of 'small-world' networks", Nature 393, 1998.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ The coordinates are integers, so squared distances are exact. SciPy's tree and Q
 answers are checked in exact arithmetic, and an answer that passes is the only one.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

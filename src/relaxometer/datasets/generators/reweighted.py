@@ -6,8 +6,6 @@ Cherkassky, Goldberg and Radzik, "Shortest Paths Algorithms: Theory and Experime
 Programming 73, 1996, make arcs negative by potentials, too.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

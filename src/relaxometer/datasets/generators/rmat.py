@@ -5,8 +5,6 @@ References
 Chakrabarti, Zhan and Faloutsos, "R-MAT: A Recursive Model for Graph Mining", SDM 2004.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

@@ -5,8 +5,6 @@ the square root of the number of vertices. Their hop diameter is close to that o
 and the north-east of the USA with a similar number of junctions.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import coo_array

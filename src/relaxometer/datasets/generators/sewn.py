@@ -8,8 +8,6 @@ vertex to one far from it, the second across, from the vertex farthest from both
 place on an axis is the difference of its distances from the two ends.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

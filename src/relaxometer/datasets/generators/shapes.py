@@ -1,7 +1,5 @@
 """Undirected graphs of a plain shape: extremes of diameter and degree."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

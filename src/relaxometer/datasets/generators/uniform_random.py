@@ -5,8 +5,6 @@ References
 Erdős and Rényi, "On Random Graphs I", Publicationes Mathematicae 6, 1959.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

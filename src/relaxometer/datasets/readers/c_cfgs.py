@@ -1,7 +1,5 @@
 """Control-flow graphs of C files, as clang lowers them to LLVM's intermediate representation."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from collections.abc import Iterator

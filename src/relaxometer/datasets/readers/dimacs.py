@@ -9,8 +9,6 @@ References
 PACE 2016, Track A, "Input format", https://pacechallenge.org/2016/treewidth/
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Weights of edges: drawn from a distribution, or taken from the values in a file."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any

@@ -6,8 +6,6 @@ S. Beamer, K. Asanovic and D. Patterson, "The GAP Benchmark Suite", arXiv:1508.0
 ``WriteSerializedGraph`` in its ``src/writer.h``.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

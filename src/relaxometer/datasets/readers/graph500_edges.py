@@ -5,8 +5,6 @@ variable ``TMPFILE`` names, by default with packed edges (``packed_edge`` of its
 to ``{TMPFILE}.weights``.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

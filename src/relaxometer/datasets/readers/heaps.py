@@ -1,7 +1,5 @@
 """Common to the readers of heaps: a graph of references from the edges that a file lists."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -17,8 +17,6 @@ not reached.
 references count.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Reader of the world's highways in the package scgraph-data (OpenStreetMap content)."""
 
-from __future__ import annotations
-
 import importlib.util
 import itertools
 import json

@@ -19,8 +19,6 @@ References
 OpenJDK, "HPROF Agent: binary dump format"; Android, ``hprof.h`` of ART for the tags from 0x89.
 """
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 from typing import Any, NamedTuple

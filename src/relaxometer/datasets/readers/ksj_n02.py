@@ -6,8 +6,6 @@ all stations of one name within 300 m. Tracks are followed within a line; as for
 only at stations.
 """
 
-from __future__ import annotations
-
 import json
 import lzma
 import struct

@@ -6,8 +6,6 @@ National Institute of Standards and Technology, "Matrix Market: File Formats",
 https://math.nist.gov/MatrixMarket/formats.html
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path

@@ -5,8 +5,6 @@ References
 G. Karypis, "METIS: A Software Package for Partitioning Unstructured Graphs", version 5.1.0, section 4.1.1.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

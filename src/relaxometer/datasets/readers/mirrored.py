@@ -1,7 +1,5 @@
 """Edges of files that list every edge at both of its ends."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn

@@ -1,7 +1,5 @@
 """Readers of GraphML and of node-link JSON, by networkx."""
 
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path

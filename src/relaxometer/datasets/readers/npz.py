@@ -1,7 +1,5 @@
 """Reader of sparse matrices as ``scipy.sparse.save_npz`` writes them."""
 
-from __future__ import annotations
-
 import tokenize
 import zipfile
 import zlib

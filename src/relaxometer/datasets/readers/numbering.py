@@ -1,7 +1,5 @@
 """Numbers of vertices that a file names by integers with gaps or by texts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

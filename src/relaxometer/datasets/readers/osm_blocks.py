@@ -5,8 +5,6 @@ References
 OpenStreetMap Wiki, "PBF Format", https://wiki.openstreetmap.org/wiki/PBF_Format
 """
 
-from __future__ import annotations
-
 import contextlib
 import zlib
 from collections.abc import Iterator

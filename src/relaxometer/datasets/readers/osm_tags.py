@@ -6,8 +6,6 @@ OpenStreetMap Wiki, "Key:access", "Key:maxspeed", "Key:oneway", "Key:duration",
 https://wiki.openstreetmap.org/wiki/Key:access
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache

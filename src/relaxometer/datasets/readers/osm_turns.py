@@ -8,8 +8,6 @@ References
 OpenStreetMap Wiki, "Relation:restriction", https://wiki.openstreetmap.org/wiki/Relation:restriction
 """
 
-from __future__ import annotations
-
 import itertools
 from collections import defaultdict
 from dataclasses import dataclass

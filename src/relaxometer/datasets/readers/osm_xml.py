@@ -5,8 +5,6 @@ References
 OpenStreetMap Wiki, "OSM XML", https://wiki.openstreetmap.org/wiki/OSM_XML
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 from xml.parsers import expat

@@ -1,7 +1,5 @@
 """Control-flow graphs of the running Python's standard library."""
 
-from __future__ import annotations
-
 import dis
 import platform
 import sysconfig

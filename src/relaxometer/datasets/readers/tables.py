@@ -1,7 +1,5 @@
 """Reader of tables of edges with named columns and ids of any kind: text, Parquet and Arrow files."""
 
-from __future__ import annotations
-
 import csv as slow_csv
 import io
 import re

@@ -1,7 +1,5 @@
 """Tables of numbers in text files: a fast reader, and a slow one that names the line at fault."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io

@@ -1,7 +1,5 @@
 """Reader of plain lists of edges, one pair of numbers per line, such as those of SNAP."""
 
-from __future__ import annotations
-
 import codecs
 import re
 import sys

@@ -1,7 +1,5 @@
 """The rules of ``certify.cu`` in NumPy: a proof on the CPU needs neither a compiler nor the emulation."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

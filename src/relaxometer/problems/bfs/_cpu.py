@@ -4,8 +4,6 @@ Both directions use the bitmaps of the GPU: vertex v is bit v % 32 of word v / 3
 atomically, so that every vertex is found once.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

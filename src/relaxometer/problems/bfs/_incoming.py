@@ -1,7 +1,5 @@
 """The arcs that enter each vertex, which a bottom-up search reads."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Common to the variants: constants, launches, arrays of the answer, bitmaps, and the log of levels."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple

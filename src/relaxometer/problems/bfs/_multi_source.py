@@ -1,7 +1,5 @@
 """A graph renumbered for searches from many sources at once."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Preparation of a graph for direction-optimising searches."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Breadth-first search with a queue, compiled with Numba."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

@@ -1,7 +1,5 @@
 """When a direction-optimising search switches direction."""
 
-from __future__ import annotations
-
 import math
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """The variant that suits the graph and the number of searches, by a model of cost and, in doubt, trials."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pydantic import PositiveInt

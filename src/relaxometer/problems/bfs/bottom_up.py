@@ -1,7 +1,5 @@
 """Every level bottom-up, rows searched by warps or threads (Hirakushi and Takahashi, section 3.2)."""
 
-from __future__ import annotations
-
 import numpy as np
 from pydantic import Field, NonNegativeInt
 

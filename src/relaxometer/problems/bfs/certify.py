@@ -1,7 +1,5 @@
 """Certificates of breadth-first searches: Graph500's five rules, checked on the device."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """CPU and GPU search each level together (Hirakushi and Takahashi, section 3.3)."""
 
-from __future__ import annotations
-
 import time
 from typing import Any, Literal
 

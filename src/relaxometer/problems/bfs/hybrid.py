@@ -1,7 +1,5 @@
 """Top-down while few arcs leave the frontier, bottom-up while many do, in one persistent kernel."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Literal
 

@@ -1,7 +1,5 @@
 """The hybrid search on all cores of the CPU."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

@@ -1,7 +1,5 @@
 """One thread per vertex at every level: the baseline for the other variants."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Searches from up to 64 sources at once, with a bit of a word per source."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, Literal
 

@@ -1,7 +1,5 @@
 """Breadth-first search with a queue on one CPU core: the baseline for every kernel."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

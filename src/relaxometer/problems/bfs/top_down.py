@@ -1,7 +1,5 @@
 """Every level top-down, in two phases, expand and contract (Hirakushi and Takahashi, section 3.1)."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from relaxometer.graphs.resident import ResidentGraph

@@ -6,8 +6,6 @@ dominator other than v; immediate dominators form the dominator tree.
 ``problems/problem.py`` defines the interface of variants, and ``problems/variants.py`` finds them.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Breadth-first order on the device: dominators have smaller numbers than the vertices they dominate."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A tree that reaches what the root reaches, grown on the device from a forest of smallest predecessors."""
 
-from __future__ import annotations
-
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple

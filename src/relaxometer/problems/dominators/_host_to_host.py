@@ -1,7 +1,5 @@
 """Batches from arrays in ordinary memory to dominators in host memory, prepared on the device."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Dominators of a graph whose arcs stay in host memory; every round streams them to the device."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path

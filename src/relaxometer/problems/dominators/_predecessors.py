@@ -1,7 +1,5 @@
 """Arcs by head and the tails of arcs, on the device."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from relaxometer.graphs.resident import ResidentGraph

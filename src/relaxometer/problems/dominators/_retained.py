@@ -1,7 +1,5 @@
 """Retained sizes: sums of sizes over the subtrees of a dominator tree."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The rounds of ``iterative_tree.cu``: vertices move up a tree until it is the dominator tree."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """The variant that suits a graph or a batch, on CPU or GPU, chosen by its features."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, ClassVar, Literal, NamedTuple
 

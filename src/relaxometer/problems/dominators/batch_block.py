@@ -1,7 +1,5 @@
 """All graphs of a batch in one launch, one block per graph."""
 
-from __future__ import annotations
-
 from relaxometer.problems.dominators import _batch
 
 Parameters = _batch.Parameters

@@ -1,7 +1,5 @@
 """One large graph: vertices move up a tree until it is the dominator tree."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from typing import ClassVar, Literal
 

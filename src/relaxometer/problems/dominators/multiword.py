@@ -1,7 +1,5 @@
 """Bitmasks of many words for one graph of thousands of vertices: the paper's method widened."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from pathlib import Path
 from typing import ClassVar, Literal

@@ -1,7 +1,5 @@
 """Bitmask fixed point of up to 32 vertices in one warp: the paper's method, corrected."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar, Literal

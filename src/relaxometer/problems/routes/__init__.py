@@ -4,8 +4,6 @@ A search answers one set of queries (`_queries.py`). One module per variant, its
 same name; ``problems/problem.py`` defines the interface of variants.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -7,8 +7,6 @@ right, so the certificate of every variant rests on it, and not on the search.
 All compiled functions are in this module: Numba's cache does not see that one of another file has changed.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ Lengths and labels are distances and, in their low words, numbers of arcs of the
 largest. Ranks without a parent have `n_vertices` in its place, which is above all ranks.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Where labels stand, and what tells the common ancestors of two vertices; see ``labels.cu``."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

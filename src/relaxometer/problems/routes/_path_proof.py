@@ -1,7 +1,5 @@
 """Follows paths arc by arc, compiled with Numba."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

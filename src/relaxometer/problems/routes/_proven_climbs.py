@@ -1,7 +1,5 @@
 """Proven distances of millions of pairs on a map, by climbs in a contraction hierarchy on the device."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 As the customization of :mod:`relaxometer.problems.sssp.phast._cch`, which knows lengths only.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """`trees` for few pairs, `labels` where they fit and the number of pairs pays for them, else `hierarchy`."""
 
-from __future__ import annotations
-
 from functools import cached_property
 from typing import Any
 

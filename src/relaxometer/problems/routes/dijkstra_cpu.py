@@ -1,7 +1,5 @@
 """Dijkstra's algorithm from each origin on all cores, until its last target is settled: the baseline."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 import numpy as np

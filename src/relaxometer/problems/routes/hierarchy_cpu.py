@@ -1,7 +1,5 @@
 """Queries by a contraction hierarchy on all CPU cores: the climbs of ``hierarchy`` without a GPU."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 import numpy as np

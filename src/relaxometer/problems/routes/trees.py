@@ -1,7 +1,5 @@
 """Queries by whole shortest-path trees, one per distinct origin."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 

@@ -3,8 +3,6 @@
 ``problems/problem.py`` defines the interface of variants, and ``problems/variants.py`` finds them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple

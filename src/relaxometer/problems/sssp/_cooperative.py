@@ -1,7 +1,5 @@
 """Block sizes and logs of the kernels that run a whole search in one launch."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Cycles on the host, compiled with Numba: for the certificate and for messages."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

@@ -1,7 +1,5 @@
 """Proofs of distances that come without predecessors, from many sources at once, on the device."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The arcs of a graph by their heads, with weights."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

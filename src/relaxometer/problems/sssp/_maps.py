@@ -1,7 +1,5 @@
 """Shared by the variants for maps, which give every block a part of the map and nearly all shared memory."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A layout of arcs that needs few dependent reads, made by kernels on the device."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Predecessors for searches whose words hold a 64-bit distance and no predecessor."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Certificates: prove every answer on the device, without a reference solver."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The best neighbours of every vertex, which a bottom-up search probes first."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

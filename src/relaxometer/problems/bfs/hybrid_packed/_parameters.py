@@ -1,7 +1,5 @@
 """Parameters of searches that probe packed neighbours, on one GPU or several."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Direction-optimising, in one launch, with packed best neighbours and answers written once."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any, Literal
 

@@ -1,7 +1,5 @@
 """Balls: what lies within a few hops of a vertex, so that a search advances several levels per phase."""
 
-from __future__ import annotations
-
 import functools
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """BFS on maps with one tile of the map in the shared memory of each block, several levels per phase."""
 
-from __future__ import annotations
-
 import functools
 from pathlib import Path
 from typing import Annotated, Any, Literal

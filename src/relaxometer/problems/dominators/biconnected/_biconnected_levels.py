@@ -1,7 +1,5 @@
 """Biconnected components from a breadth-first tree, for graphs of few levels."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

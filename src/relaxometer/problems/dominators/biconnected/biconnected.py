@@ -1,7 +1,5 @@
 """One large graph whose arcs lead both ways: dominators by its biconnected components."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 

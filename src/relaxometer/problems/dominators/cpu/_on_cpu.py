@@ -1,7 +1,5 @@
 """Common to the project's own solvers on the CPU: one core, or all for a batch."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 

@@ -3,8 +3,6 @@
 Both ways are in one module: Numba keeps no compiled function that takes another one.
 """
 
-from __future__ import annotations
-
 from relaxometer.core.compiled import njit, prange
 from relaxometer.problems.dominators._flow_graphs import (
     NONE,

@@ -1,7 +1,5 @@
 """The iterative algorithm of Cooper, Harvey and Kennedy on one CPU core."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numba

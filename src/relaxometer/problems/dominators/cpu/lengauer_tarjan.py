@@ -1,7 +1,5 @@
 """The simple algorithm of Lengauer and Tarjan, with path compression, on one CPU core."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from relaxometer.problems.dominators.cpu import _semidominators

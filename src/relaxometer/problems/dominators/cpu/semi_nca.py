@@ -1,7 +1,5 @@
 """SEMI-NCA: semidominators, then nearest common ancestors in the growing tree, on one CPU core."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from relaxometer.problems.dominators.cpu import _semidominators

@@ -1,7 +1,5 @@
 """Arcs of a graph that come and go, on the device: by tail, by head, and in spare slots at the end."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Vertices whose dominators removed arcs put in doubt: which they are, and the arcs that may move them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, NamedTuple
 

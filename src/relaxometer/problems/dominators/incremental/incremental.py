@@ -1,7 +1,5 @@
 """Dominators of a changing graph: arcs are added and removed in batches, and the tree is repaired."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, Literal
 
 import numpy as np

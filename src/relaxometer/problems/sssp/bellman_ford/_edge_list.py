@@ -1,7 +1,5 @@
 """A graph as a list of edges (COO), the predecessors that distances imply on it, and the solvers' base."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, ClassVar
 

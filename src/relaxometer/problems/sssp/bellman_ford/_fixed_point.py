@@ -1,7 +1,5 @@
 """The main loop of the Bellman-Ford variants, which examine every arc in every phase."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

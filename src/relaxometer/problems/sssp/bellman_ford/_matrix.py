@@ -1,7 +1,5 @@
 """The base of the solvers by min-plus matrix-vector products, with the vectors of the products."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """Bellman-Ford's algorithm with a queue, in 64 bits, compiled with Numba."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Bellman-Ford's algorithm with a queue on one CPU core: the baseline with negative arcs."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import numpy as np

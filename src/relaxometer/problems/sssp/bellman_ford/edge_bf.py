@@ -1,7 +1,5 @@
 """Bellman-Ford over a list of edges with plain, racy stores, after a paper on a GTX Titan."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import PositiveInt

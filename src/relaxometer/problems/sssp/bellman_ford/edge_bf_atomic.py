@@ -1,7 +1,5 @@
 """Bellman-Ford over a list of edges, like ``edge-bf``, with an atomic minimum in place of racy stores."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 from pydantic import PositiveInt

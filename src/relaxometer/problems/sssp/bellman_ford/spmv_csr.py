@@ -1,7 +1,5 @@
 """Bellman-Ford as a min-plus sparse matrix-vector product on CSR, with three mappings of rows."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, Literal
 

@@ -1,7 +1,5 @@
 """Bellman-Ford as a min-plus sparse matrix-vector product on ELLPACK."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

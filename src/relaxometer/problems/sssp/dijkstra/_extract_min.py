@@ -1,7 +1,5 @@
 """The number of blocks of ExtractMin."""
 
-from __future__ import annotations
-
 THREADS = (128, 256, 512, 1024)  # threads per block in table 1 of the survey
 VALUES_PER_THREAD = 8  # values that a thread reduces alone before the tree begins
 MAX_BLOCKS = 1024  # this many blocks fill every GPU, and one block can reduce their minima

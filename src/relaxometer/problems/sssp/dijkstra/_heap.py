@@ -4,8 +4,6 @@ All of it is at the top of one module: Numba finds no compiled function again th
 and does not see that one of another file has changed.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Dijkstra's algorithm with 64-bit distances: a heap of two arrays, in one module as in ``_heap.py``."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Dijkstra with one settled vertex per step, found by a reduction (algorithm 1 of the survey)."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from typing import ClassVar, Literal

@@ -1,7 +1,5 @@
 """Dijkstra's algorithm with a binary heap on one CPU core: the baseline for every kernel."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any, ClassVar
 

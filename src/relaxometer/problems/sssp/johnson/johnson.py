@@ -1,7 +1,5 @@
 """Any solver after Johnson's potentials, which leave no arc negative."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """The labels of the label-correcting variants; see ``_labels.cuh``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Bellman-Ford with one queue per block (sections 4.2 and 4.3 of the survey)."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal

@@ -1,7 +1,5 @@
 """Delta-stepping: buckets by distance, light arcs before heavy ones (algorithm 3 of the survey)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 

@@ -1,7 +1,5 @@
 """Constants, structs and the width of buckets, shared by the near-far variants."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """SSSP from many sources at once, one block per source."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 

@@ -1,7 +1,5 @@
 """Arrays and instruments that the phase-synchronous variants share."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """Threads for selected vertices or for all, switched by the host's clock (algorithm 4 of Suzuki et al.)."""
 
-from __future__ import annotations
-
 import itertools
 import time
 from typing import ClassVar, Literal

@@ -1,7 +1,5 @@
 """One thread per vertex in every phase (Harish and Narayanan; algorithms 1 to 3 of Suzuki et al.)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

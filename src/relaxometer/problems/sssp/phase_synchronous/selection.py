@@ -1,7 +1,5 @@
 """Threads only for the vertices that changed, from a worklist (algorithms 5 and 6 of Suzuki et al.)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

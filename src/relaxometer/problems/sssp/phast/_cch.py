@@ -7,8 +7,6 @@ shortcuts follow from triangles. These are the paper's preprocessing and customi
 Dibbelt, Strasser and Wagner, "Customizable Contraction Hierarchies", ACM JEA 21, 2016.
 """
 
-from __future__ import annotations
-
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any

@@ -7,8 +7,6 @@ Cells are grown once for all parts, and vertices are numbered cell by cell, so t
 sorted by cell. What a separator leaves of a cell may not be connected, which does no harm.
 """
 
-from __future__ import annotations
-
 from concurrent.futures import Executor
 from typing import Any
 

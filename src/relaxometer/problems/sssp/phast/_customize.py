@@ -3,8 +3,6 @@
 See ``_customize.cu``, whose arrays are made here and in ``_triangles.cu``.
 """
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path

@@ -8,8 +8,6 @@ Liu, "The Role of Elimination Trees in Sparse Factorization", SIAM Journal on Ma
 11, 1990.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from concurrent.futures import Executor

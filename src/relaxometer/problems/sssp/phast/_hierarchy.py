@@ -5,8 +5,6 @@ tree is cut into short chains, the arcs within a chain are stored apart, and lev
 vertices: there are fewer of them. (Sparse triangular solvers call these supernodes.)
 """
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor

@@ -8,8 +8,6 @@ Rose, "A Graph-Theoretic Study of the Numerical Solution of Sparse Positive Defi
 Equations", in Graph Theory and Computing, 1972.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

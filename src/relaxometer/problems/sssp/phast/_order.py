@@ -13,8 +13,6 @@ the number of cores.
 Dibbelt, Strasser and Wagner, "Customizable Contraction Hierarchies", ACM JEA 21, 2016: orders for road maps.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Callable

@@ -4,8 +4,6 @@ The upper neighbours of a vertex are its ancestors in the tree, so a sweep needs
 the root at any time (see ``phast_many.cu``). Arcs name their tails by depth.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Compiled functions, which release Python's lock, called for ranges of items on all cores."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from typing import Any

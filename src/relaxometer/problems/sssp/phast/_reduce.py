@@ -7,8 +7,6 @@ goes without adding arcs; to contract vertices of three adds none either, and le
 to be cut.
 """
 
-from __future__ import annotations
-
 import itertools
 from concurrent.futures import Executor
 from typing import Any, NamedTuple

@@ -9,8 +9,6 @@ Schild and Sommer, "On Balanced Separators in Road Networks", SEA 2015: the same
 Functions release Python's lock. Those of parts that no edge joins may run at once on the same arrays.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

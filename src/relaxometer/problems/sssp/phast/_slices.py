@@ -3,8 +3,6 @@
 Rows lie in sliced ELLPACK (Monakov, Lokhmotov and Avetisyan, 2010; see ``phast.cu``).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple

@@ -7,8 +7,6 @@ have far smaller separators, which grow more slowly, so theirs are overestimated
 George, "Nested Dissection of a Regular Finite Element Mesh", SIAM Journal on Numerical Analysis 10, 1973.
 """
 
-from __future__ import annotations
-
 from concurrent.futures import Executor
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """SSSP on maps from many sources at once, by sweeps down a contraction hierarchy in preorder."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, Literal
 

@@ -1,7 +1,5 @@
 """Numbers the vertices by falling degree and sorts each vertex's arcs by weight, on the device."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Push near buckets along light arcs, then pull into the few vertices that are left."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal

@@ -1,7 +1,5 @@
 """What the searches over tiles share: how they cut the graph, and their launch."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Cuts a graph into tiles of equal size with few arcs between them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

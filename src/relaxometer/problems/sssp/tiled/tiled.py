@@ -1,7 +1,5 @@
 """SSSP on maps with one tile of the map per block, in its shared memory if it fits, without phases."""
 
-from __future__ import annotations
-
 import functools
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
