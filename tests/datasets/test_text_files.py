@@ -23,7 +23,7 @@ from relaxometer.datasets.readers import numbering
 from relaxometer.datasets.readers.dimacs import arc_lines, read_co, read_gr
 from relaxometer.datasets.readers.text import FREE_VERTICES, VERTICES_PER_ITEM
 from relaxometer.datasets.registry import load_registry
-from relaxometer.graphs.describe import hops_from
+from relaxometer.graphs.describe import either_way, hops_in
 from relaxometer.graphs.graph import Graph, content_hash
 
 GR = "c a comment\np sp 3 4\nc\na 1 2 10\na 2 1 10\na 2 3 0\na 1 2 7\n"
@@ -485,5 +485,5 @@ def test_real_files_of_other_formats(road_file):
 
 def test_a_real_topology_has_known_levels(road_file):
     file = load_registry(OWN, {})["usa-ny-topology"].file_name
-    levels = hops_from(built("topology", road_file(file)), 0)
+    levels = hops_in(*either_way(built("topology", road_file(file))), 0)
     assert (int(levels.max()), int(levels.sum())) == (619, 90_771_609)

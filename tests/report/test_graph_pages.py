@@ -9,7 +9,7 @@ from matplotlib.collections import LineCollection
 from relaxometer.graphs import batch as batches
 from relaxometer.graphs import graph as graphs
 from relaxometer.graphs.batch import Batch
-from relaxometer.graphs.describe import describe_batch, describe_graph, hops_from
+from relaxometer.graphs.describe import describe_batch, describe_graph, either_way, hops_in
 from relaxometer.graphs.graph import Graph
 from relaxometer.report.figures import graphs as drawings
 from relaxometer.report.figures import maps, style
@@ -85,7 +85,7 @@ def test_degenerate_graphs_are_drawn(name, tmp_path, picture):
 
 def hop_map(graph):
     facts = described(graph)["hop_diameter"]
-    return maps.hop_map(graph, hops_from(graph, facts["ends"][0]), facts)
+    return maps.hop_map(graph, hops_in(*either_way(graph), facts["ends"][0]), facts)
 
 
 def test_the_map_colours_roads_by_arcs_from_one_end_and_marks_both():

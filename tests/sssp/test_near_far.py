@@ -69,15 +69,15 @@ def test_piles_that_overflow_are_doubled(device, width):
 
 
 def test_first_piles_are_as_large_as_memory_allows(host_device, monkeypatch):
-    tried, allocate = [], near_far.allocate_piles
+    tried, allocate = [], Piles.allocate
 
-    def limited(problem, graph, searches, capacity, shift):
+    def limited(piles, searches, capacity):
         tried.append(capacity)
         if capacity > limit:
             raise DeviceOutOfMemory("full")
-        allocate(problem, graph, searches, capacity, shift)
+        allocate(piles, searches, capacity)
 
-    monkeypatch.setattr(near_far, "allocate_piles", limited)
+    monkeypatch.setattr(Piles, "allocate", limited)
     resident, limit = ResidentGraph.upload(host_device, dense_star(3 * QUEUE)), 2 * QUEUE
     solver = near_far.Solver(resident, near_far.Parameters())
     assert tried == [2 * resident.n_vertices, resident.n_vertices, 2 * QUEUE]
@@ -89,20 +89,20 @@ def test_first_piles_are_as_large_as_memory_allows(host_device, monkeypatch):
 
 @pytest.mark.parametrize("module", [near_far, many_sources])
 def test_a_search_without_memory_for_larger_piles_keeps_the_small_ones(host_device, monkeypatch, module):
-    allocate, former = module.allocate_piles, QUEUE
+    allocate, former = Piles.allocate, QUEUE
 
-    def limited(problem, graph, searches, capacity, shift):
-        allocate(problem, graph, searches, min(capacity, former), shift)
+    def limited(piles, searches, capacity):
+        allocate(piles, searches, min(capacity, former))
         if capacity > former:
             raise DeviceOutOfMemory("full")
 
     resident = ResidentGraph.upload(host_device, dense_star(3 * QUEUE))
     solver = module.Solver(resident, module.Parameters(delta=100))
-    solver._set_capacity(former) if module is near_far else solver._allocate(1, former)
-    monkeypatch.setattr(module, "allocate_piles", limited)
+    solver._piles.allocate(1, former)
+    monkeypatch.setattr(Piles, "allocate", limited)
     with pytest.raises(DeviceOutOfMemory):
         solver.solve(0)
-    assert solver._capacity == former
+    assert solver._piles.capacity == former
     monkeypatch.undo()
     proven(solver, resident, 0)
 

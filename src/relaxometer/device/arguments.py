@@ -57,7 +57,7 @@ class _Memory:
     def _write_unusual(self, place: Place, given: Any) -> str | None:
         """Check a value of a type that is equal to the usual one, or of none that fits, and write it."""
         array_type = self._arrays.type
-        misfit = _misfit(place.parameter, given, array_type) or _read_only(place.parameter, given)
+        misfit = _misfit(place.parameter, given, array_type)
         if misfit is None:
             value = self._arrays.address(given, False) if place.is_pointer else given
             self._view(place.format)[place.index] = value
@@ -261,14 +261,9 @@ def _misfit(parameter: Parameter, arg: Any, array_type: Any) -> str | None:
             return f"an array of {arg.dtype}"
         if not _arrays_of(array_type).is_contiguous(arg):
             return f"an array of {arg.dtype} that is not contiguous"
-        return None
+        is_read_only = isinstance(arg, np.ndarray) and not arg.flags.writeable
+        return "a read-only array" if is_read_only and not parameter.is_const else None
     return None if isinstance(arg, np.generic) and arg.dtype == parameter.dtype else _describe(arg)
-
-
-def _read_only(parameter: Parameter, arg: Any) -> str | None:
-    is_written = parameter.is_pointer and not parameter.is_const
-    is_read_only = isinstance(arg, np.ndarray) and not arg.flags.writeable
-    return "a read-only array" if is_written and is_read_only else None
 
 
 class _NumPyArrays:

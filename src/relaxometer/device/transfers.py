@@ -162,10 +162,12 @@ class Staging:
         """Return copies on the device; the caller may change the arrays at once."""
         made = [self._xp.empty(one.shape, one.dtype) for one in arrays]
         pairs: dict[bool, list[Pair]] = {True: [], False: []}
-        for pair in zip(made, arrays, strict=True):
-            pairs[self._is_page_locked(pair[1])].append(pair)
-        ends = self._copy(Lane.send, pairs[False])
         runtime, stream = self._cuda.runtime, self._cuda.get_current_stream().ptr
+        for pair in zip(made, arrays, strict=True):
+            # No thread need touch memory that CUDA knows, which is page-locked.
+            is_known = bool(runtime.pointerGetAttributes(pair[1].ctypes.data).devicePointer)
+            pairs[is_known].append(pair)
+        ends = self._copy(Lane.send, pairs[False])
         for event in ends:
             runtime.streamWaitEvent(stream, event)
         for on_device, array in pairs[True]:
@@ -193,10 +195,6 @@ class Staging:
             self._copy(Lane.receive, staged)
         runtime.streamSynchronize(stream)
         return made
-
-    def _is_page_locked(self, array: npt.NDArray[Any]) -> bool:
-        """Return whether CUDA knows an array's memory, so that no thread need touch it."""
-        return bool(self._cuda.runtime.pointerGetAttributes(array.ctypes.data).devicePointer)
 
     def _copy(self, way: Callable[[Lane, Pieces, int], int | None], pairs: Sequence[Pair]) -> list[int]:
         """Have the threads copy arrays; return the events of the last copies."""

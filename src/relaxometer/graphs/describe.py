@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from relaxometer.core.compiled import njit
 from relaxometer.graphs.batch import Batch, FlowGraph
+from relaxometer.graphs.breadth_first import search
 from relaxometer.graphs.degrees import BLOCK_OF_128, WARP, counts
 from relaxometer.graphs.graph import Graph, Ids, Ints, offsets_of
 
@@ -15,7 +16,6 @@ REVERSING_PASSES = 16
 """Passes over the arcs to put each into the row of its head. A single pass writes to random memory and takes
 five times as long on a large graph."""
 
-Vertex = int | np.int64
 Hops = npt.NDArray[np.int32]
 Marks = npt.NDArray[np.bool_]
 
@@ -91,26 +91,23 @@ def hop_diameter(graph: Graph, labels: Hops) -> dict[str, Any]:
     largest = labels == np.bincount(labels).argmax()
     offsets, targets = either_way(graph)
     hub = int(np.where(largest, np.diff(offsets), -1).argmax())
-    hops = np.empty(graph.n_vertices, dtype=np.int32)
-    end = _search(offsets, targets, hub, hops)
-    from_hub = int(hops[end])
-    other_end = _search(offsets, targets, end, hops)
+    from_hub, end = _sweep(offsets, targets, hub)
+    hops, other_end = _sweep(offsets, targets, end)
     low = int(hops[other_end])
     middle = _half_way_back(offsets, targets, other_end, hops)
-    from_middle = int(hops[_search(offsets, targets, middle, hops)])
-    return {"low": low, "high": 2 * min(from_hub, from_middle), "ends": [end, other_end]}
+    eccentricity = min(int(from_hub.max()), int(_sweep(offsets, targets, middle)[0].max()))
+    return {"low": low, "high": 2 * eccentricity, "ends": [end, other_end]}
 
 
-def hops_from(graph: Graph, start: int) -> Hops:
-    """Return the distance to each vertex in arcs of either direction, -1 if it is not reached; int32."""
-    return hops_in(*either_way(graph), start)
+def _sweep(offsets: Ints, targets: Ids, start: int) -> tuple[Hops, int]:
+    """Return the distance to each vertex in arcs, -1 if it is not reached, and a vertex reached last."""
+    level, _, queue, size = search(offsets, targets, start)
+    return level.view(np.int32), int(queue[size - 1])
 
 
 def hops_in(offsets: Ints, targets: Ids, start: int) -> Hops:
     """Return the distance to each vertex in arcs, -1 if it is not reached; shape (n_vertices,), int32."""
-    hops = np.empty(len(offsets) - 1, dtype=np.int32)
-    _search(offsets, targets, start, hops)
-    return hops
+    return _sweep(offsets, targets, start)[0]
 
 
 def either_way(graph: Graph) -> tuple[Ints, Ids]:
@@ -142,33 +139,13 @@ def _both_targets(offsets: Ints, targets: Ids, both_offsets: Ints, block: int) -
 
 
 @njit(cache=True)
-def _search(offsets: Ints, targets: Ids, start: Vertex, hops: Hops) -> Vertex:
-    """Search breadth-first and fill `hops`, -1 if unreached; return a vertex reached last."""
-    hops[:] = -1
-    hops[start] = 0
-    queue = np.empty(len(hops), dtype=np.uint32)
-    queue[0] = start
-    first, end = 0, 1
-    while first < end:
-        vertex = queue[first]
-        first += 1
-        for i in range(offsets[vertex], offsets[vertex + 1]):
-            head = targets[i]
-            if hops[head] < 0:
-                hops[head] = hops[vertex] + 1
-                queue[end] = head
-                end += 1
-    return np.int64(queue[end - 1])
-
-
-@njit(cache=True)
-def _half_way_back(offsets: Ints, targets: Ids, end: Vertex, hops: Hops) -> Vertex:
+def _half_way_back(offsets: Ints, targets: Ids, end: int, hops: Hops) -> int:
     """Return the middle vertex of a shortest path to `end`."""
     vertex = end
     for hop in range(hops[end] - 1, hops[end] // 2 - 1, -1):
         for i in range(offsets[vertex], offsets[vertex + 1]):
             if hops[targets[i]] == hop:
-                vertex = np.int64(targets[i])
+                vertex = int(targets[i])
                 break
     return vertex
 

@@ -20,13 +20,13 @@ import numpy as np
 import numpy.typing as npt
 
 from relaxometer.core.compiled import njit
+from relaxometer.graphs import breadth_first
 from relaxometer.graphs.graph import NO_PREDECESSOR, offsets_of
 from relaxometer.graphs.lengths import ON_CYCLE
 from relaxometer.library._forests import with_source
 from relaxometer.library.answers import Answer
 from relaxometer.library.graph import Graph as LibraryGraph
 from relaxometer.library.prepared import Prepared, place, prepare
-from relaxometer.problems.bfs import _queue
 
 Node = Hashable
 Distances = dict[Node, Any]
@@ -492,7 +492,7 @@ def all_pairs_shortest_path_length(G: Graph, cutoff: Cutoff = None) -> Iterator[
 
 def _breadth_first(G: Graph, source: int, limit: Cutoff) -> tuple[Ids, Ids, Ids]:
     """Return the vertices reached, in the order of networkx, and level and predecessor of each vertex."""
-    level, predecessor, queue, size = _queue.search(G.offsets, G.targets, source)
+    level, predecessor, queue, size = breadth_first.search(G.offsets, G.targets, source)
     order = queue[:size]
     return order if limit is None else order[level[order] <= max(limit, 0)], level, predecessor
 
@@ -534,7 +534,7 @@ def bfs_layers(G: Graph, sources: Any) -> Iterator[list[Node]]:
         if node not in G:
             raise nx.NetworkXError(f"The node {node} is not in the graph.")
     offsets, targets, _ = with_source(G.offsets, G.targets, G.targets, [G.vertex(node) for node in first])
-    level, _, queue, size = _queue.search(offsets, targets, len(G))
+    level, _, queue, size = breadth_first.search(offsets, targets, len(G))
     order = queue[1:size]
     ends = np.flatnonzero(np.diff(level[order])) + 1
     return (G.named(layer) for layer in np.split(order, ends) if len(layer))

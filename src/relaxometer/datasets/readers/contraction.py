@@ -112,16 +112,10 @@ def contract(ways: Ways, nodes: Nodes, stops: Ints | None = None) -> Network:
 
 
 def distance_m(nodes: Nodes, one: Ints, other: Ints) -> Floats:
-    """Return great-circle distances in metres between the nodes at two lists of positions."""
+    """Return great-circle distances in metres between the nodes at two lists of positions: haversines."""
     lon, lat = np.radians(nodes.lon), np.radians(nodes.lat)
-    return great_circle_m(lon[one], lat[one], lon[other], lat[other])
-
-
-def great_circle_m(lon_1: Floats, lat_1: Floats, lon_2: Floats, lat_2: Floats) -> Floats:
-    """Return distances in metres by the haversine formula; coordinates in radians."""
-    half_chord = (
-        np.sin((lat_2 - lat_1) / 2) ** 2 + np.cos(lat_1) * np.cos(lat_2) * np.sin((lon_2 - lon_1) / 2) ** 2
-    )
+    rise, turn = (np.sin((angle[other] - angle[one]) / 2) ** 2 for angle in (lat, lon))
+    half_chord = rise + np.cos(lat[one]) * np.cos(lat[other]) * turn
     return 2 * EARTH_RADIUS_M * np.arcsin(np.sqrt(half_chord))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from relaxometer.core.errors import UserError
 from relaxometer.datasets.parameters import OwnWeights
 from relaxometer.datasets.readers.edge_weights import weights_of
-from relaxometer.datasets.readers.mirrored import Mirrored
+from relaxometer.datasets.readers.mirrored import edges_listed_twice
 from relaxometer.datasets.readers.text import check_vertices, read_bytes
 from relaxometer.datasets.registry import Dataset
 from relaxometer.datasets.weights import typed_graph
@@ -52,9 +52,8 @@ def build(name: str, dataset: Dataset[OwnWeights], file: Path) -> Graph:
     if heads.min(initial=0) < 0 or heads.max(initial=-1) >= n_vertices:
         raise UserError(f"{file}: an arc leads to no vertex; expected 0 to {n_vertices - 1}; fetch it again")
     if not is_directed:
-        mirrored, entries = Mirrored(), (tails, heads.astype(np.uint32), loads)
-        mirrored.add(entries)
-        tails, heads, loads = mirrored.edges(file, lambda: entries)
+        entries = tails, heads.astype(np.uint32), loads
+        tails, heads, loads = edges_listed_twice(file, lambda: [entries])
     values = loads.astype(np.float64) if per_arc == 8 else None
     weights = weights_of(file, dataset.parameters, tails, heads, values, directed=is_directed)
     arcs, facts = (tails, heads, weights), {"arcs_in_file": n_arcs}

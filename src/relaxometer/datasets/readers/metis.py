@@ -17,7 +17,7 @@ from relaxometer.core.compiled import njit
 from relaxometer.core.errors import UserError
 from relaxometer.datasets.parameters import OwnWeights
 from relaxometer.datasets.readers.edge_weights import weights_of
-from relaxometer.datasets.readers.mirrored import Entries, Mirrored
+from relaxometer.datasets.readers.mirrored import Entries, edges_listed_twice
 from relaxometer.datasets.readers.text import Line, check_vertices, lines, opened, refuse, whole_lines
 from relaxometer.datasets.registry import Dataset
 from relaxometer.datasets.weights import typed_graph
@@ -55,13 +55,14 @@ def build(name: str, dataset: Dataset[OwnWeights], file: Path) -> Graph:
 
     Sizes and weights of vertices are skipped.
     """
-    header = _read_header(file)
+    header = read_header(file)
     tails, heads, weights = _edges(file, header, dataset.parameters)
     facts = {"edges_in_file": header.n_edges, "weights_of_a_vertex_skipped": header.before}
     return typed_graph(name, header.n_vertices, tails, heads, weights, undirected=True, metadata=facts)
 
 
-def _read_header(path: Path) -> Header:
+def read_header(path: Path) -> Header:
+    """Read the first line that is not a comment; UserError unless it is a header."""
     first = next(lines(path, ("%",)), None)
     if first is None:
         raise UserError(f"{path}: no header; expected {SHAPE!r}")
@@ -80,15 +81,12 @@ def _read_header(path: Path) -> Header:
 
 def _edges(path: Path, header: Header, parameters: OwnWeights) -> tuple[Ids, Ids, npt.NDArray[Any]]:
     """Return the ends and the weights of the edges."""
-    mirrored = Mirrored()
-    for entries in _entries(path, header):
-        mirrored.add(entries)
-    tails, heads, values = mirrored.edges(path, lambda: _all_entries(path, header))
+    tails, heads, values = edges_listed_twice(path, lambda: entries(path, header))
     given = values.astype(np.float64) if header.has_weights else None
     return tails, heads, weights_of(path, parameters, tails, heads, given, directed=False)
 
 
-def _entries(path: Path, header: Header) -> Iterator[Entries]:
+def entries(path: Path, header: Header) -> Iterator[Entries]:
     """Yield the entries of the lists in blocks; their values are 0 if the file has none."""
     vertex = total = 0
     with opened(path, header.line.end) as stream:
@@ -108,11 +106,6 @@ def _entries(path: Path, header: Header) -> Iterator[Entries]:
     if total != 2 * header.n_edges:
         found_edges = f"the lists have {total} neighbours, not twice as many"
         raise UserError(f"{where} {header.n_edges} edges, but {found_edges}")
-
-
-def _all_entries(path: Path, header: Header) -> Entries:
-    tails, heads, values = map(np.concatenate, zip(*_entries(path, header), strict=True))
-    return tails, heads, values
 
 
 @njit(cache=True)

@@ -1,6 +1,6 @@
 """Edges of files that list every edge at both of its ends."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -16,33 +16,24 @@ Entries = tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32], npt.NDArray[np.i
 """Vertices, their neighbours, and the values of these edges."""
 
 
-class Mirrored:
-    """One entry of each edge of a file that lists every edge at both ends; loops are left out.
+def edges_listed_twice(path: Path, read: Callable[[], Iterable[Entries]]) -> Entries:
+    """Return one entry of each edge of a file that lists every edge at both ends; loops are left out.
 
     The entries of one direction are kept; those of the other one only count in a sum of hashes, which differs
-    from that of the first if an edge is missing at one end or has another value there.
+    from that of the first if an edge is missing at one end or has another value there. Then a UserError names
+    it, for which `read` returns the blocks of entries again.
     """
-
-    def __init__(self) -> None:
-        self._columns = Growing(np.uint32), Growing(np.uint32), Growing(np.int64)
-        self._balance = 0
-
-    def add(self, entries: Entries) -> None:
-        """Add some entries."""
-        self._balance += int(_balance(*entries))
+    columns = Growing(np.uint32), Growing(np.uint32), Growing(np.int64)
+    balance = 0
+    for entries in read():
+        balance += int(_balance(*entries))
         is_kept = entries[0] < entries[1]
-        for column, more in zip(self._columns, entries, strict=True):
+        for column, more in zip(columns, entries, strict=True):
             column.append(more[is_kept])
-
-    def edges(self, path: Path, all_entries: Callable[[], Entries]) -> Entries:
-        """Return the edges.
-
-        UserError if an edge is missing at one end, or has another value there; names it among `all_entries`.
-        """
-        if self._balance % 2**64:
-            _refuse(path, *all_entries())
-        tails, heads, values = (column.values for column in self._columns)
-        return tails, heads, values
+    if balance % 2**64:
+        _refuse(path, *map(np.concatenate, zip(*read(), strict=True)))
+    tails, heads, values = (column.values for column in columns)
+    return tails, heads, values
 
 
 @njit(cache=True)

@@ -16,28 +16,8 @@ from scipy.spatial import cKDTree
 
 from relaxometer.core.errors import UserError, quoted
 from relaxometer.datasets.formats.maps import OsmParameters
-from relaxometer.datasets.readers.contraction import (
-    EARTH_RADIUS_M,
-    Flags,
-    Floats,
-    Ints,
-    Network,
-    Nodes,
-    Ways,
-    contract,
-    inside_polygon,
-    travel_times,
-    unit_of_times,
-)
+from relaxometer.datasets.readers import contraction, osm_tags
 from relaxometer.datasets.readers.osm_blocks import ends_with_relations, locations_on_ways
-from relaxometer.datasets.readers.osm_tags import (
-    Profile,
-    Tags,
-    duration_s,
-    is_barrier,
-    read_profiles,
-    speeds_of,
-)
 from relaxometer.datasets.readers.osm_turns import Arcs, Restriction, expand, forbidden_turns, restriction_of
 from relaxometer.datasets.readers.text import note_on_completeness
 from relaxometer.datasets.registry import DataFile, Dataset
@@ -122,17 +102,17 @@ class Extract:
     with a tram. `stops` are the ids of the nodes where trains stop.
     """
 
-    nodes: Nodes
-    ways: Ways
-    ids: Ints
-    speeds: Floats
-    durations: Floats
-    is_railway: Flags
-    stops: Ints
+    nodes: contraction.Nodes
+    ways: contraction.Ways
+    ids: contraction.Ints
+    speeds: contraction.Floats
+    durations: contraction.Floats
+    is_railway: contraction.Flags
+    stops: contraction.Ints
     restrictions: list[Restriction]
 
     @property
-    def is_road(self) -> Flags:
+    def is_road(self) -> contraction.Flags:
         """The ways that are open in a direction, shape (n_ways,), bool."""
         return (self.speeds[:, 0] > 0) | (self.speeds[:, 1] > 0)
 
@@ -156,7 +136,9 @@ def read_extract(path: Path, parameters: OsmParameters, elements: pa.Table | Non
         database.execute(_WAYS, chosen)
         ways = database.execute(_WAYS_ONCE).to_arrow_table()
         again = database.execute("SELECT count(*) - count(DISTINCT id) FROM ways").fetchall()[0][0]
-        speeds = _by_tags(ways, keys, lambda tags: (*speeds_of(tags, profile), duration_s(tags)))
+        speeds = _by_tags(
+            ways, keys, lambda tags: (*osm_tags.speeds_of(tags, profile), osm_tags.duration_s(tags))
+        )
         is_taken = speeds[:, :2].any(axis=1) | ways["is_railway"].to_numpy()
         ways, speeds = ways.filter(is_taken), speeds[is_taken]
         database.register("taken", ways)
@@ -170,12 +152,12 @@ def read_extract(path: Path, parameters: OsmParameters, elements: pa.Table | Non
     places = _placed(path, refs.flatten().to_numpy(), nodes, has_blocks=elements is None)
     kept = _inside(places, parameters)
     if parameters.profile:
-        is_closed = _by_tags(nodes, node_keys, lambda tags: is_barrier(tags, profile))
+        is_closed = _by_tags(nodes, node_keys, lambda tags: osm_tags.is_barrier(tags, profile))
         kept &= ~np.isin(places.ids, nodes["id"].to_numpy()[is_closed])
     found = (restriction_of(relation, profile) for relation in (relations.to_pylist() if relations else []))
     return Extract(
         places.marked(kept),
-        Ways(refs.offsets.to_numpy().astype(np.int64), refs.flatten().to_numpy()),
+        contraction.Ways(refs.offsets.to_numpy().astype(np.int64), refs.flatten().to_numpy()),
         ways["id"].to_numpy(),
         speeds[:, :2],
         speeds[:, 2],
@@ -185,13 +167,13 @@ def read_extract(path: Path, parameters: OsmParameters, elements: pa.Table | Non
     )
 
 
-def profile_of(parameters: OsmParameters) -> Profile:
+def profile_of(parameters: OsmParameters) -> osm_tags.Profile:
     """Return the profile that `parameters` name, or one with the same speed on all roads of the classes."""
-    profiles = read_profiles().profiles
+    profiles = osm_tags.read_profiles().profiles
     if parameters.profile:
         return profiles[parameters.profile]
     car = profiles["car"]
-    return Profile(
+    return osm_tags.Profile(
         names=car.names,
         closed=[] if parameters.classes == "all" else car.closed,
         speeds=dict.fromkeys(HIGHWAYS[parameters.classes], parameters.metres_per_minute * 0.06),
@@ -200,14 +182,14 @@ def profile_of(parameters: OsmParameters) -> Profile:
     )
 
 
-def _way_keys(profile: Profile, parameters: OsmParameters) -> list[str]:
+def _way_keys(profile: osm_tags.Profile, parameters: OsmParameters) -> list[str]:
     """Return the keys of ways to read: none that is about directions if these are ignored."""
     if parameters.profile or parameters.oneway == "respect":
         return profile.way_keys
     return [key for key in profile.way_keys if ":" not in key and key != "oneway"]
 
 
-def _by_tags(table: pa.Table, keys: list[str], value: Callable[[Tags], Any]) -> npt.NDArray[Any]:
+def _by_tags(table: pa.Table, keys: list[str], value: Callable[[osm_tags.Tags], Any]) -> npt.NDArray[Any]:
     """Return the value of a function for the tags of each row; it is called once for equal ones."""
     texts = table["tags"].combine_chunks().dictionary_encode()
     rows = [dict(zip(keys, text.split(SEPARATOR), strict=True)) for text in texts.dictionary.to_pylist()]
@@ -215,13 +197,13 @@ def _by_tags(table: pa.Table, keys: list[str], value: Callable[[Tags], Any]) -> 
     return np.array([*found, value({})])[texts.indices.to_numpy()]
 
 
-def _placed(path: Path, refs: Ints, nodes: pa.Table, *, has_blocks: bool) -> Nodes:
+def _placed(path: Path, refs: contraction.Ints, nodes: pa.Table, *, has_blocks: bool) -> contraction.Nodes:
     """Return the nodes of ways with the coordinates of `nodes`, or else those in the ways themselves.
 
     UserError if more than `MAX_MISSING` of the references lead to no node.
     """
     ids, uses = np.unique(refs, return_counts=True)
-    unplaced = Nodes(ids, *(np.full(len(ids), np.nan) for _ in range(2)))
+    unplaced = contraction.Nodes(ids, *(np.full(len(ids), np.nan) for _ in range(2)))
     places = locations_on_ways(path, ids) if has_blocks else unplaced
     at, _ = places.find(nodes["id"].to_numpy())
     places.lon[at], places.lat[at] = nodes["lon"].to_numpy(), nodes["lat"].to_numpy()
@@ -323,19 +305,19 @@ def _reading(path: Path, elements: pa.Table | None = None) -> Iterator[duckdb.Du
         database.close()
 
 
-def _inside(nodes: Nodes, parameters: OsmParameters) -> Flags:
+def _inside(nodes: contraction.Nodes, parameters: OsmParameters) -> contraction.Flags:
     inside = np.ones(len(nodes.ids), dtype=bool)
     if box := parameters.box:
         inside &= (nodes.lat >= box.south) & (nodes.lat <= box.north)
         inside &= (nodes.lon >= box.west) & (nodes.lon <= box.east)
     if parameters.polygon:
-        inside &= inside_polygon(nodes.lon, nodes.lat, parameters.polygon)
+        inside &= contraction.inside_polygon(nodes.lon, nodes.lat, parameters.polygon)
     return inside
 
 
 def road_graph(name: str, extract: Extract, parameters: OsmParameters) -> Graph:
     """Return the largest component of the roads of an extract; UserError without roads."""
-    network = contract(extract.ways.marked(extract.is_road), extract.nodes)
+    network = contraction.contract(extract.ways.marked(extract.is_road), extract.nodes)
     if not len(network.one):
         raise UserError(f"graph {name}: the extract has no road of these classes in this area")
     arcs = _arcs(network, extract)
@@ -357,16 +339,16 @@ def road_graph(name: str, extract: Extract, parameters: OsmParameters) -> Graph:
         len(junctions),
         tails,
         heads,
-        travel_times(seconds, 1, weight_type),
+        contraction.travel_times(seconds, 1, weight_type),
         lon=network.junctions.lon[junctions],
         lat=network.junctions.lat[junctions],
         weight_type=weight_type,
-        metadata={**metadata, **unit_of_times(weight_type)},
+        metadata={**metadata, **contraction.unit_of_times(weight_type)},
         ids=pa.array(network.junctions.ids[junctions]),
     ).largest_component()
 
 
-def _arcs(network: Network, extract: Extract) -> Arcs:
+def _arcs(network: contraction.Network, extract: Extract) -> Arcs:
     """Return the roads of a network in the directions in which they are open."""
     whole_m = np.bincount(network.ways, network.metres)[network.ways]
     durations = extract.durations[extract.is_road][network.ways]
@@ -392,7 +374,7 @@ def _arcs(network: Network, extract: Extract) -> Arcs:
     )
 
 
-def _bearings(places: Floats, others: Floats) -> Floats:
+def _bearings(places: contraction.Floats, others: contraction.Floats) -> contraction.Floats:
     """Return the directions from places to near ones, in degrees from the north to the east."""
     east, north = (others - places).T
     return np.degrees(np.arctan2(east * np.cos(np.radians(places[:, 1])), north))
@@ -409,11 +391,11 @@ def with_railways(roads: Graph, extract: Extract, parameters: OsmParameters) -> 
     """
     assert roads.lon is not None, "road_graph sets it"
     assert roads.lat is not None, "road_graph sets it"
-    tracks = contract(extract.ways.marked(extract.is_railway), extract.nodes, extract.stops)
+    tracks = contraction.contract(extract.ways.marked(extract.is_railway), extract.nodes, extract.stops)
     stops, junctions, walk_m = _walks(roads.lon, roads.lat, tracks, extract.stops)
     weight_type = parameters.weights.type
-    ride = travel_times(tracks.metres, parameters.rail_km_per_hour / 3.6, weight_type)
-    walk = travel_times(walk_m, parameters.metres_per_minute / 60, weight_type)
+    ride = contraction.travel_times(tracks.metres, parameters.rail_km_per_hour / 3.6, weight_type)
+    walk = contraction.travel_times(walk_m, parameters.metres_per_minute / 60, weight_type)
     n_roads = roads.n_vertices
     one = np.concatenate([tracks.one + n_roads, stops + n_roads])
     other = np.concatenate([tracks.other + n_roads, junctions])
@@ -432,7 +414,9 @@ def with_railways(roads: Graph, extract: Extract, parameters: OsmParameters) -> 
     )
 
 
-def _walks(lon: Floats, lat: Floats, tracks: Network, stop_ids: Ints) -> tuple[Ints, Ints, Floats]:
+def _walks(
+    lon: contraction.Floats, lat: contraction.Floats, tracks: contraction.Network, stop_ids: contraction.Ints
+) -> tuple[contraction.Ints, contraction.Ints, contraction.Floats]:
     """Return positions of stops among the junctions of `tracks`, their nearest points, and metres."""
     stops, found = tracks.junctions.find(stop_ids)
     stops = stops[found]
@@ -442,7 +426,9 @@ def _walks(lon: Floats, lat: Floats, tracks: Network, stop_ids: Ints) -> tuple[I
     return stops[near], junctions[near].astype(np.int64), metres[near]
 
 
-def _on_sphere(lon: Floats, lat: Floats) -> Floats:
+def _on_sphere(lon: contraction.Floats, lat: contraction.Floats) -> contraction.Floats:
     """Return points in space in metres; over a few hundred metres, chords are as long as arcs."""
     x, y = np.radians(lon), np.radians(lat)
-    return EARTH_RADIUS_M * np.column_stack([np.cos(y) * np.cos(x), np.cos(y) * np.sin(x), np.sin(y)])
+    return contraction.EARTH_RADIUS_M * np.column_stack(
+        [np.cos(y) * np.cos(x), np.cos(y) * np.sin(x), np.sin(y)]
+    )

@@ -12,6 +12,7 @@ import pyarrow as pa
 from relaxometer.core.errors import UserError, quoted
 from relaxometer.datasets.formats.edge_files import EdgeListParameters
 from relaxometer.datasets.parameters import FileWeights, Values
+from relaxometer.datasets.readers import text
 from relaxometer.datasets.readers.edge_weights import (
     make_weights,
     note_on_values,
@@ -19,22 +20,6 @@ from relaxometer.datasets.readers.edge_weights import (
     value_column,
 )
 from relaxometer.datasets.readers.numbering import Ids, Numbering
-from relaxometer.datasets.readers.text import (
-    BEGINNING,
-    MAX_LINE,
-    NO_VALUES,
-    Column,
-    Growing,
-    Line,
-    LineFormat,
-    fields_of,
-    lines,
-    note_on_completeness,
-    opened,
-    refuse,
-    refuse_negative_loops,
-    separator_advice,
-)
 from relaxometer.datasets.registry import Dataset
 from relaxometer.datasets.weights import typed_graph
 from relaxometer.graphs.graph import Graph
@@ -61,8 +46,8 @@ def build(name: str, dataset: Dataset[EdgeListParameters], file: Path) -> Graph:
     ids, tails, heads, values = read_edge_list(file, parameters.weights, directed=directed)
     brought = type_of_values(file, values, parameters.weights)
     weights = make_weights(parameters.weights, len(tails), values, brought, file)
-    refuse_negative_loops(file, tails, heads, weights)
-    facts = {"lines_in_file": len(tails), **note_on_completeness(file, dataset)}
+    text.refuse_negative_loops(file, tails, heads, weights)
+    facts = {"lines_in_file": len(tails), **text.note_on_completeness(file, dataset)}
     facts |= {} if values is None else note_on_values(file, parameters)
     known = None if ids[-1].as_py() == len(ids) - 1 else ids
     options = {"undirected": not directed, "ids": known, "metadata": facts}
@@ -74,16 +59,16 @@ def is_directed(path: Path, given: bool | None) -> bool:
 
     UserError if it says that it is bipartite, so that one number names two vertices, or a matrix.
     """
-    with opened(path) as stream:
-        said = _HEADER.search(stream.read(BEGINNING).removeprefix(codecs.BOM_UTF8))
+    with text.opened(path) as stream:
+        said = _HEADER.search(stream.read(text.BEGINNING).removeprefix(codecs.BOM_UTF8))
     if said is None:
         return bool(given)
     line, kind = said[3].decode(errors="replace"), (said[1] or said[2]).lower()
     if kind == b"bip":
         reason = "bipartite, so a number of the second column is another vertex than in the first"
-        refuse(path, 1, line, f"{reason}; renumber that column, and remove this line")
+        text.refuse(path, 1, line, f"{reason}; renumber that column, and remove this line")
     if kind == b"%matrixmarket":
-        refuse(path, 1, line, "a matrix, whose second line is its size; give `format: matrix-market`")
+        text.refuse(path, 1, line, "a matrix, whose second line is its size; give `format: matrix-market`")
     says = kind in (b"directed", b"asym")
     if given not in (None, says):
         entry = f"its entry `directed: {given}`, which counts".lower()
@@ -100,55 +85,45 @@ def read_edge_list(
     the third column, if there is one. UserError if the file is damaged or empty, or a line has another format
     than the first one or a value that cannot be a weight; names the line. Or if the file is one of METIS.
     """
-    first = next(lines(path, COMMENTS), None)
+    first = next(text.lines(path, COMMENTS), None)
     if first is None:
         raise UserError(f"{path}: no edges; expected lines '<tail> <head>'")
     no_edge = "texts as ids need `format: table`, with its `separator` and, here, `header: false`; "
     no_edge += f"comments begin with {' or '.join(COMMENTS)}"
-    columns = [Column(name, 0, LARGEST_ID, word=no_edge) for name in ("tail", "head")]
-    n_fields = len(fields_of(first.text))
+    columns = [text.Column(name, 0, LARGEST_ID, word=no_edge) for name in ("tail", "head")]
+    n_fields = len(text.fields_of(first.text))
     if n_fields > 2:
         columns.append(value_column(weights, "float32", directed=directed))
     elif isinstance(weights, Values):
         reason = "no third field, but the entry takes the weights from it"
-        refuse(path, first.number, first.text, f"{reason}{separator_advice(first.text)}")
-    form = LineFormat("an edge", tuple(columns), comments=COMMENTS)
-    numbering, values = Numbering(), Growing(np.float64)
+        text.refuse(path, first.number, first.text, f"{reason}{text.separator_advice(first.text)}")
+    form = text.LineFormat("an edge", tuple(columns), comments=COMMENTS)
+    numbering, values = Numbering(), text.Growing(np.float64)
     first_head = count = 0
     try:
         for tails, heads, *loads in form.blocks(path, first.start, first.number - 1):
             first_head, count = first_head if count else int(heads[0]), count + len(heads)
             numbering.add(pa.array(tails), pa.array(heads))
-            values.append(loads[0] if loads else NO_VALUES)
+            values.append(loads[0] if loads else text.NO_VALUES)
     except UserError:
         _refuse_metis(path, first)
         if n_fields > 3:
             reason = f"{n_fields} fields; expected {form.shape!r}; other columns need `format: table`"
-            refuse(path, first.number, first.text, reason)
+            text.refuse(path, first.number, first.text, reason)
         raise
     if first_head == count - 1:  # edges, announced in the first line
         _refuse_metis(path, first)
     return *numbering.finish(), values.values if len(columns) > 2 else None
 
 
-def _refuse_metis(path: Path, first: Line) -> None:
-    """Refuse a file of METIS: a line `n m [format [constraints]]`, then n lines of neighbours, 2 m in all."""
-    header = re.fullmatch(
-        r"([0-9]{1,18})[ \t]+([0-9]{1,18})(?:[ \t]+([01]{1,3})(?:[ \t]+([0-9]{1,3}))?)?", first.text
-    )
-    if not header:
+def _refuse_metis(path: Path, first: text.Line) -> None:
+    """Refuse a file that can be read as one of METIS."""
+    from relaxometer.datasets.readers import metis  # loads Numba
+
+    try:
+        for _ in metis.entries(path, metis.read_header(path)):
+            pass
+    except UserError:
         return
-    n_vertices, n_edges, flags = int(header[1]), int(header[2]), (header[3] or "").zfill(3)
-    before = (flags[0] == "1") + (flags[1] == "1") * int(header[4] or 1)
-    per_neighbour = 1 + (flags[2] == "1")
-    n_lines = n_fields = 0
-    with opened(path, first.end) as stream:
-        for line in iter(lambda: stream.readline(MAX_LINE), b""):
-            if not line.startswith(b"%"):
-                n_lines += 1
-                n_fields += len(line.split()) - before
-                if n_lines > n_vertices or (len(line.split()) - before) % per_neighbour:
-                    return
-    if n_lines == n_vertices and n_fields == 2 * n_edges * per_neighbour:
-        reason = "a file of METIS, whose lines list the neighbours of a vertex, not a list of edges"
-        refuse(path, first.number, first.text, reason)
+    reason = "a file of METIS, whose lines list the neighbours of a vertex, not a list of edges"
+    text.refuse(path, first.number, first.text, reason)

@@ -24,11 +24,11 @@ class Solver(variants.SolverBase):
     runs_on = "cpu"
 
     def __init__(self, graph: ResidentGraph, parameters: variants.NoParameters) -> None:
-        from relaxometer.problems.bfs import _queue  # loads Numba
+        from relaxometer.graphs.breadth_first import search  # loads Numba
 
         super().__init__(graph, parameters)
         self._rows = graph.host.offsets, graph.host.targets
-        self._search = _queue.search
+        self._search = search
         self._search(np.zeros(2, dtype=np.int64), np.zeros(0, dtype=np.uint32), 0)
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:

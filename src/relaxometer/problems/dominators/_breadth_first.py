@@ -42,7 +42,8 @@ class BreadthFirst:
     def search(self, root: int) -> None:
         """Assign numbers to the vertices reached from `root`; return before the device has finished."""
         self.number.fill(UNREACHED)
-        self._run(root, 0, (self._graph.offsets, self._graph.targets))
+        arcs = self._graph.offsets, self._graph.targets
+        self._launch(self._kernel, (np.uint32(root), np.uint32(0)), arcs)
 
     def tree_of(self, root: int, forest: Forest | None = None) -> Tree:
         """Search from `root`, overwriting the arrays; after `MANY_LEVELS`, a forest goes on if it serves."""
@@ -63,15 +64,12 @@ class BreadthFirst:
 
     def go_on(self, numbered: int, arcs: tuple[Any, Any]) -> None:
         """Search on from the first `numbered` vertices through other `arcs`, offsets and targets."""
-        self._run(0, numbered, arcs)
+        self._launch(self._kernel, (np.uint32(0), np.uint32(numbered)), arcs)
 
     def goes_on_within(self, most_levels: int, numbered: int, arcs: tuple[Any, Any]) -> bool:
         """Do the same for at most `most_levels`; return whether these were enough."""
         self._launch(self._within, (np.uint32(numbered), np.uint32(most_levels)), arcs)
         return int(self._graph.device.item(self.longest_chain)) <= most_levels
-
-    def _run(self, root: int, numbered: int, arcs: tuple[Any, Any]) -> None:
-        self._launch(self._kernel, (np.uint32(root), np.uint32(numbered)), arcs)
 
     def _launch(self, kernel: Kernel, begin: tuple[np.uint32, np.uint32], arcs: tuple[Any, Any]) -> None:
         self._counters.fill(0)

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from relaxometer.core.compiled import njit
 from relaxometer.problems.sssp.phast._cch import Contraction
+from relaxometer.problems.sssp.phast._fill import subtree_sizes
 
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint32]
@@ -110,10 +111,7 @@ def _find_paths(parent: Any, depth: Any) -> Any:
     """
     n = len(parent)
     codes, above = np.empty((n, 2), dtype=np.uint32), np.zeros(n + 1, dtype=np.uint32)
-    size = np.ones(n, dtype=np.int64)
-    for rank in range(n):
-        if parent[rank] >= 0:
-            size[parent[rank]] += size[rank]
+    size = subtree_sizes(parent, np.ones(n, dtype=np.int64))
     top = 1
     while 2 * top <= n + 1:
         top *= 2

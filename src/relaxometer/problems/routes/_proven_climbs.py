@@ -130,7 +130,8 @@ class ProvenClimbs:
             words = [xp.empty((self._n, columns), dtype=np.uint32) for _ in range(3)]
             for first in range(0, self._height, columns):
                 rows = self._find_climbs(first, words)
-                self._check_climbs(rows, columns)
+                launch = -(-self._n * columns // BLOCK), BLOCK
+                self._kernel("check_climbs")(*launch, (self._hierarchy, rows, self._findings))
                 self._kernel("meet")(-(-count // (BLOCK // WARP)), BLOCK, (self._rank, rows, *pairs))
         found[found > np.uint32(queries.cutoff)] = UNREACHED
         return self._device.asnumpy(found), self._found().holds
@@ -147,10 +148,6 @@ class ProvenClimbs:
             arguments = self._hierarchy, rows, self._by_depth[begin:end], np.uint32(end - begin)
             self._kernel("climb")(*launch, arguments)
         return rows
-
-    def _check_climbs(self, rows: Any, columns: int) -> None:
-        launch = -(-self._n * columns // BLOCK), BLOCK
-        self._kernel("check_climbs")(*launch, (self._hierarchy, rows, self._findings))
 
 
 def _blocks(n_threads: int) -> int:

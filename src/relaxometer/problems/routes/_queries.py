@@ -56,7 +56,8 @@ class Spec(Section):
 
     @model_validator(mode="after")
     def _is_of_one_kind(self) -> Spec:
-        given = tuple(name for name in ("pairs", "origins", "targets", "ranks", "file") if self._has(name))
+        keys = ("pairs", "origins", "targets", "ranks", "file")
+        given = tuple(name for name in keys if getattr(self, name) is not None)
         if given not in KINDS:
             kinds = ", ".join(" and ".join(kind) for kind in KINDS[:-1])
             raise ValueError(f"one of {kinds}, file is needed; given: {' and '.join(given) or 'none'}")
@@ -64,9 +65,6 @@ class Spec(Section):
         if size > MAX_QUERIES:
             raise ValueError(f"{size:,} queries; a set has at most {MAX_QUERIES:,}")
         return self
-
-    def _has(self, name: str) -> bool:
-        return getattr(self, name) is not None
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,7 @@
 """Queries by whole shortest-path trees, one per distinct origin."""
 
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field, PositiveInt
@@ -26,14 +26,6 @@ class Parameters(variants.Parameters):
     """A solver of `sssp`; `phast-many` takes maps only."""
     sources: PositiveInt = 128
     """Trees per call, all of which are in memory at once."""
-
-
-class _Part(NamedTuple):
-    """Answers to the queries of one call's origins, in the order of origins."""
-
-    distance: DeviceArray
-    size: Any
-    path: Any
 
 
 class Solver:
@@ -71,10 +63,12 @@ class Solver:
             )
             for first, begin, end in zip(firsts, bounds, bounds[1:], strict=False)
         ]
-        in_order = _Part(*map(xp.concatenate, zip(*parts, strict=True)))
-        return self._sorted(in_order, self._device.asarray(order.astype(np.uint32)), host.paths)
+        columns = zip(*(part.columns.values() for part in parts), strict=True)
+        return self._sorted(
+            Answer(*map(xp.concatenate, columns)), self._device.asarray(order.astype(np.uint32)), host.paths
+        )
 
-    def _answer(self, origins: Any, rows: Any, targets: DeviceArray, queries: ResidentQueries) -> _Part:
+    def _answer(self, origins: Any, rows: Any, targets: DeviceArray, queries: ResidentQueries) -> Answer:
         """Grow the trees of some origins, and read the answers to queries, given by tree and target."""
         xp, paths = self._device.xp, queries.host.paths
         # A path too long is longer than any cutoff.
@@ -90,16 +84,16 @@ class Solver:
         distance = xp.where(distance > xp.uint32(queries.host.cutoff), UNREACHED, distance)
         nothing = xp.empty(0, dtype=xp.uint32)
         if not paths:
-            return _Part(distance, nothing, nothing)
+            return Answer(distance, nothing, nothing)
         found = {"count": np.uint32(len(rows)), "rows": rows, "targets": targets, "distance": distance}
         size, launch = xp.empty(len(rows), dtype=xp.uint32), (-(-len(rows) // BLOCK), BLOCK)
         self._count(*launch, (trees, found, size))
         ends = xp.cumsum(size, dtype=xp.int64)
         path = xp.empty(int(self._device.item(ends, len(rows) - 1)), dtype=xp.uint32)
         self._write(*launch, (trees, found, size, ends, path))
-        return _Part(distance, size, path)
+        return Answer(distance, size, path)
 
-    def _sorted(self, found: _Part, places: Any, paths: bool) -> Answer:
+    def _sorted(self, found: Answer, places: Any, paths: bool) -> Answer:
         """Return answers in the order of the queries; `places` has the query of each."""
         xp, count = self._device.xp, len(places)
         distance, size = xp.empty_like(found.distance), xp.empty_like(found.size)

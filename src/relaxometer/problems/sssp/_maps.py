@@ -70,14 +70,14 @@ def answers_ahead(graph: ResidentGraph, launch: Launch, state: Struct, board: La
     return Ahead(allocate, use)
 
 
-def graph_members(graph: ResidentGraph, zero_arcs: tuple[int, Any] | None = None) -> dict[str, Any]:
+def graph_members(graph: ResidentGraph, known: tuple[int, Any] | None = None) -> dict[str, Any]:
     """Return the members of the struct ``Graph`` in ``_tight_arcs.cuh``.
 
-    `zero_arcs` gives the arcs of weight zero, if they have been found already: their number, and their tails
+    `known` gives the arcs of weight zero, if they have been found already: their number, and their tails
     and heads, device array of shape (count, 2), uint32, or None. No kernel needs them if sums are rounded.
     """
     n, offsets, targets, weights = graph.csr
-    count, ends = _zero_arcs(graph) if zero_arcs is None else zero_arcs
+    count, ends = zero_arcs(graph) if known is None else known
     return {
         "n": n,
         "offsets": offsets,
@@ -88,7 +88,8 @@ def graph_members(graph: ResidentGraph, zero_arcs: tuple[int, Any] | None = None
     }
 
 
-def _zero_arcs(graph: ResidentGraph) -> tuple[int, Any]:
+def zero_arcs(graph: ResidentGraph) -> tuple[int, Any]:
+    """Return the number of arcs of weight zero, and their tails and heads as in `graph_members`."""
     host = graph.host
     zero = np.flatnonzero(host.weights == 0) if graph.lengths.dtype == np.uint32 else ()
     if not len(zero):

@@ -87,7 +87,7 @@ def check_cycle(
     graph: Graph, source: int, distance: npt.NDArray[np.int32], predecessor: npt.NDArray[np.uint32]
 ) -> Certificate:
     """Check an answer that is a negative cycle, in host memory; weights are added in 64 bits."""
-    from relaxometer.problems.bfs._queue import search  # loads Numba
+    from relaxometer.graphs.breadth_first import search  # loads Numba
 
     is_wrong, weight = _round(graph, distance, predecessor)
     start = int((distance == ON_CYCLE).argmax())

@@ -2,10 +2,11 @@
 
 import math
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from relaxometer.device import DeviceOutOfMemory
 from relaxometer.device.arguments import Struct
 from relaxometer.device.signature import Layout, read_source
 from relaxometer.graphs.lengths import LENGTHS, Lengths
@@ -66,27 +67,44 @@ def initial_capacity(graph: ResidentGraph) -> int:
     return min(max(2 * QUEUE, 2 * graph.n_vertices), 2**31)
 
 
-def allocate_piles(problem: Struct, graph: ResidentGraph, searches: int, capacity: int, shift: int) -> None:
-    """Give a kernel's `Problem` piles for this many searches at once; the old ones are freed first."""
-    sizes = {"capacity": np.uint32(capacity), "shift": np.uint32(shift % 2**32)}
-    problem.set(piles=sizes | {"entries": None})
-    words = entry_bytes(graph.lengths) // 4
-    entries = graph.device.xp.empty((searches * PILES * capacity, words), dtype=np.uint32)
-    problem.set(piles=sizes | {"entries": entries})
+class Piles:
+    """The piles of a kernel's `Problem`: `capacity` entries in each, for a number of `searches` at once."""
+
+    def __init__(self, problem: Struct, graph: ResidentGraph, shift: int) -> None:
+        self._problem, self._graph = problem, graph
+        self._shift = np.uint32(shift % 2**32)
+
+    def allocate(self, searches: int, capacity: int) -> None:
+        """Give the struct new piles; the old ones are freed first."""
+        self.searches, self.capacity = searches, capacity
+        sizes = {"capacity": np.uint32(capacity), "shift": self._shift}
+        self._problem.set(piles=sizes | {"entries": None})
+        words = entry_bytes(self._graph.lengths) // 4
+        entries = self._graph.device.xp.empty((searches * PILES * capacity, words), dtype=np.uint32)
+        self._problem.set(piles=sizes | {"entries": entries})
+
+    def double(self, searches: int = 1) -> None:
+        """Double the capacity; if memory runs out, restore the former one so that later searches can run."""
+        former = self.capacity
+        try:
+            self.allocate(searches, 2 * former)
+        except DeviceOutOfMemory:
+            self.allocate(searches, former)
+            raise
 
 
-def bucket_shift(graph: ResidentGraph, packed: PackedArcs, delta: float | None) -> int:
+def bucket_shift(graph: ResidentGraph, packed: PackedArcs, delta: float | Literal["auto"]) -> int:
     """Return the binary logarithm of a bucket's width, `delta` mean weights; waits for the device.
 
-    By default, the width is a fraction of the near pile of Davidson et al., 32 mean weights over the mean
-    degree: a sixth on sparse graphs and a 24th on others, since here a phase takes further buckets along.
-    A coefficient of variation of the weights above 1 divides it: then the mean says little about the step
-    from a vertex to the next. A bucket of integers is at least 1 wide, and one of floats not subnormal.
+    "auto" is a fraction of the near pile of Davidson et al., 32 mean weights over the mean degree: a sixth on
+    sparse graphs and a 24th on others, since here a phase takes further buckets along. A coefficient of
+    variation of the weights above 1 divides it: then the mean says little about the step from a vertex to the
+    next. A bucket of integers is at least 1 wide, and one of floats not subnormal.
     """
     if graph.n_arcs == 0:
         return 0
     mean, spread = packed.weight_statistics()
-    if delta is None:
+    if delta == "auto":
         delta = 32 / (6 if is_sparse(graph) else 24) / (graph.n_arcs / graph.n_vertices)
         delta /= max(1.0, spread / mean) if mean else 1
     least, greatest = SHIFTS[graph.lengths.dtype.name]

@@ -7,23 +7,13 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, PositiveFloat, PositiveInt
 
-from relaxometer.device import DeviceOutOfMemory
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems import variants
 from relaxometer.problems.answers import checked_sources
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import Answer, Trees
 from relaxometer.problems.sssp._cooperative import LOG_ROWS, blocks_at_once, logged_phases, threads_per_block
-from relaxometer.problems.sssp.near_far._near_far import (
-    MODES,
-    QUEUE,
-    allocate_piles,
-    bucket_shift,
-    bucket_width,
-    graph_members,
-    packed_arcs,
-    queue_bytes,
-)
+from relaxometer.problems.sssp.near_far import _near_far
 
 
 class Parameters(variants.Parameters):
@@ -52,19 +42,20 @@ class Solver:
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         self._graph, device, xp = graph, graph.device, graph.device.xp
         self._sources, self._target = parameters.sources, parameters.target
-        packed = packed_arcs(graph)
-        self._shift = bucket_shift(graph, packed, None if parameters.delta == "auto" else parameters.delta)
+        packed = _near_far.packed_arcs(graph)
+        shift = _near_far.bucket_shift(graph, packed, parameters.delta)
         module = device.module(Path(__file__).with_name("many_sources.cu"), options=graph.lengths.options)
-        self._problem = module.struct("Problem", graph=graph_members(packed, first=True))
+        self._problem = module.struct("Problem", graph=_near_far.graph_members(packed, first=True))
         self._kernel = module.get_function("many_sources")
-        self._threads, self._queue_bytes = threads_per_block(device), queue_bytes(graph.lengths)
+        self._threads, self._queue_bytes = threads_per_block(device), _near_far.queue_bytes(graph.lengths)
         self._blocks = blocks_at_once(device, self._kernel, self._threads, self._queue_bytes)
         self._stride = -(-graph.n_vertices // 4) * 4
         self._next = xp.zeros(1, dtype=xp.uint32)
         self._results = xp.zeros(2, dtype=xp.uint64)
-        self._allocate(1, 2 * QUEUE)
+        self._piles = _near_far.Piles(self._problem, graph, shift)
+        self._piles.allocate(1, 2 * _near_far.QUEUE)
         self.resolved = {
-            "bucket": bucket_width(self._graph, self._shift),
+            "bucket": _near_far.bucket_width(graph, shift),
             "target": self._target,
             "sources": self._sources,
         }
@@ -74,7 +65,7 @@ class Solver:
         log = None if phases is None else self._graph.device.xp.zeros((LOG_ROWS, 4), dtype=np.uint64)
         distance, predecessor, count, overflowed = self._launch(np.array([source]), log)
         if phases is not None:
-            phases += logged_phases(self._graph.device.asnumpy(log)[: count + 1], MODES)
+            phases += logged_phases(self._graph.device.asnumpy(log)[: count + 1], _near_far.MODES)
         return Answer(distance[0], predecessor[0], count, overflowed)
 
     def solve_many(self, sources: npt.ArrayLike) -> Trees:
@@ -87,18 +78,6 @@ class Solver:
         distance, predecessor, _, overflowed = self._launch(array, None)
         return Trees(distance, predecessor, overflowed)
 
-    def _double(self, searches: int) -> None:
-        former = self._capacity
-        try:
-            self._allocate(searches, 2 * former)
-        except DeviceOutOfMemory:
-            self._allocate(searches, former)
-            raise
-
-    def _allocate(self, searches: int, capacity: int) -> None:
-        self._searches, self._capacity = searches, capacity
-        allocate_piles(self._problem, self._graph, searches, capacity, self._shift)
-
     def _launch(self, sources: npt.NDArray[Any], log: Any) -> tuple[Any, Any, int, bool]:
         """Return trees, sum of phases and overflow; searches with too small piles are made again."""
         device, n = self._graph.device, self._graph.n_vertices
@@ -108,8 +87,8 @@ class Solver:
         distance, predecessor = (xp.empty(shape, dtype=dtype) for dtype in (lengths.word, np.uint32))
         blocks = min(self._blocks, len(sources))
         on_device = device.asarray(sources.astype(np.uint32))
-        if blocks > self._searches:
-            self._allocate(blocks, self._capacity)
+        if blocks > self._piles.searches:
+            self._piles.allocate(blocks, self._piles.capacity)
         while True:
             self._next.fill(0)
             self._results.fill(0)
@@ -131,4 +110,4 @@ class Solver:
             if not flags & 2:
                 distance = lengths.distance(distance)
                 return distance[:, :n], predecessor[:, :n], phases, bool(flags & 1)
-            self._double(blocks)
+            self._piles.double(blocks)

@@ -20,20 +20,7 @@ from relaxometer.problems.sssp._cooperative import (
     threads_per_block,
     trees_ahead,
 )
-from relaxometer.problems.sssp.near_far._near_far import (
-    MODES,
-    QUEUE,
-    SOURCE,
-    allocate_piles,
-    bucket_shift,
-    bucket_width,
-    graph_members,
-    initial_capacity,
-    is_sparse,
-    layout_of,
-    packed_arcs,
-    queue_bytes,
-)
+from relaxometer.problems.sssp.near_far import _near_far
 
 Entries = Annotated[int, Field(ge=1, lt=2**32)]
 
@@ -84,28 +71,29 @@ class Solver:
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         self._graph, device, xp = graph, graph.device, graph.device.xp
-        packed = packed_arcs(graph)
-        self._limits = _limits(parameters, graph.n_vertices, sparse=is_sparse(graph))
-        module = device.module(SOURCE.path, cooperative=True, options=graph.lengths.options)
-        self._problem = module.struct(
-            "Problem", graph=graph_members(packed, first=self._limits["narrow"] > 0)
+        packed = _near_far.packed_arcs(graph)
+        self._limits = _limits(parameters, graph.n_vertices, sparse=_near_far.is_sparse(graph))
+        module = device.module(_near_far.SOURCE.path, cooperative=True, options=graph.lengths.options)
+        problem = module.struct(
+            "Problem", graph=_near_far.graph_members(packed, first=self._limits["narrow"] > 0)
         )
         limits = {name: np.uint32(limit) for name, limit in self._limits.items()}
         packed_limits = module.struct("Limits", **limits)
-        shared = xp.zeros(layout_of("Shared", graph.lengths).size, dtype=xp.uint8)
+        shared = xp.zeros(_near_far.layout_of("Shared", graph.lengths).size, dtype=xp.uint8)
         self._result = xp.zeros(1, dtype=xp.uint64)
         kernel, threads = module.get_function("near_far"), threads_per_block(device)
-        queue = queue_bytes(graph.lengths)
+        queue = _near_far.queue_bytes(graph.lengths)
         blocks = blocks_at_once(device, kernel, threads, queue)
         # Last, since it waits for the weights to be summed up.
-        self._shift = bucket_shift(graph, packed, None if parameters.delta == "auto" else parameters.delta)
-        self._allocate_first(initial_capacity(graph))
+        shift = _near_far.bucket_shift(graph, packed, parameters.delta)
+        self._piles = _near_far.Piles(problem, graph, shift)
+        self._allocate_first(_near_far.initial_capacity(graph))
         self._one = {"sources": None, "n_sources": np.uint32(1), "bound": graph.lengths.unreached}
         answer, log = (np.uint32(0), *self._one.values(), None, None), (None, np.uint32(LOG_ROWS))
-        arguments = (self._problem, packed_limits, *answer, shared, *log, self._result)
+        arguments = (problem, packed_limits, *answer, shared, *log, self._result)
         self._launch = kernel.bind(blocks, threads, arguments, shared_mem=queue)
         self._arrays = trees_ahead(graph, self._launch)
-        self.resolved = {"bucket": bucket_width(self._graph, self._shift), **self._limits}
+        self.resolved = {"bucket": _near_far.bucket_width(graph, shift), **self._limits}
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the shortest paths from `source`; piles that turn out too small are doubled, which is kept."""
@@ -116,8 +104,8 @@ class Solver:
 
         Paths as long as `bound`, a scalar of the type of distances, or longer are not followed.
         """
-        while self._capacity < len(sources):
-            self._double()
+        while self._piles.capacity < len(sources):
+            self._piles.double()
         lengths = self._graph.lengths
         words = lengths.unreached if bound is None else lengths.words(np.array([bound]))[0]
         own = self._graph.device.asarray(sources)
@@ -128,30 +116,17 @@ class Solver:
             answer, full = self._search(phases, start)
             if not full:
                 return answer
-            self._double()
+            self._piles.double()
 
     def _allocate_first(self, capacity: int) -> None:
         """Allocate piles of this capacity, or of as much as the device has memory for."""
         while True:
             try:
-                return self._set_capacity(capacity)
+                return self._piles.allocate(1, capacity)
             except DeviceOutOfMemory:
-                if capacity <= 2 * QUEUE:
+                if capacity <= 2 * _near_far.QUEUE:
                     raise
-            capacity = max(2 * QUEUE, capacity // 2)
-
-    def _double(self) -> None:
-        """Double the capacity; if memory runs out, restore the former one so that later searches can run."""
-        former = self._capacity
-        try:
-            self._set_capacity(2 * former)
-        except DeviceOutOfMemory:
-            self._set_capacity(former)
-            raise
-
-    def _set_capacity(self, capacity: int) -> None:
-        self._capacity = capacity
-        allocate_piles(self._problem, self._graph, 1, capacity, self._shift)
+            capacity = max(2 * _near_far.QUEUE, capacity // 2)
 
     def _search(self, phases: list[Phase] | None, start: dict[str, Any]) -> tuple[Answer, bool]:
         """Run the kernel; return the answer, and whether it is void because a pile was too small."""
@@ -163,7 +138,7 @@ class Solver:
         result = device.item(self._result)
         count, full, overflowed = result >> 2, bool(result & 2), bool(result & 1)
         if phases is not None and not full:
-            phases += logged_phases(device.asnumpy(log)[: count + 1], MODES)
+            phases += logged_phases(device.asnumpy(log)[: count + 1], _near_far.MODES)
         return Answer(**tree, n_phases=count, overflow=overflowed), full
 
 

@@ -43,7 +43,7 @@ def by_degree(offsets: Any, adjacent: Any, vertices: Any, place: Any) -> Any:
         for word in range(rows.shape[1]):
             bits = rows[v, word]
             while bits:
-                u = 64 * word + _lowest_bit(bits)
+                u = 64 * word + _count_bits(~bits & (bits - np.uint64(1)))  # the lowest bit that is set
                 bits &= bits - np.uint64(1)
                 if u < n:
                     height[u] = max(height[u], height[v] + 1)
@@ -138,9 +138,3 @@ def _count_bits(word: Any) -> int:
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
     word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
     return int((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
-
-
-@njit(cache=True, nogil=True)
-def _lowest_bit(word: Any) -> int:
-    """Return the place of the lowest bit that is set."""
-    return _count_bits((word & (~word + np.uint64(1))) - np.uint64(1))

@@ -67,7 +67,7 @@ def cut(offsets: Any, adjacent: Any, vertices: Any, begin: int, own: Any, share:
     for k in range(n):
         own.zone[order[k]] = FIRST if k < low else (MIDDLE if k < high else LAST)
     middle = order[low:high]
-    if _touch(offsets, adjacent, order[:low], own.zone):
+    if len(_neighbouring(offsets, adjacent, order[:low], own.zone, LAST)) > 0:
         first, last = _take_border(offsets, adjacent, order, own.zone)
     else:
         first, last = cut_middle(offsets, adjacent, middle, begin, n, own, low, n - high)
@@ -150,28 +150,15 @@ def _sort_between_ends(offsets: Any, adjacent: Any, vertices: Any, order: Any, o
 
 
 @njit(cache=True, nogil=True)
-def _touch(offsets: Any, adjacent: Any, first: Any, zone: Any) -> bool:
-    for v in first:
-        for i in range(offsets[v], offsets[v + 1]):
-            if zone[adjacent[i]] == LAST:
-                return True
-    return False
-
-
-@njit(cache=True, nogil=True)
 def _take_border(offsets: Any, adjacent: Any, order: Any, zone: Any) -> Any:
     """Separate the halves of a part by vertices of the first; return what is left of them."""
     n = len(order)
     for k in range(n):
         zone[order[k]] = FIRST if k < n // 2 else LAST
-    size = 0
-    for v in order[: n // 2]:
-        for i in range(offsets[v], offsets[v + 1]):
-            if zone[adjacent[i]] == LAST:
-                zone[v] = _SEPARATOR
-                size += 1
-                break
-    return n // 2 - size, n - n // 2
+    border = _neighbouring(offsets, adjacent, order[: n // 2], zone, LAST)
+    for v in border:
+        zone[v] = _SEPARATOR
+    return n // 2 - len(border), n - n // 2
 
 
 @njit(cache=True, nogil=True)
@@ -197,10 +184,10 @@ def _maximize_flow(offsets: Any, adjacent: Any, middle: Any, own: Any, stack: An
 
 
 @njit(cache=True, nogil=True)
-def _neighbouring(offsets: Any, adjacent: Any, middle: Any, zone: Any, wanted: int) -> Any:
-    """Return the vertices of the middle that have neighbours in a zone."""
-    found, size = np.empty(len(middle), dtype=np.int32), 0
-    for v in middle:
+def _neighbouring(offsets: Any, adjacent: Any, vertices: Any, zone: Any, wanted: int) -> Any:
+    """Return which of some vertices have neighbours in a zone."""
+    found, size = np.empty(len(vertices), dtype=np.int32), 0
+    for v in vertices:
         for i in range(offsets[v], offsets[v + 1]):
             if zone[adjacent[i]] == wanted:
                 found[size] = v

@@ -257,19 +257,18 @@ class Solver:
 
     def _follow_zero_arcs(self, labels: Any, predecessors: Any) -> None:
         """Give predecessors to the vertices that only arcs of weight zero lead to, in rounds."""
-        device, host, count = self._graph.device, self._graph.host, len(labels)
-        zero = np.flatnonzero(host.weights == 0)
-        if len(zero) == 0:
+        device, count = self._graph.device, len(labels)
+        n_zero, arcs = _maps.zero_arcs(self._graph)
+        if not n_zero:
             return
-        arcs = device.asarray(np.stack([host.tails[zero], host.targets[zero]], axis=1).astype(np.uint32))
         changed = device.xp.zeros(1, dtype=np.uint32)
-        sizes = np.uint32(host.n_vertices), np.uint32(self.k)
-        blocks, places = -(-len(zero) // 256), count * self.k
+        sizes = np.uint32(self._graph.n_vertices), np.uint32(self.k)
+        blocks, places = -(-n_zero // 256), count * self.k
         while True:
             changed.fill(0)
             for first in range(0, places, MAX_PLACES):
                 grid = blocks, min(MAX_PLACES, places - first)
-                of = arcs, np.uint32(len(zero)), np.uint32(first)
+                of = arcs, np.uint32(n_zero), np.uint32(first)
                 self._follow(grid, 256, (*sizes, *of, labels, predecessors, changed))
             if not device.item(changed):
                 return
