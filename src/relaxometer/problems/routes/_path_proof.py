@@ -66,6 +66,7 @@ def _follow(
 
     A path that returns to a vertex along an arc that is not free is longer than the shortest, which other
     rules tell. So a vertex is looked for only among those that free arcs connect it with, one after another.
+    The flags are separate arguments, as Numba loses writes if this function takes them out of a tuple.
     """
     n = len(offsets) - 1
     for query in prange(len(origins)):

@@ -62,7 +62,10 @@ class NegativeCycles:
         phase, check = 0, 1
         while True:
             phase += 1
-            self._run(np.uint32(phase), np.bool_(spreads))
+            vectors = (self.potentials, self._next, self._predecessor)
+            arguments = (*self._arcs, np.bool_(spreads), *vectors, np.uint32(phase), self._last_phase)
+            self._lower(*over(self._graph.n_vertices), arguments)
+            self.potentials, self._next = self._next, self.potentials
             if self._graph.device.item(self._last_phase) < phase:
                 return None
             if phase in (check, self._graph.n_vertices):
@@ -70,12 +73,6 @@ class NegativeCycles:
                 if cycle is not None:
                     return cycle
                 check *= 2
-
-    def _run(self, phase: np.uint32, spreads: np.bool_) -> None:
-        vectors = (self.potentials, self._next, self._predecessor)
-        arguments = (*self._arcs, spreads, *vectors, phase, self._last_phase)
-        self._lower(*over(self._graph.n_vertices), arguments)
-        self.potentials, self._next = self._next, self.potentials
 
     def _cycle_of_predecessors(self) -> npt.NDArray[np.int64] | None:
         xp, n = self._graph.device.xp, self._graph.n_vertices
@@ -89,10 +86,6 @@ class NegativeCycles:
             return None
         return _around(self._graph.device.asnumpy(self._predecessor), int(end[some]))
 
-    def watch(self, reached: Callable[[], Any]) -> Watch:
-        """Return the watch over a search; `reached` gives the mask of the vertices reached so far."""
-        return Watch(self, reached)
-
     def answer(self, cycle: npt.NDArray[np.int64], n_phases: int | None) -> Answer:
         """Return the answer that is a negative cycle; see :class:`relaxometer.problems.sssp.Answer`."""
         xp, n = self._graph.device.xp, self._graph.n_vertices
@@ -105,7 +98,10 @@ class NegativeCycles:
 
 
 class Watch:
-    """Looks for a negative cycle among the vertices that a search has reached so far; `cycle` is as found."""
+    """Looks for a negative cycle among the vertices that a search has reached so far; `cycle` is as found.
+
+    `reached` returns the mask of these vertices.
+    """
 
     def __init__(self, cycles: NegativeCycles, reached: Callable[[], Any]) -> None:
         self._cycles, self._reached = cycles, reached

@@ -41,7 +41,9 @@ class FixedPoint:
         """
         self.last_phase.fill(0)
         if self._cycles is not None:
-            self._watch = self._cycles.watch(lambda: distance() < self._infinite(distance()))
+            is_double = distance().dtype == np.float64
+            infinite = np.inf if is_double else self._lengths.unreached
+            self._watch = Watch(self._cycles, lambda: distance() < infinite)
         phase, watched = 0, FIRST_WATCHED
         while True:
             phase += 1
@@ -55,9 +57,6 @@ class FixedPoint:
                 if self._watch.sees_cycle():
                     return phase
                 watched *= 2
-
-    def _infinite(self, distance: DeviceArray) -> Any:
-        return np.inf if distance.dtype == np.float64 else self._lengths.unreached
 
     def verdict(self, finish: Callable[[], Answer], phases: int) -> Answer:
         """Return what `finish` returns for the last search, or the negative cycle that it came upon."""

@@ -55,22 +55,17 @@ class Solver(MatrixSolver):
             self._carry = graph.device.xp.empty(len(self._tile_rows) - 1, dtype=np.uint64)
 
     def _relax(self, *flag: Any) -> None:
-        if self._parameters.rows == "merge":
-            self._relax_tiles(*flag)
-        else:
-            self._relax_all_rows(*flag)
-
-    def _relax_all_rows(self, *flag: Any) -> None:
-        per_block = WARPS if self._parameters.rows == "vector" else BLOCK
-        arguments = (*self._matrix, self._x, self._y, self._predecessor, *flag)
-        self._relax_rows(-(-self._graph.n_vertices // per_block), BLOCK, arguments)
-
-    def _relax_tiles(self, *flag: Any) -> None:
-        tiles, vectors = len(self._carry), (self._x, self._y, self._predecessor)
+        vectors = self._x, self._y, self._predecessor
+        if self._parameters.rows != "merge":
+            per_block = WARPS if self._parameters.rows == "vector" else BLOCK
+            blocks = -(-self._graph.n_vertices // per_block)
+            self._relax_rows(blocks, BLOCK, (*self._matrix, *vectors, *flag))
+            return
+        tiles = len(self._carry)
         self._relax_rows(tiles, BLOCK, (*self._matrix, self._tile_rows, *vectors, self._carry, *flag))
         if tiles > 1:
             carries = (np.uint32(tiles), self._matrix[0], self._tile_rows, self._carry)
-            self._settle_carries(*over(tiles - 1), (*carries, self._y, self._predecessor, *flag))
+            self._settle_carries(*over(tiles - 1), (*carries, *vectors[1:], *flag))
 
 
 def _tile_rows(xp: Any, offsets: DeviceArray) -> Any:

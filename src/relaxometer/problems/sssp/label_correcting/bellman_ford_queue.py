@@ -14,7 +14,7 @@ from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import Answer
 from relaxometer.problems.sssp._cooperative import blocks_at_once
-from relaxometer.problems.sssp._negative_cycles import NegativeCycles
+from relaxometer.problems.sssp._negative_cycles import NegativeCycles, Watch
 from relaxometer.problems.sssp.label_correcting._labels import BLOCK, WAITS, Labels
 
 SOURCE = read_source(Path(__file__).with_name("bellman_ford_queue.cu"))
@@ -107,7 +107,7 @@ class Solver(variants.SolverBase):
         """Launch until no vertex waits or a negative cycle is found."""
         xp, labels, control = self._graph.device.xp, self._labels.words, self._control
         unreached = int(self._graph.lengths.unreached)
-        watch = cycles.watch(lambda: labels >> np.uint64(32) != unreached)
+        watch = Watch(cycles, lambda: labels >> np.uint64(32) != unreached)
         more = TURNS * self._graph.n_vertices
         while len(waiting := xp.flatnonzero(labels & np.uint64(WAITS))):
             if more > TURNS * self._graph.n_vertices and watch.sees_cycle():

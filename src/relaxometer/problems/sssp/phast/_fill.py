@@ -40,7 +40,8 @@ def arrange(given: Ordered, pool: Executor) -> Arranged:
     (graph, order, parts), vertices = given, given.vertices
     n, first = len(vertices), len(graph.contracted)
     parent, root = np.empty(n, dtype=np.int32), np.empty(len(order), dtype=np.int32)
-    tree = graph.offsets, graph.adjacent, order, inverse(order), first, root, parent[first:]
+    core = graph.offsets, graph.adjacent
+    tree = core, order, inverse(order), first, root, parent[first:]
     spans = np.array(parts, dtype=np.int64).reshape(-1, 2)
     growing = [pool.submit(_grow_tree, *tree, some) for some in np.array_split(spans, _ranges.CALLS)]
     _ranges.call(pool, first, _find_lowest, graph.row_offsets, graph.rows, inverse(vertices), parent)
@@ -69,13 +70,13 @@ def add_shortcuts(given: Ordered, arranged: Arranged, limit: int, pool: Executor
     child, sibling = linked.result()
     graphs = contracted, core, arranged.origin, given.order, child, sibling
     subtrees = [np.arange(*span) for span in ends]
-    pieces = list(pool.map(lambda one: _contract(*graphs, one, begin, length, NOTHING, limit), subtrees))
+    pieces = list(pool.map(lambda one: _contract(graphs, one, begin, length, NOTHING, limit), subtrees))
     n_low = sum(map(len, pieces))
     above = np.concatenate([np.arange(0), *(np.arange(*span) for span in _between(ends.tolist(), n))])
     high = below = NOTHING
     if n_low <= limit:
         below = _list_tops(ends, pieces, begin, length)
-        high = _contract(*graphs, above, begin, length, below, limit - n_low + len(below))
+        high = _contract(graphs, above, begin, length, below, limit - n_low + len(below))
     up_offsets = offsets_of(length)
     up = np.empty(n_low + len(high), dtype=np.int32)
     if len(up) <= limit:
@@ -119,21 +120,13 @@ def _find_lowest(row_offsets: Any, rows: Any, rank: Any, parent: Any, begin: int
 
 
 @njit(cache=True, nogil=True)
-def _grow_tree(
-    offsets: Any,
-    adjacent: Any,
-    order: Any,
-    rank: Any,
-    first: int,
-    root: Any,
-    parent: Any,
-    spans: Any,
-) -> None:
+def _grow_tree(core: Any, order: Any, rank: Any, first: int, root: Any, parent: Any, spans: Any) -> None:
     """Add ranges of ranks to the elimination tree: fill in the rank of each child's parent, plus `first`.
 
     The parent is the lowest higher neighbour after contraction, -1 as long as there is none. All lower
     neighbours of a range are in the tree, or in the range.
     """
+    offsets, adjacent = core
     for k in range(len(spans)):
         for r in range(spans[k, 0], spans[k, 1]):
             root[r], parent[r] = r, -1
@@ -224,24 +217,13 @@ def _children(parent: Any, origin: Any, n_contracted: int) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _contract(
-    contracted: Any,
-    core: Any,
-    origin: Any,
-    order: Any,
-    child: Any,
-    sibling: Any,
-    ranks: Any,
-    begin: Any,
-    length: Any,
-    low: Any,
-    limit: int,
-) -> Any:
+def _contract(graphs: Any, ranks: Any, begin: Any, length: Any, low: Any, limit: int) -> Any:
     """Return the rows of ascending `ranks`, whose children are among them or have their rows in `low`.
 
     Fills in where each row begins, counted through `low` and what is returned, and its length. Stops after
     more than `limit` arcs, with those of `low`.
     """
+    contracted, core, origin, order, child, sibling = graphs
     n_contracted = len(contracted[0]) - 1
     found = np.empty(4 * len(ranks) + 64, dtype=np.int32)
     row, merged = np.empty(64, dtype=np.int32), np.empty(64, dtype=np.int32)

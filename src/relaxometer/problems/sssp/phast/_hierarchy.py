@@ -85,7 +85,7 @@ def lay_out(cch: Contraction, n_tasks: int, middle: Sequence[int] = ()) -> Hiera
     with ThreadPoolExecutor(get_num_threads()) as pool:  # compiled functions release Python's lock
         arcs, numbers = _number(cch, task, chain, int(stages[-1]), pool)
         lists, counts = _ranges.table(3, len(task), np.uint32), _ranges.table(3, len(task), np.int32)
-        _ranges.call(pool, len(task), _list, cch.order, cch.parent, arcs, numbers, *lists, *counts)
+        _ranges.call(pool, len(task), _list, cch.order, cch.parent, arcs, numbers, lists, counts)
         up_offsets = offsets_of(counts[2])
         up_arcs = np.empty((len(cch.up), 2), dtype=np.uint32)
         gathered = arcs, numbers.by_position, cch.upward, numbers.depth, up_offsets, up_arcs
@@ -156,12 +156,12 @@ def _slice(
     own = cut_rows(counts[0], begins, _bounds(numbers.group, int(numbers.task_levels[-1])))
     other = cut_rows(counts[1], begins, begins)
     outer = np.empty((other.n_places, 2), dtype=np.uint32)
-    rows = order, arcs.outside, arcs.offsets[1:], arcs.up, arcs.weights, numbers.position, outer
-    begun = _ranges.begin(pool, len(other.table), fill_rows, other, *rows, least=SLICES)
+    rows = order, arcs.outside, arcs.offsets[1:], arcs.up, arcs.weights, numbers.position
+    begun = _ranges.begin(pool, len(other.table), fill_rows, other, rows, outer, least=SLICES)
     chains, *members = cutting.result()
     inner = np.empty((own.n_places + chains.n_places, 2), dtype=np.uint32)
-    rows = order, arcs.inside, arcs.outside, arcs.up, arcs.weights, row, inner[: own.n_places]
-    begun += _ranges.begin(pool, len(own.table), fill_rows, own, *rows, least=SLICES)
+    rows = order, arcs.inside, arcs.outside, arcs.up, arcs.weights, row
+    begun += _ranges.begin(pool, len(own.table), fill_rows, own, rows, inner[: own.n_places], least=SLICES)
     lanes = arcs, *members, place, row, inner[own.n_places :]
     begun += _ranges.begin(pool, len(chains.table), fill_chains, chains, *lanes, least=SLICES)
     for one in begun:
@@ -297,20 +297,10 @@ def _sort(task: Any, level: Any, task_levels: Any, inside: Any, outside: Any) ->
 
 @njit(cache=True, nogil=True)
 def _list(
-    vertices: Any,
-    parents: Any,
-    arcs: Any,
-    numbers: Any,
-    order: Any,
-    depth: Any,
-    parent: Any,
-    n_inside: Any,
-    n_outside: Any,
-    n_arcs: Any,
-    begin: int,
-    end: int,
+    vertices: Any, parents: Any, arcs: Any, numbers: Any, lists: Any, counts: Any, begin: int, end: int
 ) -> None:
     """Fill in vertices, depths, parents and counts of arcs of a range of positions; a root is its parent."""
+    (order, depth, parent), (n_inside, n_outside, n_arcs) = lists, counts
     for p in range(begin, end):
         r = numbers.by_position[p]
         order[p], depth[p] = vertices[r], numbers.depth[r]

@@ -92,18 +92,18 @@ def _dissect(offsets: Small, adjacent: Small, pool: Executor) -> tuple[Small, li
     """Order the vertices of a graph by cuts, of which threads make several at once; also return its parts."""
     order, cell, offsets, adjacent = renumber(offsets, adjacent, pool)
     n = len(order)
-    own, vertices = scratch(n), np.arange(n, dtype=np.int32)
+    graph, own, vertices = (offsets, adjacent), scratch(n), np.arange(n, dtype=np.int32)
     smallest, small = max(LEAF, n // PARTS), []
 
     def halve(begin: int, end: int) -> list[Future[Any]]:
         """Cut a part, or order it if it is small; return what was begun."""
         if end - begin <= smallest:
-            _order_part(offsets, adjacent, vertices, begin, end, own, SHARE, LEAF, cell)
+            _order_part(graph, vertices, begin, end, own, SHARE, LEAF, cell)
             small.append((begin, end))
             return []
         share = LARGE_SHARE if LARGE * (end - begin) > n else SHARE
         band = BAND if end - begin > BY_CELLS * smallest else 0
-        first, last = _cut(offsets, adjacent, vertices, begin, end, own, share, cell, band)
+        first, last = _cut(graph, vertices, begin, end, own, share, cell, band)
         parts = (begin, begin + first), (begin + first, begin + first + last)
         return [pool.submit(halve, *part) for part in parts]
 
@@ -115,17 +115,10 @@ def _dissect(offsets: Small, adjacent: Small, pool: Executor) -> tuple[Small, li
 
 @njit(cache=True, nogil=True)
 def _cut(
-    offsets: Any,
-    adjacent: Any,
-    vertices: Any,
-    begin: int,
-    end: int,
-    own: Any,
-    share: float,
-    cell: Any,
-    band: int,
+    graph: Any, vertices: Any, begin: int, end: int, own: Any, share: float, cell: Any, band: int
 ) -> Any:
     """Cut the part in these places of the order, by cells if `band` is not 0; label parts by first places."""
+    offsets, adjacent = graph
     if band > 0:
         first, last = cut_by_cells(offsets, adjacent, vertices[begin:end], begin, own, share, cell, band)
     else:
@@ -137,17 +130,10 @@ def _cut(
 
 @njit(cache=True, nogil=True)
 def _order_part(
-    offsets: Any,
-    adjacent: Any,
-    vertices: Any,
-    begin: int,
-    end: int,
-    own: Any,
-    share: float,
-    leaf: int,
-    cell: Any,
+    graph: Any, vertices: Any, begin: int, end: int, own: Any, share: float, leaf: int, cell: Any
 ) -> None:
     """Order the part in these places."""
+    offsets, adjacent = graph
     place = np.full(len(offsets) - 1, -1, dtype=np.int32)
     waiting = [(begin, end)]
     while len(waiting) > 0:
@@ -155,6 +141,6 @@ def _order_part(
         if end - begin <= leaf:
             vertices[begin:end] = by_degree(offsets, adjacent, vertices[begin:end], place)
             continue
-        first, last = _cut(offsets, adjacent, vertices, begin, end, own, share, cell, 0)
+        first, last = _cut(graph, vertices, begin, end, own, share, cell, 0)
         waiting.append((begin, begin + first))
         waiting.append((begin + first, begin + first + last))

@@ -71,7 +71,7 @@ def in_preorder(cch: Contraction) -> Preorder:
     n_groups = -(-np.maximum(degrees - STORED, 0) // RECORD_ARCS)
     first_record = np.concatenate([[0], np.cumsum(1 + n_groups)])
     arcs = cch.offsets, cch.up, depth
-    records = _fill(rank, *arcs, cch.downward, first_record, STORED, RECORD_ARCS, WARP)
+    records = _fill(rank, arcs, cch.downward, first_record, STORED, RECORD_ARCS, WARP)
     heads = records[first_record[:-1]]
     heads[:, 0] = cch.order[rank]
     heads[:, 1] = size[rank]
@@ -138,18 +138,9 @@ def _number(parent: Any) -> Any:
 
 
 @njit(cache=True)
-def _fill(
-    rank: Any,
-    offsets: Any,
-    up: Any,
-    depth: Any,
-    downward: Any,
-    first_record: Any,
-    stored: int,
-    group: int,
-    warp: int,
-) -> Any:
+def _fill(rank: Any, arcs: Any, downward: Any, first_record: Any, stored: int, group: int, warp: int) -> Any:
     """Return the records of all positions: the arcs stored with the vertex, and its further arcs."""
+    offsets, up, depth = arcs
     records = np.zeros((first_record[-1], 2 * group), dtype=np.uint32)
     records[:, 1::2] = UNREACHED
     for p in range(len(rank)):

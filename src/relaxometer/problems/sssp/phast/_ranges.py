@@ -28,6 +28,6 @@ def call(pool: Executor, n: int, function: Callable[..., Any], *arguments: Any) 
     return [one.result() for one in begin(pool, n, function, *arguments)]
 
 
-def table(rows: int, columns: int, dtype: Any) -> list[Any]:
+def table(rows: int, columns: int, dtype: Any) -> tuple[Any, ...]:
     """Return the rows of a new table; compiled functions take them apart."""
-    return list(np.empty((rows, columns), dtype=dtype))
+    return tuple(np.empty((rows, columns), dtype=dtype))

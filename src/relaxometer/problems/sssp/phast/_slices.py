@@ -165,22 +165,12 @@ def _cut_rows(degrees: Any, firsts: Any, groups: Any, ahead: int) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def fill_rows(
-    cut: Any,
-    order: Any,
-    begins: Any,
-    ends: Any,
-    up: Any,
-    weights: Any,
-    heads: Any,
-    placed: Any,
-    begin: int,
-    end: int,
-) -> None:
+def fill_rows(cut: Any, rows: Any, placed: Any, begin: int, end: int) -> None:
     """Fill in the arcs of a range of slices, as what `heads` has for their heads, and weights.
 
-    `order` has the rank at each position; the others are by rank.
+    `rows` are the rank at each position; by rank, where arcs begin and end; their heads and weights; `heads`.
     """
+    order, begins, ends, up, weights, heads = rows
     for s in range(begin, end):
         word = np.int64(cut.table[s, 1])
         lanes, first = 1 << ((word >> 21) & 7), np.int64(cut.table[s, 0]) * WARP
