@@ -30,13 +30,8 @@ def build_graph(name: str, dataset: Dataset[Any], *, files: list[Path], base: Gr
     """Check the files of a dataset, in the order of ``dataset.files``, and read or generate its graph.
 
     `base` is the graph named by ``dataset.extracted_from``. The metadata name origin, checksums, terms,
-    weight unit, generator, seed and directedness.
-
-    Raises
-    ------
-    UserError
-        If the entry is a batch, a file is missing or wrong, counts or unit differ from the entry's, or
-        weights have no distances of its type.
+    weight unit, generator, seed and directedness. UserError if the entry is a batch, a file is missing or
+    wrong, counts or unit differ from the entry's, or weights have no distances of its type.
     """
     identities = identities_of(files, dataset)
     graph = made_graph(name, dataset, files, base)

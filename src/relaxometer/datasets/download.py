@@ -54,11 +54,8 @@ def fetch(
     (:mod:`.pins`), if there is one. Mirrors, which are folders and base URLs that may hold a file of the same
     name, are tried first, then `urls`, in order. `terms` are printed before the download.
 
-    Raises
-    ------
-    UserError
-        If no location has the file; names every location and its problem. If the name of `destination`
-        could lead out of its folder, or the folder is not writable.
+    UserError if no location has the file, with every location and its problem, if the name of `destination`
+    could lead out of its folder, or if the folder is not writable.
     """
     wanted = _wanted(destination, sha256, expected_bytes)
     if terms:

@@ -323,13 +323,9 @@ class _OwnDatasets(BaseModel):
 def load_registry(path: Path, extra: Mapping[str, Any], *, origin: str = "config") -> dict[str, Dataset[Any]]:
     """Read ``resources/datasets.yaml`` at `path`, and `extra`, the ``datasets`` section of a configuration.
 
-    `origin` is the file that `extra` came from, for messages. The project's datasets come first.
-
-    Raises
-    ------
-    UserError
-        If an entry is wrong, a name is taken, a base graph is unknown, or two different files would be
-        downloaded under one name.
+    `origin` is the file that `extra` came from, for messages. The project's datasets come first. UserError if
+    an entry is wrong, a name is taken, a base graph is unknown, or two different files would be downloaded
+    under one name.
     """
     from relaxometer.core.yaml_files import read_yaml  # a file of one's own needs no YAML
 

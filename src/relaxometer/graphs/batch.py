@@ -50,32 +50,16 @@ class Batch(Csr):
 
     Vertices have ids within their graph, in reverse post-order of a depth-first search from the entry. The
     entry is 0, and every other vertex has a predecessor with a smaller id.
-
-    Parameters
-    ----------
-    name : str
-    names : ndarray of shape (n_graphs,), object
-        Names of the graphs, as str.
-    first_vertex : ndarray of shape (n_graphs + 1,), int64
-        The vertices of graph ``g`` are the rows ``first_vertex[g]`` to ``first_vertex[g + 1] - 1`` of
-        `offsets`.
-    entries : ndarray of shape (n_graphs,), uint32
-        Id of each graph's entry within the graph.
-    offsets : ndarray of shape (n_vertices + 1,), int64
-        Where the arcs of a vertex begin in `targets`.
-    targets : ndarray of shape (n_arcs,), uint32
-        Heads of the arcs by their id within the graph, ascending within a vertex.
-    metadata : dict
-        Content of ``batch.json`` other than counts: origin, licence, generator.
     """
 
     name: str
-    names: npt.NDArray[np.object_]
-    first_vertex: Ints
-    entries: Ids
-    offsets: Ints
-    targets: Ids
+    names: npt.NDArray[np.object_]  # of the graphs, as str
+    first_vertex: Ints  # graph g has the rows first_vertex[g] to first_vertex[g + 1] - 1 of `offsets`
+    entries: Ids  # id of each graph's entry within the graph
+    offsets: Ints  # where the arcs of a vertex begin in `targets`, and their number
+    targets: Ids  # heads by their id within the graph, ascending within a vertex
     metadata: dict[str, Any] = field(default_factory=dict)
+    """Content of ``batch.json`` other than counts: origin, licence, generator."""
 
     def __len__(self) -> int:
         """Return the number of graphs."""
@@ -112,12 +96,8 @@ class Batch(Csr):
         """Build a batch from lists of arcs in any order; vertices of a graph are counted from 0.
 
         Vertices that the entry does not reach are dropped; the others are numbered in reverse post-order.
-        Parallel arcs are merged; self-loops stay.
-
-        Raises
-        ------
-        UserError
-            If an entry or an end of an arc is not a vertex of its graph.
+        Parallel arcs are merged; self-loops stay. UserError if an entry or an end of an arc is not a vertex
+        of its graph.
         """
         names = np.array([graph[0] for graph in graphs], dtype=object)
         from relaxometer.graphs.post_order import reverse_post_order  # loads Numba

@@ -97,42 +97,22 @@ class Csr:
 
 @dataclass(frozen=True, eq=False)
 class Graph(Csr):
-    """A directed graph in CSR form.
-
-    Parameters
-    ----------
-    name : str
-    offsets : ndarray of shape (n_vertices + 1,), int64
-        The arcs of vertex ``v`` are ``offsets[v]`` to ``offsets[v + 1] - 1``.
-    targets : ndarray of shape (n_arcs,), uint32
-        Heads of the arcs, ascending within a vertex.
-    weights : ndarray of shape (n_arcs,), uint32, float32, float64 or int32
-    lon, lat : ndarray of shape (n_vertices,), float64, optional
-        Degrees east and north.
-    metadata : dict
-        What ``graph.json`` holds: origin, licence, weight unit, generator, counts.
-    input_degrees : ndarray of shape (n_vertices,), uint32, optional
-        How often each vertex occurs in the edge list that the graph was built from: parallel edges count
-        individually, self-loops twice. Graph500's rates use them.
-    distance_type : {"uint64"}, optional
-        Type of distances, if not that of the weights.
-    ids : pyarrow.Array of length n_vertices, int64, uint64 or large_string, optional
-        What the file calls its vertices.
-    objects : pyarrow.Table of n_vertices rows, optional
-        The columns `OBJECTS` of a heap.
-    """
+    """A directed graph in CSR form."""
 
     name: str
-    offsets: npt.NDArray[np.int64]
-    targets: npt.NDArray[np.uint32]
-    weights: npt.NDArray[Any]
-    lon: npt.NDArray[np.float64] | None = None
-    lat: npt.NDArray[np.float64] | None = None
+    offsets: npt.NDArray[np.int64]  # the arcs of vertex v are offsets[v] to offsets[v + 1] - 1
+    targets: npt.NDArray[np.uint32]  # heads of the arcs, ascending within a vertex
+    weights: npt.NDArray[Any]  # of the arcs: uint32, float32, float64 or int32
+    lon: npt.NDArray[np.float64] | None = None  # degrees east of each vertex
+    lat: npt.NDArray[np.float64] | None = None  # and north
     metadata: dict[str, Any] = field(default_factory=dict)
+    """What ``graph.json`` holds: origin, licence, weight unit, generator, counts."""
     input_degrees: npt.NDArray[np.uint32] | None = None
-    distance_type: str | None = None
-    ids: pa.Array | None = None
-    objects: pa.Table | None = None
+    """How often each vertex occurs in the edge list that the graph was built from: parallel edges count
+    individually, self-loops twice. Graph500's rates use them."""
+    distance_type: str | None = None  # "uint64" if distances have another type than the weights
+    ids: pa.Array | None = None  # what the file calls its vertices; int64, uint64 or large_string
+    objects: pa.Table | None = None  # the columns `OBJECTS` of a heap, a row per vertex
 
     @property
     def lengths(self) -> Lengths:
@@ -182,18 +162,13 @@ class Graph(Csr):
 
         Parameters
         ----------
-        name : str
-        n_vertices : int
-        tails, heads : array_like of shape (n_arcs,), integers
-        weights : array_like of shape (n_arcs,)
-        lon, lat : ndarray of shape (n_vertices,), float64, optional
-        undirected : bool, default=False
+        tails, heads, weights : array_like of shape (n_arcs,)
+            Ends of arcs are integers.
+        undirected : bool
             Add the reverse of every arc, and say in the metadata that the graph is not directed.
-        keep_self_loops, keep_parallel : bool, default=False
         weight_type : {"uint32", "uint32/uint64", "float32", "float64", "int32"}
             Type of weights and distances. Numbers are rounded to floats; integer types take integers only.
-        metadata : dict, optional
-        ids : pyarrow.Array, optional
+        lon, lat, metadata, ids
             As for the class.
 
         Raises

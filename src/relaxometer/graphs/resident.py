@@ -21,23 +21,14 @@ from relaxometer.graphs.survey import Features
 class ResidentGraph:
     """CSR arrays of a graph in device memory.
 
-    Parameters
-    ----------
-    device : Device
-    host : Graph
-        The same graph in host memory.
-    offsets : device array of shape (n_vertices + 1,), int64
-    targets : device array of shape (n_arcs,), uint32
-    weights : device array of shape (n_arcs,), uint32 or uint64
-        The bits of the weights, whatever their type. None for searches that read no weights; both are None if
-        the arcs stay in host memory.
+    Searches that read no weights need none; neither they nor heads are there if the arcs stay in host memory.
     """
 
     device: Device
-    host: Graph
-    offsets: DeviceArray
-    targets: Any
-    weights: Any
+    host: Graph  # the same graph in host memory
+    offsets: DeviceArray  # shape (n_vertices + 1,), int64
+    targets: Any  # shape (n_arcs,), uint32, or None
+    weights: Any  # their bits, whatever the type: shape (n_arcs,), uint32 or uint64, or None
 
     @classmethod
     def upload(
@@ -91,17 +82,8 @@ class ResidentGraph:
 class ResidentArrays(ResidentGraph):
     """Arrays on a device that may prove unsound, whose copy in host memory is made when it is first read.
 
-    Parameters
-    ----------
-    device : Device
-    make_host : callable
-        Returns the graph in host memory.
-    offsets, targets, weights : device arrays
-        As in :class:`ResidentGraph`, with arcs.
-    lengths : Lengths
-    settle : callable
-        Waits for the check of the arrays and returns whether they are sound; if not, they are those of some
-        other graph.
+    `make_host` returns the graph in host memory. `settle` waits for the check of the arrays and returns
+    whether they are sound; if not, they are those of some other graph.
     """
 
     def __init__(

@@ -11,25 +11,14 @@ from relaxometer.graphs.batch import Batch
 
 @dataclass(frozen=True, eq=False)
 class ResidentBatch:
-    """Arrays of a batch in device memory.
-
-    Parameters
-    ----------
-    device : Device
-    host : Batch
-        The same batch in host memory.
-    first_vertex : device array of shape (n_graphs + 1,), int64
-    entries : device array of shape (n_graphs,), uint32
-    offsets : device array of shape (n_vertices + 1,), int64
-    targets : device array of shape (n_arcs,), uint32
-    """
+    """Arrays of a batch in device memory."""
 
     device: Device
-    host: Batch
-    first_vertex: DeviceArray
-    entries: DeviceArray
-    offsets: DeviceArray
-    targets: DeviceArray
+    host: Batch  # the same batch in host memory
+    first_vertex: DeviceArray  # shape (n_graphs + 1,), int64
+    entries: DeviceArray  # shape (n_graphs,), uint32
+    offsets: DeviceArray  # shape (n_vertices + 1,), int64
+    targets: DeviceArray  # shape (n_arcs,), uint32
 
     @classmethod
     def upload(cls, device: Device, batch: Batch) -> ResidentBatch:

@@ -30,30 +30,17 @@ class Answer:
     where they were asked for, the paths: ``size`` vertices of each, one after the other in ``path``, and sums
     of other weights, ``along``. The nearest of several sources is ``source``. The largest number of the type,
     or infinity, stands for "not reached"; see :attr:`reached`.
-
-    Parameters
-    ----------
-    prepared : Prepared
-    columns : mapping of str to ndarray or device array
-    start : Any
-        What is proven: an answer from this source, from these sources, or for these resident queries.
-    overflowed : bool
-        Whether some path was too long for the type of distances, so that it was not followed.
-    proof : mapping of str to array, optional
-        The columns that are proven, if `columns` are not all of them.
-    version : int
-        How often the weights had been changed before the search.
-    bound : scalar, optional
-        The least distance that the search left out.
     """
 
     prepared: Prepared
-    columns: Mapping[str, Any]
+    columns: Mapping[str, Any]  # NumPy or device arrays by name
     start: Any
+    """What is proven: an answer from this source, from these sources, or for these resident queries."""
     overflowed: bool = False
-    proof: Mapping[str, Any] | None = None
-    version: int = 0
-    bound: Any = None
+    """Whether some path was too long for the type of distances, so that it was not followed."""
+    proof: Mapping[str, Any] | None = None  # the columns that are proven, if `columns` are not all of them
+    version: int = 0  # how often the weights had been changed before the search
+    bound: Any = None  # the least distance that the search left out
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or "columns" not in self.__dict__:  # while it is copied

@@ -41,26 +41,17 @@ class Graph:
 
     Use one of the constructors ``from_csr``, ``from_arcs``, ``from_scipy``, ``from_networkx``, ``from_file``
     and ``read_parquet``.
-
-    Parameters
-    ----------
-    csr : relaxometer.graphs.graph.Graph
-        The graph in host memory.
-    on_device : bool
-        Whether the caller's arrays were on a GPU; answers then stay there.
-    nodes : sequence, optional
-        The caller's name of each vertex; by default, vertices are numbers from 0.
-    order : ndarray of shape (n_arcs,), int64, optional
-        The caller's number of each arc, where arcs had to be sorted.
-    given : tuple of tails, heads, weights and whether they are edges, optional
-        The caller's arcs, where some may have been left out.
     """
 
-    csr: graphs.Graph
-    on_device: bool = False
+    csr: graphs.Graph  # in host memory
+    on_device: bool = False  # whether the caller's arrays were on a GPU; answers then stay there
     nodes: Sequence[Hashable] | None = None
+    """The caller's name of each vertex; by default, vertices are numbers from 0."""
     order: npt.NDArray[np.int64] | None = None
+    """The caller's number of each arc, where arcs had to be sorted; shape (n_arcs,)."""
     given: tuple[Any, Any, Any, bool] | None = None
+    """Tails, heads and weights of the caller's arcs, where some may have been left out, and whether they are
+    edges."""
 
     @property
     def n_vertices(self) -> int:

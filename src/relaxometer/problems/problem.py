@@ -39,54 +39,38 @@ def _is_known(columns: Mapping[str, Any]) -> Any:
 
 @dataclass(frozen=True)
 class Problem:
-    """How answers to a problem are stored and proven.
-
-    Parameters
-    ----------
-    columns : mapping of str to dtype
-        Columns of an answer, one row per vertex; with `queries`, a query set says how many. See `columns_on`.
-    rules : mapping of str to str, or tuple of str
-        The rules of a certificate. With a mapping, the verdict quotes what a broken rule demands.
-    certifier : callable
-        Makes the certifier of a resident graph or batch. Its ``check(source, **columns)`` returns a
-        :class:`relaxometer.problems.certificate.Certificate`; `source` is None if a search has none, and with
-        `queries` a resident query set.
-    cpu_certifier : callable, optional
-        The same for answers of CPU programs outside the race, if `certifier` launches kernels, which would be
-        emulated.
-    has_source : bool, default=True
-        Whether a search of a graph starts from a source. Searches of a batch never do.
-    queries : QueryFormat, optional
-        Given if a search answers a query set, whose number takes the place of a source.
-    takes_batches : bool, default=False
-        Whether the problem can be solved for all graphs of a batch at once.
-    lengths : tuple of str
-        Columns that have the graph's type of distances; solvers then read its weights.
-    proof_reads_arcs : bool, default=True
-        Whether the certifier of a graph needs its arcs in the device's memory.
-    reached : callable
-        Maps the columns of an answer to a mask of the vertices that the search reached, or of the queries
-        that have an answer. By default, those whose first column is not
-        :func:`relaxometer.graphs.lengths.unreached`.
-    as_table : callable, optional
-        Makes the stored table of an answer from its columns; by default, the table has these columns.
-    complete : callable, optional
-        ``complete(graph, source, columns)`` makes the missing columns of an answer from the first one, for
-        rivals that give no more.
-    """
+    """How answers to a problem are stored and proven."""
 
     columns: Mapping[str, type[np.generic]]
+    """Columns of an answer, a row per vertex; with `queries`, a query set says how many. See `columns_on`."""
     rules: Mapping[str, str] | tuple[str, ...]
+    """The rules of a certificate. With a mapping, the verdict quotes what a broken rule demands."""
     certifier: Callable[[Any], Any]
+    """Makes the certifier of a resident graph or batch. Its ``check(source, **columns)`` returns a
+    :class:`relaxometer.problems.certificate.Certificate`; `source` is None if a search has none, and with
+    `queries` a resident query set."""
     cpu_certifier: Callable[[Any], Any] | None = None
+    """The same for answers of CPU programs outside the race, if `certifier` launches kernels, which would be
+    emulated."""
     has_source: bool = True
+    """Whether a search of a graph starts from a source. Searches of a batch never do."""
     queries: QueryFormat | None = None
+    """Given if a search answers a query set, whose number takes the place of a source."""
     takes_batches: bool = False
+    """Whether the problem can be solved for all graphs of a batch at once."""
     lengths: tuple[str, ...] = ()
+    """Columns that have the graph's type of distances; solvers then read its weights."""
     proof_reads_arcs: bool = True
+    """Whether the certifier of a graph needs its arcs in the device's memory."""
     reached: Callable[[Mapping[str, Any]], Any] = _is_known
+    """Maps the columns of an answer to a mask of the vertices that the search reached, or of the queries that
+    have an answer. By default, those whose first column is not
+    :func:`relaxometer.graphs.lengths.unreached`."""
     as_table: Callable[[Mapping[str, Any]], pa.Table] = pa.table
+    """Makes the stored table of an answer from its columns; by default, the table has these columns."""
     complete: Callable[[Graph, int, Mapping[str, Any]], Mapping[str, Any]] | None = None
+    """``complete(graph, source, columns)`` makes the missing columns of an answer from the first one, for
+    rivals that give no more."""
 
     def columns_on(self, graph: Graph | Batch) -> dict[str, np.dtype[Any]]:
         """Return the columns of an answer on a graph or batch, with their types."""
@@ -216,19 +200,9 @@ def add_folders(folders: Iterable[str], origin: str = "config") -> None:
     """Add folders of problems and variants outside the package.
 
     A folder holds one folder per problem: ``my_kernels/sssp/my_variant.py`` is a variant of `sssp`, and
-    ``my_kernels/components/__init__.py`` with a `PROBLEM` is a problem of its own.
-
-    Parameters
-    ----------
-    folders : iterable of str
-        Relative to the working directory. Adding a folder twice has no effect.
-    origin : str
-        The configuration that names them, for messages.
-
-    Raises
-    ------
-    UserError
-        If a folder does not exist, or does not contain folders of problems only.
+    ``my_kernels/components/__init__.py`` with a `PROBLEM` is a problem of its own. They are relative to the
+    working directory; adding one twice has no effect. `origin` is the configuration that names them, for
+    messages. UserError if a folder does not exist, or does not contain folders of problems only.
     """
     for folder in folders:
         try:

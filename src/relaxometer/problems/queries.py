@@ -55,18 +55,11 @@ def content_hash(queries: QuerySet) -> str:
 
 @dataclass(frozen=True)
 class QuerySets:
-    """All query sets of a graph.
+    """All query sets of a graph."""
 
-    Parameters
-    ----------
-    sets : dict of int to QuerySet
-        By number.
-    draws : dict of int to int or None
-        Which draw each set is of those that its key asks for, from 0; None for sets of untimed searches.
-    """
-
-    sets: Mapping[int, QuerySet]
+    sets: Mapping[int, QuerySet]  # by number
     draws: Mapping[int, int | None]
+    """Which draw each set is of those that its key asks for, from 0; None for sets of untimed searches."""
 
     def timed(self, draws: int) -> npt.NDArray[np.int64]:
         """Return the numbers of the first `draws` sets of each key, shape (n_sets,), int64."""
@@ -81,19 +74,12 @@ class QuerySets:
 
 @dataclass(frozen=True)
 class QueryFormat:
-    """How a problem's query sets are configured, drawn and read.
-
-    Parameters
-    ----------
-    spec : type of Section
-        An entry of the problem's key `queries` in a configuration. A field `file` names a file to read.
-    draw : callable
-        ``draw(graph, specs, draws, seed)`` returns the table to keep: `draws` sets for each of `specs`, a
-        mapping of str to spec, and one for untimed searches.
-    read : callable
-        ``read(path, graph)`` returns the :class:`QuerySets` of such a table.
-    """
+    """How a problem's query sets are configured, drawn and read."""
 
     spec: type[Section]
+    """An entry of the problem's key `queries` in a configuration. A field `file` names a file to read."""
     draw: Callable[[Graph, Mapping[str, Any], int, int], pa.Table]
+    """``draw(graph, specs, draws, seed)`` returns the table to keep: `draws` sets for each of `specs`, a
+    mapping of str to spec, and one for untimed searches."""
     read: Callable[[Path, Graph], QuerySets]
+    """``read(path, graph)`` returns the sets of such a table."""

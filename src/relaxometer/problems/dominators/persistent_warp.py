@@ -24,7 +24,8 @@ class Solver(variants.SolverBase):
     """Dominator sets as words, intersected by one warp until nothing changes.
 
     An instrumented run records the paper's steps as phases: sorting the arcs (``prepare``), the first sets
-    and labels (``initialize``), the fixed point (``persistent``), and ``total``.
+    and labels (``initialize``), the fixed point (``persistent``), and ``total``. Skipped if the graph has
+    more than 32 vertices.
 
     Attributes
     ----------
@@ -33,11 +34,6 @@ class Solver(variants.SolverBase):
         is unreached.
     gray : device array of shape (n_vertices,), uint32
         Label of every vertex in the Gray code.
-
-    Raises
-    ------
-    Skipped
-        If the graph has more than 32 vertices.
 
     References
     ----------

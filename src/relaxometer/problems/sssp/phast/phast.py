@@ -34,27 +34,19 @@ BLOCKS_PER_MIDDLE_TASK = 8  # more middle tasks leave more to the first block, f
 
 
 class Parameters(variants.Parameters):
-    """How to cut the hierarchy, and which graphs to skip.
-
-    Parameters
-    ----------
-    tasks : int or "auto"
-        Parts besides the top, each swept by one block. "auto": one per multiprocessor, of at least 64
-        vertices, or a multiple of that with at most 28,000 vertices on average.
-    middle : int or "auto"
-        Tasks between the first block's and the parts; 0 leaves all above the parts to the first block.
-        "auto": one for eight blocks.
-    fill : float
-        Maximum arcs of the hierarchy per edge of the graph. Road maps have about 3.
-    keep_order : bool
-        Keep the order of contraction in the cache of compiled kernels, and reuse it for the same map with any
-        weights. Then the timed preparation excludes finding the order, except the first time.
-    """
+    """How to cut the hierarchy, and which graphs to skip."""
 
     tasks: PositiveInt | Literal["auto"] = Field("auto")
+    """Parts besides the top, each swept by one block. "auto": one per multiprocessor, of at least 64
+    vertices, or a multiple of that with at most 28,000 vertices on average."""
     middle: NonNegativeInt | Literal["auto"] = Field("auto")
+    """Tasks between the first block's and the parts; 0 leaves all above the parts to the first block. "auto":
+    one for eight blocks."""
     fill: PositiveFloat = 16.0
+    """Maximum arcs of the hierarchy per edge of the graph. Road maps have about 3."""
     keep_order: bool = False
+    """Keep the order of contraction in the cache of compiled kernels, and reuse it for the same map with any
+    weights. Then the timed preparation excludes finding the order, except the first time."""
 
 
 class Solver:

@@ -25,24 +25,16 @@ MAX_PLACES = 65_535  # places of sources per launch: the largest second dimensio
 
 
 class Parameters(variants.Parameters):
-    """Sources per sweep and per call, and how to cut the sweep.
-
-    Parameters
-    ----------
-    k : {32, 64}
-        Sources of one sweep, whose labels are side by side; one or two per lane of a warp.
-    segments : int or "auto"
-        Parts of a sweep, each done by one warp. "auto": as many as fill the device.
-    sources : int
-        Maximum number of sources of :meth:`Solver.solve_many`; all answers are in memory at once.
-    fill : float
-        As for :mod:`relaxometer.problems.sssp.phast.phast`.
-    """
+    """Sources per sweep and per call, and how to cut the sweep."""
 
     k: Literal[32, 64] = 32
+    """Sources of one sweep, whose labels are side by side; one or two per lane of a warp."""
     segments: Literal[1, 2, 4, 8, 16, 32, 64, "auto"] = Field("auto")
+    """Parts of a sweep, each done by one warp. "auto": as many as fill the device."""
     sources: PositiveInt = 1024
+    """Maximum number of sources of :meth:`Solver.solve_many`; all answers are in memory at once."""
     fill: PositiveFloat = 16.0
+    """As for :mod:`relaxometer.problems.sssp.phast.phast`."""
 
 
 class Rows:
@@ -72,20 +64,9 @@ class Solver:
     """SSSP from many sources by PHAST, in preorder of a customizable contraction hierarchy.
 
     The preparation is that of :class:`relaxometer.problems.sssp.phast.phast.Solver`: as long as thousands of
-    single searches. Weights are of type uint32 only, for the reason given there.
-
-    Attributes
-    ----------
-    device : Device
-    n_vertices : int
-    at_once : int
-        Sources whose sweeps run at once on the whole device.
-
-    Raises
-    ------
-    Skipped
-        If a vertex or the hierarchy has too many arcs for a map, or a path of the elimination tree does not
-        fit in shared memory.
+    single searches. Weights are of type uint32 only, for the reason given there. Sweeps of `at_once` sources
+    run at once on the whole device. Skipped if a vertex or the hierarchy has too many arcs for a map, or a
+    path of the elimination tree does not fit in shared memory.
 
     References
     ----------
