@@ -64,14 +64,7 @@ class Rows:
 
 
 class Solver(SolverBase):
-    """BFS from many sources at once, in one cooperative launch per 64 sources.
-
-    Attributes
-    ----------
-    device : Device
-    n_vertices : int
-    k, at_once : int
-        Sources of one launch.
+    """BFS from many sources at once, in one cooperative launch per 64 sources, `k` and `at_once`.
 
     References
     ----------

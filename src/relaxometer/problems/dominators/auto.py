@@ -71,13 +71,8 @@ class Solver:
     From host to host, larger graphs stay on a CPU core, and a batch goes to one core, all cores or
     `batch-warp`, whichever is expected to take least.
 
-    Attributes
-    ----------
-    ends_on_host : bool
-        Whether a search is timed by the host's clock.
-    solve : callable
-        Finds the immediate dominators; see :class:`relaxometer.problems.problem.Solver`. It is that of the
-        chosen variant, since a call takes a noticeable part of the shortest searches.
+    If a search `ends_on_host`, it is timed by the host's clock. `solve` is that of the chosen variant, since
+    a call takes a noticeable part of the shortest searches.
     """
 
     runs_on: ClassVar[Literal["device"]] = "device"

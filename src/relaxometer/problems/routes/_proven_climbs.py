@@ -54,12 +54,8 @@ class ProvenClimbs:
 
     Columns do not depend on each other. They are found, checked and used for as many depths at once as
     `MAX_CLIMBS` allows, so memory does not limit the height. Skipped if the graph is not a map, or its
-    weights are not uint32.
-
-    Attributes
-    ----------
-    certificate : Certificate
-        The outcome for the hierarchy. If a rule is broken, no distance is proven.
+    weights are not uint32. `certificate` is the outcome for the hierarchy: if a rule is broken, no distance
+    is proven.
     """
 
     def __init__(self, graph: ResidentGraph) -> None:

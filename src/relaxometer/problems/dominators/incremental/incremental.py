@@ -48,18 +48,8 @@ class Solver(variants.SolverBase):
     - The arcs of a vertex that becomes unreachable are treated as removed. New arcs may make it reachable
       again, so they are added after that.
 
-    Parallel arcs count once.
-
-    Parameters
-    ----------
-    graph : ResidentGraph
-        The initial graph; it is not changed.
-    parameters : Parameters
-
-    Attributes
-    ----------
-    kept : int
-        Number of vertices whose immediate dominators the last update kept as its start.
+    Parallel arcs count once. The resident graph is the initial one; it is not changed. `kept` is the number
+    of vertices whose immediate dominators the last update kept as its start.
 
     Notes
     -----
@@ -106,20 +96,9 @@ class Solver(variants.SolverBase):
     def apply(self, added: npt.ArrayLike = (), removed: npt.ArrayLike = ()) -> Answer:
         """Remove arcs, then add arcs, and return the immediate dominators from the same root.
 
-        Parameters
-        ----------
-        added, removed : array_like of shape (n, 2), integers
-            Tails and heads of arcs. Adding an existing arc changes nothing.
-
-        Returns
-        -------
-        Answer
-
-        Raises
-        ------
-        UserError
-            If an end is not a vertex of the graph, a removed arc does not exist, an array has another shape,
-            or `solve` was not called; nothing is changed then.
+        Both are tails and heads of arcs, array_like of shape (n, 2), integers; adding an existing arc changes
+        nothing. UserError if an end is not a vertex of the graph, a removed arc does not exist, an array has
+        another shape, or `solve` was not called; nothing is changed then.
         """
         if not self._reached:
             raise UserError("call solve before apply")
