@@ -1,6 +1,5 @@
 """Weights of generated graphs, the same on every machine."""
 
-from collections.abc import Iterator
 from decimal import Decimal
 from functools import cache
 from typing import Any
@@ -61,33 +60,21 @@ def _spread_floats(distribution: str, random: Bits, low: float, high: float) -> 
     return _float_quantiles(place, between.astype(np.float64) * 2.0**-52, low, high)
 
 
-def log_uniform(rng: np.random.Generator, size: int, low: int, high: int) -> npt.NDArray[np.int64]:
-    """Draw integers whose logarithms are uniform, the same on every machine."""
-    result = np.empty(size, dtype=np.int64)
-    for piece, place, between in _places(rng, size):
-        result[piece] = _quantiles(place, between, low, high)
-    return result
-
-
-def log_uniform_floats(
-    rng: np.random.Generator, size: int, low: float, high: float, weight_type: WeightType
+def log_uniform(
+    rng: np.random.Generator, size: int, low: float, high: float, dtype: str = "int64"
 ) -> npt.NDArray[Any]:
-    """Draw floats of a type whose logarithms are uniform, the same on every machine."""
-    result = np.empty(size, dtype=weight_type)
-    for piece, place, between in _places(rng, size):
-        result[piece] = _float_quantiles(place, between / SCALE, low, high)
-    return result
-
-
-def _places(
-    rng: np.random.Generator, size: int
-) -> Iterator[tuple[slice, npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
-    """Draw places among the quantiles and between two of them; yield them in pieces."""
-    place = rng.integers(0, STEPS, size).astype(np.uint16)
-    between = rng.integers(0, SCALE, size).astype(np.uint16)
+    """Draw numbers whose logarithms are uniform, the same on every machine, integers unless of type float."""
+    places = rng.integers(0, STEPS, size).astype(np.uint16)  # among the quantiles
+    betweens = rng.integers(0, SCALE, size).astype(np.uint16)  # and between two of them
+    result = np.empty(size, dtype=dtype)
     for start in range(0, size, PIECE):
         piece = slice(start, start + PIECE)
-        yield piece, place[piece].astype(np.int64), between[piece].astype(np.int64)
+        place, between = places[piece].astype(np.int64), betweens[piece].astype(np.int64)
+        if dtype in FLOATS:
+            result[piece] = _float_quantiles(place, between / SCALE, low, high)
+        else:
+            result[piece] = _quantiles(place, between, int(low), int(high))
+    return result
 
 
 def _quantiles(

@@ -21,7 +21,7 @@ from relaxometer.datasets.parameters import (
     WeightType,
 )
 from relaxometer.datasets.readers.text import Column, has_fractions, pieces, refuse_negative_loops, within
-from relaxometer.datasets.weights import check_scale, log_uniform, log_uniform_floats, scaled
+from relaxometer.datasets.weights import check_scale, log_uniform, scaled
 from relaxometer.graphs.graph import MAX_WEIGHT
 
 Floats = npt.NDArray[np.float64]
@@ -53,10 +53,7 @@ def make_weights(
     rng = np.random.default_rng(distribution.seed)
     if isinstance(distribution, LogNormal):
         return _lognormal(rng, count, distribution.mu, distribution.sigma)
-    low, high = distribution.range
-    if distribution.type in FLOATS:
-        return log_uniform_floats(rng, count, low, high, distribution.type)
-    return log_uniform(rng, count, int(low), int(high)).astype(distribution.type)
+    return log_uniform(rng, count, *distribution.range, distribution.type)
 
 
 def value_column(distribution: FileWeights, brought: WeightType, *, directed: bool) -> Column:

@@ -7,7 +7,6 @@ https://math.nist.gov/MatrixMarket/formats.html
 """
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -41,51 +40,22 @@ def build(name: str, dataset: Dataset[MatrixParameters], file: Path) -> Graph:
     """Make the graph of a matrix; see :data:`relaxometer.datasets.build.Reader`.
 
     An entry in row `i` and column `j` is an arc from `i` to `j`, or an edge if the matrix is symmetric. Of an
-    array, zeros are not arcs.
+    array, zeros are not arcs. UserError if the file is damaged, not a graph, or a line is not an entry of the
+    announced matrix or has a value that cannot be a weight; names the line.
     """
     parameters = dataset.parameters
-    matrix = read_mtx(file, parameters)
-    weights = make_weights(parameters.weights, len(matrix.rows), matrix.values, matrix.brought, file)
-    refuse_negative_loops(file, matrix.rows, matrix.columns, weights)
-    arcs = matrix.rows, matrix.columns, weights
-    facts: dict[str, Any] = {"entries_in_file": len(matrix.rows)}
-    facts |= {} if matrix.values is None else note_on_values(file, parameters)
-    return typed_graph(name, matrix.size, *arcs, undirected=matrix.symmetric, metadata=facts)
-
-
-@dataclass(frozen=True, eq=False)
-class Matrix:
-    """The entries of a square matrix of `size` rows, counted from 0, and their values, if there are any.
-
-    `brought` is the type of the values. If `symmetric`, every entry also implies its mirror image.
-    """
-
-    size: int
-    rows: npt.NDArray[np.uint32]
-    columns: npt.NDArray[np.uint32]
-    values: npt.NDArray[np.float64] | None
-    brought: WeightType
-    symmetric: bool
-
-
-def read_mtx(path: Path, parameters: MatrixParameters) -> Matrix:
-    """Read the entries of a ``.mtx``, ``.mtx.gz`` or ``.mtx.xz`` file.
-
-    UserError if it is damaged, not a graph, or a line is not an entry of the announced matrix or has a value
-    that cannot be a weight; names the line.
-    """
-    layout, field, symmetry = _read_banner(path, parameters.banner)
-    header = _read_size(path, layout, symmetry)
+    layout, field, symmetry = _read_banner(file, parameters.banner)
+    header = _read_size(file, layout, symmetry)
     size = header.numbers[0]
     columns = [Column("row", 1, size), Column("column", 1, size)] if layout == "coordinate" else []
     brought: WeightType = "float32" if field == "real" else "uint32"
     if field != "pattern":
         columns.append(value_column(parameters.weights, brought, directed=symmetry != "symmetric"))
     elif isinstance(parameters.weights, Values):
-        raise UserError(f"{path}: its field is 'pattern', so weights cannot be its values")
+        raise UserError(f"{file}: its field is 'pattern', so weights cannot be its values")
     form = LineFormat("an entry", tuple(columns), comments=_COMMENTS)
-    entries = form.read(path, header.start, header.lines_before)
-    header.check_count(path, len(entries[0]), "entries")
+    entries = form.read(file, header.start, header.lines_before)
+    header.check_count(file, len(entries[0]), "entries")
     if layout == "array":
         entries = _places(size, symmetry, entries[0])
     else:
@@ -94,10 +64,15 @@ def read_mtx(path: Path, parameters: MatrixParameters) -> Matrix:
     rows, cols, *loads = entries
     values = loads[0] if loads else None
     if symmetry == "skew-symmetric" and values is not None and isinstance(parameters.weights, Values):
-        check_values(path, columns[-1], -values)
+        check_values(file, columns[-1], -values)
         rows, cols = np.concatenate([rows, cols]), np.concatenate([cols, rows])
-        return Matrix(size, rows, cols, np.concatenate([values, -values]), brought, symmetric=False)
-    return Matrix(size, rows, cols, values, brought, symmetric=symmetry != "general")
+        values, symmetry = np.concatenate([values, -values]), "general"
+    weights = make_weights(parameters.weights, len(rows), values, brought, file)
+    refuse_negative_loops(file, rows, cols, weights)
+    facts: dict[str, Any] = {"entries_in_file": len(rows)}
+    facts |= {} if values is None else note_on_values(file, parameters)
+    undirected = symmetry != "general"
+    return typed_graph(name, size, rows, cols, weights, undirected=undirected, metadata=facts)
 
 
 def _places(size: int, symmetry: str, values: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
