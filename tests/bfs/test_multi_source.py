@@ -30,9 +30,9 @@ def proven(resident, solver, sources):
     for number, source in enumerate(sources):
         certificate = certifier.check(source, level[number], predecessor[number])
         assert certificate.holds, (number, source, certificate.reason)
-    for one, other in zip(level.parts, alone.parts, strict=True):
+    for one, other in zip(level.labels, alone.labels, strict=True):
         np.testing.assert_array_equal(resident.device.asnumpy(one), resident.device.asnumpy(other))
-    return alone.parts
+    return alone.labels
 
 
 @pytest.mark.parametrize("graph", sample_graphs().values(), ids=lambda graph: graph.name)

@@ -59,8 +59,8 @@ WRONG = {
         "overstretched",
         lambda found: found[0].labels[0, :, 1],
     ),
-    "multi-source": (multi_source, "solve_many", "tree_levels", lambda found: found[0].parts[0][:, 1]),
-    "multi-source-levels": (multi_source, "find_levels", "tree_levels", lambda found: found.parts[0][:, 1]),
+    "multi-source": (multi_source, "solve_many", "tree_levels", lambda found: found[0].labels[0][:, 1]),
+    "multi-source-levels": (multi_source, "find_levels", "tree_levels", lambda found: found.labels[0][:, 1]),
 }
 
 

@@ -15,7 +15,7 @@ from relaxometer.problems.bfs._levels import PIECE, filling, kernels, logged_lev
 from relaxometer.problems.bfs._multi_source import has_hubs, pieces_of_long_rows, renumber
 from relaxometer.problems.bfs._switching import SwitchingParameters
 from relaxometer.problems.phases import Phase
-from relaxometer.problems.sweeps import Sweeps, by_place
+from relaxometer.problems.sweeps import Rows, Sweeps, by_place
 from relaxometer.problems.variants import SolverBase
 
 SOURCE = read_source(Path(__file__).with_name("multi_source.cu"))
@@ -37,30 +37,6 @@ class Parameters(SwitchingParameters):
     open vertices leave its frontier."""
     sources: PositiveInt = Field(1024)
     """Maximum number of sources of :meth:`Solver.solve_many`; all answers are in memory at once."""
-
-
-class Rows:
-    """Levels or predecessors of sources, 64 in each part of shape (n_vertices, 64), read as a row per source.
-
-    Parts are of any unsigned types; the greatest number of a type means `UNREACHED`.
-    """
-
-    def __init__(self, parts: list[Any], n_sources: int, xp: Any) -> None:
-        self.parts = parts
-        self._n_sources, self._xp = n_sources, xp
-
-    def __len__(self) -> int:
-        return self._n_sources
-
-    def __getitem__(self, number: int) -> Any:
-        """Return the numbers of one source, a new device array of shape (n_vertices,), uint32."""
-        if not 0 <= number < self._n_sources:
-            raise IndexError(number)
-        xp, part = self._xp, self.parts[number // AT_ONCE]
-        column = part[:, number % AT_ONCE]
-        row = column.astype(xp.uint32)
-        row[column == np.iinfo(part.dtype).max] = UNREACHED
-        return row
 
 
 class Solver(SolverBase):

@@ -14,7 +14,7 @@ from relaxometer.problems.answers import checked_sources
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import NO_PREDECESSOR, UNREACHED, Answer, Trees, _maps
 from relaxometer.problems.sssp._incoming import incoming_arcs
-from relaxometer.problems.sweeps import Sweeps, by_place
+from relaxometer.problems.sweeps import Rows, Sweeps, by_place
 from relaxometer.problems.variants import Skipped
 
 WARP = 32
@@ -35,29 +35,6 @@ class Parameters(variants.Parameters):
     """Maximum number of sources of :meth:`Solver.solve_many`; all answers are in memory at once."""
     fill: PositiveFloat = 16.0
     """As for :mod:`relaxometer.problems.sssp.phast.phast`."""
-
-
-class Rows:
-    """Labels side by side, of shape (n_batches, n_vertices, k), uint32, read as one row per source."""
-
-    def __init__(self, labels: Any, n_sources: int, xp: Any) -> None:
-        self.labels = labels
-        self._n_sources, self._xp = n_sources, xp
-
-    def __len__(self) -> int:
-        return self._n_sources
-
-    def __getitem__(self, number: int) -> Any:
-        """Return the labels of one source, device array of shape (n_vertices,), uint32, contiguous."""
-        if not 0 <= number < self._n_sources:
-            raise IndexError(number)
-        batch, place = divmod(number, self.labels.shape[2])
-        return self._xp.ascontiguousarray(self.labels[batch, :, place])
-
-    def places(self, sources: npt.NDArray[np.integer]) -> Any:
-        """Return the sources by place, idle places as `UNREACHED`, device array of uint32."""
-        batches, _, k = self.labels.shape
-        return self._xp.asarray(by_place(sources, batches * k))
 
 
 class Solver:
