@@ -134,15 +134,9 @@ def leads_both_ways(offsets: Offsets, heads: Ids, count: int) -> bool:
     for arc in range(min(count, len(heads))):
         while offsets[u + 1] <= arc:
             u += 1
-        low, high = offsets[heads[arc]], offsets[heads[arc] + 1]
-        end = high
-        while low < high:
-            middle = (low + high) // 2
-            if heads[middle] < u:
-                low = middle + 1
-            else:
-                high = middle
-        if low == end or heads[low] != u:
+        row = heads[offsets[heads[arc]] : offsets[heads[arc] + 1]]
+        place = np.searchsorted(row, u)
+        if place == len(row) or row[place] != u:
             return False
     return True
 

@@ -130,14 +130,9 @@ def _is_undirected(offsets: Any, targets: Any, begin: int, end: int) -> bool:
             if head == tail or (i > offsets[tail] and targets[i - 1] >= head):
                 return False
             # Other tails tell whether the head's row ascends.
-            first, last = offsets[head], offsets[head + 1]
-            while first < last:
-                middle = (first + last) // 2
-                if targets[middle] < tail:
-                    first = middle + 1
-                else:
-                    last = middle
-            if first == offsets[head + 1] or targets[first] != tail:
+            row = targets[offsets[head] : offsets[head + 1]]
+            place = np.searchsorted(row, tail)
+            if place == len(row) or row[place] != tail:
                 return False
     return True
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from relaxometer.core.compiled import njit
 from relaxometer.device.signature import read_source
 from relaxometer.graphs.graph import Graph
+from relaxometer.problems.sssp.phast._separators import search
 
 Ints = npt.NDArray[np.int64]
 REMOTE = read_source(Path(__file__).with_name("_tile.cuh")).constants["REMOTE"]
@@ -86,10 +86,9 @@ def _bisect(graph: Graph, n_tiles: int) -> tuple[Ints, Ints]:
         if count == 1:
             continue
         members = order[begin:end]
-        ends = (graph.offsets, graph.targets, tile, members)
-        one = _search(*ends, members[0], near)
-        other = _search(*ends, one, far)
-        _search(*ends, other, near)
+        one = _search(graph, tile, members, int(members[0]), near)
+        other = _search(graph, tile, members, one, far)
+        _search(graph, tile, members, other, near)
         reached = (near[members] >= 0) & (far[members] >= 0)
         along = np.where(reached, near[members] - far[members], n)
         members = members[np.lexsort((near[members], along))]
@@ -101,22 +100,9 @@ def _bisect(graph: Graph, n_tiles: int) -> tuple[Ints, Ints]:
     return tile, order
 
 
-@njit(cache=True)
-def _search(offsets: Any, targets: Any, tile: Any, members: Any, start: int, level: Any) -> int:
+def _search(graph: Graph, tile: Ints, members: Ints, start: int, level: Ints) -> int:
     """Search within the tile `members` of `start`; return the last vertex; `level` has hops, or -1."""
-    for v in members:
-        level[v] = -1
+    level[members] = -1
     queue = np.empty(len(members), dtype=np.int64)
-    level[start] = 0
-    queue[0] = start
-    head, tail = 0, 1
-    while head < tail:
-        v = queue[head]
-        head += 1
-        for i in range(offsets[v], offsets[v + 1]):
-            u = targets[i]
-            if tile[u] == tile[start] and level[u] < 0:
-                level[u] = level[v] + 1
-                queue[tail] = u
-                tail += 1
-    return queue[tail - 1]
+    size = search(graph.offsets, graph.targets, start, tile, level, queue)
+    return int(queue[size - 1])
