@@ -230,7 +230,7 @@ class _EachUploaded:
         self.chosen, _, solver = _of_graph(graph, 1)
         self.resolved = solver.resolved
 
-    def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
+    def solve(self, root: int, phases: list[Phase] | None = None) -> Answer:
         asarray, host, module = self._device.asarray, self._host, CANDIDATES[self.chosen]
         # Dominators do not depend on weights.
         graph = ResidentGraph(self._device, host, asarray(host.offsets), asarray(host.targets), None)
@@ -251,10 +251,9 @@ class _Swept:
         self.resolved = {"cores": 1}
         self.solve(0)  # compiles
 
-    def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
+    def solve(self, root: int, phases: list[Phase] | None = None) -> Answer:
         host = self._host
         idom = np.empty(len(host.offsets) - 1, dtype=np.uint32)
-        assert root is not None, "a graph needs a root"
         rounds = self._find(host.offsets, host.targets, root, idom)
         return self._answer_of(idom, rounds, host.n_arcs, phases)
 
@@ -267,7 +266,7 @@ class _EachPrepared:
     def __init__(self, graph: ResidentGraph, solver: Any) -> None:
         self._graph, self._find, self.resolved = graph, type(solver).find, solver.resolved
 
-    def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
+    def solve(self, root: int, phases: list[Phase] | None = None) -> Answer:
         from relaxometer.problems.dominators._flow_graphs import FlowGraphs
         from relaxometer.problems.dominators.cpu._on_cpu import answer_of
 

@@ -65,9 +65,8 @@ class Solver(variants.SolverBase):
         in_order = self._in_order is not None
         self.resolved |= {"first_tree": first_tree, "out_of_core": False, "input_order": in_order}
 
-    def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
+    def solve(self, root: int, phases: list[Phase] | None = None) -> Answer:
         """Find the immediate dominators from `root`."""
-        assert root is not None, "a graph needs a root"
         if self._out_of_core:
             return self._out_of_core.solve(root, phases)
         tree = self._in_order if root == 0 else None

@@ -61,9 +61,8 @@ class Solver(variants.SolverBase):
         self._shared_bytes = 8 * min(n, SHARED_WORDS)
         self._blocks = min(device.max_cooperative_blocks(self._intersect, THREADS, self._shared_bytes), words)
 
-    def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
+    def solve(self, root: int, phases: list[Phase] | None = None) -> Answer:
         """Find the immediate dominators from `root`."""
-        assert root is not None, "a graph needs a root"
         device, search = self._graph.device, self._search
         n = self._graph.n_vertices
         over_vertices = (-(-n // THREADS), THREADS)

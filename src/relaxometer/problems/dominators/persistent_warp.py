@@ -56,9 +56,8 @@ class Solver(variants.SolverBase):
         self._rounds = xp.empty(1, dtype=xp.uint32)
         self._prepare()
 
-    def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
+    def solve(self, root: int, phases: list[Phase] | None = None) -> Answer:
         """Find the immediate dominators from `root`."""
-        assert root is not None, "a graph needs a root"
         n_and_root = (np.uint32(self._graph.n_vertices), np.uint32(root))
         idom = self._device.xp.empty(self._graph.n_vertices, dtype=np.uint32)
 

@@ -100,9 +100,8 @@ class Solver:
             raise Skipped(f"{n_one_way:,} arcs lead one way, and not all at one vertex")
         return at, n_one_way
 
-    def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
+    def solve(self, root: int, phases: list[Phase] | None = None) -> Answer:
         """Find the immediate dominators from `root`."""
-        assert root is not None, "a graph needs a root"
         device, xp = self._graph.device, self._graph.device.xp
         if self._n_one_way and int(device.item(self._one_way, root)) < self._n_one_way:
             raise Skipped(f"arcs lead one way, and not all at the root {root}")

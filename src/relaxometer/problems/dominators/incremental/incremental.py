@@ -86,9 +86,8 @@ class Solver(variants.SolverBase):
         self._reached = 0
         self.kept = 0
 
-    def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
+    def solve(self, root: int, phases: list[Phase] | None = None) -> Answer:
         """Solve the initial graph from `root`; updates continue from there."""
-        assert root is not None, "a graph needs a root"
         self._root = root
         self._arcs.restart()
         return self._start_over(phases)
