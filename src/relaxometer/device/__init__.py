@@ -82,21 +82,13 @@ class Device(Protocol):
         cooperative: bool = False,
         name_expressions: Sequence[str] = (),
     ) -> Module:
-        """Compile a ``.cu`` file, or load it from the cache.
+        """Compile a ``.cu`` file, or load it from the cache; KernelError with file and line if it cannot be.
 
-        KernelError, which names file and line, if it does not compile.
-
-        Parameters
-        ----------
-        path
-            Quoted includes are found in its folder and in the package ``relaxometer``, so
-            ``#include "device/atomics.cuh"`` works everywhere.
-        options
-            Further compiler options: ``-D`` and ``-I``.
-        cooperative
-            Run all blocks of a launch at once, so that kernels may call ``grid.sync()``.
-        name_expressions
-            Instantiations of templated kernels, such as ``"scale<float, 3>"``.
+        Quoted includes are found in its folder and in the package ``relaxometer``, so
+        ``#include "device/atomics.cuh"`` works everywhere. Further `options` are those of the compiler:
+        ``-D`` and ``-I``. If `cooperative`, all blocks of a launch run at once, so that kernels may call
+        ``grid.sync()``. `name_expressions` are instantiations of templated kernels, such as
+        ``"scale<float, 3>"``.
         """
 
     def timer(self) -> AbstractContextManager[Timer]:
@@ -145,23 +137,13 @@ def blocks_for(device: Device, items: int, block: int) -> int:
 
 
 def get_device(kind: str = "auto", *, order_seed: int = 0, sanitize: str | None = None) -> Device:
-    """Open a device.
+    """Open a device; UserError if it is missing or its kind unknown.
 
-    Parameters
-    ----------
-    kind
-        ``"cuda"``, ``"host"``, or ``"auto"``: CUDA if CuPy is installed and sees a GPU, else the host.
-    order_seed
-        On the host, permutes the order in which blocks and threads start; 0 keeps it ascending. A GPU
-        ignores it.
-    sanitize
-        On the host, build kernels with a sanitizer of the compiler: ``"undefined"``, ``"address"`` or
-        ``"thread"``. The last two need 256 GiB of address space (see `relaxometer.device.host`).
+    `kind` is ``"cuda"``, ``"host"``, or ``"auto"``: CUDA if CuPy is installed and sees a GPU, else the host.
 
-    Raises
-    ------
-    UserError
-        If the device is missing or the kind unknown.
+    The others are of the host. `order_seed` permutes the order in which blocks and threads start; 0 keeps it
+    ascending. Kernels are built with a sanitizer of the compiler, if given: ``"undefined"``, ``"address"`` or
+    ``"thread"``. The last two need 256 GiB of address space (see `relaxometer.device.host`).
     """
     if kind not in ("auto", "cuda", "host"):
         raise UserError(f"unknown device {kind!r}; known: auto, cuda, host")

@@ -66,24 +66,13 @@ class Kernel(ABC):
     ) -> None:
         """Launch the kernel; on a GPU, return before it ends.
 
-        Parameters
-        ----------
-        grid, block
-            Blocks in the grid and threads per block, in one to three dimensions.
-        args
-            One per parameter: for a pointer, a device array of exactly its type, or None; for a scalar, a
-            NumPy scalar of exactly its type; for a plain struct, a mapping of its members or one packed by
-            `Module.struct`.
-        shared_mem
-            Bytes of dynamic shared memory per block.
+        Blocks in the grid and threads per block are in one to three dimensions, and `shared_mem` is the bytes
+        of dynamic shared memory per block. An argument is, for a pointer, a device array of exactly its type,
+        or None; for a scalar, a NumPy scalar of exactly its type; for a plain struct, a mapping of its
+        members or one packed by `Module.struct`.
 
-        Raises
-        ------
-        TypeError
-            If an argument does not fit its parameter.
-        KernelError
-            If the launch is impossible or the kernel fails; a GPU reports the latter at the next
-            synchronization.
+        TypeError if an argument does not fit its parameter. KernelError if the launch is impossible or the
+        kernel fails; a GPU reports the latter at the next synchronization.
         """
         shape = launch_shape(self.name, grid, block)
         with self._packing:

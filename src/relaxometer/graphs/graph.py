@@ -157,24 +157,12 @@ class Graph(Csr):
     ) -> Graph:
         """Build a graph from a list of arcs in any order.
 
-        Arcs are sorted by tail, head and weight. By default self-loops are dropped and parallel arcs merged
-        to the lightest.
-
-        Parameters
-        ----------
-        tails, heads, weights : array_like of shape (n_arcs,)
-            Ends of arcs are integers.
-        undirected : bool
-            Add the reverse of every arc, and say in the metadata that the graph is not directed.
-        weight_type : {"uint32", "uint32/uint64", "float32", "float64", "int32"}
-            Type of weights and distances. Numbers are rounded to floats; integer types take integers only.
-        lon, lat, metadata, ids
-            As for the class.
-
-        Raises
-        ------
-        UserError
-            If an end is not a vertex of the graph, or the type does not hold a weight.
+        Ends, integers, and weights are of shape (n_arcs,). Arcs are sorted by tail, head and weight. By
+        default self-loops are dropped and parallel arcs merged to the lightest. If `undirected`, the reverse
+        of every arc is added, and the metadata say that the graph is not directed. `weight_type` is a name in
+        :data:`relaxometer.graphs.lengths.LENGTHS`; numbers are rounded to floats, integer types take integers
+        only. The other arguments are as for the class. UserError if an end is not a vertex of the graph, or
+        the type does not hold a weight.
         """
         from relaxometer.graphs.csr import csr_of_arcs  # loads Numba
 
