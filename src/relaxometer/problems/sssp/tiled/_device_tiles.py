@@ -158,31 +158,20 @@ class Cutter:
         self._surveyed = False
         word = np.uint32
         of_arcs = graph.lengths.weight_word if weighted else word
-        self._found, self._border, begins, borders, order, place, rows, first, arcs = (
-            graph.device.empty_arrays(
-                (FACTS.size // 8, np.uint64),
-                (n, np.uint8),
-                (n_tiles + 1, word),
-                (n_tiles, word),
-                (n, word),
-                (n, word),
-                ((n, 2), word),
-                ((n, FIRST, 2), of_arcs),
-                ((m, 2), of_arcs),
-            )
-        )
-        self._tiling = DeviceTiling(
-            begins=begins,
-            mail_begins=begins,
-            borders=borders,
-            order=order,
-            place=place,
-            rows=rows,
-            first=first,
-            arcs=arcs,
-            n_slots=n,
-            largest=self.largest,
-        )
+        wanted: dict[str, Any] = {
+            "found": (FACTS.size // 8, np.uint64),
+            "border": (n, np.uint8),
+            "begins": (n_tiles + 1, word),
+            "borders": (n_tiles, word),
+            "order": (n, word),
+            "place": (n, word),
+            "rows": ((n, 2), word),
+            "first": ((n, FIRST, 2), of_arcs),
+            "arcs": ((m, 2), of_arcs),
+        }
+        made = dict(zip(wanted, graph.device.empty_arrays(*wanted.values()), strict=True))
+        self._found, self._border = made.pop("found"), made.pop("border")
+        self._tiling = DeviceTiling(**made, mail_begins=made["begins"], n_slots=n, largest=self.largest)
         self.packed = self._tiling.packed(self._kernels.cut)
 
     def _launch(
