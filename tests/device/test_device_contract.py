@@ -240,7 +240,7 @@ class TestParameters:
         assert out.tolist() == [1, 250, -3, 2**40, 0.5, 1e100]
 
     def test_structures(self, device, coverage):
-        mark = {"x": np.int32(7), "y": np.float32(1.5)}
+        mark = np.array((7, 1.5), np.dtype([("x", "i4"), ("y", "f4")]))[()]
         out = run(device, coverage.get_function("structure"), 1, 1, [mark], np.zeros(2))
         assert out.tolist() == [7, 1.5]
 

@@ -161,7 +161,7 @@ def check(tmp_path):
     return Arguments("k", parameters(tmp_path, text), np.ndarray).pack
 
 
-ARC = {"target": np.int32(1), "weight": np.float32(2)}
+ARC = np.array((1, 2.0), np.dtype([("target", "i4"), ("weight", "f4")]))[()]
 
 
 def good():

@@ -63,6 +63,10 @@ class _Memory:
             self._view(place.format)[place.index] = value
         return misfit
 
+    def write_bytes(self, offset: int, value: np.void) -> None:
+        """Copy a structured scalar."""
+        self.bytes[offset : offset + value.itemsize] = value.tobytes()
+
     def _view(self, letter: str) -> memoryview[Any]:
         view = self._views.get(letter)
         if view is None:
@@ -138,8 +142,12 @@ class Struct:
                 self._nested[path] = nested
             nested.set(**given)
             return
-        else:  # also a `Struct`, which would be copied, and later changes lost
+        elif isinstance(given, Struct):  # would be copied, and later changes lost
             misfit = _describe(given)
+        else:
+            misfit = _misfit(member, given, self._array_type)
+            if misfit is None:
+                self.memory.write_bytes(offset, given)
         if misfit is not None:
             self._refuse(member, path, misfit)
 
@@ -218,10 +226,19 @@ class Arguments:
             if struct.layout is not layout and struct.layout != layout:
                 self._refuse(position, f"a struct {struct.layout.name}")
         else:
-            self._refuse(position, _describe(arg))
+            misfit = _misfit(self.parameters[position], arg, self._array_type)
+            if misfit is not None:
+                self._refuse(position, misfit)
+            self._point(position, _Memory(arg.itemsize, self._array_type))
+            self._structs[position].write_bytes(0, arg)
+            return
         struct.check_complete()
-        self._structs[position] = struct.memory
-        self._addresses[position] = struct.memory.address
+        self._point(position, struct.memory)
+
+    def _point(self, position: int, memory: _Memory) -> None:
+        """Let an argument be what lies in this memory."""
+        self._structs[position] = memory
+        self._addresses[position] = memory.address
 
     def _subject(self, position: int) -> str:
         return f"kernel {self.kernel}, argument {position + 1} ({self.parameters[position].declaration})"
@@ -251,7 +268,7 @@ def _collect_arrays(given: Mapping[str, Any], array_type: type, found: dict[str,
 
 
 def _misfit(parameter: Parameter, arg: Any, array_type: Any) -> str | None:
-    """Describe an argument that fits no pointer or scalar; None if it fits."""
+    """Describe an argument that does not fit; None if it fits."""
     if parameter.is_pointer:
         if arg is None:
             return None
@@ -263,6 +280,14 @@ def _misfit(parameter: Parameter, arg: Any, array_type: Any) -> str | None:
             return f"an array of {arg.dtype} that is not contiguous"
         is_read_only = isinstance(arg, np.ndarray) and not arg.flags.writeable
         return "a read-only array" if is_read_only and not parameter.is_const else None
+    if parameter.layout is not None:
+        if isinstance(arg, Mapping | Struct):
+            return None
+        if isinstance(arg, np.void) and arg.dtype.itemsize == parameter.layout.dtype.itemsize:
+            return None
+        return _describe(arg)
+    if parameter.dtype is None:
+        return None if isinstance(arg, np.void) else _describe(arg)
     return None if isinstance(arg, np.generic) and arg.dtype == parameter.dtype else _describe(arg)
 
 

@@ -69,7 +69,7 @@ class Kernel(ABC):
         Blocks in the grid and threads per block are in one to three dimensions, and `shared_mem` is the bytes
         of dynamic shared memory per block. An argument is, for a pointer, a device array of exactly its type,
         or None; for a scalar, a NumPy scalar of exactly its type; for a plain struct, a mapping of its
-        members or one packed by `Module.struct`.
+        members or one packed by `Module.struct`. A structured NumPy scalar fits a struct of its size.
 
         TypeError if an argument does not fit its parameter. KernelError if the launch is impossible or the
         kernel fails; a GPU reports the latter at the next synchronization.

@@ -100,7 +100,7 @@ class Parameter:
         if self.layout is not None:
             return f"a mapping of the members of {self.layout.name}"
         if self.dtype is None:
-            return "a plain struct"
+            return "a structured NumPy scalar"
         return f"a NumPy scalar numpy.{self.dtype.type.__name__}"
 
     @property
