@@ -10,7 +10,7 @@ from relaxometer.graphs.graph import MAX_WEIGHT, Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp._packed_arcs import MAX_ARCS, PackedArcs
 from relaxometer.problems.sssp.near_far import many_sources, near_far
-from relaxometer.problems.sssp.near_far._near_far import QUEUE, initial_capacity
+from relaxometer.problems.sssp.near_far._near_far import QUEUE, Piles, initial_capacity
 from relaxometer.problems.sssp.phast import phast_many
 from relaxometer.problems.variants import Skipped, load_solver
 from sample_graphs import FLOATS, as_type, sample_graphs
