@@ -9,7 +9,7 @@ from relaxometer.core.failures import refuse_failed
 from relaxometer.core.files import write_json, write_text
 from relaxometer.core.scripting import job
 from relaxometer.graphs.batch import read_batch
-from relaxometer.graphs.describe import describe_batch, describe_graph, hops_from
+from relaxometer.graphs.describe import describe_batch, describe_graph, either_way, hops_in
 from relaxometer.graphs.files import with_texts
 from relaxometer.graphs.graph import Graph, read_graph
 from relaxometer.report.figures import graphs, maps, style
@@ -23,7 +23,7 @@ def page_of_graph(graph: Graph, description: dict[str, Any], degrees: str, weigh
     diameter = description["hop_diameter"]
     with tempfile.TemporaryDirectory() as folder:
         hops = Path(folder) / "hops.png"
-        style.save(maps.hop_map(graph, hops_from(graph, diameter["ends"][0]), diameter), hops)
+        style.save(maps.hop_map(graph, hops_in(*either_way(graph), diameter["ends"][0]), diameter), hops)
         return graph_page(description, degrees, weights, hops)
 
 

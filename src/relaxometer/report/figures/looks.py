@@ -70,6 +70,8 @@ LOOKS = {
     "push-pull": Look("#56B4E9", DASHED, "X"),
     "auto": Look("#000000", DASHDOT, "p"),
     "auto-for-1": Look("#5B5B8A", DASHED, "p", "top"),
+    "auto-for-10": Look("#70709B", LONG, "p", "left"),
+    "auto-for-100": Look("#7E7EA8", DOUBLE, "8", "left"),
     "auto-for-1000": Look("#8C8CB5", DOTTED, "p", "bottom"),
     "delta-stepping": Look("#A5642A", LONG, "<"),
     "dijkstra": Look("#B2182B", DOUBLE, ">"),

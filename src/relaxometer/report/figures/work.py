@@ -48,7 +48,7 @@ def work_table(timings: pd.DataFrame, problem: str = "sssp") -> pd.DataFrame:
             "Variant": short_names(lines),
             "Class": lines["class"].map(CLASSES),
             "Median [ms]": lines["time_ms"].map(rounded),
-            work: lines["relaxations"].map("{:.2f}".format, na_action="ignore").fillna(""),
+            work: lines["relaxations"].map(lambda each: "" if pd.isna(each) else f"{each:.2f}"),
             "Phases": lines["phases"].map(whole),
             "Status": lines["status"],
         }
