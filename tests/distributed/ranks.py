@@ -22,7 +22,7 @@ from relaxometer.distributed.graph500 import kronecker_block
 from relaxometer.distributed.levels import Level
 from relaxometer.distributed.partition import Block, Rows
 from relaxometer.distributed.process import ending_together, share_cores
-from relaxometer.distributed.sssp import sssp_1d
+from relaxometer.distributed.sssp import sssp_1d, sssp_peers
 from relaxometer.distributed.stored import stored_block
 from relaxometer.graphs.graph import Graph, read_graph
 from relaxometer.problems.problem import Answer
@@ -190,6 +190,21 @@ def check_rows(found: Rows, rows: np.ndarray, targets: np.ndarray, weights: np.n
         np.testing.assert_array_equal(found.weights, weights)
 
 
+def numbered(ranks: Ranks, folder: Path, graph_name: str, piece: str) -> None:
+    """The arcs of `sssp-peers`, sorted in pieces, are those that one sort of all makes, bit by bit."""
+    build.PIECE = int(piece)
+    block = block_of(ranks, graph_name, folder, f"{ranks.size}x1-dealt", weighted=True)
+    graph = sssp_peers.Numbered.of(ranks, block)
+    rows = np.repeat(np.arange(block.tails.size), np.diff(block.out.offsets))
+    tails, heads = graph.tail_numbers[rows], graph.head_of[block.out.targets]
+    for (offsets, arcs), rows, ends in ((graph.out, tails, heads), (graph.into, heads, tails)):
+        assert (offsets.dtype, arcs.dtype) == (np.int64, np.uint64)
+        order = np.lexsort([ends, block.out.weights, rows])
+        np.testing.assert_array_equal(offsets, np.searchsorted(rows[order], np.arange(len(offsets))))
+        np.testing.assert_array_equal(arcs >> np.uint64(32), block.out.weights[order])
+        np.testing.assert_array_equal(arcs & np.uint64(2**32 - 1), ends[order])
+
+
 def corrupt_bfs(ranks: Ranks, folder: Path) -> None:
     """Each rule of Graph500 can be broken."""
     block = block_of(ranks, "kron-9", folder, "2x2", weighted=False)
@@ -257,7 +272,7 @@ def allocated(ranks: Ranks, folder: Path, problem: str, name: str) -> None:
     """
     build.PIECE, stored.BATCH, certify.PART = 1 << 12, 1 << 15, 1 << 10
     _, small, large = (taken_and_forecast(ranks, problem, name, scale) for scale in (11, 11, 14))
-    for phase in ("building", "searching", "proving"):
+    for phase in ("building", "preparing", "searching", "proving"):
         taken, expected = (large[k][phase] - small[k][phase] for k in (0, 1))
         assert abs(expected - taken) < 0.05 * taken, f"{phase}: {expected} instead of {taken} bytes"
 
@@ -294,6 +309,7 @@ def taken_and_forecast(
 CASES = {
     "rows": rows,
     "allocated": allocated,
+    "numbered": numbered,
     "bfs": bfs,
     "sssp": sssp,
     "corrupt-bfs": corrupt_bfs,
@@ -307,7 +323,7 @@ def main() -> None:
         ranks = Ranks("host")
         share_cores(ranks.local_size)
         for words in (argument.split(",") for argument in sys.argv[2:]):
-            certify.PART = 200  # all answers are checked in several parts
+            certify.PART, build.PIECE = 200, 900  # answers are checked in several parts, arcs sorted in some
             try:
                 CASES[words[0]](ranks, folder, *words[1:])
             except AssertionError as error:

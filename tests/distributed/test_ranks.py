@@ -53,6 +53,7 @@ CASES = {
     1: [
         *(f"allocated,{engine}" for engine in ("bfs,hybrid-2d", "bfs,hybrid-peers")),
         *(f"allocated,{engine}" for engine in ("sssp,sssp-1d", "sssp,sssp-peers")),
+        *("numbered,kron-9,900", "numbered,kron-9,1000000"),
         *("rows,1x1", "bfs,one-vertex,1x1", "bfs,kron-9,1x1", "sssp,grid,delta=200"),
         "bfs,grid,1x1,engine=peers",
     ],
@@ -64,7 +65,7 @@ CASES = {
         *(f"sssp,{graph}" for graph in ("one-vertex", "one-way", "parallel-arcs", "random-directed")),
         *("sssp,kron-9,local_phases=3", "sssp,heavy,engine=peers"),
         *(f"sssp,{graph},engine=peers" for graph in ("one-vertex", "random-directed", "zero-weights")),
-        "corrupt-sssp",
+        *("numbered,heavy,100", "numbered,random-directed,1", "corrupt-sssp"),
     ],
     4: [
         *("rows,2x2", "rows,4x1"),

@@ -20,3 +20,11 @@ extern "C" __global__ void place_arcs(u64 size, const u32* __restrict__ rows, co
         if (weights) placed_weights[at] = weights[i];
     }
 }
+
+// The same of arcs that are packed with their weights.
+extern "C" __global__ void place_packed(u64 size, const u32* __restrict__ rows, const u64* __restrict__ arcs,
+                                        u64* ends, u64* placed)
+{
+    for (u64 i = thread_id(); i < size; i += thread_count())
+        placed[atomicAdd(&ends[rows[i]], 1ull)] = arcs[i];
+}

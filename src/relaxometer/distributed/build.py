@@ -37,7 +37,8 @@ class Counter:
 
     def __init__(self, ranks: Ranks, n_rows: int) -> None:
         self._device, module = ranks.device, ranks.module(Path(__file__).with_name("build.cu"))
-        self._count, self._place = module.get_function("count_arcs"), module.get_function("place_arcs")
+        names = "count_arcs", "place_arcs", "place_packed"
+        self._count, self._place, self._place_packed = (module.get_function(name) for name in names)
         self._ends = ranks.device.xp.zeros(n_rows + 2, dtype=np.uint64)
 
     @property
@@ -66,6 +67,15 @@ class Counter:
         size = len(rows)
         arcs = np.uint64(size), rows, targets, weights
         self._place(*over(self._device, size), (*arcs, self._ends[1:], *self._arrays))
+
+    def placed(self, batches: Iterable[tuple[Any, Any]]) -> tuple[Any, Any]:
+        """Return the offsets, and arcs of 64 bits placed from batches of their rows and themselves."""
+        arcs = self._device.xp.empty(int(self._device.item(self.begins(), -1)), dtype=np.uint64)
+        for rows, batch in batches:
+            size = len(rows)
+            launch = over(self._device, size)
+            self._place_packed(*launch, (np.uint64(size), rows, batch, self._ends[1:], arcs))
+        return self._ends[:-1].view(np.int64), arcs
 
     def rows(self, n_targets: int, *, merge: bool, piece: int) -> Rows:
         """Return the rows, sorted about `piece` arcs at a time; see `_sorted`."""
@@ -153,7 +163,7 @@ def _sorted(device: Device, rows: Rows, n_targets: int, merge: bool, piece: int)
     xp, bits = device.xp, max(n_targets - 1, 1).bit_length()
     offsets, targets, weights = rows.offsets, rows.targets, rows.weights
     kept = 0
-    for (first, begin), (last, end) in pairwise(_cuts(device, rows, piece)):
+    for (first, begin), (last, end) in pairwise(cuts(device, rows, piece)):
         keys = rows.row_of_arcs(xp, begin, end).astype(np.uint64)
         keys -= np.uint64(first)
         keys <<= np.uint64(bits)
@@ -177,7 +187,7 @@ def _sorted(device: Device, rows: Rows, n_targets: int, merge: bool, piece: int)
     return Rows(offsets, targets[:kept], None if weights is None else weights[:kept])
 
 
-def _cuts(device: Device, rows: Rows, piece: int) -> list[tuple[int, int]]:
+def cuts(device: Device, rows: Rows, piece: int) -> list[tuple[int, int]]:
     """Cut rows where they reach another `piece` arcs; return row and arc of each cut, both ends included."""
     xp, n_arcs = device.xp, len(rows.targets)
     arcs = xp.arange(piece, n_arcs, piece, dtype=np.int64)

@@ -6,6 +6,9 @@ phase.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,12 +16,13 @@ import numpy as np
 from pydantic import PositiveFloat
 
 from relaxometer.device.arguments import Struct
-from relaxometer.device.arrays import DeviceArray
 from relaxometer.device.kernels import Module
 from relaxometer.device.signature import read_source
+from relaxometer.distributed import build
+from relaxometer.distributed.build import Counter, cuts
 from relaxometer.distributed.comm import Ranks
 from relaxometer.distributed.levels import Level, over
-from relaxometer.distributed.partition import Block
+from relaxometer.distributed.partition import Block, Rows
 from relaxometer.distributed.peers import Peers
 from relaxometer.graphs.lengths import LENGTHS
 from relaxometer.problems.answers import Ahead
@@ -57,7 +61,7 @@ class Solver:
     def __init__(self, ranks: Ranks, block: Block, parameters: Parameters) -> None:
         self._ranks, self._block = ranks, block
         xp = ranks.device.xp
-        graph = _Numbered.of(ranks, block)
+        graph = Numbered.of(ranks, block)
         self._graph = graph
         given = parameters.delta
         fitting = automatic_delta(graph.mean_weight, graph.n_with_arcs, block.n_arcs)
@@ -161,7 +165,7 @@ class Solver:
         return levels
 
 
-class _Numbered(NamedTuple):
+class Numbered(NamedTuple):
     """A rank's arcs in the kernel's numbers, by falling degree: head j of rank r is tail j * P + r."""
 
     n_heads: int
@@ -175,7 +179,7 @@ class _Numbered(NamedTuple):
     into: tuple[Any, Any]
 
     @classmethod
-    def of(cls, ranks: Ranks, block: Block) -> _Numbered:
+    def of(cls, ranks: Ranks, block: Block) -> Numbered:
         """Renumber the vertices of a block, and sort the arcs of each by weight."""
         xp, size = ranks.device.xp, ranks.size
         n = block.owned.size
@@ -195,32 +199,59 @@ class _Numbered(NamedTuple):
         ids[tails[named]] = block.tails.vertices()[named].astype(np.uint32)
         weights = block.out.weights
         total, with_arcs = ranks.reduce([int(weights.sum(dtype=np.uint64)), n_own])
-        rows = block.out.row_of_arcs(xp)
-        arc_tails, arc_heads = tails[rows], head_of[block.out.targets]
-        del rows
-        out = _sorted_rows(xp, arc_tails, weights, arc_heads, most_heads * size)
-        into = _sorted_rows(xp, arc_heads, weights, arc_tails, most_heads)
+        n_tails, batches = most_heads * size, partial(_arcs, block, xp, tails, head_of)
+        out = _sorted_rows(ranks, batches, n_tails, most_heads)
+        into = _sorted_rows(ranks, partial(batches, by_head=True), most_heads, n_tails)
         mean = total / max(block.n_arcs, 1)
         numbers = most_heads, most_many * size, with_arcs, mean
         return cls(*numbers, head_of, ids, tails, out, into)
 
 
-def _sorted_rows(xp: Any, rows: Any, weights: DeviceArray, ends: Any, n_rows: int) -> tuple[Any, Any]:
-    """Return CSR offsets, and arcs weight << 32 | end, sorted by row and weight."""
-    weight_bits = int(weights.max()).bit_length() if len(weights) else 0
-    end_bits = int(ends.max()).bit_length() if len(ends) else 0
-    if (n_rows - 1).bit_length() + weight_bits + end_bits <= 64:
-        keys = rows.astype(np.uint64) << np.uint64(weight_bits) | weights.astype(np.uint64)
-        keys <<= np.uint64(end_bits)
-        keys |= ends.astype(np.uint64)
-        keys.sort()
-        arcs = (keys >> np.uint64(end_bits) & np.uint64((1 << weight_bits) - 1)) << np.uint64(32)
-        arcs |= keys & np.uint64((1 << end_bits) - 1)
-    else:
-        keys = rows.astype(np.uint64) << np.uint64(32) | weights.astype(np.uint64)
-        order = xp.argsort(keys)
-        arcs = weights[order].astype(np.uint64) << np.uint64(32) | ends[order].astype(np.uint64)
-    del keys
-    offsets = xp.zeros(n_rows + 1, dtype=np.int64)
-    offsets[1:] = xp.cumsum(xp.bincount(rows, minlength=n_rows))
+def _arcs(
+    block: Block, xp: Any, tails: Any, head_of: Any, *, by_head: bool = False
+) -> Iterator[tuple[Any, Any]]:
+    """Yield rows in the kernel's numbers and arcs weight << 32 | end, a piece at a time."""
+    out, n_arcs = block.out, len(block.out.targets)
+    for begin in range(0, n_arcs, build.PIECE):
+        end = min(begin + build.PIECE, n_arcs)
+        rows, ends = tails[out.row_of_arcs(xp, begin, end)], head_of[out.targets[begin:end]]
+        if by_head:
+            rows, ends = ends, rows
+        arcs = out.weights[begin:end].astype(np.uint64)
+        arcs <<= np.uint64(32)
+        arcs |= ends
+        yield rows, arcs
+
+
+def _sorted_rows(
+    ranks: Ranks, batches: Callable[[], Iterator[tuple[Any, Any]]], n_rows: int, n_ends: int
+) -> tuple[Any, Any]:
+    """Return CSR offsets, and arcs weight << 32 | end, sorted by row and weight in pieces."""
+    xp, counter = ranks.device.xp, Counter(ranks, n_rows)
+    for rows, _ in batches():
+        counter.count(rows)
+    offsets, arcs = counter.placed(batches())
+    placed, bits = Rows(offsets, arcs), (n_ends - 1).bit_length()
+    for (first, begin), (last, end) in pairwise(cuts(ranks.device, placed, build.PIECE)):
+        rows = placed.row_of_arcs(xp, begin, end)
+        rows -= np.uint32(first)
+        arcs[begin:end] = sorted_arcs(xp, rows, arcs[begin:end], (last - first - 1).bit_length(), bits)
     return offsets, arcs
+
+
+def sorted_arcs(xp: Any, rows: Any, arcs: Any, row_bits: int, end_bits: int) -> Any:
+    """Return arcs weight << 32 | end, sorted by row, weight and end."""
+    weight_bits = max(int(arcs.max()).bit_length() - 32, 0) if len(arcs) else 0
+    if row_bits + weight_bits + end_bits > 64:
+        return arcs[xp.lexsort(xp.stack([arcs, rows.astype(np.uint64)]))]
+    keys = rows.astype(np.uint64) << np.uint64(weight_bits)
+    keys |= arcs >> np.uint64(32)
+    keys <<= np.uint64(end_bits)
+    keys |= arcs & np.uint64(2**32 - 1)
+    keys.sort()
+    ends = keys & np.uint64((1 << end_bits) - 1)
+    keys >>= np.uint64(end_bits)
+    keys &= np.uint64((1 << weight_bits) - 1)
+    keys <<= np.uint64(32)
+    keys |= ends
+    return keys
