@@ -125,22 +125,22 @@ class Ranks:
             return self.device.module(path, cooperative=cooperative)
 
     def exchange(
-        self, sends: Sequence[Message], receives: Sequence[Message], *, counts: tuple[Any, Any] | None = None
+        self, sends: Sequence[Message], receives: Sequence[Message], *, counts: Any | None = None
     ) -> None:
         """Send contiguous device arrays to ranks and receive arrays from ranks.
 
         The n-th array sent from one rank to another is the n-th received, and has its length. A rank may send
-        to itself. `counts` are numbers to send to every rank, and the place of those of all ranks, one after
-        the other; they travel with the arrays and do not count as traffic.
+        to itself. `counts` are equally many numbers of each rank, of which this one sends its own to all
+        others; they travel with the arrays and do not count as traffic.
         """
         with self._timed(), self.watch.waiting():
             outgoing, incoming = self._to_others(sends, receives)
             self.traffic.count(outgoing)
             if counts is not None:
-                own, of_all = counts
-                parts = [of_all[k * len(own) : (k + 1) * len(own)] for k in range(self.size)]
-                more = self._to_others([(k, own) for k in range(self.size)], list(enumerate(parts)))
-                outgoing, incoming = outgoing + more[0], incoming + more[1]
+                of_ranks = list(enumerate(self.device.xp.split(counts, self.size)))
+                own, others = of_ranks.pop(self.rank)[1], of_ranks
+                outgoing = outgoing + [(rank, own) for rank, _ in others]
+                incoming = incoming + others
             self._transport.exchange(outgoing, incoming)
 
     def exchange_sized(self, outgoing: Sequence[Any], dtype: Any) -> list[Any]:

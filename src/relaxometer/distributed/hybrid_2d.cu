@@ -26,10 +26,11 @@ struct Plan {
 };
 
 // Begins a level, from the vertices found by each rank in the last one and the arcs that leave them: decides
-// its direction, and clears this rank's counts and the length of its list. Tells the host in `notes`, NOTES
-// of them in turn, that the level has begun and whether the last one found anything. One thread.
-extern "C" __global__ void decide(u32 n_ranks, const u64* __restrict__ counts_of, Plan* plan, u64* counts,
-                                  u64* length, u64* notes)
+// its direction, and clears this rank's own `counts` among these and the length of its list. Tells the host
+// in `notes`, NOTES of them in turn, that the level has begun and whether the last one found anything. One
+// thread.
+extern "C" __global__ void decide(u32 n_ranks, const u64* counts_of, Plan* plan, u64* counts, u64* length,
+                                  u64* notes)
 {
     u64 vertices = 0;
     u64 arcs = 0;

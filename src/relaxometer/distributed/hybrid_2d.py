@@ -92,8 +92,7 @@ class Solver:
         if self._last is not None:
             self._share_parents() if clock.wanted else self._last.launch()
         elif self._at_end:
-            routes.fold(search.candidates)
-            routes.merge()
+            routes.merge(search.candidates)
             routes.share_parents(search, search.candidates)
         clock.end("parents", 0, 0)
         clock.close()
@@ -130,10 +129,9 @@ class Solver:
 
     def _share_found(self) -> None:
         search, routes = self._search, self._routes
-        routes.fold(search.found)  # 5
-        routes.merge()  # 6
+        routes.merge(search.found)  # 5, 6
         search.settle(routes.merged)
-        routes.expand((search.counts, search.counts_of))  # 7
+        routes.expand(search.counts_of)  # 7
         if not self._at_end:
             routes.share_parents(search, search.found)  # 8 to 12
         search.close_found(routes.arrived, routes.head_slots)
@@ -180,12 +178,12 @@ class _DeviceSearch:
         )
         self._list = xp.empty(block.tails.size + len(block.out.targets) // PIECE, dtype=np.uint64)
         self._length, self._examined = xp.zeros(1, dtype=np.uint64), xp.zeros(1, dtype=np.uint64)
-        self.counts = xp.zeros(2, dtype=np.uint64)
         self.parent = xp.empty(block.heads.size, dtype=np.uint32)
         self._closed, self.found, self.candidates = (
             xp.zeros(self._head_words, dtype=np.uint32) for _ in range(3)
         )
         self.counts_of = xp.zeros(2 * ranks.size, dtype=np.uint64)
+        self._counts = self.counts_of[2 * ranks.rank : 2 * ranks.rank + 2]
         plan = np.zeros((), dtype=SOURCE.layout("Plan").dtype)
         plan["many_arcs"], plan["few_vertices"] = limits
         self._plan = device.asarray(np.frombuffer(plan.tobytes(), dtype=np.uint32).copy())
@@ -223,7 +221,7 @@ class _DeviceSearch:
 
     def decide(self) -> None:
         """Begin a level: decide its direction, from what all ranks found in the last one."""
-        counts = self._plan, self.counts, self._length, self._notes_on_device
+        counts = self._plan, self._counts, self._length, self._notes_on_device
         self._kernels["decide"](1, 1, (np.uint32(self._n_ranks), self.counts_of, *counts))
 
     def found_any(self, number: int) -> bool:
@@ -279,7 +277,7 @@ class _DeviceSearch:
     def settle(self, merged: Any) -> None:
         """Write the levels of the owned vertices found, and count them and their arcs."""
         n_words = len(merged)
-        arguments = self._plan, np.uint32(n_words), merged, self._block.degrees, self.level, self.counts
+        arguments = self._plan, np.uint32(n_words), merged, self._block.degrees, self.level, self._counts
         self._kernels["settle"](*over(self._device, n_words), arguments)
 
     def close_found(self, arrived: Any, slots: DeviceArray) -> None:
@@ -342,6 +340,7 @@ class _Routes:
         self.head_slots = xp.asarray(np.array(slots, dtype=np.uint32))
         words = layout.words
         self.arrived = xp.zeros(len(read) * words, dtype=np.uint32)
+        self._owner_seeks_alone = all(group == [ranks.rank] for group in self._seekers)
         self.merged = xp.zeros(len(place.owned) * words, dtype=np.uint32)
         self._folded = [xp.zeros(len(group) * words, dtype=np.uint32) for group in self._seekers]
         self._winners = xp.zeros(len(place.heads) * words, dtype=np.uint32)
@@ -368,21 +367,22 @@ class _Routes:
             for message in zip(group, self._pieces(folded), strict=True)
         ]
 
-    def _exchange(
-        self, sends: list[Message], receives: list[Message], counts: tuple[Any, Any] | None = None
-    ) -> None:
+    def _exchange(self, sends: list[Message], receives: list[Message], counts: Any | None = None) -> None:
         exchange_bitmaps(self._ranks, sends, receives, compressed=self._compressed, counts=counts)
 
-    def fold(self, found: Any) -> None:
-        """Send the pieces of a bitmap to their owners (steps 3 and 5)."""
-        self._exchange(self.to_owners(found), self.from_seekers())
+    def merge(self, found: Any) -> None:
+        """Merge at the owners what their seekers have found; those decide who sends each parent (3 to 6).
 
-    def merge(self) -> None:
-        """Merge the bitmaps received, and decide who sends the parent of each vertex (steps 4 and 6)."""
+        If only the owner seeks its vertices, it has found them all, and nothing is sent or copied.
+        """
+        if self._owner_seeks_alone:
+            self.merged, self._folded = found, [found]
+            return
+        self._exchange(self.to_owners(found), self.from_seekers())
         for merged, folded, group in zip(self._pieces(self.merged), self._folded, self._seekers, strict=True):
             self._launch(self._merge, self._words, (np.uint32(len(group)), folded, merged))
 
-    def expand(self, counts: tuple[Any, Any]) -> None:
+    def expand(self, counts: Any) -> None:
         """Send the merged bitmaps to all ranks that read them (step 7), and counts to all."""
         sends = [
             (reader, merged)
@@ -394,7 +394,7 @@ class _Routes:
     def share_parents(self, search: _DeviceSearch, found: Any) -> None:
         """Send the parents of the vertices merged last to their owners, who write them (steps 8 to 12)."""
         winners = found
-        if max(len(group) for group in self._seekers) > 1:
+        if not self._owner_seeks_alone:
             winners = self._winners
             self._exchange(self.from_seekers(), list(zip(self._owners, self._pieces(winners), strict=True)))
         through, ends = self._through(winners)

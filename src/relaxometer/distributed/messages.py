@@ -113,7 +113,7 @@ def exchange_bitmaps(
     receives: Sequence[Message],
     *,
     compressed: Compression | None,
-    counts: tuple[Any, Any] | None = None,
+    counts: Any | None = None,
 ) -> None:
     """Exchange bitmaps as :meth:`Ranks.exchange` does, with shorter messages if `compressed` is given."""
     if compressed is None:
