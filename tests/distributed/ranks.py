@@ -126,6 +126,11 @@ def bfs(ranks: Ranks, folder: Path, graph_name: str, scheme: str, *options: str)
         if graph.input_degrees is not None:
             assert totals["input_edges"] == graph.input_degrees[reached].sum() // 2
         assert sum(one.updated for one in levels) == reached.sum() - 1
+        if engine is hybrid_2d:
+            depth = expected[reached].max()
+            last = expected == depth
+            leads_on = graph.degrees[last].sum() != last.sum() * (block.metadata.get("directed") is False)
+            assert len(levels) - 1 == depth + (leads_on or depth == 0)
 
 
 def sssp(ranks: Ranks, folder: Path, graph_name: str, *options: str) -> None:

@@ -27,10 +27,11 @@ struct Plan {
 
 // Begins a level, from the vertices found by each rank in the last one and the arcs that leave them: decides
 // its direction, and clears this rank's own `counts` among these and the length of its list. Tells the host
-// in `notes`, NOTES of them in turn, that the level has begun and whether the last one found anything. One
-// thread.
-extern "C" __global__ void decide(u32 n_ranks, const u64* counts_of, Plan* plan, u64* counts, u64* length,
-                                  u64* notes)
+// in `notes`, NOTES of them in turn, that the level has begun and whether it can find anything: not if each
+// vertex found last has as many arcs as lead back, `arcs_back`, which is 1 if every arc has a reverse, else
+// 0. One thread.
+extern "C" __global__ void decide(u32 n_ranks, u32 arcs_back, const u64* counts_of, Plan* plan, u64* counts,
+                                  u64* length, u64* notes)
 {
     u64 vertices = 0;
     u64 arcs = 0;
@@ -42,9 +43,11 @@ extern "C" __global__ void decide(u32 n_ranks, const u64* counts_of, Plan* plan,
     plan->bottom_up = plan->bottom_up ? vertices >= plan->few_vertices : turns;
     plan->scans = turns;
     u32 number = ++plan->number;
+    // The arcs of the source are not counted.
+    bool goes_on = number == 1 || (vertices != 0 && arcs != vertices * arcs_back);
     counts[FOUND] = counts[ARCS] = *length = 0;
     __threadfence_system();
-    store_relaxed(&notes[number % NOTES], static_cast<u64>(number) << 1 | (vertices != 0));
+    store_relaxed(&notes[number % NOTES], static_cast<u64>(number) << 1 | goes_on);
 }
 
 // The source: its numbers among the heads, tails and owned vertices of this rank, or UNREACHED, and its

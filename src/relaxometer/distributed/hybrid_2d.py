@@ -109,7 +109,7 @@ class Solver:
         while True:
             self._recording.launch()
             number += 1
-            if not self._search.found_any(number):
+            if not self._search.goes_on(number):
                 return number - 1
 
     def _run_levels(self, clock: LevelClock) -> int:
@@ -119,7 +119,7 @@ class Solver:
         while True:
             search.decide()
             number += 1
-            if not search.found_any(number):
+            if not search.goes_on(number):
                 return number - 1
             direction = search.direction()
             search.run(direction)  # 1 to 4
@@ -184,6 +184,7 @@ class _DeviceSearch:
         )
         self.counts_of = xp.zeros(2 * ranks.size, dtype=np.uint64)
         self._counts = self.counts_of[2 * ranks.rank : 2 * ranks.rank + 2]
+        self._arcs_back = np.uint32(block.metadata.get("directed") is False)
         plan = np.zeros((), dtype=SOURCE.layout("Plan").dtype)
         plan["many_arcs"], plan["few_vertices"] = limits
         self._plan = device.asarray(np.frombuffer(plan.tobytes(), dtype=np.uint32).copy())
@@ -222,10 +223,10 @@ class _DeviceSearch:
     def decide(self) -> None:
         """Begin a level: decide its direction, from what all ranks found in the last one."""
         counts = self._plan, self._counts, self._length, self._notes_on_device
-        self._kernels["decide"](1, 1, (np.uint32(self._n_ranks), self.counts_of, *counts))
+        self._kernels["decide"](1, 1, (np.uint32(self._n_ranks), self._arcs_back, self.counts_of, *counts))
 
-    def found_any(self, number: int) -> bool:
-        """Wait until a level begins; return whether the one before it found any vertex."""
+    def goes_on(self, number: int) -> bool:
+        """Wait until a level begins; return whether it can find any vertex."""
         slot, begin, patience_s = number % len(self._notes), time.monotonic(), PATIENCE_S[self._device.kind]
         while int(self._notes[slot]) >> 1 != number:
             if time.monotonic() - begin > patience_s:
