@@ -234,15 +234,18 @@ extern "C" __global__ void settle(const Plan* __restrict__ plan, u32 n_words, co
 }
 
 // After step 7: closes what any rank found, adds what this one found to `candidates`, and clears `found` for
-// the next level. The pieces of the heads, `piece_words` each, lie at the places `slots` of `arrived`.
-extern "C" __global__ void close_found(u32 n_words, u32 piece_words, const u32* __restrict__ arrived,
+// the next level. The pieces of the heads, `piece_words` each, lie at the places `slots` of `arrived`; the
+// `only_seeker` of its heads puts there what it found.
+extern "C" __global__ void close_found(u32 n_words, u32 piece_words, u32 only_seeker, u32* arrived,
                                        const u32* __restrict__ slots, u32* closed, u32* found,
                                        u32* candidates)
 {
     for (u32 word = thread_id(); word < n_words; word += thread_count()) {
-        u32 slot = slots[word / piece_words];
-        closed[word] |= arrived[slot * piece_words + word % piece_words];
-        candidates[word] |= found[word];
+        u32* at = &arrived[slots[word / piece_words] * piece_words + word % piece_words];
+        u32 own = found[word];
+        if (only_seeker) *at = own;
+        closed[word] |= only_seeker ? own : *at;
+        candidates[word] |= own;
         found[word] = 0;
     }
 }

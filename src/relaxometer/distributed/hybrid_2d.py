@@ -2,7 +2,8 @@
 
 Numbers in comments are the twelve steps of a level in Hirakushi and Takahashi, "Breadth-first search on a GPU
 cluster", figure 8. The paper exchanges parents (8 to 12) after every level. Only the answer needs them, so by
-default they are exchanged once, after the last level, in long messages.
+default they are exchanged once, after the last level, in long messages. In scheme ``Rx1`` only the owner of a
+vertex searches for it, and tails are all vertices: it sends what it found, and its parents are the answer.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ class Solver:
         self._needs_host = compressed or not self._at_end or parameters.cpu_share > 0
         self._recording = Recording(ranks, self._unattended_level)
         self._last = None
-        if parameters.parents == "dense":
+        if parameters.parents == "dense" and not block.layout.only_owners_seek:
             dense = _DenseParents(ranks, block, self._search, self._routes)
             self._share_parents = dense.share
             self._last = Recording(ranks, dense.share)
@@ -91,7 +92,7 @@ class Solver:
         depth = self._run_levels(clock) if attended else self._launch_levels()
         if self._last is not None:
             self._share_parents() if clock.wanted else self._last.launch()
-        elif self._at_end:
+        elif self._parameters.parents == "end":
             routes.merge(search.candidates)
             routes.share_parents(search, search.candidates)
         clock.end("parents", 0, 0)
@@ -134,7 +135,7 @@ class Solver:
         routes.expand(search.counts_of)  # 7
         if not self._at_end:
             routes.share_parents(search, search.found)  # 8 to 12
-        search.close_found(routes.arrived, routes.head_slots)
+        search.close_found(routes.arrived, routes.head_slots)  # and 7 for what only this rank seeks
 
 
 class _DeviceSearch:
@@ -178,7 +179,6 @@ class _DeviceSearch:
         )
         self._list = xp.empty(block.tails.size + len(block.out.targets) // PIECE, dtype=np.uint64)
         self._length, self._examined = xp.zeros(1, dtype=np.uint64), xp.zeros(1, dtype=np.uint64)
-        self.parent = xp.empty(block.heads.size, dtype=np.uint32)
         self._closed, self.found, self.candidates = (
             xp.zeros(self._head_words, dtype=np.uint32) for _ in range(3)
         )
@@ -190,6 +190,8 @@ class _DeviceSearch:
         self._plan = device.asarray(np.frombuffer(plan.tobytes(), dtype=np.uint32).copy())
         self._notes, self._notes_on_device = words_on_host(device, SOURCE.constants["NOTES"])
         self.level, self.predecessor = (xp.empty(block.owned.size, dtype=np.uint32) for _ in range(2))
+        alone = block.layout.only_owners_seek
+        self.parent = self.predecessor if alone else xp.empty(block.heads.size, dtype=np.uint32)
 
     def read(self, routes: _Routes) -> None:
         """Read the frontier from what arrives by `routes`."""
@@ -283,7 +285,8 @@ class _DeviceSearch:
 
     def close_found(self, arrived: Any, slots: DeviceArray) -> None:
         """Close the heads that any rank found, and clear `found`."""
-        words = np.uint32(self._head_words), np.uint32(self._block.layout.words)
+        layout = self._block.layout
+        words = np.uint32(self._head_words), np.uint32(layout.words), np.uint32(layout.only_owners_seek)
         bitmaps = self._closed, self.found, self.candidates
         self._kernels["close_found"](
             *over(self._device, self._head_words), (*words, arrived, slots, *bitmaps)
@@ -341,7 +344,6 @@ class _Routes:
         self.head_slots = xp.asarray(np.array(slots, dtype=np.uint32))
         words = layout.words
         self.arrived = xp.zeros(len(read) * words, dtype=np.uint32)
-        self._owner_seeks_alone = all(group == [ranks.rank] for group in self._seekers)
         self.merged = xp.zeros(len(place.owned) * words, dtype=np.uint32)
         self._folded = [xp.zeros(len(group) * words, dtype=np.uint32) for group in self._seekers]
         self._winners = xp.zeros(len(place.heads) * words, dtype=np.uint32)
@@ -376,7 +378,7 @@ class _Routes:
 
         If only the owner seeks its vertices, it has found them all, and nothing is sent or copied.
         """
-        if self._owner_seeks_alone:
+        if self._block.layout.only_owners_seek:
             self.merged, self._folded = found, [found]
             return
         self._exchange(self.to_owners(found), self.from_seekers())
@@ -390,12 +392,16 @@ class _Routes:
             for merged, readers in zip(self._pieces(self.merged), self._readers, strict=True)
             for reader in readers
         ]
-        self._exchange(sends, list(zip(self._read_from, self._pieces(self.arrived), strict=True)), counts)
+        receives = list(zip(self._read_from, self._pieces(self.arrived), strict=True))
+        if self._block.layout.only_owners_seek:
+            me = self._ranks.rank
+            sends, receives = ([one for one in ways if one[0] != me] for ways in (sends, receives))
+        self._exchange(sends, receives, counts)
 
     def share_parents(self, search: _DeviceSearch, found: Any) -> None:
         """Send the parents of the vertices merged last to their owners, who write them (steps 8 to 12)."""
         winners = found
-        if not self._owner_seeks_alone:
+        if not self._block.layout.only_owners_seek:
             winners = self._winners
             self._exchange(self.from_seekers(), list(zip(self._owners, self._pieces(winners), strict=True)))
         through, ends = self._through(winners)

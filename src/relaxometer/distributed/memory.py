@@ -79,10 +79,14 @@ class Needs:
 
 
 def _hybrid_2d(s: Share) -> float:
-    """Probes, parents and a list 12, bitmaps; parents that other ranks send; an answer."""
+    """Probes, parents and a list 12, bitmaps; parents that other ranks send; an answer.
+
+    Where only owners seek, the parents are the answer's.
+    """
     layout = s.layout
+    parents = 0 if layout.only_owners_seek else 4 * s.heads
     sent = sum(len(layout.seekers(piece)) - 1 for piece in layout.place(0).owned) * layout.piece
-    return 12.75 * s.heads + s.tails / 8 + s.frontier + 4.125 * sent + 8.25 * s.owned
+    return 8.75 * s.heads + parents + s.tails / 8 + s.frontier + 4.125 * sent + 8.25 * s.owned
 
 
 def _hybrid_peers(s: Share) -> float:

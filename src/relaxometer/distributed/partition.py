@@ -70,6 +70,11 @@ class Layout:
         return self.rows * self.columns
 
     @property
+    def only_owners_seek(self) -> bool:
+        """Whether only its owner searches for a vertex; a rank's tails are then all vertices in order."""
+        return self.columns == 1 and not self.is_dealt
+
+    @property
     def words(self) -> int:
         """Words of the bitmap of a piece."""
         return self.piece // WORD
