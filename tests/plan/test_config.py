@@ -442,7 +442,8 @@ def distributed(**series):
 def test_a_series_makes_one_run_for_each_number_of_ranks():
     runs = distributed(scale_per_rank=23, parents="level")
     assert list(runs) == ["weak-1", "weak-2", "weak-4"]
-    assert [(run.scale, run.scheme) for run in runs.values()] == [(23, "1x1"), (24, "paired"), (25, "2x2")]
+    assert [(run.scale, run.scheme) for run in runs.values()] == [(23, "1x1"), (24, "2x1"), (25, "2x2")]
+    assert [run.scheme for run in distributed(scale=20, ranks=[2, 8]).values()] == ["2x1", "paired"]
     assert all(run.parameters == {"parents": "level"} for run in runs.values())
     assert [run.scheme for run in distributed(problem="sssp", scale=20).values()] == ["1x1", "1x2", "1x4"]
 

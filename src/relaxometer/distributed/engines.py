@@ -43,7 +43,12 @@ class Engine:
 
 
 def _default(n_ranks: int) -> str:
-    """Return the paper's scheme if it fits, else the squarest grid."""
+    """Return slices of rows for two ranks, the paper's scheme for 8, 32, ..., else the squarest grid.
+
+    On two ranks slices of rows send half as much, search each head once and need no messages for parents.
+    """
+    if n_ranks == 2:
+        return "2x1"
     if n_ranks & (n_ranks - 1) == 0 and n_ranks.bit_length() % 2 == 0:
         return "paired"
     rows = next(rows for rows in range(int(n_ranks**0.5), 0, -1) if n_ranks % rows == 0)

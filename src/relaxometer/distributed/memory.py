@@ -168,8 +168,9 @@ def _free_bytes(ranks: Ranks) -> int:
 
 
 RUNS = (
-    *(("hybrid-peers", 1, scale) for scale in (27, 28)),
-    *(("hybrid-peers", 2, 28), ("hybrid-2d", 2, 28), ("sssp-1d", 2, 27), ("sssp-peers", 2, 27)),
+    *(("hybrid-peers", "auto", 1, scale) for scale in (27, 28)),
+    *(("hybrid-peers", "auto", 2, 28), ("hybrid-2d", "auto", 2, 28), ("hybrid-2d", "paired", 2, 28)),
+    *(("sssp-1d", "auto", 2, 27), ("sssp-peers", "auto", 2, 27)),
 )
 
 
@@ -177,9 +178,9 @@ def forecasts() -> str:
     """Return a table of some forecasts."""
     engines = {name: engine for known in ENGINES.values() for name, engine in known.items()}
     rows = []
-    for engine, n_ranks, scale in RUNS:
+    for engine, given, n_ranks, scale in RUNS:
         size = Size.generated(Graph500Parameters(scale=scale))
-        scheme = engines[engine].scheme("auto", n_ranks)
+        scheme = engines[engine].scheme(given, n_ranks)
         phases = forecast(engine, Layout(scheme, n_ranks, size.n_vertices), size)
         rows.append((engine, scheme, str(scale), *(f"{count / 1e9:.1f}" for count in phases.values())))
     return table(rows, ("engine", "scheme", "SCALE", *phases))

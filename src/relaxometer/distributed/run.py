@@ -113,8 +113,8 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument(
         "--scheme",
         default="auto",
-        help="RxC, paired or auto (default): paired where it fits, else the squarest RxC; on P ranks always "
-        "Px1 for hybrid-peers, 1xP for sssp-1d and Px1-dealt for sssp-peers",
+        help="RxC, paired or auto (default): 2x1 on two ranks, paired on 8, 32, ..., else the squarest RxC; "
+        "on P ranks always Px1 for hybrid-peers, 1xP for sssp-1d and Px1-dealt for sssp-peers",
     )
     positive, count = (_between(int, least, MAX_SEARCHES, f"{least} to {MAX_SEARCHES:,}") for least in (1, 0))
     seconds = _between(float, MIN_SECONDS, MAX_SECONDS, f"a positive number up to {MAX_SECONDS:g}")
