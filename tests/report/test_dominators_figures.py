@@ -154,7 +154,7 @@ def test_auto_is_compared_by_what_its_user_waits_for():
 
 
 def test_upload_preparation_and_download_count_where_a_search_lacks_them():
-    """A sum of parts is no measured best."""
+    """A sum of parts does not count as a measured best."""
     without = {left_out: waits.regrets(CHOICES[CHOICES["variant"] != left_out]) for left_out in BEST_MS}
     large = {name: table.set_index("graph").loc["large", "best_ms"] for name, table in without.items()}
     assert large == pytest.approx(BEST_MS)

@@ -10,8 +10,8 @@ from relaxometer.device import Device
 class Meter:
     """Measures the most memory taken on a rank's GPU in each phase of a run, as the driver counts it.
 
-    CuPy's pool keeps what is freed until `release`, so what is taken at the end of a phase is the most that
-    was taken within. On the host device nothing is measured.
+    CuPy's pool keeps freed memory until `release`, so the memory taken at the end of a phase is its peak. On
+    the host device nothing is measured.
     """
 
     def __init__(self, device: Device) -> None:

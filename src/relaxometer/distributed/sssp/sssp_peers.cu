@@ -9,7 +9,8 @@
 // change, and compare-and-swaps contend, only within a GPU. What crosses is one message, a vertex and its
 // final distance, per vertex that came nearer, phase and other rank. Each rank keeps for every tail the
 // distance last heard, which pulling reads, a cursor into its own arcs of the tail, and when the next is due.
-// Pulling takes three phases (_peer_pull.cuh); what the last one finds is pushed, in a bucket without end.
+// Pulling takes three phases (_peer_pull.cuh). The last bucket, without upper bound, pushes from the heads
+// that the third one finds.
 //
 // A phase: push; wait for the own GPU; send the heads that came nearer; meet the other ranks (_peers.cuh).
 // All ranks make the same decisions from the same published counts.
