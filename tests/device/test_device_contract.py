@@ -452,3 +452,11 @@ def test_a_copy_has_a_rate_and_copies_every_word(device, monkeypatch):
     assert (rate["device_kind"], rate["device"]) == (device.kind, device.name)
     assert 0 < rate["copy_gb_s"] < float("inf")
     np.testing.assert_array_equal(device.asnumpy(copied[0]), np.arange(copied[0].size))
+
+
+def test_one_element_is_fetched_from_either_end(device):
+    array = device.asarray(np.arange(10, dtype=np.uint64))
+    assert [device.item(part, k) for part in (array, array[3:]) for k in (0, 1, -1)] == [0, 1, 9, 3, 4, 9]
+    for part, k in ((array, 10), (array, -11), (array[:0], 0)):
+        with pytest.raises(IndexError):
+            device.item(part, k)

@@ -16,8 +16,10 @@ import psutil
 import pyarrow.parquet as pq
 import pytest
 
+from relaxometer.device import cuda, get_device
 from relaxometer.distributed import hybrid_2d, process, run
 from relaxometer.distributed.comm import Ranks
+from relaxometer.distributed.engines import ENGINES
 from relaxometer.distributed.launch import launch, obstacle
 from relaxometer.graphs.graph import write_graph
 from sample_graphs import sample_graphs
@@ -112,6 +114,31 @@ def test_the_program_writes_its_tables(tmp_path, capfd):
     assert [*context["forecast_bytes"]] == ["building", "preparing", "searching", "proving"]
     assert capfd.readouterr().out.startswith("memory of a rank: forecast 0.")
     assert np.sum([block["arcs"] for block in context["blocks"]]) == context["graph"]["arcs"]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("n_ranks", [1, 2])
+def test_every_engine_proves_its_answers_on_gpus(tmp_path, n_ranks):
+    """The ranks of `CASES` run in the emulation."""
+    if reason := cuda.obstacle():
+        pytest.skip(reason)
+    if get_device("cuda").xp.cuda.runtime.getDeviceCount() < n_ranks:
+        pytest.skip(f"needs {n_ranks} GPUs")
+    graph = tmp_path / "random"
+    write_graph(sample_graphs()["random-directed"], graph)
+    runs = [(problem, engine) for problem, engines in ENGINES.items() for engine in engines]
+    graphs = ("kron:12", str(graph))
+    lines = [
+        f"--problem {problem} --engine {engine} --graph {name} --roots 4 --levels --device cuda "
+        f"--out {tmp_path}/{engine}-{number}"
+        for problem, engine in runs
+        for number, name in enumerate(graphs)
+    ]
+    (tmp_path / "runs.txt").write_text("\n".join(lines))
+    assert launch(n_ranks, [str(tmp_path / "runs.txt")], program="several", oversubscribe=True) == 0
+    times = [row for out in tmp_path.glob("*/times.parquet") for row in pq.read_table(out).to_pylist()]
+    assert {row["status"] for row in times} == {"ok"}
+    assert len(times) == len(lines) * 4
 
 
 @pytest.mark.parametrize(

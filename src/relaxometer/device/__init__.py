@@ -122,7 +122,10 @@ class Device(Protocol):
         """Raise DeviceOutOfMemory in one line that begins with `what` if this many bytes are not free."""
 
     def item(self, array: Any, index: int = 0) -> Any:
-        """Return one element of an array as a Python number, after waiting for the kernels that write it."""
+        """Return one element of a contiguous array as a Python number; wait for the kernels that write it.
+
+        A negative `index` counts from the end; IndexError beyond either end.
+        """
 
     def max_cooperative_blocks(self, kernel: Kernel, block: Dimensions, shared_mem: int = 0) -> int:
         """Return the maximum number of blocks of a cooperative launch of this shape."""

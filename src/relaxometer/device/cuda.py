@@ -330,7 +330,8 @@ class CudaDevice:
 
     def item(self, array: Any, index: int = 0) -> Any:
         """Return one element as a Python number, by the fastest way: a copy into pinned memory."""
-        return self._fetched(array.data.ptr + index * array.dtype.itemsize, array.dtype, 1).item()
+        place = range(array.size)[index]
+        return self._fetched(array.data.ptr + place * array.dtype.itemsize, array.dtype, 1).item()
 
     def _fetched(self, address: int, dtype: np.dtype[Any], count: int) -> np.ndarray[Any, Any]:
         """Copy a few elements into pinned memory and wait; the thread's next call overwrites them."""
