@@ -3,7 +3,8 @@
 // all levels.
 //
 // The bitmap `closed` holds the visited heads, and those that no arc of the rank enters. A level adds the
-// heads found to the bitmap `found`, and writes their tails into `parent`.
+// heads found to the bitmap `found`, and writes their tails into `parent`. If `found` has the closed heads to
+// begin with, `closed` is null: a word fewer to read per arc, of which large levels read as fast as they can.
 
 #pragma once
 
@@ -27,9 +28,8 @@ __device__ __forceinline__ void expand_piece(Piece piece, const Rows& out, const
     // Testing all bits before any atomic operation overlaps the reads.
 #pragma unroll
     for (u32 j = 0; j < IN_FLIGHT; ++j) {
-        if ((fresh >> j & 1) && (contains(closed, heads[j]) || contains_now(found, heads[j]))) {
-            fresh &= ~(1u << j);
-        }
+        if (!(fresh >> j & 1)) continue;
+        if ((closed && contains(closed, heads[j])) || contains_now(found, heads[j])) fresh &= ~(1u << j);
     }
 #pragma unroll
     for (u32 j = 0; j < IN_FLIGHT; ++j) {

@@ -184,7 +184,7 @@ __device__ void expand_source(const Search& search, const Answer& answer, u32 so
     const Rows& out = search.out;
     u32 n_pieces = pieces_of(out.begin(source + 1ull) - out.begin(source));
     for (u64 k = thread_id() / WARP; k < n_pieces; k += thread_count() / WARP) {
-        expand_piece(piece_of(k << 32 | source, out.offsets), out, search.closed, search.snapshot(1),
+        expand_piece(piece_of(k << 32 | source, out.offsets), out, nullptr, search.snapshot(1),
                      answer.predecessor, &tally->examined);
     }
     cg::this_grid().sync();
@@ -212,7 +212,7 @@ __device__ void top_down(const Search& search, const State& state, const Answer&
     cg::grid_group grid = cg::this_grid();
     list_frontier(search, search.frontier(search.peers.rank, state.epoch), n_pieces);
     grid.sync();
-    expand_pieces(search.pieces, load_relaxed(n_pieces), search.out, search.snapshot(state.snapshot),
+    expand_pieces(search.pieces, load_relaxed(n_pieces), search.out, nullptr,
                   search.snapshot(state.snapshot + 1), answer.predecessor, &tally->examined);
     grid.sync();
 }

@@ -94,7 +94,9 @@ class Solver:
         n = self._block.owned.size
         labels = np.uint32(n), graph.head_of, self._best, graph.ids, self._state
         written = nothing, nothing, None, None, None, None
-        self._unpack = module.get_function("unpack").bind(*over(device, n), (*labels, *written))
+        unpack, (blocks, threads) = module.get_function("unpack"), over(device, n)
+        blocks = min(blocks, device.max_cooperative_blocks(unpack, threads))  # the module is cooperative
+        self._unpack = unpack.bind(blocks, threads, (*labels, *written))
         self._arrays = Ahead(self._allocate, lambda arrays: self._unpack.set(**arrays))
 
     def _allocate(self) -> dict[str, Any]:
