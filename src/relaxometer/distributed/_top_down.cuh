@@ -17,6 +17,7 @@ __device__ __forceinline__ void expand_piece(Piece piece, const Rows& out, const
     u32 lane = threadIdx.x % WARP;
     u32 heads[IN_FLIGHT];
     u32 fresh = 0;
+    // Each kind of access for all heads before the next kind, so that they overlap; beyond the end, head 0.
 #pragma unroll
     for (u32 j = 0; j < IN_FLIGHT; ++j) {
         i64 i = piece.begin + 32 * j + lane;
@@ -25,15 +26,20 @@ __device__ __forceinline__ void expand_piece(Piece piece, const Rows& out, const
         fresh |= inside << j;
         *examined += inside;
     }
-    // Testing all bits before any atomic operation overlaps the reads.
+    u32 visited[IN_FLIGHT];
 #pragma unroll
     for (u32 j = 0; j < IN_FLIGHT; ++j) {
-        if (!(fresh >> j & 1)) continue;
-        if ((closed && contains(closed, heads[j])) || contains_now(found, heads[j])) fresh &= ~(1u << j);
+        visited[j] = load_relaxed(&found[heads[j] / 32]) | (closed ? closed[heads[j] / 32] : 0);
+    }
+    u32 before[IN_FLIGHT];
+#pragma unroll
+    for (u32 j = 0; j < IN_FLIGHT; ++j) {
+        bool claims = (fresh >> j & 1) && !(visited[j] & bit_of(heads[j]));
+        before[j] = claims ? atomicOr(&found[heads[j] / 32], bit_of(heads[j])) : ~0u;
     }
 #pragma unroll
     for (u32 j = 0; j < IN_FLIGHT; ++j) {
-        if ((fresh >> j & 1) && claim(found, heads[j])) parent[heads[j]] = piece.vertex;
+        if (!(before[j] & bit_of(heads[j]))) parent[heads[j]] = piece.vertex;
     }
 }
 

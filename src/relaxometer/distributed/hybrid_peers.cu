@@ -264,16 +264,25 @@ __device__ __forceinline__ void settle_each(const Search& search, const State& s
     while (left) {
         u32 owner = __ffs(left) - 1;
         left &= left - 1;
+        u32 first = __shfl_sync(ALL_LANES, four, owner) * 128 + lane;
+        u32 taken = 0, degrees[4], hubs[4];
 #pragma unroll
         for (u32 k = 0; k < 4; ++k) {
             u32 word = __shfl_sync(ALL_LANES, bits.words[k], owner);
-            u32 v = (__shfl_sync(ALL_LANES, four, owner) * 4 + k) * 32 + lane;
-            if (!(word >> lane & 1)) continue;
-            tally->arcs += read_only(&search.degrees[v]);
+            taken |= (word >> lane & 1) << k;
+            // Loads without a condition overlap; where nothing is taken they load vertex 0.
+            u32 v = word >> lane & 1 ? first + k * 32 : 0;
+            degrees[k] = read_only(&search.degrees[v]);
+            hubs[k] = state.top_down ? read_only(&search.packed.rank[v]) : 0;
+        }
+#pragma unroll
+        for (u32 k = 0; k < 4; ++k) {
+            if (!(taken >> k & 1)) continue;
+            u32 v = first + k * 32;
+            tally->arcs += degrees[k];
             if (!state.top_down) continue;
-            u32 hub = read_only(&search.packed.rank[v]);
             ++tally->found;
-            if (hub / 32 < search.hub_words) visited.mark_hub(hub);
+            if (hubs[k] / 32 < search.hub_words) visited.mark_hub(hubs[k]);
             if (v < answer.deferred_from) answer.level[v] = answer.depth + 1;
         }
     }

@@ -120,19 +120,24 @@ __device__ void expand(const Search& search, const Answer& answer, const u64* li
             heads[j] = i < piece.end ? search.out.target(i) : piece.vertex;
             tally->examined += i < piece.end;
         }
-        // Testing all bits before any atomic operation overlaps the reads.
+        // Each kind of access for all heads before the next kind, so that they overlap.
 #pragma unroll
         for (u32 j = 0; j < IN_FLIGHT; ++j) {
             fresh |= !contains_now(search.visited, heads[j]) << j;
         }
+        u32 before[IN_FLIGHT];
 #pragma unroll
         for (u32 j = 0; j < IN_FLIGHT; ++j) {
-            if ((fresh >> j & 1) && claim(search.visited, heads[j])) {
-                answer.settle(heads[j], piece.vertex, depth);
-                ++tally->found;
-            } else {
+            before[j] = fresh >> j & 1 ? atomicOr(&search.visited[heads[j] / 32], bit_of(heads[j])) : ~0u;
+        }
+#pragma unroll
+        for (u32 j = 0; j < IN_FLIGHT; ++j) {
+            if (before[j] & bit_of(heads[j])) {
                 fresh &= ~(1u << j);
+                continue;
             }
+            answer.settle(heads[j], piece.vertex, depth);
+            ++tally->found;
         }
         tally->arcs += append_rows(heads, fresh, search.out.offsets, next, length);
     }
