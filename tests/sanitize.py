@@ -58,6 +58,7 @@ WAYS: dict[str, list[dict[str, float | str]]] = {
     "bfs/hybrid-packed": [
         {"alpha": 1e12, "hubs": 32, "tail": 0},
         {"alpha": 1e12, "beta": 1e-12, "patience": 0, "tail": 0},
+        {"alpha": 1.5, "hubs": 32, "tail": 0},
     ],
     "bfs/tiled": [
         {"tiles": 3, "cut": "ranges", "ball": 2},

@@ -41,6 +41,9 @@ SETTINGS = [
     ("hybrid-packed", {"alpha": 1e12, "beta": 1e-12, "patience": 0, "tail": 0}),
     *(("hybrid-packed", {"alpha": 1e12, "best_of": best_of}) for best_of in (1, 7, "all")),
     ("hybrid-packed", {"alpha": 1e-12}),
+    # Levels from a twelfth of the arcs on only mark what they find.
+    ("hybrid-packed", {"alpha": 1.5}),
+    ("hybrid-packed", {"alpha": 1.5, "hubs": 32, "beta": 1e-12, "patience": 0, "tail": 0}),
     *(("cooperative", {**TO_AND_FRO, "cpu_share": share}) for share in (0, 0.25, 1)),
     ("multi-source", {**ALWAYS_BOTTOM_UP, "order": "degree"}),
     ("multi-source", {**ALWAYS_TOP_DOWN, "order": "given"}),

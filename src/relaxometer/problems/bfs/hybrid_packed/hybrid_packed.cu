@@ -15,6 +15,9 @@
 //     all neighbours itself, so none claims them again. (With more neighbours than a block has threads these
 //     are two levels.)
 //   - Bottom-up begins earlier, since a probe costs less than an arc does top-down.
+//   - A top-down level from many arcs, which a bottom-up one follows, only marks what it finds: a list,
+//   levels
+//     and degrees would be a dozen scattered accesses for each vertex found.
 //   - Once few vertices are open, one block searches on alone, while the others write the answer.
 //   - Bitmaps are as the next search needs them when a search ends, so none begins with a pass.
 //
@@ -39,6 +42,10 @@ namespace cg = cooperative_groups;
 
 // Bitmaps of visited vertices, used in turn: the answer is deferred over one level less.
 const u32 SNAPSHOTS = 8;
+
+// A top-down level only marks if more arcs leave the frontier than one in MARKING_PART of those that turn the
+// search bottom-up: the next level finds so many vertices that it goes bottom-up.
+const u32 MARKING_PART = 8;
 
 // Threads per block; an option of the compiler.
 #ifndef THREADS
@@ -125,6 +132,7 @@ struct State {
     u64 open;
     u64 several;  // open vertices with several neighbours
     bool top_down;
+    bool marking;  // top-down
     bool deferring;
     bool written;     // the answer, early
     u32 snapshot;     // in use
@@ -173,12 +181,13 @@ __device__ __forceinline__ void for_each_in_a_warp(u64 count, Visit visit)
     }
 }
 
-// Expands a piece of a row: claims the heads that are not visited and lists them.
+// Expands a piece of a row: claims the heads that are not visited and, unless the level only marks, lists
+// them.
 __device__ __forceinline__ void expand(const Search& search, const State& state, const Answer& answer,
                                        Piece piece, u64* length, Tally* tally)
 {
     u32 lane = threadIdx.x % WARP;
-    u32* visited = search.snapshot(state.snapshot);
+    u32* visited = search.snapshot(state.snapshot + state.marking);
     u32 heads[IN_FLIGHT];
     u32 fresh = 0;
     // Each kind of access for all heads before the next kind, so that they overlap.
@@ -192,8 +201,19 @@ __device__ __forceinline__ void expand(const Search& search, const State& state,
     for (u32 j = 0; j < IN_FLIGHT; ++j) {
         fresh |= !contains_now(visited, heads[j]) << j;
     }
-    u32 ranks[IN_FLIGHT];
     u32 before[IN_FLIGHT];
+    if (state.marking) {
+#pragma unroll
+        for (u32 j = 0; j < IN_FLIGHT; ++j) {
+            before[j] = fresh >> j & 1 ? atomicOr(&visited[heads[j] / 32], bit_of(heads[j])) : ~0u;
+        }
+#pragma unroll
+        for (u32 j = 0; j < IN_FLIGHT; ++j) {
+            if (!(before[j] & bit_of(heads[j]))) answer.predecessor[heads[j]] = piece.vertex;
+        }
+        return;
+    }
+    u32 ranks[IN_FLIGHT];
     i64 begins[IN_FLIGHT], ends[IN_FLIGHT];
 #pragma unroll
     for (u32 j = 0; j < IN_FLIGHT; ++j) {
@@ -374,6 +394,36 @@ __device__ void bottom_up(const Search& search, State* state, const Answer& answ
     search_lists(search.packed, visited, answer, scans, &state->lists, tally);
 }
 
+// Leaves a copy of what has been visited for a level that only marks. Its answers are deferred.
+__device__ void begin_marking(const Search& search, State* state)
+{
+    u32 k = state->snapshot;
+    state->deferring = true;
+    state->first = k;
+    state->first_depth = state->depth;
+    copy_own_words(search, {nullptr, nullptr, search.snapshot(k), search.snapshot(k + 1)});
+    cg::this_grid().sync();
+}
+
+// Counts the vertices that a level has marked, whose predecessors it has stored, and adds the hubs among
+// them.
+__device__ void end_marking(const Search& search, const State& state, const Answer& answer, Tally* tally)
+{
+    u32 k = state.snapshot;
+    const u32 *own = search.snapshot(k), *next = search.snapshot(k + 1);
+    cg::this_grid().sync();
+    for (u32 word = thread_id(); word < search.n_words; word += thread_count()) {
+        u32 found = next[word] & ~own[word];
+        if (found) answer.stored[word] |= found;
+        tally->found += __popc(found);
+    }
+    for (u32 hub = thread_id(); hub < search.hub_words * 32; hub += thread_count()) {
+        bool is_visited = hub < search.n && contains(next, read_only(&search.packed.ids[hub]));
+        u32 bits = __ballot_sync(ALL_LANES, is_visited);
+        if (hub % 32 == 0) search.hubs_of(k + 1)[hub / 32] = bits;
+    }
+}
+
 // Writes the answer, unless that has happened, and with `last` makes the bitmaps ready for the next search.
 // The first `absent` blocks do not take part.
 __device__ void write_answer(const Search& search, const State& state, const Answer& answer, u32 source,
@@ -433,7 +483,7 @@ __device__ bool turn(const Search& search, State* state, const Answer& answer, u
     if (state->top_down) {
         if (state->arcs <= rule.many_arcs) return false;
         state->top_down = false;
-        if (!state->written) {
+        if (!state->written && !state->deferring) {
             state->deferring = true;
             state->first = state->snapshot;
             state->first_depth = state->depth;
@@ -450,6 +500,13 @@ __device__ bool turn(const Search& search, State* state, const Answer& answer, u
     grid.sync();
     state->top_down = back;
     return false;
+}
+
+// Whether a level only marks what it finds.
+__device__ __forceinline__ bool marks(const Rule& rule, const State& state)
+{
+    bool is_first = !state.deferring && !state.written;
+    return state.top_down && is_first && state.arcs > rule.many_arcs / MARKING_PART;
 }
 
 // Whether so few vertices are open that one block is faster alone: with one for each of its threads or a few,
@@ -578,10 +635,13 @@ __device__ __forceinline__ void run_level(const cg::grid_group& grid, const Sear
 {
     Tally tally = {};
     bool scans = turn(search, state, *answer, source, &now[CONVERTED]);
+    state->marking = marks(search.rule, *state);
+    if (state->marking) begin_marking(search, state);
     answer->depth = state->depth;
     answer->deferred_from = state->deferring ? 0 : search.n;
     if (state->top_down) {
         top_down(search, *state, *answer, source, small, now, &tally);
+        if (state->marking) end_marking(search, *state, *answer, &tally);
     } else {
         bottom_up(search, state, *answer, scans, hubs, &tally);
         ++state->snapshot;
@@ -589,7 +649,8 @@ __device__ __forceinline__ void run_level(const cg::grid_group& grid, const Sear
     add_up({tally.found, tally.arcs, tally.examined, tally.open, tally.several}, now);
     grid.sync();
     state->vertices = static_cast<u32>(load_relaxed(&now[FOUND]));
-    state->arcs = load_relaxed(&now[ARCS]);
+    state->arcs = state->marking ? ~0ull : load_relaxed(&now[ARCS]);  // the next level goes bottom-up
+    state->snapshot += state->marking;
     state->open = load_relaxed(&now[OPEN]);
     state->several = load_relaxed(&now[SEVERAL]);
 }
@@ -617,8 +678,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     if (is_first && log && state.depth == 1) {
         record(&log[0], true, state.vertices, search.degree(source));
     }
-    // No block may go bottom-up or end while another one still marks.
-    if (state.vertices == 0 || state.arcs > search.rule.many_arcs) grid.sync();
+    // No block may copy the bitmap, go bottom-up or end while another one still marks.
+    if (state.vertices == 0 || state.arcs > search.rule.many_arcs / MARKING_PART) grid.sync();
     while (state.vertices > 0) {
         // Three sets of counts in turn: one for this level, one cleared here for the next, and the last
         // level's, which some thread may still be reading.
