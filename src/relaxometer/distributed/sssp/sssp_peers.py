@@ -183,30 +183,35 @@ class Numbered(NamedTuple):
     @classmethod
     def of(cls, ranks: Ranks, block: Block) -> Numbered:
         """Renumber the vertices of a block, and sort the arcs of each by weight."""
-        xp, size = ranks.device.xp, ranks.size
-        n = block.owned.size
-        incoming = xp.diff(block.into.offsets)
-        degrees = 2 * block.degrees.astype(np.uint64) + (incoming > 0)
-        keys = (np.uint64(2**33) - degrees) << np.uint64(30) | xp.arange(n, dtype=np.uint64)
-        order = xp.argsort(keys)
-        n_own = int((degrees > 0).sum())
-        n_many = int((block.degrees > MANY_ARCS * size).sum())
-        most_heads, most_many = ranks.reduce([max(n_own, 1), n_many], "max")
-        head_of = xp.full(n, NO_HEAD, dtype=np.uint32)
-        head_of[order[:n_own]] = xp.arange(n_own, dtype=np.uint32)
-        own_tails = xp.where(head_of == NO_HEAD, NO_HEAD, head_of * np.uint32(size) + np.uint32(ranks.rank))
-        tails = ranks.concatenated(own_tails.astype(np.uint32))
-        ids = xp.zeros(most_heads * size, dtype=np.uint32)
-        named = tails != NO_HEAD
-        ids[tails[named]] = block.tails.vertices()[named].astype(np.uint32)
-        weights = block.out.weights
-        total, with_arcs = ranks.reduce([int(weights.sum(dtype=np.uint64)), n_own])
-        n_tails, batches = most_heads * size, partial(_arcs, block, xp, tails, head_of)
-        out = _sorted_rows(ranks, batches, n_tails, most_heads)
-        into = _sorted_rows(ranks, partial(batches, by_head=True), most_heads, n_tails)
-        mean = total / max(block.n_arcs, 1)
-        numbers = most_heads, most_many * size, with_arcs, mean
-        return cls(*numbers, head_of, ids, tails, out, into)
+        counts, head_of, tails, ids = _renumbered(ranks, block)
+        ranks.memory.release("preparing")  # what is free has other sizes than the arcs need
+        n_heads, batches = counts[0], partial(_arcs, block, ranks.device.xp, tails, head_of)
+        out = _sorted_rows(ranks, batches, n_heads * ranks.size, n_heads)
+        into = _sorted_rows(ranks, partial(batches, by_head=True), n_heads, n_heads * ranks.size)
+        return cls(*counts, head_of, ids, tails, out, into)
+
+
+def _renumbered(ranks: Ranks, block: Block) -> tuple[tuple[int, int, int, float], Any, Any, Any]:
+    """Return the first fields of `Numbered`, the heads' and the tails' numbers, and the tails' vertices."""
+    xp, size = ranks.device.xp, ranks.size
+    n = block.owned.size
+    incoming = xp.diff(block.into.offsets)
+    degrees = 2 * block.degrees.astype(np.uint64) + (incoming > 0)
+    keys = (np.uint64(2**33) - degrees) << np.uint64(30) | xp.arange(n, dtype=np.uint64)
+    order = xp.argsort(keys)
+    n_own = int((degrees > 0).sum())
+    n_many = int((block.degrees > MANY_ARCS * size).sum())
+    most_heads, most_many = ranks.reduce([max(n_own, 1), n_many], "max")
+    head_of = xp.full(n, NO_HEAD, dtype=np.uint32)
+    head_of[order[:n_own]] = xp.arange(n_own, dtype=np.uint32)
+    own_tails = xp.where(head_of == NO_HEAD, NO_HEAD, head_of * np.uint32(size) + np.uint32(ranks.rank))
+    tails = ranks.concatenated(own_tails.astype(np.uint32))
+    ids = xp.zeros(most_heads * size, dtype=np.uint32)
+    named = tails != NO_HEAD
+    ids[tails[named]] = block.tails.vertices()[named].astype(np.uint32)
+    total, with_arcs = ranks.reduce([int(block.out.weights.sum(dtype=np.uint64)), n_own])
+    counts = most_heads, most_many * size, with_arcs, total / max(block.n_arcs, 1)
+    return counts, head_of, tails, ids
 
 
 def _arcs(
