@@ -1,10 +1,9 @@
-// What the ranks of sssp_peers.cu know, how they tell each other, and how warps fill lists.
+// What the ranks of sssp_peers.cu know, and how they tell each other.
 
 #pragma once
 
-#include "device/block_sum.cuh"
 #include "distributed/_peers.cuh"
-#include "problems/sssp/push_pull/_push.cuh"
+#include "problems/sssp/push_pull/_run.cuh"
 
 // What a rank publishes at the end of a phase: messages sent from the front and from the back of their lists
 // (phases of pulling that send none count in FEW the heads that came nearer), and counters.
@@ -12,15 +11,7 @@ enum Count { FEW, MANY, READ, SETTLED, NEAREST, OVERFLOWED };
 const u32 COUNTS = 6;
 static_assert(COUNTS == OVERFLOWED + 1, "as in Count");
 
-// Lists of heads, in the member `frontiers` of Problem.
-enum List { TO_SEND, TO_PULL };
-
-const u32 SWEPT = 8;  // words that a lane reads at once in a sweep over all tails
-const u32 PILE = (SWEPT + 1) * WARP;
-const u32 MAX_WARPS = 16;  // of a block
-
-// What a rank knows of all vertices. In the member `vertices` of Problem, `n`, `best` and `stamp` are those
-// of its heads, the others those of the tails.
+// What a rank knows of all vertices.
 struct Tails {
     u32 n;
     u64 labels;     // bytes of a region before `best` of its rank
@@ -28,27 +19,10 @@ struct Tails {
     u32* resumed;  // tails whose next arc is due in a new bucket: few arcs from the front, many from the back
 };
 
-// Items of a warp in shared memory. They leave 32 at a time, so one atomic addition reserves places for as
-// many: all warps add to the same counter, which takes about one addition per nanosecond.
-struct Pile {
-    u32* items;
-    u32 size;
-};
-
-// What a block has counted since it last told the others.
-struct BlockTally {
-    u64 read;
-    u64 settled_arcs;
-    u64 nearest;
-    u32 nearer_heads;  // in phases of pulling that send none
-};
-
 struct PeerSearch : Search {
     Peers peers;
     Tails tails;
     u32 epoch;
-    Pile pile;
-    BlockTally* block;
     Published* published;
 };
 
@@ -64,39 +38,25 @@ __device__ __forceinline__ u64* inbox(const PeerSearch& s, u32 peer, u32 from, u
     return s.peers.at<u64>(peer, list * s.vertices.n * sizeof(u64));
 }
 
-// Adds the items of the `chosen` lanes to the pile.
-__device__ __forceinline__ void pile_up(Pile& pile, bool chosen, u32 item)
+__device__ __forceinline__ u32 n_tails(const PeerSearch& s)
 {
-    u32 all = __ballot_sync(ALL_LANES, chosen);
-    if (chosen) pile.items[pile.size + __popc(all & ((1u << lane()) - 1))] = item;
-    pile.size += __popc(all);
+    return s.tails.n;
 }
 
-// Calls `take(chosen, item)` for whole warps while the pile has at least `least` items.
-template <typename Take>
-__device__ __forceinline__ void hand_over(Pile& pile, u32 least, Take take)
+__device__ __forceinline__ u32* resumed_list(PeerSearch& s)
 {
-#pragma unroll 1
-    while (pile.size >= least) {
-        u32 count = min(pile.size, WARP);
-        pile.size -= count;
-        bool chosen = lane() < count;
-        __syncwarp();
-        u32 item = chosen ? pile.items[pile.size + lane()] : 0;
-        __syncwarp();
-        take(chosen, item);
-    }
+    return s.tails.resumed;
 }
 
-// Reserves a place for each of the `chosen` lanes in a list of `size`: few arcs from the front, many from the
-// back.
-__device__ __forceinline__ u32 place_for(PeerSearch& s, u32 size, bool chosen, bool has_many)
+__device__ __forceinline__ u32 distance_at(const PeerSearch& s, u32 tail)
 {
-    u32 many = __ballot_sync(ALL_LANES, chosen && has_many);
-    u32 few = __ballot_sync(ALL_LANES, chosen && !has_many);
-    u32 front = few == 0 ? 0 : reserve(few, &phase_counters(s).few);
-    u32 back = many == 0 ? 0 : reserve(many, &phase_counters(s).many);
-    return has_many ? size - 1 - back : front;
+    return load_relaxed(&s.tails.distance[tail]);
+}
+
+__device__ __forceinline__ u32 latest_distance(const PeerSearch& s, u32 tail)
+{
+    const u64* labels = s.peers.at<u64>(tail % s.peers.n_ranks, s.tails.labels);
+    return static_cast<u32>(distance_of(load_relaxed(&labels[tail / s.peers.n_ranks])));
 }
 
 // Writes a head and its distance to a place of this rank's messages, on all ranks and on this one. Ranks
@@ -112,30 +72,11 @@ __device__ __forceinline__ void send(PeerSearch& s, u32 place, u32 head)
     }
 }
 
-// Adds the tallies of a block's threads to the counters. For whole blocks, which wait for each other before
-// they count again.
-__device__ __forceinline__ void add_up(PeerSearch& s)
+// The last phase of pulling sends what it finds at once.
+__device__ __forceinline__ void announce(PeerSearch& s, bool chosen, u32 head)
 {
-    Tally& tally = s.tally;
-    u64 read = sum_of_warp(tally.read), settled_arcs = sum_of_warp(tally.settled_arcs);
-    for (u32 other = WARP / 2; other > 0; other /= 2) {
-        tally.nearest = min(tally.nearest, __shfl_xor_sync(ALL_LANES, tally.nearest, other));
-    }
-    if (lane() == 0) {
-        if (read != 0) atomicAdd(&s.block->read, read);
-        if (settled_arcs != 0) atomicAdd(&s.block->settled_arcs, settled_arcs);
-        if (tally.nearest != INFINITE) atomicMin(&s.block->nearest, tally.nearest);
-    }
-    tally = {INFINITE, 0, 0};
-    __syncthreads();
-    if (threadIdx.x != 0) return;
-    BlockTally& block = *s.block;
-    if (block.read != 0) atomicAdd(&phase_counters(s).read, block.read);
-    if (block.read != 0) atomicAdd(&bucket_counters(s).read, block.read);
-    if (block.settled_arcs != 0) atomicAdd(&s.state->settled_arcs, block.settled_arcs);
-    if (block.nearest != INFINITE) atomicMin(&bucket_counters(s).nearest, block.nearest);
-    if (block.nearer_heads != 0) atomicAdd(&phase_counters(s).improved, block.nearer_heads);
-    block = {0, 0, INFINITE, 0};
+    u32 place = place_of_head(s, chosen, head);
+    if (chosen) send(s, place, head);
 }
 
 __device__ __forceinline__ u64 sum_of(const PeerSearch& s, Count count)
@@ -169,9 +110,13 @@ __device__ __forceinline__ u64 meet_all(PeerSearch& s, bool pulled)
     return nearer;
 }
 
-// Begins a phase; unlike `begin_phase`, which swaps the lists.
-__device__ __forceinline__ void advance(PeerSearch& s)
+// Of all ranks; what each of them sent is in `published`.
+__device__ __forceinline__ Frontier next_frontier(const PeerSearch& s)
 {
-    ++s.at.phase;
-    if (thread_id() == 0) s.state->phases[(s.at.phase + 1) % 3] = {};
+    return {static_cast<u32>(sum_of(s, FEW)), static_cast<u32>(sum_of(s, MANY)), false};
+}
+
+__device__ __forceinline__ Tally total(const PeerSearch& s)
+{
+    return {s.published->least(s.peers, NEAREST), sum_of(s, READ), sum_of(s, SETTLED)};
 }

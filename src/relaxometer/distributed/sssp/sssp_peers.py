@@ -33,7 +33,7 @@ from relaxometer.problems.sssp.push_pull.push_pull import BLOCK, MANY_ARCS, auto
 
 SOURCE = read_source(Path(__file__).with_name("sssp_peers.cu"))
 
-NO_HEAD = np.uint32(SOURCE.constants["NO_HEAD"])
+NO_HEAD = np.uint32(SOURCE.constants["NO_VERTEX"])
 
 MESSAGE = 8  # bytes of a message
 
@@ -111,7 +111,6 @@ class Solver:
         vertices = {
             "n": np.uint32(n_heads),
             "n_many": np.uint32(graph.n_many),
-            "ids": graph.ids,
             "best": self._best,
             "due": xp.empty(n_tails, dtype=np.uint32),
             "cursor": xp.empty(n_tails, dtype=np.uint32),
@@ -124,7 +123,7 @@ class Solver:
             "n_arcs": np.uint64(self._block.n_arcs),
             "delta": np.uint64(self._delta),
             "beta": np.float32(self._beta),
-            "frontiers": [xp.empty(n_heads, dtype=np.uint32) for _ in range(2)],
+            "lists": [xp.empty(n_heads, dtype=np.uint32) for _ in range(2)],
             # A window is cut only if it is longer than one task.
             "tasks": xp.empty(2 * (n_arcs // SOURCE.constants["TASK_ARCS"]) + 1, dtype=np.uint64),
             "state": self._state,

@@ -1,108 +1,151 @@
-// Pulling: unsettled vertices look for their best neighbours; see push_pull.cu.
+// Pulling: three phases, before a last bucket that pushes from the heads that the third one found; see
+// push_pull.cu.
+//
+// In the first, heads without a path look for their best settled tail. In the other two, those whose lightest
+// arc may shorten their path look for better tails that are not settled. A fourth would examine as many arcs
+// as the third, for some hundredths of its finds. Of several GPUs each knows the distances of all settled
+// tails, and reads others in the memory of their owners. So what the first two phases find, most vertices of
+// a graph, is never sent.
+//
+// Most rows are short and most heads examine one to four arcs, so each lane takes a head alone: a GPU waits
+// for four times as many arcs at once as if four lanes shared one. Heads are in the order of their degrees,
+// so rows side by side are about as long. A row of more than LONG_ROW arcs has the whole warp.
 
 #pragma once
 
-#include "_search.cuh"
+#include "_lists.cuh"
 
-// The shortest path to a vertex that its lanes know, and the lightest arc that they have seen.
-struct Found {
-    u64 length;
+const u32 LONG_ROW = 256;
+
+// The shortest path to a head that its lanes know, and the lightest arc that they have seen.
+struct Best {
+    length_t length;
     u32 parent;
-    u64 lightest;
+    length_t lightest;
 };
 
-// Puts the vertices of the `chosen` lanes into the list for the next phase.
-__device__ __forceinline__ void keep_pulling(Search& s, bool chosen, u32 v)
+__device__ __forceinline__ Best known_path(u64 label)
 {
-    u32 all = __ballot_sync(ALL_LANES, chosen);
-    if (all == 0) return;
-    u32 place = reserve(all, &phase_counters(s).pulling);
-    if (chosen) s.at.next[place] = v;
+    return {static_cast<length_t>(distance_of(label)), static_cast<u32>(label), NO_PATH};
 }
 
-// A lane examines the arcs into v that are GROUP_LANES apart, lightest first, and stops at the first that is
-// too heavy: no tail is nearer than `bound`.
-__device__ __forceinline__ Found examine_arcs(Search& s, u32 v, u64 label, u64 bound)
+// Examines every `step`th arc of a row from `first`, lightest first, up to the first that is too heavy: no
+// tail is nearer than `bound`, which is 0 if settled tails count.
+template <typename AnySearch>
+__device__ __forceinline__ void examine(AnySearch& s, const Arc* row, u32 first, u32 end, u32 step, u64 bound,
+                                        Best* best)
 {
-    Found found = {distance_of(label), static_cast<u32>(label), INFINITE};
-    i64 end = s.into.offsets[v + 1];
-    for (i64 i = s.into.offsets[v] + lane() % GROUP_LANES; i < end; i += GROUP_LANES) {
-        Arc arc = s.into.arcs[i];
-        found.lightest = min(found.lightest, static_cast<u64>(weight_of(arc)));
-        if (found.length != INFINITE && extended(bound, weight_of(arc)) >= found.length) break;
+#pragma unroll 1
+    for (u32 i = first; i < end; i += step) {
+        Arc arc = row[i];
+        length_t weight = weight_of(arc);
+        best->lightest = min(best->lightest, weight);
+        if (best->length != NO_PATH && extended(bound, weight) >= best->length) return;
         ++s.tally.read;
-        u64 before = distance_of(load_relaxed(&s.vertices.best[end_of(arc)]));
-        u64 length = extended(before, weight_of(arc));
-        if (before != INFINITE && length >= INFINITE) store_relaxed(&s.state->overflow, 1u);
-        if (length < found.length) {
-            found.length = length;
-            found.parent = s.vertices.ids[end_of(arc)];
+        length_t before = bound == 0 ? distance_at(s, end_of(arc)) : latest_distance(s, end_of(arc));
+        if (before == NO_PATH) continue;
+        u64 length = extended(before, weight);
+        if (length >= INFINITE) store_relaxed(&s.state->overflow, 1u);
+        if (length < best->length) {
+            best->length = static_cast<length_t>(length);
+            best->parent = end_of(arc);
         }
     }
-    return found;
 }
 
-__device__ __forceinline__ Found best_of_group(Found found)
+__device__ __forceinline__ Best best_of_warp(Best best)
 {
-    for (u32 other = 1; other < GROUP_LANES; other *= 2) {
-        u64 length = __shfl_xor_sync(ALL_LANES, found.length, other);
-        u32 parent = __shfl_xor_sync(ALL_LANES, found.parent, other);
-        found.lightest = min(found.lightest, __shfl_xor_sync(ALL_LANES, found.lightest, other));
-        if (length < found.length) {
-            found.length = length;
-            found.parent = parent;
+    length_t length = least_of_warp(best.length);
+    u32 winner = __ffs(__ballot_sync(ALL_LANES, best.length == length)) - 1;
+    return {length, __shfl_sync(ALL_LANES, best.parent, winner), least_of_warp(best.lightest)};
+}
+
+// The `pulling` lanes' heads look for better paths than their labels: short rows by a lane each, all at once,
+// then long rows by the warp, one after the other. One loop does both, for fewer registers. For whole warps.
+template <typename AnySearch>
+__device__ __forceinline__ Best pull(AnySearch& s, bool pulling, u32 head, u64 label, u64 bound)
+{
+    i64 begin = pulling ? s.into.offsets[head] : 0;
+    u32 size = pulling ? static_cast<u32>(s.into.offsets[head + 1] - begin) : 0;
+    u32 left = __ballot_sync(ALL_LANES, size > LONG_ROW);
+    Best best = known_path(label);
+    const Arc* row = s.into.arcs + begin;
+    Best found = best;
+    for (u32 owner = lane(), first = 0, step = 1, end = size > LONG_ROW ? 0 : size;; left &= left - 1) {
+        examine(s, row, first, end, step, bound, &found);
+        if (step == WARP) found = best_of_warp(found);
+        if (lane() == owner) best = found;
+        if (left == 0) return best;
+        owner = __ffs(left) - 1;
+        first = lane();
+        step = WARP;
+        end = __shfl_sync(ALL_LANES, size, owner);
+        row = s.into.arcs + __shfl_sync(ALL_LANES, begin, owner);
+        found = {__shfl_sync(ALL_LANES, best.length, owner), __shfl_sync(ALL_LANES, best.parent, owner),
+                 NO_PATH};
+    }
+}
+
+enum Pull { FROM_SETTLED, FROM_ALL, AND_ANNOUNCE };
+const u32 PULLS = 3;
+static_assert(PULLS == AND_ANNOUNCE + 1, "as in Pull");
+
+// Lists heads that pull again, or announces those that came nearer in the last phase.
+template <typename AnySearch>
+__device__ __forceinline__ void pass_on(AnySearch& s, u32 least, u32 phase)
+{
+    hand_over(s.pile, least, [&](bool chosen, u32 head) {
+        if (phase == AND_ANNOUNCE) {
+            announce(s, chosen, head);
+        } else {
+            u32 place = reserve(__ballot_sync(ALL_LANES, chosen), &phase_counters(s).pulling);
+            if (chosen) s.lists[TO_PULL][place] = head;
         }
-    }
-    return found;
+    });
 }
 
-// The first `size` vertices of the frontier pull. Those whose lightest arc may still shorten their path, now
-// or once neighbours have improved, pull again in the next phase.
-__device__ __forceinline__ void pull_frontier(Search& s, u32 size, u64 bound, u64 floor)
+// A phase of pulling: first all heads without a path, then the `size` heads of the list, from tails that are
+// at `limit` or further away. A label may be read before or after its head has pulled in this phase: what it
+// becomes is read in the next phase, or pushed.
+template <typename AnySearch>
+__device__ __forceinline__ void pull_phase(AnySearch& s, u32 phase, u32 size)
 {
-    u32 improved = 0;
-    for (u32 base = thread_id() / 32 * GROUPS_PER_WARP; base < size; base += thread_count() / GROUP_LANES) {
-        u32 index = base + lane() / GROUP_LANES;
-        bool has_vertex = index < size;
-        u32 v = has_vertex ? s.at.frontier[index] : 0;
-        u64 label = has_vertex ? load_relaxed(&s.vertices.best[v]) : 0;
-        Found found = {0, 0, INFINITE};
-        if (has_vertex) found = examine_arcs(s, v, label, bound);
-        found = best_of_group(found);
-        bool leads = has_vertex && lane() % GROUP_LANES == 0;
-        if (leads && found.length < distance_of(label)) {
-            store_relaxed(&s.vertices.best[v], label_of(found.length, found.parent));
-            ++improved;
-        }
-        bool again = found.length == INFINITE || extended(floor, found.lightest) < found.length;
-        keep_pulling(s, leads && again, v);
+    u32 nearer_heads = 0;
+#pragma unroll 1
+    for (u32 base = thread_id() - lane(); base < size; base += thread_count()) {
+        u32 index = base + lane();
+        bool pulling = index < size;
+        u32 head = phase != FROM_SETTLED && pulling ? s.lists[TO_PULL][index] : index;
+        u64 label = pulling ? load_relaxed(&s.vertices.best[head]) : 0;
+        if (phase == FROM_SETTLED) pulling = pulling && label == NO_LABEL;
+        if (!__any_sync(ALL_LANES, pulling)) continue;
+        Best best = pull(s, pulling, head, label, phase == FROM_SETTLED ? 0 : s.at.limit);
+        bool nearer = pulling && best.length < distance_of(label);
+        if (nearer) store_relaxed(&s.vertices.best[head], label_of(best.length, best.parent));
+        nearer_heads += nearer;
+        if (phase == FROM_ALL) continue;
+        bool may_shorten = best.length == NO_PATH || extended(s.at.limit, best.lightest) < best.length;
+        pile_up(s.pile, phase == AND_ANNOUNCE ? nearer : pulling && may_shorten, head);
+        pass_on(s, WARP, phase);
     }
-    improved = __reduce_add_sync(ALL_LANES, improved);
-    if (lane() == 0 && improved != 0) atomicAdd(&phase_counters(s).improved, improved);
+    pass_on(s, 1, phase);
+    // Heads that are announced have been counted.
+    nearer_heads = phase == AND_ANNOUNCE ? 0 : __reduce_add_sync(ALL_LANES, nearer_heads);
+    if (lane() == 0 && nearer_heads != 0) atomicAdd(&s.block->nearer_heads, nearer_heads);
+    add_up(s);
 }
 
-// Unreached vertices, none of which is nearer than the last bucket's limit, pull until nothing changes.
-// Settled vertices may be at any distance in the first phase; later phases examine only improvements, which
-// are unsettled.
-__device__ __forceinline__ void pull(Search& s)
+// Pulls until nothing changes or the last phase. Returns whether there are heads to be pushed.
+template <typename AnySearch>
+__device__ __forceinline__ bool pull_all(AnySearch& s)
 {
-    cg::grid_group grid = cg::this_grid();
-    u64 floor = s.at.limit;
-    begin_phase(s);
-    for (u32 base = thread_id() - lane(); base < s.vertices.n; base += thread_count()) {
-        u32 v = base + lane();
-        keep_pulling(s, v < s.vertices.n && load_relaxed(&s.vertices.best[v]) == NO_LABEL, v);
-    }
-    grid.sync();
-    u64 bound = 0;
-    for (bool changed = true; changed; bound = floor) {
-        u32 size = load_relaxed(&phase_counters(s).pulling);
+    u32 size = s.vertices.n;
+#pragma unroll 1
+    for (u32 phase = FROM_SETTLED; phase < PULLS; ++phase) {
         begin_phase(s);
-        pull_frontier(s, size, bound, floor);
-        add_tally(s);
-        grid.sync();
-        u32 improved = load_relaxed(&phase_counters(s).improved);
-        changed = improved != 0;
-        log_phase(s, true, improved, load_relaxed(&phase_counters(s).read));
+        pull_phase(s, phase, size);
+        if (meet_all(s, true) == 0) return false;
+        if (phase == FROM_SETTLED) size = load_relaxed(&phase_counters(s).pulling);
     }
+    return true;
 }

@@ -3,18 +3,16 @@
 // A vertex's window is the run of arcs from its cursor to the first one that leaves the bucket. GROUP_LANES
 // lanes push the window of a vertex of few arcs, a warp that of a vertex of many. A window longer than
 // TASK_ARCS is cut into tasks for all warps.
-//
-// The functions are templates over the search, since sssp_peers.cu of distributed/ pushes to the heads of one
-// GPU from tails of all. A search provides `tail_at` and `relax`.
 
 #pragma once
 
-#include "_search.cuh"
+#include "_lists.cuh"
 
 __device__ const u32 GROUP_ROUND = 2;  // arcs that a lane of a group reads at once
 __device__ const u32 TASK_ARCS = 128;  // of a vertex of many
 // Arcs that a lane of a warp reads at once; 4 of two words would spill registers.
 __device__ const u32 WARP_ROUND = sizeof(Arc) == sizeof(u64) ? 4 : 2;
+const u32 SWAPS = 2;  // compare-and-swaps of a lane at once
 
 // Replaces an arc that is not to be relaxed.
 template <typename AnyArc>
@@ -42,63 +40,57 @@ __device__ __forceinline__ bool is_missing(const WideArc& arc)
     return arc.end == no_arc<WideArc>().end;
 }
 
-// A vertex whose arcs are pushed.
+// A tail whose arcs are pushed.
 struct Tail {
     u32 vertex;
-    u32 id;
     u64 distance;
 };
 
-__device__ __forceinline__ Tail tail_at(const Search& s, u32 v)
+template <typename AnySearch>
+__device__ __forceinline__ Tail tail_at(const AnySearch& s, u32 tail)
 {
-    return {v, s.vertices.ids[v], distance_of(load_relaxed(&s.vertices.best[v]))};
+    return {tail, distance_at(s, tail)};
 }
 
-// Puts the vertices of the `chosen` lanes into the next frontier.
-__device__ __forceinline__ void enqueue(Search& s, bool chosen, u32 v)
+// Lists what is left of the pile while it has at least `least` heads.
+template <typename AnySearch>
+__device__ __forceinline__ void enqueue(AnySearch& s, u32 least)
 {
-    bool is_many = chosen && v < s.vertices.n_many, is_few = chosen && v >= s.vertices.n_many;
-    u32 many = __ballot_sync(ALL_LANES, is_many);
-    u32 few = __ballot_sync(ALL_LANES, is_few);
-    if (few != 0) {
-        u32 place = reserve(few, &phase_counters(s).few);
-        if (is_few) s.at.next[place] = v;
-    }
-    if (many != 0) {
-        u32 place = reserve(many, &phase_counters(s).many);
-        if (is_many) s.at.next[s.vertices.n - 1 - place] = v;
-    }
+    hand_over(s.pile, least, [&](bool chosen, u32 head) { enlist(s, chosen, head); });
 }
 
-// Relaxes each lane's arcs except missing ones. For whole warps; all distances are read before the first is
-// lowered.
-template <u32 ARCS>
-__device__ __forceinline__ void relax(Search& s, const Tail& tail, const Arc (&arcs)[ARCS])
+// Relaxes each lane's arcs except missing ones. For whole warps. Each step is done for several arcs of a lane
+// before the next one, so that their atomic operations wait side by side.
+template <typename AnySearch, u32 ARCS>
+__device__ __forceinline__ void relax(AnySearch& s, const Tail& tail, const Arc (&arcs)[ARCS])
 {
     u64* best = s.vertices.best;
-    u64 old[ARCS];
+    u64 before[ARCS];
+    bool nearer[ARCS], queued[ARCS];
     for (u32 k = 0; k < ARCS; ++k) {
-        old[k] = is_missing(arcs[k]) ? 0 : load_relaxed(&best[end_of(arcs[k])]);
+        before[k] = is_missing(arcs[k]) ? 0 : load_relaxed(&best[end_of(arcs[k])]);
+        s.tally.read += !is_missing(arcs[k]);
     }
-    for (u32 k = 0; k < ARCS; ++k) {
-        bool queued = false;
-        u32 head = end_of(arcs[k]);
-        if (!is_missing(arcs[k])) {
-            ++s.tally.read;
-            u64 length = extended(tail.distance, weight_of(arcs[k])), before = old[k];
-            bool improved = false;
-            while (!improved && length < distance_of(before)) {
-                u64 seen = atomicCAS(&best[head], before, label_of(length, tail.id));
-                improved = seen == before;
-                if (!improved) before = seen;
-            }
-            if (improved) {
-                queued = atomicExch(&s.vertices.stamp[head], s.at.phase) != s.at.phase;
-                if (before == NO_LABEL) s.tally.settled_arcs += degree_of(s.out, head);
-            }
+    for (u32 first = 0; first < ARCS; first += SWAPS) {
+        u64 seen[SWAPS];
+        auto swap = [&](u32 j) {
+            const Arc& arc = arcs[first + j];
+            u64 &old = before[first + j], length = extended(tail.distance, weight_of(arc));
+            nearer[first + j] = length < distance_of(old);
+            u64 label = label_of(length, tail.vertex);
+            seen[j] = nearer[first + j] ? atomicCAS(&best[end_of(arc)], old, label) : old;
+        };
+        for (u32 j = 0; j < SWAPS; ++j) swap(j);
+        for (u32 j = 0; j < SWAPS; ++j) {
+            for (; seen[j] != before[first + j]; swap(j)) before[first + j] = seen[j];
         }
-        if (__any_sync(ALL_LANES, queued)) enqueue(s, queued, head);
     }
+    for (u32 k = 0; k < ARCS; ++k) {
+        queued[k] = nearer[k] && atomicExch(&s.vertices.stamp[end_of(arcs[k])], s.at.phase) != s.at.phase;
+        if (nearer[k] && before[k] == NO_LABEL) s.tally.settled_arcs += degree_of(s.into, end_of(arcs[k]));
+    }
+    for (u32 k = 0; k < ARCS; ++k) pile_up(s.pile, queued[k], end_of(arcs[k]));
+    enqueue(s, WARP);
 }
 
 // Finds the first of the arcs `begin` to `end` - 1 that is not in the window. For whole warps, which probe
@@ -191,17 +183,28 @@ __device__ __forceinline__ void push_few(AnySearch& s, bool has_vertex, const Ta
     if (has_vertex && lane() % GROUP_LANES == 0) set_cursor(s, tail, begin, stop, end);
 }
 
-// Pushes the windows of the frontier, from the cursors if `resumed`, else from the first arcs.
-__device__ __forceinline__ void push_frontier(Search& s, u32 few, u32 many, bool resumed)
+__device__ __forceinline__ u32 items_of(const Frontier& frontier)
 {
-    u32 items = many + (few + GROUPS_PER_WARP - 1) / GROUPS_PER_WARP;
-    for (u32 item = thread_id() / 32; item < items; item += thread_count() / 32) {
-        if (item < many) {
-            push_many(s, tail_at(s, s.at.frontier[s.vertices.n - 1 - item]), resumed);
+    return frontier.many + (frontier.few + GROUPS_PER_WARP - 1) / GROUPS_PER_WARP;
+}
+
+// Pushes a frontier. `before` counts the items of the frontiers before it, so that warps take those of all in
+// turn. `take(place, has_many, leads)` returns the tail at a place from the front, or from the back if it has
+// many arcs, for one lane that `leads` and others.
+template <typename AnySearch, typename Take>
+__device__ __forceinline__ void push_frontier(AnySearch& s, const Frontier& frontier, u32 before, Take take)
+{
+    u32 warps = thread_count() / 32, items = items_of(frontier);
+#pragma unroll 1
+    for (u32 item = (thread_id() / 32 + warps - before % warps) % warps; item < items; item += warps) {
+        if (item < frontier.many) {
+            push_many(s, take(item, true, lane() == 0), frontier.resumed);
         } else {
-            u32 index = (item - many) * GROUPS_PER_WARP + lane() / GROUP_LANES;
-            bool has_vertex = index < few;
-            push_few(s, has_vertex, has_vertex ? tail_at(s, s.at.frontier[index]) : Tail{}, resumed);
+            u32 index = (item - frontier.many) * GROUPS_PER_WARP + lane() / GROUP_LANES;
+            bool has_tail = index < frontier.few;
+            Tail tail = {};
+            if (has_tail) tail = take(index, false, lane() % GROUP_LANES == 0);
+            push_few(s, has_tail, tail, frontier.resumed);
         }
     }
 }
@@ -219,41 +222,53 @@ __device__ __forceinline__ void push_tasks(AnySearch& s, u32 count)
     }
 }
 
-// Fills the first frontier of a bucket: all settled vertices with an arc to push in it.
-__device__ __forceinline__ void collect_due(Search& s)
+// Lists the tails with an arc to push in the bucket.
+template <typename AnySearch>
+__device__ __forceinline__ Frontier collect_due(AnySearch& s)
 {
-    for (u32 base = thread_id() - lane(); base < s.vertices.n; base += thread_count()) {
-        u32 v = base + lane();
-        length_t due = v < s.vertices.n ? s.vertices.due[v] : NO_PATH;
-        bool chosen = due < s.at.limit;
-        if (!chosen) s.tally.nearest = min(s.tally.nearest, static_cast<u64>(due));
-        if (__any_sync(ALL_LANES, chosen)) enqueue(s, chosen, v);
+    u32 n = n_tails(s);
+    auto resume = [&](bool chosen, u32 tail) {
+        u32 place = place_for(s, n, chosen, tail < s.vertices.n_many);
+        if (chosen) resumed_list(s)[place] = tail;
+    };
+    begin_phase(s);
+#pragma unroll 1
+    for (u32 base = thread_id() - lane(); base < (n + SWEPT - 1) / SWEPT; base += thread_count()) {
+        u32 first = base * SWEPT + lane();
+        length_t due[SWEPT];
+        for (u32 k = 0; k < SWEPT; ++k) {
+            u32 tail = first + k * WARP;
+            due[k] = tail < n ? s.vertices.due[tail] : NO_PATH;
+        }
+        for (u32 k = 0; k < SWEPT; ++k) {
+            bool chosen = due[k] < s.at.limit;
+            if (!chosen) s.tally.nearest = min(s.tally.nearest, static_cast<u64>(due[k]));
+            if (__any_sync(ALL_LANES, chosen)) pile_up(s.pile, chosen, first + k * WARP);
+        }
+        hand_over(s.pile, WARP, resume);
     }
+    hand_over(s.pile, 1, resume);
+    cg::this_grid().sync();
+    return {load_relaxed(&phase_counters(s).few), load_relaxed(&phase_counters(s).many), true};
 }
 
-// Pushes one bucket to its fixed point: no distance below the limit can fall any more.
-__device__ __forceinline__ void push_bucket(Search& s)
+// Pushes until no distance below the limit can fall any more.
+template <typename AnySearch>
+__device__ __forceinline__ void push_bucket(AnySearch& s, Frontier frontier)
 {
-    cg::grid_group grid = cg::this_grid();
-    begin_phase(s);
-    collect_due(s);
-    grid.sync();
-    u32 few = load_relaxed(&phase_counters(s).few), many = load_relaxed(&phase_counters(s).many);
-    if (few + many == 0) {
-        // The nearest pending arc belonged to a tail that has come nearer since. Continue from what is due.
-        add_tally(s);
-        grid.sync();
-    }
-    for (bool resumed = true; few + many != 0; resumed = false) {
+    u64 nearer;
+    do {
         begin_phase(s);
-        push_frontier(s, few, many, resumed);
-        if (many != 0) {
-            grid.sync();
+        push_all(s, frontier);
+        if (frontier.many != 0) {
+            cg::this_grid().sync();
             push_tasks(s, load_relaxed(&phase_counters(s).tasks));
         }
-        add_tally(s);
-        grid.sync();
-        few = load_relaxed(&phase_counters(s).few), many = load_relaxed(&phase_counters(s).many);
-        log_phase(s, false, few + many, load_relaxed(&phase_counters(s).read));
-    }
+        enqueue(s, 1);
+        add_up(s);
+        deliver(s);
+        nearer = meet_all(s, false);
+        frontier = next_frontier(s);
+    } while (nearer != 0);
+    s.at.next = s.lists[NEARER];  // no list is in use now
 }

@@ -1,9 +1,25 @@
-// The state of a push-pull search, its counters and its frontiers; see push_pull.cu.
+// The state of a push-pull search and its counters; see push_pull.cu.
+//
+// The search is written once, for one GPU and for several: sssp_peers.cu of distributed/ pushes and pulls to
+// the heads that a GPU owns, from the tails of all. On one GPU heads and tails are the same vertices. So the
+// functions of _lists.cuh, _push.cuh, _pull.cuh and _run.cuh are templates over the search, which provides:
+//
+//   tail_of(s, head)            the number of a head among the tails
+//   n_tails(s)
+//   resumed_list(s)             a list for the tails whose next arc is due in a new bucket
+//   distance_at(s, tail)        last heard on this GPU
+//   latest_distance(s, tail)    its owner's
+//   push_all(s, frontier)       calls push_frontier for each part of a frontier
+//   deliver(s)                  after a phase of pushing, tells other GPUs which heads came nearer
+//   announce(s, chosen, head)   lists heads that the last phase of pulling brought nearer, and tells others
+//   meet_all(s, pulled)         the barrier at the end of a phase; returns how many heads came nearer
+//   next_frontier(s), total(s)  what to push, and what has been counted, after a barrier
 
 #pragma once
 
 #include <cooperative_groups.h>
 
+#include "device/block_sum.cuh"
 #include "device/clock.cuh"
 #include "device/warp.cuh"
 #include "problems/sssp/_lengths.cuh"
@@ -13,9 +29,12 @@ namespace cg = cooperative_groups;
 __device__ const u32 GROUP_LANES = 4;  // lanes that share a vertex of few arcs
 __device__ const u32 GROUPS_PER_WARP = 32 / GROUP_LANES;
 
+const u32 MAX_WARPS = 16;          // of a block
+const u32 NO_VERTEX = 0xffffffff;  // in place of a head or a tail, of a vertex without arcs
+
 __device__ const u64 INFINITE = NO_PATH;  // a length
 
-// A label is distance << 32 | predecessor, or a distance of 64 bits; then the host finds predecessors at the
+// A label is distance << 32 | tail before, or a distance of 64 bits; then the host finds predecessors at the
 // end.
 __device__ const u64 NO_LABEL = WIDE_LENGTHS ? INFINITE : INFINITE << 32 | NO_PREDECESSOR;
 
@@ -43,14 +62,14 @@ struct Graph {
     const Arc* arcs;
 };
 
+// `n`, `best` and `stamp` are those of heads, the others those of tails.
 struct Vertices {
-    u32 n;           // vertices that have arcs
-    u32 n_many;      // the first of them, which have many
-    const u32* ids;  // in the graph as it was given
-    u64* best;       // label
-    length_t* due;   // least length of a path along the next arc to push
-    u32* cursor;     // arcs pushed
-    u32* stamp;      // last phase that queued the vertex
+    u32 n;          // vertices that have arcs
+    u32 n_many;     // the first of them, which have many
+    u64* best;      // label
+    length_t* due;  // least length of a path along the next arc to push
+    u32* cursor;    // arcs pushed
+    u32* stamp;     // last phase that queued the vertex
 };
 
 struct BucketCounters {
@@ -72,7 +91,7 @@ struct State {
     u32 phase;  // continues over all searches, so that no old stamp equals a new phase
     u32 overflow;
     u32 logged;
-    u64 settled_arcs;  // arcs of reached vertices
+    u64 settled_arcs;  // into reached vertices
     BucketCounters bucket[3];
     PhaseCounters phases[3];
 };
@@ -85,8 +104,8 @@ struct Problem {
     u64 n_arcs;
     u64 delta;  // a length
     float beta;
-    u32* frontiers[2];
-    u64* tasks;  // vertex << 32 | first of TASK_ARCS arcs
+    u32* lists[2];  // of heads; see List
+    u64* tasks;     // vertex << 32 | first of TASK_ARCS arcs
     State* state;
 };
 
@@ -94,9 +113,17 @@ struct Problem {
 struct Progress {
     u32 phase;
     u32 bucket;
-    u64 limit;      // end of the bucket
-    u32* frontier;  // to expand in this phase: few arcs from the front, many arcs from the back
-    u32* next;      // to expand in the next phase
+    u64 limit;  // end of the bucket
+    u32* next;  // list of heads that came nearer: few arcs from the front, many arcs from the back
+};
+
+enum List { NEARER, TO_PULL };
+
+// The tails that push in a phase, from their cursors if they are resumed, else from their first arcs.
+struct Frontier {
+    u32 few;
+    u32 many;
+    bool resumed;
 };
 
 // What a thread has counted since the last barrier.
@@ -104,6 +131,18 @@ struct Tally {
     u64 nearest;
     u64 read;
     u64 settled_arcs;
+};
+
+// The same of a block.
+struct BlockTally {
+    Tally tally;
+    u32 nearer_heads;  // in phases of pulling that announce none
+};
+
+// Items of a warp in shared memory; see _lists.cuh.
+struct Pile {
+    u32* items;
+    u32 size;
 };
 
 // Each row: whether the phase pulled, vertices improved, arcs read, nanoseconds at its end.
@@ -116,6 +155,8 @@ struct Search : Problem {
     Log log;
     Progress at;
     Tally tally;
+    Pile pile;
+    BlockTally* block;
 };
 
 __device__ __forceinline__ u32 end_of(u64 arc)
@@ -214,29 +255,32 @@ __device__ __forceinline__ void begin_bucket(Search& s, u64 limit)
 __device__ __forceinline__ void begin_phase(Search& s)
 {
     ++s.at.phase;
-    u32* filled = s.at.next;
-    s.at.next = s.at.frontier;
-    s.at.frontier = filled;
     if (thread_id() == 0) s.state->phases[(s.at.phase + 1) % 3] = {};
 }
 
-// Adds the tallies of a warp to the counters, with one atomic operation for each.
-__device__ __forceinline__ void add_tally(Search& s)
+// Adds the tallies of a block's threads to the counters: all blocks add to the same few, which take about one
+// addition per nanosecond. For whole blocks, which wait for each other before they count again.
+__device__ __forceinline__ void add_up(Search& s)
 {
-    Tally& tally = s.tally;
-    for (u32 other = 16; other > 0; other /= 2) {
-        tally.read += __shfl_xor_sync(ALL_LANES, tally.read, other);
-        tally.settled_arcs += __shfl_xor_sync(ALL_LANES, tally.settled_arcs, other);
+    Tally &tally = s.tally, &of_block = s.block->tally;
+    u64 read = sum_of_warp(tally.read), settled_arcs = sum_of_warp(tally.settled_arcs);
+    for (u32 other = WARP / 2; other > 0; other /= 2) {
         tally.nearest = min(tally.nearest, __shfl_xor_sync(ALL_LANES, tally.nearest, other));
     }
     if (lane() == 0) {
-        BucketCounters& bucket = bucket_counters(s);
-        if (tally.read != 0) atomicAdd(&bucket.read, tally.read);
-        if (tally.read != 0) atomicAdd(&phase_counters(s).read, tally.read);
-        if (tally.settled_arcs != 0) atomicAdd(&s.state->settled_arcs, tally.settled_arcs);
-        if (tally.nearest != INFINITE) atomicMin(&bucket.nearest, tally.nearest);
+        if (read != 0) atomicAdd(&of_block.read, read);
+        if (settled_arcs != 0) atomicAdd(&of_block.settled_arcs, settled_arcs);
+        if (tally.nearest != INFINITE) atomicMin(&of_block.nearest, tally.nearest);
     }
     tally = {INFINITE, 0, 0};
+    __syncthreads();
+    if (threadIdx.x != 0) return;
+    if (of_block.read != 0) atomicAdd(&phase_counters(s).read, of_block.read);
+    if (of_block.read != 0) atomicAdd(&bucket_counters(s).read, of_block.read);
+    if (of_block.settled_arcs != 0) atomicAdd(&s.state->settled_arcs, of_block.settled_arcs);
+    if (of_block.nearest != INFINITE) atomicMin(&bucket_counters(s).nearest, of_block.nearest);
+    if (s.block->nearer_heads != 0) atomicAdd(&phase_counters(s).improved, s.block->nearer_heads);
+    *s.block = {{INFINITE, 0, 0}, 0};
 }
 
 __device__ __forceinline__ void log_phase(const Search& s, bool pulled, u64 improved, u64 read)
@@ -249,13 +293,4 @@ __device__ __forceinline__ void log_phase(const Search& s, bool pulled, u64 impr
     cells[1] = improved;
     cells[2] = read;
     cells[3] = nanoseconds();
-}
-
-// Reserves a place for each lane in `chosen`, with one atomic addition per warp.
-__device__ __forceinline__ u32 reserve(u32 chosen, u32* size)
-{
-    u32 begin = 0;
-    if (lane() == 0 && chosen != 0) begin = atomicAdd(size, static_cast<u32>(__popc(chosen)));
-    begin = __shfl_sync(ALL_LANES, begin, 0);
-    return begin + __popc(chosen & ((1u << lane()) - 1));
 }

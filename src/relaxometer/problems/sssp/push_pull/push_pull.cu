@@ -8,7 +8,8 @@
 //     `limit`, only the arcs with d + weight < limit; a cursor marks the next one. `due` holds the length of
 //     the path along it, so the frontier of a new bucket is found by one sweep over n words.
 //   - once the settled vertices hold most of the arcs, the others pull: each examines its incoming arcs,
-//     lightest first, and stops at the first that is too heavy to help.
+//     lightest first, and stops at the first that is too heavy to help. What the third phase of pulling finds
+//     is pushed, in a last bucket without upper bound.
 //
 //     push:  limit = delta
 //            repeat                                                                       a bucket
@@ -18,11 +19,9 @@
 //                    frontier = vertices that came nearer, from their first arcs
 //                limit = nearest pending arc + delta
 //            until nothing is pending, or arcs of unsettled vertices < beta * arcs read in the last bucket
-//     pull:  floor = 0
-//            repeat                                                                       a phase
-//                for unsettled v, for (u, v) while floor + weight(u, v) < d(v): relax (u, v)
-//                floor = limit
-//            until nothing changes
+//     pull:  for bound = 0, limit, limit                                                   a phase
+//                for unsettled v, for (u, v) while bound + weight(u, v) < d(v): relax (u, v)
+//     push:  frontier = vertices that came nearer in the last phase, from their first arcs; limit = infinity
 //
 // It follows Chakaravarthy, Checconi, Petrini and Sabharwal, "Scalable Single Source Shortest Path Algorithms
 // for Massively Parallel Systems", IPDPS 2014, who push and pull between the nodes of a cluster; the buckets
@@ -37,61 +36,99 @@
 //   - distance and predecessor share one word, which a compare-and-swap replaces only by a strictly smaller
 //     distance. Predecessors therefore form a tree even along arcs of weight zero.
 
-#include "_pull.cuh"
-#include "_push.cuh"
+#include "_run.cuh"
 
-// Labels every vertex unreached except the source, whose first arc is due. A source without arcs is none of
-// the n vertices that have some.
-__device__ __forceinline__ void start(Search& s, u32 source)
+__device__ __forceinline__ u32 tail_of(const Search&, u32 head)
 {
-    Vertices& all = s.vertices;
-    for (u32 v = thread_id(); v < all.n; v += thread_count()) {
-        bool is_source = v == source;
-        all.best[v] = is_source ? label_of(0, all.ids[v]) : NO_LABEL;
-        all.due[v] = is_source ? 0 : NO_PATH;
-        if (is_source) all.cursor[v] = 0;
-    }
-    if (thread_id() != 0) return;
-    for (BucketCounters& bucket : s.state->bucket) {
-        bucket = {INFINITE, 0};
-    }
-    for (PhaseCounters& phase : s.state->phases) {
-        phase = {};
-    }
-    s.state->settled_arcs = source < all.n ? degree_of(s.out, source) : 0;
-    s.state->overflow = s.state->logged = 0;
+    return head;
 }
 
-// `rank` is each vertex's place in the order of degrees.
-extern "C" __global__ void __launch_bounds__(512)
+__device__ __forceinline__ u32 n_tails(const Search& s)
+{
+    return s.vertices.n;
+}
+
+__device__ __forceinline__ length_t latest_distance(const Search& s, u32 v)
+{
+    return static_cast<length_t>(distance_of(load_relaxed(&s.vertices.best[v])));
+}
+
+__device__ __forceinline__ length_t distance_at(const Search& s, u32 v)
+{
+    return latest_distance(s, v);
+}
+
+// The list that a phase of pushing fills is the frontier of the next one.
+__device__ __forceinline__ u32* resumed_list(Search& s)
+{
+    return s.at.next;
+}
+
+__device__ __forceinline__ void push_all(Search& s, const Frontier& frontier)
+{
+    const u32* filled = s.at.next;
+    s.at.next = filled == s.lists[0] ? s.lists[1] : s.lists[0];
+    push_frontier(s, frontier, 0, [&](u32 place, bool has_many, bool) {
+        return tail_at(s, filled[has_many ? s.vertices.n - 1 - place : place]);
+    });
+}
+
+__device__ __forceinline__ void deliver(Search&)
+{
+}
+
+__device__ __forceinline__ void announce(Search& s, bool chosen, u32 head)
+{
+    enlist(s, chosen, head);
+}
+
+__device__ __forceinline__ Frontier next_frontier(const Search& s)
+{
+    return {load_relaxed(&phase_counters(s).few), load_relaxed(&phase_counters(s).many), false};
+}
+
+__device__ __forceinline__ Tally total(const Search& s)
+{
+    const BucketCounters& bucket = bucket_counters(s);
+    return {load_relaxed(&bucket.nearest), load_relaxed(&bucket.read), load_relaxed(&s.state->settled_arcs)};
+}
+
+__device__ __forceinline__ u64 meet_all(const Search& s, bool pulled)
+{
+    cg::this_grid().sync();
+    Frontier found = next_frontier(s);
+    u32 nearer = found.few + found.many + load_relaxed(&phase_counters(s).improved);
+    log_phase(s, pulled, nearer, load_relaxed(&phase_counters(s).read));
+    return nearer;
+}
+
+// The search. `rank` is each vertex's place in the order of degrees; those without arcs come last. The log
+// may have no rows.
+extern "C" __global__ void __launch_bounds__(MAX_WARPS* WARP, 2)
     search(const __grid_constant__ Problem problem, const u32* __restrict__ rank, u32 source, u64* log,
            u32 log_size)
 {
-    cg::grid_group grid = cg::this_grid();
-    Search s = {problem,
-                {log, log_size},
-                {problem.state->phase, 0, 0, problem.frontiers[0], problem.frontiers[1]},
-                {INFINITE, 0, 0}};
-    start(s, rank[source]);
-    grid.sync();
-    log_phase(s, false, 1, 0);
-    for (u64 nearest = 0; nearest < INFINITE;) {
-        begin_bucket(s, bucket_end(nearest, s.delta));
-        push_bucket(s);
-        const BucketCounters& bucket = bucket_counters(s);
-        nearest = load_relaxed(&bucket.nearest);
-        float unsettled_arcs = static_cast<float>(s.n_arcs - load_relaxed(&s.state->settled_arcs));
-        if (nearest < INFINITE && unsettled_arcs < s.beta * load_relaxed(&bucket.read)) {
-            pull(s);
-            break;
-        }
+    __shared__ BlockTally block;
+    __shared__ u32 piles[MAX_WARPS][PILE];
+    Progress at = {problem.state->phase, 0, 0, problem.lists[NEARER]};
+    Search s = {problem, {log, log_size}, at, {INFINITE, 0, 0}, {piles[warp()], 0}, &block};
+    u32 from = rank[source] < s.vertices.n ? rank[source] : NO_VERTEX;
+#pragma unroll 1
+    for (u32 v = thread_id(); v < s.vertices.n; v += thread_count()) {
+        s.vertices.best[v] = v == from ? label_of(0, from) : NO_LABEL;
+        s.vertices.due[v] = NO_PATH;
     }
+    Frontier frontier = begin_search(s, from, from == NO_VERTEX ? 0 : degree_of(s.into, from));
+    if (from == NO_VERTEX) return;
+    run(s, frontier);
     if (thread_id() == 0) s.state->phase = s.at.phase;
 }
 
-// Writes the answer in the graph's own order. The log has an entry for the start.
+// Writes the answer in the graph's own order; `ids` names the vertex at each of the `n_with_arcs` places. The
+// log has an entry for the start.
 extern "C" __global__ void unpack(u32 n, u32 n_with_arcs, const u32* __restrict__ rank,
-                                  const u64* __restrict__ best, const State* __restrict__ state, u32 source,
+                                  const u32* __restrict__ ids, const u64* __restrict__ best,
+                                  const State* __restrict__ state, u32 source,
                                   length_t* __restrict__ distance, u32* __restrict__ predecessor,
                                   u32* n_phases, u32* overflow)
 {
@@ -101,8 +138,9 @@ extern "C" __global__ void unpack(u32 n, u32 n_with_arcs, const u32* __restrict_
     }
     for (u32 v = thread_id(); v < n; v += thread_count()) {
         u64 label = rank[v] < n_with_arcs ? best[rank[v]] : NO_LABEL;
-        if (v == source) label = WIDE_LENGTHS ? 0 : v;
-        distance[v] = static_cast<length_t>(distance_of(label));
-        if (!WIDE_LENGTHS) predecessor[v] = static_cast<u32>(label);
+        distance[v] = v == source ? 0 : static_cast<length_t>(distance_of(label));
+        if (WIDE_LENGTHS) continue;
+        u32 before = label == NO_LABEL ? NO_PREDECESSOR : ids[static_cast<u32>(label)];
+        predecessor[v] = v == source ? source : before;
     }
 }

@@ -67,7 +67,7 @@ class Solver:
         source, n = np.uint32(0), graph.n_vertices
         start = problem, prepared.rank, source, self._log, np.uint32(0)
         self._search = search.bind(blocks, block, start)
-        labels = np.uint32(n), np.uint32(self._n), prepared.rank, self._best, self._state, source
+        labels = np.uint32(n), np.uint32(self._n), prepared.rank, prepared.ids, self._best, self._state, source
         self._unpack = unpack.bind(blocks, block, (*labels, None, None, None, None))
         self._arrays = trees_ahead(graph, self._unpack, "n_phases", "overflow")
         self.resolved = {"delta": self._delta.item(), "beta": self._beta}
@@ -77,7 +77,6 @@ class Solver:
         vertices = {
             "n": np.uint32(n),
             "n_many": np.uint32(prepared.n_many),
-            "ids": prepared.ids,
             "best": self._best,
             "due": xp.empty(n, dtype=self._graph.lengths.word),
             "cursor": xp.empty(n, dtype=xp.uint32),
@@ -90,7 +89,7 @@ class Solver:
             "n_arcs": np.uint64(n_arcs),
             "delta": np.uint64(self._delta.view(self._graph.lengths.weight_word)),
             "beta": np.float32(self._beta),
-            "frontiers": [xp.empty(n, dtype=xp.uint32) for _ in range(2)],
+            "lists": [xp.empty(n, dtype=xp.uint32) for _ in range(2)],
             # A window is cut only if it is longer than one task.
             "tasks": xp.empty(2 * (n_arcs // SOURCE.constants["TASK_ARCS"]) + 1, dtype=xp.uint64),
             "state": self._state,
