@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from pydantic import PositiveFloat
 
 from relaxometer.device.arguments import Struct
 from relaxometer.device.kernels import Module
@@ -42,9 +41,6 @@ LAST_PULL = SOURCE.constants["PULLS"] - 1  # the only phase of pulling that send
 
 class Parameters(push_pull.Parameters):
     """Parameters of the search, which are those of `push-pull`."""
-
-    beta: PositiveFloat = 256.0
-    """Pull once the unsettled vertices have fewer arcs than this times the arcs read in the last bucket."""
 
 
 class Solver:

@@ -7,6 +7,8 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import AllowInfNan, PositiveFloat, PositiveInt
 
+from relaxometer.device import Device
+from relaxometer.device.kernels import Kernel, Launch
 from relaxometer.device.signature import read_source
 from relaxometer.graphs.lengths import Lengths
 from relaxometer.graphs.resident import ResidentGraph
@@ -18,6 +20,7 @@ from relaxometer.problems.sssp._tight_tree import TightTree
 from relaxometer.problems.sssp.push_pull._prepare import Prepared, prepare
 
 BLOCK = 512
+UNPACK_BLOCK = 256  # has few registers, so that a multiprocessor holds 2,048 threads
 MANY_ARCS = 64  # a vertex with more arcs than this gets a whole warp
 SOURCE = read_source(Path(__file__).with_name("push_pull.cu"))
 
@@ -28,7 +31,7 @@ class Parameters(variants.Parameters):
     delta: PositiveInt | Annotated[PositiveFloat, AllowInfNan(False)] | Literal["auto"] = "auto"
     """Width of a bucket in the graph's weight unit; on integer weights, rounded to an integer of at least 1.
     "auto" is twice the mean weight, divided by the mean degree of the vertices that have arcs."""
-    beta: PositiveFloat = 64.0
+    beta: PositiveFloat = 256.0
     """Pull once the unsettled vertices have fewer arcs than this times the arcs read in the last bucket."""
 
 
@@ -61,14 +64,12 @@ class Solver:
         self._log = xp.empty((LOG_ROWS, 4), dtype=xp.uint64)
         module = device.module(SOURCE.path, options=graph.lengths.options, cooperative=True)
         problem = module.struct("Problem", **self._members(prepared))
-        search, unpack = module.get_function("search"), module.get_function("unpack")
-        block = threads_per_block(device, BLOCK)
-        blocks = device.max_cooperative_blocks(search, block)
-        source, n = np.uint32(0), graph.n_vertices
+        source, n = np.uint32(0), np.uint32(graph.n_vertices)
         start = problem, prepared.rank, source, self._log, np.uint32(0)
-        self._search = search.bind(blocks, block, start)
-        labels = np.uint32(n), np.uint32(self._n), prepared.rank, prepared.ids, self._best, self._state, source
-        self._unpack = unpack.bind(blocks, block, (*labels, None, None, None, None))
+        self._search = _bound(module.get_function("search"), device, BLOCK, start)
+        numbers = n, np.uint32(self._n), prepared.rank, prepared.ids
+        labels = *numbers, self._best, self._state, source, None, None, None, None
+        self._unpack = _bound(module.get_function("unpack"), device, UNPACK_BLOCK, labels)
         self._arrays = trees_ahead(graph, self._unpack, "n_phases", "overflow")
         self.resolved = {"delta": self._delta.item(), "beta": self._beta}
 
@@ -109,6 +110,12 @@ class Solver:
             rows = self._graph.device.asnumpy(self._log[: (answer.phases or 0) + 1])
             phases += logged_phases(rows, ("push", "pull"))
         return answer
+
+
+def _bound(kernel: Kernel, device: Device, on_gpu: int, arguments: tuple[Any, ...]) -> Launch:
+    """Return a launch of as many blocks as run at once, of `on_gpu` threads on a GPU."""
+    block = threads_per_block(device, on_gpu)
+    return kernel.bind(device.max_cooperative_blocks(kernel, block), block, arguments)
 
 
 def automatic_delta(mean_weight: float, n_with_arcs: int, n_arcs: int) -> float:
