@@ -8,7 +8,7 @@ from relaxometer.datasets.generators.roads import road_like
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp import _maps
-from relaxometer.problems.sssp.phast import _cch, _hierarchy, _slices
+from relaxometer.problems.sssp.phast import _cch, _hierarchy, _ranges, _slices
 from relaxometer.problems.sssp.phast.phast import Parameters, Solver
 from relaxometer.problems.variants import Skipped
 from sample_graphs import reference_distances
@@ -62,7 +62,8 @@ def archipelago():
 
 
 def built(graph, tasks, middle=()):
-    return _hierarchy.lay_out(_cch.contract(graph, 16.0), tasks, middle)
+    with _ranges.threads() as pool:
+        return _hierarchy.lay_out(_cch.number(graph, 16.0, pool), tasks, middle, pool)
 
 
 @pytest.mark.parametrize(("tasks", "middle"), [(1, 0), (20, 0), (20, 3), (4, 9)])
@@ -74,7 +75,8 @@ def test_distances_are_right_however_the_hierarchy_is_cut(device, make, tasks, m
     assert solver.resolved["top"] > 0 or tasks == 1
     assert solver.resolved["tasks"] == tasks
     hierarchy = built(graph, tasks)
-    of_top, of_most_arcs = hierarchy.order[[0, np.argmax(np.diff(hierarchy.up_offsets))]].tolist()
+    of_most_arcs = np.argmax(np.diff(hierarchy.cch.offsets))
+    of_top, of_most_arcs = hierarchy.cch.order[[hierarchy.ranks[0], of_most_arcs]].tolist()
     for source in (0, graph.n_vertices - 9, of_top, of_most_arcs):
         proven(solver, resident, source)
 
@@ -82,7 +84,7 @@ def test_distances_are_right_however_the_hierarchy_is_cut(device, make, tasks, m
 def test_long_rows_take_several_arcs_a_lane_beyond_those_read_ahead():
     hierarchy = built(clique_among_islands(), 1)
     assert (hierarchy.outside.table[:, 1] >> 24).max() > _slices.AHEAD
-    assert np.diff(hierarchy.up_offsets).max() > 32 * _slices.AHEAD
+    assert np.diff(hierarchy.cch.offsets).max() > 32 * _slices.AHEAD
 
 
 @pytest.mark.parametrize("there_and_back", [(256, 0), (128, 128)])
@@ -110,13 +112,13 @@ def test_an_instrumented_run_records_the_parts_of_the_search(device):
     assert 0 < climb.updated <= solver.resolved["height"] + 1
     assert all(phase.time_ms >= 0 for phase in phases)
     assert sum(phase.time_ms for phase in phases) > 0
-    hierarchy = built(graph, 20, [3])
-    assert sum(phase.relaxed_arcs for phase in phases[1:]) == len(hierarchy.up_arcs)
-    path = [int(np.flatnonzero(hierarchy.order == 0)[0])]
-    while hierarchy.depth[path[-1]]:
-        path.append(int(hierarchy.parent[path[-1]]))
+    cch = built(graph, 20, [3]).cch
+    assert sum(phase.relaxed_arcs for phase in phases[1:]) == len(cch.up)
+    path = [int(np.flatnonzero(cch.order == 0)[0])]
+    while cch.parent[path[-1]] >= 0:
+        path.append(int(cch.parent[path[-1]]))
     assert climb.updated == len(path)
-    assert climb.relaxed_arcs == np.diff(hierarchy.up_offsets)[path].sum()
+    assert climb.relaxed_arcs == np.diff(cch.offsets)[path].sum()
 
 
 def test_a_graph_that_is_no_map_is_skipped(device):

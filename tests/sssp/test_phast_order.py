@@ -276,23 +276,24 @@ def test_a_graph_of_wide_separators_is_refused_before_it_is_ordered(small_parts,
             _order.dissect(offsets, adjacent, pool, limits)
 
 
-def test_a_kept_order_serves_any_weights(monkeypatch, tmp_path):
+def test_a_kept_order_serves_any_weights(monkeypatch, tmp_path, pool):
     monkeypatch.setenv("RELAXOMETER_CACHE", str(tmp_path))
     graph = road_like(RoadParameters(rows=20, columns=20), seed=6)
-    first = _cch.number(graph, 16.0, keep_order=True)
+    first = _cch.number(graph, 16.0, pool, keep_order=True)
     monkeypatch.setattr(_cch, "dissect", None)
     other = road_like(RoadParameters(rows=20, columns=20, weights={"distribution": "unit"}), seed=6)
     np.testing.assert_array_equal(other.targets, graph.targets)
-    again = _cch.number(other, 16.0, keep_order=True)
+    again = _cch.number(other, 16.0, pool, keep_order=True)
     np.testing.assert_array_equal(again.order, first.order)
     with pytest.raises(TypeError):
-        _cch.number(road_like(RoadParameters(rows=20, columns=21), seed=6), 16.0, keep_order=True)
+        _cch.number(road_like(RoadParameters(rows=20, columns=21), seed=6), 16.0, pool, keep_order=True)
 
 
-def test_a_large_top_takes_fewer_subtrees(monkeypatch):
+def test_a_large_top_takes_fewer_subtrees(monkeypatch, pool):
     graph = road_like(RoadParameters(rows=60, columns=60), seed=2)
-    top = [int(_hierarchy.lay_out(_cch.contract(graph, 16.0), 6).task_begins[1])]
+    cch = _cch.number(graph, 16.0, pool)
+    top = [int(_hierarchy.lay_out(cch, 6, [], pool).task_begins[1])]
     for most in (top[0] - 1, 0):
         monkeypatch.setattr(_hierarchy, "MAX_TOP", most)
-        top.append(int(_hierarchy.lay_out(_cch.contract(graph, 16.0), 6).task_begins[1]))
+        top.append(int(_hierarchy.lay_out(cch, 6, [], pool).task_begins[1]))
     assert top[0] > top[1] > top[2] > 0

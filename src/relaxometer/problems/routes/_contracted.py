@@ -63,8 +63,9 @@ class Contracted:
 def contract(graph: Graph, parameters: HierarchyParameters) -> Contracted:
     """Contract a map; Skipped if a vertex or the hierarchy has too many arcs."""
     from relaxometer.problems.routes._shortcuts import find_depths
-    from relaxometer.problems.sssp.phast import _cch  # loads Numba
+    from relaxometer.problems.sssp.phast import _cch, _ranges  # load Numba
 
     _maps.refuse_all_but_maps(graph)
-    cch = _cch.number(graph, parameters.fill, parameters.keep_order)
+    with _ranges.threads() as pool:
+        cch = _cch.number(graph, parameters.fill, pool, parameters.keep_order)
     return Contracted(graph, cch, find_depths(cch.parent))

@@ -58,11 +58,15 @@ class Solver(hierarchy.Solver):
         self, graph: ResidentGraph, parameters: HierarchyParameters, contracted: Contracted | None = None
     ) -> None:
         super().__init__(graph, parameters, contracted)
+        from relaxometer.problems.sssp.phast import _ranges
         from relaxometer.problems.sssp.phast._customize import Customizer, schedule
+        from relaxometer.problems.sssp.phast._placed import upload
 
         self._graph, device = graph, graph.device
         cch = self._contracted.cch
-        self._customizer = Customizer(graph, cch, schedule(cch))
+        with _ranges.threads() as pool:
+            plan = schedule(cch, pool)
+        self._customizer = Customizer(graph, upload(device, cch), plan)
         module, builder = device.module(SOURCE.path), device.module(BUILDER.path, cooperative=True)
         names = "find_distances", "find_distances_of_cut", "find_pieces"
         self._find, self._find_of_cut, self._follow = map(module.get_function, names)

@@ -7,15 +7,15 @@ shortcuts follow from triangles. These are the paper's preprocessing and customi
 Dibbelt, Strasser and Wagner, "Customizable Contraction Hierarchies", ACM JEA 21, 2016.
 """
 
-from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from concurrent.futures import Executor
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from relaxometer.core.compiled import get_num_threads, njit
+from relaxometer.core.compiled import njit
 from relaxometer.graphs.graph import UNREACHED, Graph
 from relaxometer.problems.sssp.phast import _ranges
 from relaxometer.problems.sssp.phast._fill import add_shortcuts, arrange, inverse
@@ -44,50 +44,48 @@ class Contraction:
     order: Ints  # the vertex of each rank
     offsets: Ints  # of the arcs of each rank
     up: Small  # its higher neighbours, ascending
-    upward: Words  # weight of the arc to each of these neighbours
-    downward: Words  # and of the arc from it
     parent: Ints  # parent of each rank in the elimination tree; -1 for a root
+    size: Small  # of the subtree below each rank, whose ranks end with it
 
 
-def contract(graph: Graph, fill: float) -> Contraction:
-    """Order and contract a graph, and find the weights of all arcs.
+@dataclass(frozen=True)
+class Weighted(Contraction):
+    """A contracted graph with the weights of its arcs."""
 
-    Skipped if the hierarchy would have more than `fill` arcs per edge, or a vertex more than a slice.
-    """
-    cch = number(graph, fill)
+    upward: Words  # of the arc to each of the higher neighbours
+    downward: Words  # and of the arc from it
+
+
+def contract(graph: Graph, fill: float) -> Weighted:
+    """Order and contract a graph, and find the weights of all arcs; Skipped as by :func:`number`."""
+    with _ranges.threads() as pool:
+        cch = number(graph, fill, pool)
     upward, downward = _customize(graph, cch.order, cch.offsets, cch.up)
-    return replace(cch, upward=upward, downward=downward)
+    return Weighted(**vars(cch), upward=upward, downward=downward)
 
 
-def number(graph: Graph, fill: float, keep_order: bool = False) -> Contraction:
-    """Do so whatever the weights: that of every arc is its number, both ways.
+def number(graph: Graph, fill: float, pool: Executor, keep_order: bool = False) -> Contraction:
+    """Order and contract a graph, whatever its weights.
 
-    With `keep_order`, the order is kept in the cache of compiled kernels, for any weights.
+    Skipped if the hierarchy would have more than `fill` arcs per edge, or a vertex more than a slice. With
+    `keep_order`, the order is kept in the cache of compiled kernels, for any weights.
     """
-    order, parent, offsets, up = _preprocess(graph, fill, keep_order)
-    numbers = np.arange(len(up), dtype=np.uint32)
-    return Contraction(order, offsets, up, numbers, numbers, parent)
-
-
-def _preprocess(graph: Graph, fill: float, keep_order: bool) -> tuple[Ints, Ints, Ints, Small]:
-    """Return order, parents, offsets and upper neighbours; weights play no part."""
-    with ThreadPoolExecutor(get_num_threads()) as pool:
-        offsets, adjacent = _undirected(graph, pool)
-        limit = min(max(int(fill * (len(adjacent) // 2)), 1 << 16), MAX_UPWARD)
-        limits = Size(limit, MAX_TRIANGLES)
-        if keep_order:
-            order = kept(offsets, adjacent, lambda: dissect(offsets, adjacent, pool, limits).vertices)
-            dissected = ordered(offsets, adjacent, order)
-        else:
-            dissected = dissect(offsets, adjacent, pool, limits)
-        arranged = arrange(dissected, pool)
-        up_offsets, up = add_shortcuts(dissected, arranged, limit, pool)
+    offsets, adjacent = _undirected(graph, pool)
+    limit = min(max(int(fill * (len(adjacent) // 2)), 1 << 16), MAX_UPWARD)
+    limits = Size(limit, MAX_TRIANGLES)
+    if keep_order:
+        order = kept(offsets, adjacent, lambda: dissect(offsets, adjacent, pool, limits).vertices)
+        dissected = ordered(offsets, adjacent, order)
+    else:
+        dissected = dissect(offsets, adjacent, pool, limits)
+    arranged = arrange(dissected, pool)
+    up_offsets, up = add_shortcuts(dissected, arranged, limit, pool)
     if len(up) > limit:
         raise Skipped(f"made for maps; the hierarchy would have more than fill = {fill:g} arcs per edge")
     longest = int(np.diff(up_offsets).max())
     if longest > MAX_ROW:
         raise Skipped(f"made for maps; a vertex would have {longest} upward arcs, over {MAX_ROW}")
-    return arranged.order, arranged.parent, up_offsets, up
+    return Contraction(arranged.order, up_offsets, up, arranged.parent, arranged.size)
 
 
 def _customize(graph: Graph, order: Ints, offsets: Ints, up: Small) -> tuple[Words, Words]:

@@ -3,16 +3,14 @@
 See ``_customize.cu``, whose arrays are made here and in ``_triangles.cu``.
 """
 
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from concurrent.futures import Executor
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from relaxometer.core.compiled import get_num_threads, njit
-from relaxometer.device import Device
+from relaxometer.core.compiled import njit
 from relaxometer.device.arrays import DeviceArray
 from relaxometer.device.signature import read_source
 from relaxometer.graphs.graph import UNREACHED, offsets_of
@@ -20,7 +18,8 @@ from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp._cooperative import threads_per_block
 from relaxometer.problems.sssp.phast import _ranges
 from relaxometer.problems.sssp.phast._cch import MAX_TRIANGLES, Contraction
-from relaxometer.problems.sssp.phast._hierarchy import Hierarchy, _cut_into_chains
+from relaxometer.problems.sssp.phast._hierarchy import cut_into_chains, list_chains
+from relaxometer.problems.sssp.phast._placed import Placed, Ranks, blocks
 from relaxometer.problems.variants import Skipped
 
 Ints = npt.NDArray[np.int64]
@@ -32,11 +31,9 @@ NO_WORD, HAS_ZERO, IS_NOT_ONE = (SOURCE.constants[name] for name in ("NO_WORD", 
 LOW_LEVELS = 32  # levels of single vertices; above, where a level has few vertices, levels consist of chains
 CHAIN = 16  # maximum vertices of a chain
 MAX_CELLS = 6144  # pairs of lengths in the matrix of a chain: 48 KiB of shared memory
-MAX_BLOCKS = 1 << 16  # of a launch of ``_triangles.cu``
 
 
-@dataclass(frozen=True)
-class Schedule:
+class Schedule(NamedTuple):
     """The triangles of a hierarchy by level; those with the same arc (v, u) of their lowest vertex are a fan.
 
     The lowest levels are those of single vertices: each is one above the highest of those below it in the
@@ -49,10 +46,12 @@ class Schedule:
     """
 
     begins: Ints  # the first fan of each level, and their number
-    fans: Words  # shape (n_fans, 4)
     n_triangles: Ints  # of each level
     longest: Ints  # the triangles of the longest fan of each level
     n_low: int  # levels of single vertices
+    within: Words  # of each rank: how many of its arcs, the first ones, lead to its own chain
+    first_fan: Words  # of each rank: the number of its first fan
+    first_triangle: Words  # and of its first triangle
     chain_levels: Words  # the first chain of each level of chains, and their number
     chains: Words  # shape (n_chains, 4)
     chain_arcs: Words  # number of an arc from a vertex of a chain, place in the chain's matrix; shape (n, 2)
@@ -61,34 +60,21 @@ class Schedule:
 class Customizer:
     """Finds the lengths of all arcs of a hierarchy for new weights of the graph's arcs.
 
-    The arcs of `numbered` weigh their own numbers (:func:`relaxometer.problems.sssp.phast._cch.number`), and
-    `hierarchy` is cut from it; `copies` has its arcs ``inside``, ``outside`` and ``up_arcs`` on the device,
-    where lengths replace the numbers. Skipped if 32 bits do not number the words of the arrays.
+    `placed` holds copies of these lengths, if any.
     """
 
     def __init__(
-        self,
-        graph: ResidentGraph,
-        numbered: Contraction,
-        plan: Schedule,
-        hierarchy: Hierarchy | None = None,
-        copies: dict[str, Any] | None = None,
+        self, graph: ResidentGraph, ranks: Ranks, plan: Schedule, placed: Placed | None = None
     ) -> None:
         self._device = device = graph.device
-        self.copies = copies or dict.fromkeys(("inside", "outside", "up_arcs"))
+        self.copies = {name: getattr(placed, name, None) for name in ("inside", "outside", "up_arcs")}
         module = device.module(SOURCE.path, cooperative=True)
         self._kernel = module.get_function("customize")
         self._threads = threads_per_block(device)
-        up_place, down_place, n_inside = None, None, 0
-        if hierarchy is not None:
-            n_inside = hierarchy.inside.arcs.size
-            up_place, down_place = find_places(hierarchy, self.copies, device)
-        most = max(len(numbered.up), graph.n_arcs, int(np.diff(plan.begins).max(initial=0)))
+        most = max(len(ranks.up), graph.n_arcs, int(np.diff(plan.begins).max(initial=0)))
         available = device.max_cooperative_blocks(self._kernel, self._threads, 8 * MAX_CELLS)
         self._blocks = max(1, min(available, -(-most // self._threads)))
-        fans = device.asarray(plan.fans)
-        n_triangles = int(plan.n_triangles.sum())
-        self.word_of, self.targets = _find_arcs(graph, numbered, fans, n_triangles)
+        fans, self.word_of, self.targets = _find_arcs(graph, ranks, plan)
         arrays = {
             "levels": _with_lanes(plan, self._blocks, self._threads),
             "chain_levels": plan.chain_levels,
@@ -97,28 +83,28 @@ class Customizer:
         }
         sizes = {
             "n_graph_arcs": graph.n_arcs,
-            "n_arcs": len(numbered.up),
+            "n_arcs": len(ranks.up),
             "n_levels": len(plan.begins) - 1,
             "n_low_levels": plan.n_low,
-            "n_inside": n_inside,
+            "n_inside": 0 if placed is None else placed.inside.size,
         }
         self._levels = sizes["n_levels"]
         self._shared_bytes = 8 * int((plan.chains[:, 2] * plan.chains[:, 3]).max(initial=0))
-        self._n_triangles = n_triangles
+        self._n_triangles = len(self.targets)
         self._constants = (
             module.struct(
                 "Topology",
                 word_of=self.word_of,
                 fans=fans,
                 targets=self.targets,
-                up_place=up_place,
-                down_place=down_place,
+                up_place=getattr(placed, "up_place", None),
+                down_place=getattr(placed, "down_place", None),
                 **{name: device.asarray(array) for name, array in arrays.items()},
                 **{name: np.uint32(size) for name, size in sizes.items()},
             ),
             module.struct("Copies", **self.copies),
         )
-        self.lengths = device.xp.empty(2 * len(numbered.up), dtype=np.uint32)
+        self.lengths = device.xp.empty(2 * len(ranks.up), dtype=np.uint32)
         self._facts = device.xp.zeros(1, dtype=np.uint32)
 
     @property
@@ -157,95 +143,61 @@ def checked_weights(graph: ResidentGraph, weights: DeviceArray) -> Any:
     return own
 
 
-def schedule(cch: Contraction) -> Schedule:
+def schedule(cch: Contraction, pool: Executor) -> Schedule:
     """Return the triangles of a contracted graph by level; Skipped if there are too many."""
-    chain, place, level, n_low = _cut(cch)
+    n = len(cch.parent)
+    chain, place, tallest, within = np.zeros((4, n), dtype=np.int32)  # of low ranks left 0
+    level = _heights(cch.parent)
+    n_low = min(LOW_LEVELS, int(level.max()) + 1)
+    is_high = level >= n_low
+    high = np.flatnonzero(is_high)
+    if len(high):
+        longest_row = int((cch.offsets[high + 1] - cch.offsets[high]).max())
+        longest = max(1, min(CHAIN, MAX_CELLS // (longest_row + CHAIN)))
+        cut_into_chains(high, cch.parent, is_high, longest, chain, place, tallest)
+        _find_chain_levels(high, cch.parent, chain, level, n_low)
+        _count_within(high, cch.offsets, cch.up, chain, within)
     n_levels = int(level.max()) + 1
-    degree = np.diff(cch.offsets)
-    within = _count_within(cch.offsets, cch.up, chain)
-    beyond = degree - within
-    n_triangles = np.bincount(level, beyond * (beyond - 1) // 2, n_levels).astype(np.int64)
-    if n_triangles.sum() > MAX_TRIANGLES:
-        raise Skipped(f"made for maps; the hierarchy would have {n_triangles.sum()} triangles")
-    n_fans = np.bincount(level, np.maximum(beyond - 1, 0), n_levels).astype(np.int64)
-    begins = offsets_of(n_fans)
-    *first, longest = _place_fans(cch.offsets, level, within, begins, offsets_of(n_triangles))
-    fans = np.empty((begins[-1], 4), dtype=np.uint32)
-    with ThreadPoolExecutor(get_num_threads()) as pool:
-        _ranges.call(pool, len(degree), _list_fans, cch.offsets, within, *first, fans)
-
-    size = np.bincount(chain, minlength=len(degree))
-    tops = np.flatnonzero((chain == np.arange(len(degree))) & (size > 1))
-    tops = tops[np.argsort(level[tops], kind="stable")]
+    counts = np.stack(_ranges.call(pool, n, _count_fans, cch.offsets, level, within, n_levels))
+    n_fans, n_triangles, longest_fan = counts[:, 0], counts[:, 1], counts[:, 2].max(axis=0)
+    total = n_triangles.sum(axis=0)
+    if total.sum() > MAX_TRIANGLES:
+        raise Skipped(f"made for maps; the hierarchy would have {total.sum()} triangles")
+    begins = offsets_of(n_fans.sum(axis=0))
+    fans, triangles = (  # the first ones of each range of ranks in each level
+        offsets_of(one.sum(axis=0))[:-1] + np.cumsum(one, axis=0) - one for one in (n_fans, n_triangles)
+    )
+    first = np.empty((2, n), dtype=np.uint32)
+    _ranges.call(pool, n, _place_fans, cch.offsets, level, within, fans, triangles, _ranges.width(n), first)
+    tops, lengths = list_chains(high, chain, tallest)
+    in_order = np.argsort(level[tops], kind="stable")
+    tops, lengths = tops[in_order], lengths[in_order]
     chain_levels = np.searchsorted(level[tops], np.arange(n_low, n_levels + 1)).astype(np.uint32)
-    members = np.flatnonzero(size[chain] > 1)
-    members = members[np.lexsort((-place[members], chain[members]))]
-    begin = np.searchsorted(chain[members], tops)
-    n_arcs = int(degree[members].sum())
-    chains, chain_arcs = _list_chains(cch.offsets, cch.up, tops, begin, members, chain, place, n_arcs)
-    return Schedule(begins, fans, n_triangles, longest, n_low, chain_levels, chains, chain_arcs)
+    chains = _list_chains(cch.offsets, cch.up, tops, lengths, chain, place, tallest)
+    return Schedule(
+        begins, total, longest_fan, n_low, within.view(np.uint32), first[0], first[1], chain_levels, *chains
+    )
 
 
-def _cut(cch: Contraction) -> tuple[Ints, Ints, Ints, int]:
-    """Return the chain of each rank, named by its highest, the place in it, the level, and `n_low`."""
-    ranks = np.arange(len(cch.parent))
-    height = _find_chain_levels(cch.parent, ranks, ranks >= 0)  # where each rank is a chain
-    n_low = min(LOW_LEVELS, int(height.max()) + 1)
-    is_high = height >= n_low
-    longest_row = int(np.diff(cch.offsets)[is_high].max(initial=0))
-    longest = max(1, min(CHAIN, MAX_CELLS // (longest_row + CHAIN)))
-    chain, place = _cut_into_chains(is_high.astype(np.int64), cch.parent, longest)
-    chain[~is_high] = ranks[~is_high]
-    level = np.where(is_high, n_low + _find_chain_levels(cch.parent, chain, is_high), height)
-    return chain, place, level, n_low
-
-
-def find_places(hierarchy: Hierarchy, copies: dict[str, Any], device: Device) -> tuple[Any, Any]:
-    """Return where the upward and the downward length of each numbered arc stands, by arc, uint32.
-
-    The former are words of ``up_arcs``, the latter those of ``inside`` followed by those of ``outside``.
-    `copies` holds the arcs of the hierarchy on the device. Skipped if 32 bits do not number the words.
-    """
-    xp, (inside, outside, up_arcs) = device.xp, (copies[name] for name in ("inside", "outside", "up_arcs"))
-    n_words, n_arcs = inside.size + outside.size, len(up_arcs)
-    if n_words > NO_WORD:
-        raise Skipped(f"made for maps; arcs would take {n_words} words")
-    up_place, down_place = (xp.full(n_arcs, NO_WORD, dtype=np.uint32) for _ in range(2))
-    up_place[up_arcs[:, 1]] = 2 * xp.arange(n_arcs, dtype=np.uint32) + np.uint32(1)
-    bounds, table = hierarchy.inside.bounds, hierarchy.inside.table
-    is_chain = np.repeat(np.arange(len(bounds) - 1) % 2 == 1, np.diff(bounds))
-    chains = 32 * device.asarray(table[is_chain, 0].astype(np.int64))
-    is_length, in_rows = inside != UNREACHED, outside != UNREACHED
-    first = int(chains.min()) if len(chains) else len(inside)
-    is_length[:first, 0] = False  # tails of arcs in rows
-    is_length[(chains[:, None] + xp.arange(32)).ravel(), 0] = False  # rows of the lanes of chains
-    in_rows[:, 0] = False
-    for arcs, chosen, begin in ((inside, is_length, 0), (outside, in_rows, inside.size)):
-        words = xp.flatnonzero(chosen)
-        down_place[arcs.ravel()[words]] = (words + begin).astype(np.uint32)
-    return up_place, down_place
-
-
-def _find_arcs(graph: ResidentGraph, cch: Contraction, fans: Any, n_triangles: int) -> tuple[Any, Any]:
-    """Return the length that each arc of the graph bounds, and the arc (u, w) of each triangle."""
-    device = graph.device
+def _find_arcs(graph: ResidentGraph, ranks: Ranks, plan: Schedule) -> tuple[Any, Any, Any]:
+    """Return all fans, the length that each arc of the graph bounds, and the arc (u, w) of each triangle."""
+    device, n_fans, n_triangles = graph.device, int(plan.begins[-1]), int(plan.n_triangles.sum())
+    within, *first = device.asarrays(plan.within, plan.first_fan, plan.first_triangle)
+    fans = device.xp.empty((n_fans, 4), dtype=np.uint32)
     words, targets = (device.xp.empty(size, dtype=np.uint32) for size in (graph.n_arcs, n_triangles))
-    order, offsets = (device.asarray(array.astype(np.uint32)) for array in (cch.order, cch.offsets))
-    up = device.asarray(cch.up.view(np.uint32))
-    rank = device.xp.empty(len(order), dtype=np.uint32)
-    rank[order] = device.xp.arange(len(order), dtype=np.uint32)
+    rank = device.xp.empty(len(ranks.order), dtype=np.uint32)
+    rank[ranks.order] = device.xp.arange(len(rank), dtype=np.uint32)
     module, threads = device.module(TRIANGLES), threads_per_block(device, 256)
+
+    def launch(kernel: str, n_threads: int, *arguments: Any) -> None:
+        module.get_function(kernel)(blocks(n_threads, threads), threads, arguments)
+
     n, graph_offsets, heads, _ = graph.csr
-    found = n, graph_offsets, heads, rank, offsets, up, np.uint32(NO_WORD), words
-    module.get_function("find_words")(_blocks(graph.n_vertices, threads), threads, found)
-    listed = np.uint32(len(fans)), fans, offsets, up, targets
-    module.get_function("list_targets")(_blocks(FAN_LANES * len(fans), threads), threads, listed)
-    return words, targets
-
-
-def _blocks(n_threads: int, per_block: int) -> int:
-    """Return the blocks of a launch whose threads stride over the remaining items."""
-    return max(1, min(-(-n_threads // per_block), MAX_BLOCKS))
+    own = ranks.offsets, ranks.up
+    launch("find_words", len(rank), n, graph_offsets, heads, rank, *own, np.uint32(NO_WORD), words)
+    launch("list_fans", len(rank), np.uint32(len(rank)), ranks.offsets, within, *first, fans)
+    launch("list_targets", FAN_LANES * n_fans, np.uint32(n_fans), fans, *own, targets)
+    return fans, words, targets
 
 
 def _with_lanes(plan: Schedule, blocks: int, threads: int) -> Words:
@@ -262,80 +214,91 @@ def _with_lanes(plan: Schedule, blocks: int, threads: int) -> Words:
 
 
 @njit(cache=True, nogil=True)
-def _find_chain_levels(parent: Any, chain: Any, is_high: Any) -> Any:
-    """Return the level of each high rank's chain above the lowest chains."""
-    level = np.zeros(len(parent), dtype=np.int64)  # by the name of the chain, its highest rank
+def _heights(parent: Any) -> Any:
+    """Return the height of the subtree below each rank."""
+    height = np.zeros(len(parent), dtype=np.int32)
     for v in range(len(parent)):
-        p = parent[v]
-        if p >= 0 and is_high[v] and chain[p] != chain[v]:
-            level[chain[p]] = max(level[chain[p]], level[chain[v]] + 1)
-    return level[chain]
+        if parent[v] >= 0:
+            height[parent[v]] = max(height[parent[v]], height[v] + 1)
+    return height
 
 
 @njit(cache=True, nogil=True)
-def _count_within(offsets: Any, up: Any, chain: Any) -> Any:
-    """Return how many arcs of each rank, its first ones, lead to its own chain."""
-    within = np.zeros(len(chain), dtype=np.int64)
-    for v in range(len(chain)):
+def _find_chain_levels(high: Any, parent: Any, chain: Any, level: Any, n_low: int) -> None:
+    """Fill in the level of each high rank's chain; the lowest chains have level `n_low`."""
+    for v in high:
+        level[v] = n_low
+    for v in high:  # the level of a chain is that of its highest rank, of which it has the name
+        p = parent[v]
+        if p >= 0 and chain[p] != chain[v]:
+            level[chain[p]] = max(level[chain[p]], level[chain[v]] + 1)
+    for v in high:
+        level[v] = level[chain[v]]
+
+
+@njit(cache=True, nogil=True)
+def _count_within(high: Any, offsets: Any, up: Any, chain: Any, within: Any) -> None:
+    """Count how many arcs of each high rank, its first ones, lead to its own chain."""
+    for v in high:
         while within[v] < offsets[v + 1] - offsets[v] and chain[up[offsets[v] + within[v]]] == chain[v]:
             within[v] += 1
-    return within
 
 
 @njit(cache=True, nogil=True)
-def _list_chains(
-    offsets: Any, up: Any, tops: Any, first_member: Any, members: Any, chain: Any, place: Any, n_arcs: int
-) -> Any:
-    """Return the chains, and where each arc of theirs stands in the chain's matrix."""
-    chains = np.zeros((len(tops), 4), dtype=np.uint32)
-    arcs = np.empty((n_arcs, 2), dtype=np.uint32)
-    size = 0
+def _list_chains(offsets: Any, up: Any, tops: Any, lengths: Any, chain: Any, place: Any, tallest: Any) -> Any:
+    """Return the chains, and where each arc of theirs, the lowest first, stands in the chain's matrix."""
+    chains, size = np.zeros((len(tops), 4), dtype=np.uint32), 0
     for k in range(len(tops)):
-        top = tops[k]
-        above = up[offsets[top] : offsets[top + 1]]
-        rows = place[members[first_member[k]]] + 1
-        columns = rows + len(above)
-        chains[k, 0] = size
-        for m in range(first_member[k], first_member[k] + rows):
-            v = members[m]
-            for e in range(offsets[v], offsets[v + 1]):
+        chains[k, 0], v = size, tops[k]
+        for _ in range(lengths[k]):
+            size += offsets[v + 1] - offsets[v]
+            v = tallest[v]
+        chains[k, 1], chains[k, 2] = size, lengths[k]
+        chains[k, 3] = lengths[k] + offsets[tops[k] + 1] - offsets[tops[k]]
+    arcs = np.empty((size, 2), dtype=np.uint32)
+    for k in range(len(tops)):
+        v, end, columns = tops[k], chains[k, 1], chains[k, 3]
+        above = up[offsets[v] : offsets[v + 1]]
+        for row in range(lengths[k] - 1, -1, -1):
+            end -= offsets[v + 1] - offsets[v]
+            for i in range(offsets[v + 1] - offsets[v]):
+                e = offsets[v] + i
                 u = up[e]
-                column = rows - 1 - place[u] if chain[u] == top else rows + np.searchsorted(above, u)
-                arcs[size, 0] = e
-                arcs[size, 1] = (rows - 1 - place[v]) * columns + column
-                size += 1
-        chains[k, 1] = size
-        chains[k, 2] = rows
-        chains[k, 3] = columns
+                is_within = chain[u] == tops[k]
+                column = lengths[k] - 1 - place[u] if is_within else lengths[k] + np.searchsorted(above, u)
+                arcs[end + i, 0], arcs[end + i, 1] = e, row * columns + column
+            v = tallest[v]
     return chains, arcs
 
 
 @njit(cache=True, nogil=True)
-def _place_fans(offsets: Any, level: Any, within: Any, first_fan: Any, first_triangle: Any) -> Any:
-    """Return the numbers of each rank's first fan and first triangle, which are numbered by level.
-
-    Also returns the triangles of the longest fan of each level.
-    """
-    longest = np.zeros(len(first_fan) - 1, dtype=np.int64)
-    next_fan, next_triangle = first_fan.copy(), first_triangle.copy()
-    fan, triangle = np.empty(len(level), dtype=np.int64), np.empty(len(level), dtype=np.int64)
-    for v in range(len(level)):
-        k, n_fans = level[v], max(0, offsets[v + 1] - offsets[v] - within[v] - 1)
-        fan[v], triangle[v] = next_fan[k], next_triangle[k]
-        next_fan[k] += n_fans
-        next_triangle[k] += n_fans * (n_fans + 1) // 2
-        longest[k] = max(longest[k], n_fans)
-    return fan, triangle, longest
+def _count_fans(offsets: Any, level: Any, within: Any, n_levels: int, begin: int, end: int) -> Any:
+    """Return the fans of a range of ranks, their triangles, and those of the longest fan, by level."""
+    counts = np.zeros((3, n_levels), dtype=np.int64)
+    for v in range(begin, end):
+        n_fans = max(0, offsets[v + 1] - offsets[v] - within[v] - 1)
+        counts[0, level[v]] += n_fans
+        counts[1, level[v]] += n_fans * (n_fans + 1) // 2
+        counts[2, level[v]] = max(counts[2, level[v]], n_fans)
+    return counts
 
 
 @njit(cache=True, nogil=True)
-def _list_fans(
-    offsets: Any, within: Any, first_fan: Any, first_triangle: Any, fans: Any, begin: int, end: int
+def _place_fans(
+    offsets: Any,
+    level: Any,
+    within: Any,
+    fans: Any,
+    triangles: Any,
+    width: int,
+    first: Any,
+    begin: int,
+    end: int,
 ) -> None:
-    """Fill in the fans of a range of ranks; none of the arcs within a chain."""
+    """Fill in the first fans and triangles of a range of ranks, from those of the range and level on."""
+    fan, triangle = fans[begin // width].copy(), triangles[begin // width].copy()
     for v in range(begin, end):
-        fan, triangle, last = first_fan[v], first_triangle[v], offsets[v + 1] - 1
-        for one in range(offsets[v] + within[v], last):
-            fans[fan, 0], fans[fan, 1], fans[fan, 2], fans[fan, 3] = one, triangle, last - one, 0
-            triangle += last - one
-            fan += 1
+        k, n_fans = level[v], max(0, offsets[v + 1] - offsets[v] - within[v] - 1)
+        first[0, v], first[1, v] = fan[k], triangle[k]
+        fan[k] += n_fans
+        triangle[k] += n_fans * (n_fans + 1) // 2

@@ -25,31 +25,37 @@ Ints = npt.NDArray[np.int64]
 Small = npt.NDArray[np.int32]
 NOTHING: Small = np.empty(0, dtype=np.int32)
 SUBTREES = 64  # a subtree that one thread takes has at most this fraction of the vertices
+LEAST = 32  # and more than this fraction of that, for which a call is worth its overhead
 
 
 class Arranged(NamedTuple):
     """Ranks of the vertices in a postorder of the elimination tree."""
 
     order: Ints  # the vertex of each rank
-    parent: Ints  # and its parent, or -1
+    rank: Small  # and the rank of each vertex
+    parent: Ints  # the parent of each rank, or -1
+    size: Small  # of its subtree, whose ranks end with it
     origin: Small  # its place among the contracted vertices, or, beyond them, that in the order of the others
 
 
 def arrange(given: Ordered, pool: Executor) -> Arranged:
     """Return a postorder with the same hierarchy as that of an order."""
-    (graph, order, parts), vertices = given, given.vertices
-    n, first = len(vertices), len(graph.contracted)
+    graph, order, parts = given
+    first = len(graph.contracted)
+    n = first + len(order)
     parent, root = np.empty(n, dtype=np.int32), np.empty(len(order), dtype=np.int32)
     core = graph.offsets, graph.adjacent
     tree = core, order, inverse(order), first, root, parent[first:]
     spans = np.array(parts, dtype=np.int64).reshape(-1, 2)
     growing = [pool.submit(_grow_tree, *tree, some) for some in np.array_split(spans, _ranges.CALLS)]
+    vertices = given.vertices
     _ranges.call(pool, first, _find_lowest, graph.row_offsets, graph.rows, inverse(vertices), parent)
     for one in growing:
         one.result()
     _grow_tree(*tree, np.array(_between(parts, len(order)), dtype=np.int64).reshape(-1, 2))
-    arranged = Arranged(np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int32))
-    _ranges.call(pool, n, _move, vertices, parent, _postorder(parent), *arranged)
+    types = {"order": np.int64, "rank": np.int32, "parent": np.int64, "size": np.int32, "origin": np.int32}
+    arranged = Arranged(**{name: np.empty(n, dtype=dtype) for name, dtype in types.items()})
+    _ranges.call(pool, n, _move, vertices, parent, *_postorder(parent), arranged)
     return arranged
 
 
@@ -59,29 +65,27 @@ def add_shortcuts(given: Ordered, arranged: Arranged, limit: int, pool: Executor
     Returns offsets and higher neighbours of each rank, ascending. If there are more than `limit`, only the
     number of those that were found has a meaning.
     """
-    n, graph = len(arranged.order), given.graph
-    inverted = pool.submit(inverse, arranged.order)
-    linked = pool.submit(_children, arranged.parent, arranged.origin, len(graph.contracted))
-    ends = _subtree_ends(arranged.parent, max(1, n // SUBTREES))
-    begin, length = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
-    rank = inverted.result()
-    contracted = graph.row_offsets, graph.rows, rank
+    n, graph, (_, rank, _, size, origin) = len(arranged.order), given.graph, arranged
+    largest = max(1, n // SUBTREES)
+    roots, _ = subtrees(size, None, 1, largest)
+    roots = roots[size[roots] > largest // LEAST]
+    ends = np.stack([roots + 1 - size[roots], roots + 1], axis=1)
+    begin, length = np.zeros((2, n), dtype=np.int64)
     core = graph.offsets, graph.adjacent, rank[graph.core]
-    child, sibling = linked.result()
-    graphs = contracted, core, arranged.origin, given.order, child, sibling
-    subtrees = [np.arange(*span) for span in ends]
-    pieces = list(pool.map(lambda one: _contract(graphs, one, begin, length, NOTHING, limit), subtrees))
+    graphs = (graph.row_offsets, graph.rows, rank), core, origin, given.order, size
+    below = [np.arange(*span) for span in ends]
+    pieces = list(pool.map(lambda one: _contract(graphs, one, begin, length, NOTHING, limit), below))
     n_low = sum(map(len, pieces))
     above = np.concatenate([np.arange(0), *(np.arange(*span) for span in _between(ends.tolist(), n))])
-    high = below = NOTHING
+    high = low = NOTHING
     if n_low <= limit:
-        below = _list_tops(ends, pieces, begin, length)
-        high = _contract(graphs, above, begin, length, below, limit - n_low + len(below))
+        low = _list_tops(ends, pieces, begin, length)
+        high = _contract(graphs, above, begin, length, low, limit - n_low + len(low))
     up_offsets = offsets_of(length)
     up = np.empty(n_low + len(high), dtype=np.int32)
     if len(up) <= limit:
         list(pool.map(copy_into, pieces, itertools.repeat(up), up_offsets[ends[:, 0]]))
-        _copy_rows(above, begin, up_offsets, len(below), high, up)
+        _copy_rows(above, begin, up_offsets, len(low), high, up)
     return up_offsets, up
 
 
@@ -151,8 +155,30 @@ def subtree_sizes(parent: Any, own: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
+def subtrees(size: Any, offsets: Any, per_vertex: int, largest: float) -> Any:
+    """Return the roots of the largest subtrees of at most `largest` work, and the ranks above; both ascend.
+
+    `size` has the vertices of each subtree in a postorder. The work is `per_vertex` for each of them, and 1
+    for each of their arcs, if the offsets of these are given.
+    """
+    r = len(size) - 1
+    roots, above = [r for _ in range(0)], [r for _ in range(0)]
+    while r >= 0:
+        work = per_vertex * size[r]
+        if offsets is not None:
+            work += offsets[r + 1] - offsets[r + 1 - size[r]]
+        if work <= largest:
+            roots.append(r)
+            r -= size[r]
+        else:
+            above.append(r)
+            r -= 1
+    return np.array(roots[::-1], dtype=np.int64), np.array(above[::-1], dtype=np.int64)
+
+
+@njit(cache=True, nogil=True)
 def _postorder(parent: Any) -> Any:
-    """Return the place of each rank in a postorder, in which children keep their order."""
+    """Return the place of each rank in a postorder, in which children keep their order, and subtree sizes."""
     n = len(parent)
     size = subtree_sizes(parent, np.ones(n, dtype=np.int32))
     place, end = np.empty(n, dtype=np.int32), n
@@ -165,55 +191,17 @@ def _postorder(parent: Any) -> Any:
             free[parent[r]] -= size[r]
         place[r] = last - 1
         free[r] = last - 1
-    return place
+    return place, size
 
 
 @njit(cache=True, nogil=True)
-def _subtree_ends(parent: Any, largest: int) -> Any:
-    """Return begins and ends of contiguous subtrees of up to `largest` ranks for tasks, and larger ones."""
-    n = len(parent)
-    size, first = subtree_sizes(parent, np.ones(n, dtype=np.int64)), np.arange(n)
-    for r in range(n):
-        p = parent[r]
-        if p >= 0:
-            first[p] = min(first[p], first[r])
-    ends = np.empty((n, 2), dtype=np.int64)
-    k = 0
-    for r in range(n):
-        p = parent[r]
-        if not largest // 32 < size[r] <= largest or first[r] != r - size[r] + 1:
-            continue
-        if p < 0 or size[p] > largest:
-            ends[k, 0], ends[k, 1] = first[r], r + 1
-            k += 1
-    return ends[:k].copy()
-
-
-@njit(cache=True, nogil=True)
-def _move(
-    vertices: Any, parent: Any, place: Any, order: Any, parents: Any, origin: Any, begin: int, end: int
-) -> None:
-    """Fill in, by place, what is known of a range by rank; `origin` is the rank."""
+def _move(vertices: Any, parent: Any, place: Any, size: Any, arranged: Any, begin: int, end: int) -> None:
+    """Fill in, by place, what is known of a range by rank."""
     for r in range(begin, end):
         p = place[r]
-        order[p], origin[p] = vertices[r], r
-        parents[p] = place[parent[r]] if parent[r] >= 0 else -1
-
-
-@njit(cache=True, nogil=True)
-def _children(parent: Any, origin: Any, n_contracted: int) -> Any:
-    """Return the first child of each rank and the next child of its parent, -1 if there is none.
-
-    Those that were contracted before are left out: their neighbours have been joined.
-    """
-    n = len(parent)
-    child, sibling = np.full(n, -1, dtype=np.int32), np.full(n, -1, dtype=np.int32)
-    for r in range(n):
-        p = parent[r]
-        if p >= 0 and origin[r] >= n_contracted:
-            sibling[r] = child[p]
-            child[p] = r
-    return child, sibling
+        arranged.order[p], arranged.rank[vertices[r]] = vertices[r], p
+        arranged.parent[p] = place[parent[r]] if parent[r] >= 0 else -1
+        arranged.size[p], arranged.origin[p] = size[r], r
 
 
 @njit(cache=True, nogil=True)
@@ -223,7 +211,7 @@ def _contract(graphs: Any, ranks: Any, begin: Any, length: Any, low: Any, limit:
     Fills in where each row begins, counted through `low` and what is returned, and its length. Stops after
     more than `limit` arcs, with those of `low`.
     """
-    contracted, core, origin, order, child, sibling = graphs
+    contracted, core, origin, order, tree_size = graphs
     n_contracted = len(contracted[0]) - 1
     found = np.empty(4 * len(ranks) + 64, dtype=np.int32)
     row, merged = np.empty(64, dtype=np.int32), np.empty(64, dtype=np.int32)
@@ -241,15 +229,18 @@ def _contract(graphs: Any, ranks: Any, begin: Any, length: Any, low: Any, limit:
                 row[n_row] = rank[adjacent[i]]
                 n_row += 1
         _sort(row[:n_row])
-        c = child[r]
-        while c >= 0:
+        c = r - 1 if is_core else -1
+        while c > r - tree_size[r]:
+            if origin[c] < n_contracted:  # its neighbours have been joined
+                c -= tree_size[c]
+                continue
             if n_row + length[c] > len(merged):
                 merged = np.empty(2 * (n_row + length[c]), dtype=np.int32)
             at = begin[c] - len(low)
             inherited = found[at : at + length[c]] if at >= 0 else low[begin[c] : begin[c] + length[c]]
             n_row = _merge(row[:n_row], inherited, r, merged)
             row, merged = merged, row
-            c = sibling[c]
+            c -= tree_size[c]
         if size + n_row > len(found):
             larger = np.empty(2 * (size + n_row), dtype=np.int32)
             larger[:size] = found[:size]

@@ -7,28 +7,29 @@ vertices: there are fewer of them. (Sparse triangular solvers call these superno
 
 import heapq
 from collections.abc import Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from relaxometer.core.compiled import get_num_threads, njit
+from relaxometer.core.compiled import njit
 from relaxometer.graphs.graph import offsets_of
 from relaxometer.problems.sssp.phast import _ranges
 from relaxometer.problems.sssp.phast._cch import Contraction
-from relaxometer.problems.sssp.phast._fill import subtree_sizes
+from relaxometer.problems.sssp.phast._fill import subtree_sizes, subtrees
 from relaxometer.problems.sssp.phast._slices import (
+    AHEAD,
     CHAIN,
     MAX_ROWS,
-    Arcs,
+    Cut,
     Slices,
     alternate,
     cut_chains,
     cut_rows,
-    fill_chains,
-    fill_rows,
+    joined,
+    stable_order,
 )
 from relaxometer.problems.variants import Skipped
 
@@ -43,7 +44,7 @@ WORK_PER_VERTEX = 4  # of a task, in arcs; their slices are padded
 MAX_TOP = 1 << 15
 """Take fewer subtrees per task if the top has more vertices: one block sweeps it in shared memory."""
 
-SLICES = 1 << 8  # for which a call is worth its overhead
+PLACE_BIT = 16  # of the place in a chain in a word, above the number in a task
 
 
 @dataclass(frozen=True)
@@ -53,20 +54,26 @@ class Hierarchy:
     The first stage is one task. The last has most of the vertices; what is above it is the top.
 
     Vertices are numbered by task, then level: a chain's level is one more than the highest of those that its
-    vertices need in its own task. A level has two steps: arcs from above, then its chains. Arrays but slices
-    are uint32.
+    vertices need in its own task. A level has two steps: arcs from above, then its chains.
+
+    As heads are ancestors, a rank's arcs to its chain come first, then those to other chains of its task.
     """
 
-    order: Words  # the graph's vertex at each position
+    cch: Contraction  # what is cut
     stages: Words  # the first task of each stage, and the number of tasks
     task_begins: Words  # the first position of each task, and the number of vertices
     task_steps: Words  # the first step of each task, and their number; a step is a group of `inside`
-    inside: Slices  # arcs into each position from its own task, numbered within it; rows and chains alternate
-    outside: Slices  # those from earlier stages; groups are tasks
-    up_offsets: Words  # of the upward arcs from each position
-    up_arcs: Words  # depth of the head, and weight; shape (n_arcs, 2)
-    depth: Words  # number of ancestors of each position in the elimination tree
-    parent: Words  # the position of the parent of each, or its own if it is a root
+    ranks: Small  # the rank at each position
+    position: Words  # of each vertex of the graph
+    places: Words  # of each rank: the number in its task and, from `PLACE_BIT` on, the place in its chain
+    first_inside: Words  # of each rank: the first arc to another chain of its task
+    first_outside: Words  # and to another task
+    depth: Words  # number of ancestors of each rank in the elimination tree
+    rows: Cut  # arcs between chains of a task, by level
+    chains: Cut  # chains of several vertices, by level
+    members: Small  # their ranks, chain by chain
+    outside: Cut  # arcs between tasks, by task
+    inside: Slices  # `rows` and `chains` in turn
 
     @property
     def top(self) -> int:
@@ -74,248 +81,258 @@ class Hierarchy:
         return int(self.task_begins[self.stages[-2]])
 
 
-def lay_out(cch: Contraction, n_tasks: int, middle: Sequence[int] = ()) -> Hierarchy:
+class _Tree(NamedTuple):
+    """What is known of each rank before the layout, for compiled functions."""
+
+    order: Small
+    offsets: Ints
+    up: Small
+    parent: Small
+
+
+class _Lists(NamedTuple):
+    """What the layout fills in; `ranks` by position, `position` by vertex, the others by rank."""
+
+    ranks: Small
+    task: Small
+    chain: Small  # named by its highest member
+    place: Small  # in the chain
+    tallest: Small  # the child of the tallest subtree in the task, or -1
+    level: Small
+    position: Words
+    places: Words
+    first_inside: Words
+    first_outside: Words
+
+
+def lay_out(cch: Contraction, n_tasks: int, middle: Sequence[int], pool: Executor) -> Hierarchy:
     """Cut a contracted graph into a first task, stages of `middle` tasks each, and `n_tasks`.
 
     Skipped if a row or a task has more than slices can hold.
     """
-    stages = np.cumsum([0, 1, *middle, n_tasks])
-    task = _tasks(cch.parent, np.diff(cch.offsets), stages)
-    chain, place = _cut_into_chains(task, cch.parent, CHAIN)
-    with ThreadPoolExecutor(get_num_threads()) as pool:  # compiled functions release Python's lock
-        arcs, numbers = _number(cch, task, chain, int(stages[-1]), pool)
-        lists, counts = _ranges.table(3, len(task), np.uint32), _ranges.table(3, len(task), np.int32)
-        _ranges.call(pool, len(task), _list, cch.order, cch.parent, arcs, numbers, lists, counts)
-        up_offsets = offsets_of(counts[2])
-        up_arcs = np.empty((len(cch.up), 2), dtype=np.uint32)
-        gathered = arcs, numbers.by_position, cch.upward, numbers.depth, up_offsets, up_arcs
-        gathering = _ranges.begin(pool, len(task), _gather, *gathered)
-        cutting = pool.submit(cut_chains, chain, place, numbers.group, int(numbers.task_levels[-1]))
-        row = numbers.position - numbers.begins.astype(np.int32)[task]
-        inside, outside = _slice(arcs, numbers, counts, row, place, cutting, pool)
-        for one in gathering:
-            one.result()
-    order, depth, parent = lists
+    n, stages = len(cch.parent), np.cumsum([0, 1, *middle, n_tasks])
+    measuring = pool.submit(_depths, cch.parent)
+    spans = _tasks(cch, stages)
+    tasks = _bounds(spans[:, 0], int(stages[-1]))
+    begins = np.cumsum([0, *(spans[:, 2] - spans[:, 1])])[tasks]
+    largest = int(np.diff(begins).max())
+    if largest > MAX_ROWS:
+        raise Skipped(f"made for maps; a part would have {largest} vertices, over {MAX_ROWS}")
+    tree = _Tree(cch.order, cch.offsets, cch.up, cch.parent)
+    lists = _Lists(*np.zeros((6, n), dtype=np.int32), *np.zeros((4, n), dtype=np.uint32))
+    plan = spans, tasks, begins, CHAIN, AHEAD, PLACE_BIT
+    cuts = _ranges.begin(pool, int(stages[-1]), _lay_out, tree, lists, *plan, least=1)
+    levels, members, rows, chains, outside = zip(*(cut.result() for cut in cuts), strict=True)
+    steps = 2 * offsets_of(np.concatenate(levels))
+    in_rows, in_chains = joined(rows), joined(chains)
     return Hierarchy(
-        order,
-        stages.astype(np.uint32),
-        numbers.begins.astype(np.uint32),
-        (2 * numbers.task_levels).astype(np.uint32),
-        inside,
-        outside,
-        up_offsets.astype(np.uint32),
-        up_arcs,
-        depth,
-        parent,
+        cch=cch,
+        stages=stages.astype(np.uint32),
+        task_begins=begins.astype(np.uint32),
+        task_steps=steps.astype(np.uint32),
+        ranks=lists.ranks,
+        position=lists.position,
+        places=lists.places,
+        first_inside=lists.first_inside,
+        first_outside=lists.first_outside,
+        depth=measuring.result(),
+        rows=in_rows,
+        chains=in_chains,
+        members=np.concatenate(members),
+        outside=joined(outside),
+        inside=alternate(in_rows, in_chains),
     )
 
 
-class _Numbers(NamedTuple):
-    """Where the ranks of a hierarchy go."""
-
-    by_position: Small  # the rank at each position
-    position: Small  # and the position of each rank
-    begins: Ints  # the first position of each task, and the number of vertices
-    task_levels: Ints  # the first level of each task, counted through all, and their number
-    group: Small  # the level of each rank
-    depth: Small
-
-
-def _number(
-    cch: Contraction, task: Small, chain: Small, n_tasks: int, pool: Executor
-) -> tuple[Arcs, _Numbers]:
-    """Sort the ranks by task, then level, then falling number of arcs within it; also return all arcs."""
-    begins = _bounds(task, n_tasks)
-    if np.diff(begins).max() > MAX_ROWS:
-        raise Skipped(f"made for maps; a part would have {np.diff(begins).max()} vertices, over {MAX_ROWS}")
-    inside, outside = _ranges.table(2, len(task), np.int64)
-    splitting = _ranges.begin(pool, len(task), _split, cch.offsets, cch.up, task, chain, inside, outside)
-    level, n_levels, depth = _find_levels(task, cch.parent, chain, n_tasks)
-    task_levels = np.concatenate([[0], np.cumsum(n_levels)])
-    for one in splitting:
-        one.result()
-    by_position, position, group = _sort(task, level, task_levels, inside, outside)
-    arcs = Arcs(cch.offsets, inside, outside, cch.up, cch.downward)
-    return arcs, _Numbers(by_position, position, begins, task_levels, group, depth)
-
-
-def _slice(
-    arcs: Arcs,
-    numbers: _Numbers,
-    counts: Sequence[Small],
-    row: Small,
-    place: Small,
-    cutting: Future[Any],
-    pool: Executor,
-) -> tuple[Slices, Slices]:
-    """Return the slices of arcs within tasks, and of those from other tasks.
-
-    `counts` are the numbers of both by position, `row` and `place` those in the task and the chain by rank.
-    """
-    begins, order = numbers.begins, numbers.by_position
-    own = cut_rows(counts[0], begins, _bounds(numbers.group, int(numbers.task_levels[-1])))
-    other = cut_rows(counts[1], begins, begins)
-    outer = np.empty((other.n_places, 2), dtype=np.uint32)
-    rows = order, arcs.outside, arcs.offsets[1:], arcs.up, arcs.weights, numbers.position
-    begun = _ranges.begin(pool, len(other.table), fill_rows, other, rows, outer, least=SLICES)
-    chains, *members = cutting.result()
-    inner = np.empty((own.n_places + chains.n_places, 2), dtype=np.uint32)
-    rows = order, arcs.inside, arcs.outside, arcs.up, arcs.weights, row
-    begun += _ranges.begin(pool, len(own.table), fill_rows, own, rows, inner[: own.n_places], least=SLICES)
-    lanes = arcs, *members, place, row, inner[own.n_places :]
-    begun += _ranges.begin(pool, len(chains.table), fill_chains, chains, *lanes, least=SLICES)
-    for one in begun:
-        one.result()
-    return alternate(own, chains, inner), Slices(other.table, outer, other.bounds)
-
-
-def _bounds(group: Small, n_groups: int) -> Ints:
+def _bounds(group: Ints, n_groups: int) -> Ints:
     """Return where each group begins among items sorted by group."""
-    return np.concatenate([[0], np.cumsum(np.bincount(group, minlength=n_groups))])
+    return offsets_of(np.bincount(group, minlength=n_groups))
 
 
-def _tasks(parent: Ints, degrees: Ints, stages: Ints) -> Small:
-    """Return the task of each rank: 0 at the top, elsewhere that of its subtree, with balanced work."""
-    task = np.zeros(len(parent), dtype=np.int32)
-    work = degrees + WORK_PER_VERTEX
-    total, n_last = int(work.sum()), int(stages[-1] - stages[-2])
-    size = subtree_sizes(parent, work)
-    for subtrees in range(SUBTREES_PER_TASK, 0, -1):
-        limit = total / (subtrees * n_last)
-        above = np.flatnonzero(size > limit)
+def _tasks(cch: Contraction, stages: Ints) -> Ints:
+    """Give each task, as balanced as possible, ranges of ranks; return tasks, begins and ends in order."""
+    begins = stages.tolist()
+    for per_task in range(SUBTREES_PER_TASK, 0, -1):
+        n_subtrees = per_task * (begins[-1] - begins[-2])
+        roots, above, dealt = _deal(cch.size, cch.offsets, n_subtrees, begins[-2], begins[-1])
         if len(above) <= MAX_TOP:
             break
-    roots, numbers = _deal(parent, size, limit, range(stages[-2], stages[-1]))
-    task[roots] = numbers
-    for stage in range(len(stages) - 3, 0, -1):  # cuts what is left above
-        parent_above = np.where(parent[above] >= 0, np.searchsorted(above, parent[above]), -1)
-        size = subtree_sizes(parent_above, work[above])
-        limit = work[above].sum() / (SUBTREES_PER_MIDDLE_TASK * (stages[stage + 1] - stages[stage]))
-        roots, numbers = _deal(parent_above, size, limit, range(stages[stage], stages[stage + 1]))
-        task[above[roots]] = numbers
-        above = above[size > limit]
-    _inherit(parent, task)
-    return task
+    spans = [(dealt, roots + 1 - cch.size[roots], roots + 1)]
+    for first, end in zip(begins[-3:0:-1], begins[-2:1:-1], strict=True):  # cuts what is left above
+        parent, offsets = cch.parent[above], offsets_of(cch.offsets[above + 1] - cch.offsets[above])
+        parent = np.where(parent >= 0, np.searchsorted(above, parent), -1)
+        size = subtree_sizes(parent, np.ones(len(above), dtype=np.int32))
+        n_subtrees = SUBTREES_PER_MIDDLE_TASK * (end - first)
+        roots, left, dealt = _deal(size, offsets, n_subtrees, first, end)
+        below = np.delete(above, left)
+        spans.append((np.repeat(dealt, size[roots]), below, below + 1))
+        above = above[left]
+    spans.append((np.zeros_like(above), above, above + 1))
+    listed = np.concatenate([np.stack(columns, axis=1) for columns in spans])
+    return listed[np.lexsort((listed[:, 1], listed[:, 0]))]
 
 
-def _deal(parent: Ints, size: Ints, limit: float, numbers: range) -> tuple[Ints, list[int]]:
-    """Deal the largest subtrees of at most `limit` to the tasks of these numbers; return roots and tasks."""
-    roots = np.flatnonzero((size <= limit) & ((parent < 0) | (size[parent] > limit)))
-    roots = roots[np.argsort(-size[roots], kind="stable")]
-    loads, dealt = [(0, k) for k in numbers], []
-    for weight in size[roots].tolist():
-        load, k = loads[0]
-        dealt.append(k)
-        heapq.heapreplace(loads, (load + weight, k))
-    return roots, dealt
+def _deal(size: Small, offsets: Ints, n_subtrees: int, first: int, end: int) -> tuple[Ints, Ints, Ints]:
+    """Deal about the `n_subtrees` largest subtrees to tasks; return roots, the ranks above, and the tasks."""
+    limit = (offsets[-1] + WORK_PER_VERTEX * len(size)) / n_subtrees
+    roots, above = subtrees(size, offsets, WORK_PER_VERTEX, limit)
+    begins = offsets[roots + 1 - size[roots]]
+    work = offsets[roots + 1] - begins + WORK_PER_VERTEX * size[roots]
+    loads, dealt = [(0, k) for k in range(first, end)], np.empty_like(roots)
+    for k in np.argsort(-work, kind="stable").tolist():
+        load, task = loads[0]
+        dealt[k] = task
+        heapq.heapreplace(loads, (load + int(work[k]), task))
+    return roots, above, dealt
 
 
 @njit(cache=True, nogil=True)
-def _inherit(parent: Any, task: Any) -> None:
-    """Give the task of a subtree's root to the whole subtree."""
+def _depths(parent: Any) -> Any:
+    """Return the number of ancestors of each rank."""
+    depth = np.zeros(len(parent), dtype=np.uint32)
     for r in range(len(parent) - 1, -1, -1):
-        if task[r] == 0 and parent[r] >= 0:
-            task[r] = task[parent[r]]
-
-
-@njit(cache=True, nogil=True)
-def _cut_into_chains(task: Any, parent: Any, longest: int) -> Any:
-    """Return the chain of each rank, named by its highest member, and the rank's place in it.
-
-    A chain continues with the child of the tallest subtree, within its task and up to `longest` vertices.
-    """
-    n = len(task)
-    height, tallest = np.zeros(n, np.int32), np.full(n, -1, np.int32)
-    for r in range(n):
-        p = parent[r]
-        if p >= 0 and task[p] == task[r] and height[r] >= height[p]:
-            height[p] = height[r] + 1
-            tallest[p] = r
-    chain, place = np.arange(n).astype(np.int32), np.zeros(n, np.int32)
-    for r in range(n - 1, -1, -1):
-        p = parent[r]
-        if p >= 0 and tallest[p] == r and place[p] + 1 < longest:
-            chain[r] = chain[p]
-            place[r] = place[p] + 1
-    return chain, place
-
-
-@njit(cache=True, nogil=True)
-def _find_levels(task: Any, parent: Any, chain: Any, n_tasks: int) -> Any:
-    """Return each rank's level in its task, levels of tasks, and depths."""
-    n = len(task)
-    level, depth, n_levels = np.zeros(n, np.int32), np.zeros(n, np.int32), np.zeros(n_tasks, np.int64)
-    for r in range(n - 1, -1, -1):
         if parent[r] >= 0:
-            depth[r] = depth[parent[r]] + 1
-            if task[parent[r]] == task[r]:
-                level[r] = level[parent[r]] + (chain[parent[r]] != chain[r])
-        n_levels[task[r]] = max(n_levels[task[r]], level[r] + 1)
-    return level, n_levels, depth
+            depth[r] = depth[parent[r]] + np.uint32(1)
+    return depth
 
 
 @njit(cache=True, nogil=True)
-def _split(
-    offsets: Any, up: Any, task: Any, chain: Any, inside: Any, outside: Any, begin: int, end: int
+def _lay_out(
+    tree: Any,
+    lists: Any,
+    spans: Any,
+    tasks: Any,
+    begins: Any,
+    longest: int,
+    ahead: int,
+    place_bit: int,
+    begin: int,
+    end: int,
+) -> Any:
+    """Sort the ranks of a range of tasks by task, level and falling number of arcs, and cut their slices.
+
+    Returns the levels of each task, the ranks in chains of several, and slices of rows, of these chains, and
+    of arcs from other tasks.
+    """
+    first = begins[begin]
+    firsts, ranks = begins[begin : end + 1] - first, lists.ranks[first : begins[end]]
+    size = 0
+    for s in range(tasks[begin], tasks[end]):
+        for r in range(spans[s, 1], spans[s, 2]):
+            ranks[size], lists.task[r] = r, spans[s, 0]
+            size += 1
+    cut_into_chains(ranks, tree.parent, lists.task, longest, lists.chain, lists.place, lists.tallest)
+    n_levels = _find_levels(ranks, tree.parent, lists, begin, end)
+    _split(ranks, tree, lists)
+    members, chains = _slice_chains(ranks, lists, longest, n_levels.sum())
+    groups, degrees = _sort(ranks, tree.offsets, lists, n_levels.sum())
+    for k in range(size):
+        r = ranks[k]
+        lists.position[tree.order[r]] = first + k
+        lists.places[r] = k - firsts[lists.task[r] - begin] | lists.place[r] << place_bit
+    rows = cut_rows(degrees[0], firsts, groups, ahead)
+    return n_levels, members, rows, chains, cut_rows(degrees[1], firsts, firsts, ahead)
+
+
+@njit(cache=True, nogil=True)
+def cut_into_chains(
+    ranks: Any, parent: Any, task: Any, longest: int, chain: Any, place: Any, tallest: Any
 ) -> None:
-    """Find the first arcs of a range of ranks to other chains of their task, and to other tasks."""
-    for r in range(begin, end):
+    """Fill in the chains of ascending ranks, each named by its highest member, and places in the chains.
+
+    A chain continues with the child of the tallest subtree, which is filled in, too, within its task and up
+    to `longest` vertices. Other threads may fill in what belongs to other tasks, so it is not compared.
+    """
+    for r in ranks:
+        place[r], tallest[r] = 0, -1
+    for r in ranks:
+        p = parent[r]
+        if p >= 0 and task[p] == task[r] and place[r] >= place[p]:  # the height, for now
+            place[p], tallest[p] = place[r] + 1, r
+    for r in ranks[::-1]:
+        p = parent[r]
+        chain[r], place[r] = r, 0
+        if p >= 0 and task[p] == task[r] and tallest[p] == r and place[p] + 1 < longest:
+            chain[r], place[r] = chain[p], place[p] + 1
+
+
+@njit(cache=True, nogil=True)
+def _find_levels(ranks: Any, parent: Any, lists: Any, begin: int, end: int) -> Any:
+    """Fill in each rank's level, counted through all of a range of tasks; return the levels of each task."""
+    task, chain, level = lists.task, lists.chain, lists.level
+    n_levels = np.zeros(end - begin, dtype=np.int64)
+    for r in ranks[::-1]:
+        p = parent[r]
+        level[r] = level[p] + (chain[p] != chain[r]) if p >= 0 and task[p] == task[r] else 0
+        n_levels[task[r] - begin] = max(n_levels[task[r] - begin], level[r] + 1)
+    firsts = np.cumsum(n_levels) - n_levels
+    for r in ranks:
+        level[r] += firsts[task[r] - begin]
+    return n_levels
+
+
+@njit(cache=True, nogil=True)
+def _split(ranks: Any, tree: Any, lists: Any) -> None:
+    """Find the first arcs of ranks to other chains of their task, and to other tasks."""
+    offsets, up, task, chain = tree.offsets, tree.up, lists.task, lists.chain
+    for r in ranks:
         i = offsets[r]
-        while i < offsets[r + 1] and chain[up[i]] == chain[r]:
+        while i < offsets[r + 1] and task[up[i]] == task[r] and chain[up[i]] == chain[r]:
             i += 1
-        inside[r] = i
+        lists.first_inside[r] = i
         while i < offsets[r + 1] and task[up[i]] == task[r]:
             i += 1
-        outside[r] = i
+        lists.first_outside[r] = i
 
 
 @njit(cache=True, nogil=True)
-def _sort(task: Any, level: Any, task_levels: Any, inside: Any, outside: Any) -> Any:
-    """Return the rank at each position, the position of each rank, and its level among those of all tasks."""
-    n, degree, most = len(task), np.empty(len(task), dtype=np.int32), 0
-    for r in range(n):
-        degree[r] = outside[r] - inside[r]
-        most = max(most, degree[r])
-    ends = np.zeros(most + 2, dtype=np.int32)
-    group, firsts = np.empty(n, dtype=np.int32), np.zeros(task_levels[-1] + 1, dtype=np.int32)
-    for r in range(n):
-        group[r] = task_levels[task[r]] + level[r]
-        firsts[group[r] + 1] += 1
-        ends[most - degree[r] + 1] += 1
-    ends, firsts = np.cumsum(ends), np.cumsum(firsts)
-    by_degree = np.empty(n, dtype=np.int32)
-    for r in range(n):
-        by_degree[ends[most - degree[r]]] = r
-        ends[most - degree[r]] += 1
-    by_position, position = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
-    for rank in by_degree:
-        position[rank] = firsts[group[rank]]
-        by_position[position[rank]] = rank
-        firsts[group[rank]] += 1
-    return by_position, position, group
+def list_chains(ranks: Any, chain: Any, tallest: Any) -> Any:
+    """Return the names and lengths of chains of several of some ranks."""
+    names, lengths, size = np.empty(len(ranks), dtype=np.int32), np.zeros(len(ranks), dtype=np.int32), 0
+    for name in ranks:
+        if chain[name] == name and tallest[name] >= 0 and chain[tallest[name]] == name:
+            names[size], r = name, name
+            while r >= 0 and chain[r] == name:
+                lengths[size] += 1
+                r = tallest[r]
+            size += 1
+    return names[:size], lengths[:size]
 
 
 @njit(cache=True, nogil=True)
-def _list(
-    vertices: Any, parents: Any, arcs: Any, numbers: Any, lists: Any, counts: Any, begin: int, end: int
-) -> None:
-    """Fill in vertices, depths, parents and counts of arcs of a range of positions; a root is its parent."""
-    (order, depth, parent), (n_inside, n_outside, n_arcs) = lists, counts
-    for p in range(begin, end):
-        r = numbers.by_position[p]
-        order[p], depth[p] = vertices[r], numbers.depth[r]
-        parent[p] = numbers.position[parents[r]] if parents[r] >= 0 else p
-        n_inside[p], n_outside[p] = arcs.outside[r] - arcs.inside[r], arcs.offsets[r + 1] - arcs.outside[r]
-        n_arcs[p] = arcs.offsets[r + 1] - arcs.offsets[r]
+def _slice_chains(ranks: Any, lists: Any, longest: int, n_levels: int) -> Any:
+    """Return the members of chains of several ranks, the longest of a level first, and their slices."""
+    names, lengths = list_chains(ranks, lists.chain, lists.tallest)
+    order = stable_order(longest - lengths)
+    order = order[stable_order(lists.level[names[order]])]
+    names, lengths = names[order], lengths[order]
+    members = np.empty(lengths.sum(), dtype=np.int32)
+    size = 0
+    for k in range(len(names)):
+        r = names[k]
+        for _ in range(lengths[k]):
+            members[size] = r
+            r = lists.tallest[r]
+            size += 1
+    return members, cut_chains(lengths, lists.level[names], n_levels)
 
 
 @njit(cache=True, nogil=True)
-def _gather(
-    arcs: Any, order: Any, weights: Any, ends: Any, new_offsets: Any, gathered: Any, begin: int, end: int
-) -> None:
-    """Fill in the arcs of a range of positions, as `ends` of their heads and weights."""
-    for p in range(begin, end):
-        at = new_offsets[p]
-        for i in range(arcs.offsets[order[p]], arcs.offsets[order[p] + 1]):
-            gathered[at, 0], gathered[at, 1] = ends[arcs.up[i]], weights[i]
-            at += 1
+def _sort(ranks: Any, offsets: Any, lists: Any, n_levels: int) -> Any:
+    """Sort ranks by level and falling number of arcs in the task; return where levels begin, and degrees.
+
+    These are the numbers of arcs in the task but those in chains, and to other tasks.
+    """
+    degree = np.empty(len(ranks), dtype=np.int32)
+    for k in range(len(ranks)):
+        degree[k] = lists.first_outside[ranks[k]] - lists.first_inside[ranks[k]]
+    order = stable_order(degree.max() - degree) if len(ranks) > 0 else np.arange(0)
+    order = order[stable_order(lists.level[ranks[order]])]
+    ranks[:] = ranks[order]
+    groups, degrees = np.zeros(n_levels + 1, dtype=np.int64), np.empty((2, len(ranks)), dtype=np.int32)
+    for k in range(len(ranks)):
+        r = ranks[k]
+        groups[lists.level[r] + 1] += 1
+        degrees[0, k] = degree[order[k]]
+        degrees[1, k] = offsets[r + 1] - lists.first_outside[r]
+    return np.cumsum(groups), degrees

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from relaxometer.core.compiled import njit
 from relaxometer.graphs.graph import UNREACHED
-from relaxometer.problems.sssp.phast._cch import Contraction, jumps
+from relaxometer.problems.sssp.phast._cch import Weighted, jumps
 from relaxometer.problems.sssp.phast._fill import subtree_sizes
 from relaxometer.problems.variants import Skipped
 
@@ -60,7 +60,7 @@ class Preorder:
         return whole, (len(self.records) - PADDING - whole) // MAX_SEGMENTS
 
 
-def in_preorder(cch: Contraction) -> Preorder:
+def in_preorder(cch: Weighted) -> Preorder:
     """Renumber the vertices of a hierarchy in preorder; Skipped if the elimination tree is too high."""
     position, size, depth = _number(cch.parent)
     if depth.max() >= MAX_HEIGHT:

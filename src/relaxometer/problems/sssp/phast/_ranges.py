@@ -1,13 +1,18 @@
 """Compiled functions, which release Python's lock, called for ranges of items on all cores."""
 
 from collections.abc import Callable
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from typing import Any
 
-import numpy as np
+from relaxometer.core.compiled import get_num_threads
 
 LEAST = 1 << 12  # vertices for which a call is worth its overhead
 CALLS = 16  # at most: each takes some 30 µs of Python, during which no other begins
+
+
+def threads() -> ThreadPoolExecutor:
+    """Return a thread for each core."""
+    return ThreadPoolExecutor(get_num_threads())
 
 
 def width(n: int, least: int | None = None) -> int:
@@ -26,8 +31,3 @@ def begin(
 def call(pool: Executor, n: int, function: Callable[..., Any], *arguments: Any) -> list[Any]:
     """Do so, and return what the calls returned."""
     return [one.result() for one in begin(pool, n, function, *arguments)]
-
-
-def table(rows: int, columns: int, dtype: Any) -> tuple[Any, ...]:
-    """Return the rows of a new table; compiled functions take them apart."""
-    return tuple(np.empty((rows, columns), dtype=dtype))

@@ -1,5 +1,5 @@
-// Where the arcs of a hierarchy are found, for its customization: the third arc of every triangle, and the
-// arc that every arc of the graph bounds. See _customize.cu and _customize.py.
+// Where the arcs of a hierarchy are found, for its customization: fans of triangles, the third arc of every
+// triangle, and the arc that every arc of the graph bounds. See _customize.cu and _customize.py.
 //
 // Rows hold the upward arcs of each rank, heads ascending.
 
@@ -18,6 +18,22 @@ __device__ __forceinline__ u32 find_arc(const u32* offsets, const u32* up, u32 t
         }
     }
     return first;
+}
+
+// Writes the fans of each rank, from the given numbers of its first fan and its first triangle on. The first
+// arcs of a rank, as many as it has `within` its chain, have none, nor has the last one.
+extern "C" __global__ void list_fans(u32 n_ranks, const u32* __restrict__ offsets,
+                                     const u32* __restrict__ within, const u32* __restrict__ first_fan,
+                                     const u32* __restrict__ first_triangle, uint4* fans)
+{
+    for (u32 v = thread_id(); v < n_ranks; v += thread_count()) {
+        u32 fan = read_only(&first_fan[v]), triangle = read_only(&first_triangle[v]);
+        u32 end = read_only(&offsets[v + 1]);
+        for (u32 one = read_only(&offsets[v]) + read_only(&within[v]); one + 1 < end; ++one, ++fan) {
+            fans[fan] = make_uint4(one, triangle, end - 1 - one, 0);
+            triangle += end - 1 - one;
+        }
+    }
 }
 
 const u32 FAN_LANES = 8;  // a fan has some seven triangles on road maps

@@ -22,7 +22,7 @@ from relaxometer.problems.variants import Skipped
 
 if TYPE_CHECKING:
     from relaxometer.problems.sssp.phast._hierarchy import Hierarchy
-    from relaxometer.problems.sssp.phast._slices import Slices
+    from relaxometer.problems.sssp.phast._placed import Placed
 
 SOURCE = read_source(Path(__file__).with_name("phast.cu"))
 BOARD = SOURCE.layout("Board")
@@ -73,7 +73,8 @@ class Solver:
     runs_on = "device"
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
-        from relaxometer.problems.sssp.phast import _cch, _customize, _hierarchy  # loads Numba
+        # These load Numba.
+        from relaxometer.problems.sssp.phast import _cch, _customize, _hierarchy, _placed, _ranges
 
         self._graph = graph
         device, host, n = graph.device, graph.host, graph.n_vertices
@@ -86,27 +87,24 @@ class Solver:
         max_vertices = (tasks + 1) * (_maps.SHARED_BYTES // 4)
         if n > max_vertices:
             raise Skipped(f"{n} vertices; shared memory holds at most {max_vertices}")
-        # Lengths are numbers of arcs until the first customization.
-        numbered = _cch.number(host, parameters.fill, parameters.keep_order)
         blocks = min(tasks, max_blocks)
         middle = blocks // BLOCKS_PER_MIDDLE_TASK if parameters.middle == "auto" else parameters.middle
-        with ThreadPoolExecutor(1) as background:
-            plan = background.submit(_customize.schedule, numbered)
-            self._hierarchy = hierarchy = _hierarchy.lay_out(numbered, tasks, [middle] if middle else [])
-        self._position = np.empty(n, dtype=np.uint32)
-        self._position[hierarchy.order] = np.arange(n, dtype=np.uint32)
+        with _ranges.threads() as pool, ThreadPoolExecutor(2) as background:
+            cch = _cch.number(host, parameters.fill, pool, parameters.keep_order)
+            plan = background.submit(_customize.schedule, cch, pool)
+            cutting = background.submit(_hierarchy.lay_out, cch, tasks, [middle] if middle else [], pool)
+            ranks = _placed.upload(device, cch)
+            self._hierarchy = hierarchy = cutting.result()
+            self._placed = placed = _placed.place(device, ranks, hierarchy)
+            self._customizer = _customize.Customizer(graph, ranks, plan.result(), placed)
         self.resolved: dict[str, Any] = {
             "tasks": tasks,
             "middle": middle,
             "top": hierarchy.top,
-            "arcs": len(hierarchy.up_arcs),
+            "arcs": len(cch.up),
             "levels": int(np.diff(hierarchy.task_steps).max()) // 2,
             "height": int(hierarchy.depth.max(initial=0)),
         }
-        members = _members(device, hierarchy)
-        inside, outside = (device.asarray(one.arcs) for one in (hierarchy.inside, hierarchy.outside))
-        copies = {"inside": inside, "outside": outside, "up_arcs": members["up_arcs"]}
-        self._customizer = _customize.Customizer(graph, numbered, plan.result(), hierarchy, copies)
         self._tails: Any = None
         self._graph_members = module.struct("Graph", **_maps.graph_members(graph))
         self._customizer.customize(graph.weights)
@@ -116,11 +114,12 @@ class Solver:
             top_distance=device.xp.empty(max(1, hierarchy.top), dtype=np.uint32),
             board=None,  # each search has its own
         )
+        members = _members(device, hierarchy, placed)
         structs = self._graph_members, module.struct("Hierarchy", **members), state
         self._launch = kernel.bind(
             blocks,
             threads,
-            (*structs, inside, outside, np.uint32(0), None, None, None),
+            (*structs, placed.inside, placed.outside, np.uint32(0), None, None, None),
             shared_mem=_shared_bytes(hierarchy),
         )
         self._arrays = _maps.answers_ahead(graph, self._launch, state, BOARD)
@@ -151,7 +150,7 @@ class Solver:
         that are read for the predecessors are not counted.
         """
         device, found = self._graph.device, self._arrays.take()
-        position = self._position[source]
+        position = self._hierarchy.position[source]
         log = None if phases is None else device.xp.zeros(len(self._hierarchy.stages) + 2, dtype=np.uint64)
         self._launch(source_position=position, log=log)
         self._arrays.prepare()
@@ -164,33 +163,35 @@ class Solver:
     def _parts(self, position: int, reached: Any, times_ms: Any) -> list[Phase]:
         """Return the parts of a search from a position; `reached` is a mask of vertices."""
         hierarchy = self._hierarchy
-        path = [position]
-        while hierarchy.depth[path[-1]]:
-            path.append(int(hierarchy.parent[path[-1]]))
-        rows = np.diff(hierarchy.up_offsets)
+        cch, path = hierarchy.cch, [int(hierarchy.ranks[position])]
+        while cch.parent[path[-1]] >= 0:
+            path.append(int(cch.parent[path[-1]]))
+        rows = np.diff(cch.offsets)
         begins = hierarchy.task_begins[hierarchy.stages].tolist()
-        spans = [slice(*span) for span in itertools.pairwise(begins)]
+        spans = [hierarchy.ranks[slice(*span)] for span in itertools.pairwise(begins)]
         names = ["climb", "top", *["middle"] * (len(spans) - 2), "parts", "predecessors"]
-        in_order = reached[hierarchy.order]
-        updated = (len(path), *(int(in_order[span].sum()) for span in spans), int(reached.sum()))
+        updated = (len(path), *(int(reached[cch.order[span]].sum()) for span in spans), int(reached.sum()))
         relaxed = (int(rows[path].sum()), *(int(rows[span].sum()) for span in spans), 0)
         return list(map(Phase, names, updated, relaxed, times_ms.tolist()))
 
 
-def _members(device: Device, hierarchy: Hierarchy) -> dict[str, Any]:
-    def slices(given: Slices) -> dict[str, Any]:
-        arrays = {"table": given.table, "bounds": given.bounds.astype(np.uint32)}
-        return {name: device.asarray(array) for name, array in arrays.items()}
-
+def _members(device: Device, hierarchy: Hierarchy, placed: Placed) -> dict[str, Any]:
+    """Return the members of the struct ``Hierarchy``."""
     from relaxometer.problems.sssp.phast._cch import jumps
 
-    arrays = ("order", "stages", "task_begins", "task_steps", "up_offsets", "up_arcs", "depth")
-    parent = device.asarray(hierarchy.parent)
+    def slices(table: Any, bounds: Any) -> dict[str, Any]:
+        return {"table": device.asarray(table), "bounds": device.asarray(bounds.astype(np.uint32))}
+
+    arrays = ("stages", "task_begins", "task_steps")
     return {name: device.asarray(getattr(hierarchy, name)) for name in arrays} | {
-        "jumps": jumps(parent, int(hierarchy.depth.max(initial=0)), device.xp),
+        "order": placed.order,
+        "up_offsets": placed.up_offsets,
+        "up_arcs": placed.up_arcs,
+        "depth": placed.depth,
+        "jumps": jumps(placed.parent, int(hierarchy.depth.max()), device.xp),
         "n_stages": np.uint32(len(hierarchy.stages) - 1),
-        "inside": slices(hierarchy.inside),
-        "outside": slices(hierarchy.outside),
+        "inside": slices(*hierarchy.inside),
+        "outside": slices(hierarchy.outside.table, hierarchy.outside.bounds),
     }
 
 
