@@ -182,10 +182,10 @@ def test_any_graph_is_cut(graph):
 
 def cut_by_cells(pool, offsets, adjacent, band):
     """The sides and the separator of the whole graph."""
-    order, cell, offsets, adjacent = _cells.renumber(offsets, adjacent, pool)
+    order, offsets, adjacent, cells = _cells.renumber(offsets, adjacent, pool)
     n = len(order)
     own, vertices = _separators.scratch(n), np.arange(n, dtype=np.int32)
-    first, last = _cells.cut_by_cells(offsets, adjacent, vertices, 0, own, 0.3, cell, band)
+    first, last = _cells.cut_by_cells(offsets, adjacent, vertices, 0, own, 0.3, cells, band)
     np.testing.assert_array_equal(np.sort(vertices), np.arange(n))
     np.testing.assert_array_equal(np.sort(order), np.arange(n))
     labels = np.full(n, 2)
@@ -261,15 +261,13 @@ def test_the_size_of_a_mesh_is_guessed(monkeypatch, pool):
     offsets, adjacent = _cch._undirected(delaunay(DelaunayParameters(vertices=8192), 1), pool)
     _, up_offsets, up = shortcuts(pool, _order.dissect(offsets, adjacent, pool))
     degrees = np.diff(up_offsets)
-    arcs, triangles = _widths.guess(offsets, adjacent, pool)
+    arcs, triangles = _widths.guess(8192, _widths.measure(offsets, adjacent, pool))
     assert len(up) / 2 < arcs < 2 * len(up)
     assert 1 / 3 < triangles / (degrees * (degrees - 1) // 2).sum() < 3
 
 
-def test_a_graph_of_wide_separators_is_refused_before_it_is_ordered(small_parts, monkeypatch, pool):
-    for module in (_order, _widths):
-        monkeypatch.setattr(module, "PART", 400)
-    monkeypatch.setattr(_order, "_dissect", None)
+def test_a_graph_of_wide_separators_is_refused(small_parts, monkeypatch, pool):
+    monkeypatch.setattr(_widths, "PART", 400)
     offsets, adjacent = dumbbell(side=40)
     for limits in (_widths.Size(1000, np.inf), _widths.Size(np.inf, 1000)):
         with pytest.raises(Skipped, match=r"made for maps; expected are .* triangles"):

@@ -3,12 +3,13 @@
 A separator of the graph of cells, each a vertex, shows where a small one of the part itself is to be found:
 in the cells up to `BAND` steps from it. There a flow finds it exactly, as in a small part.
 
-Cells are grown once for all parts, and vertices are numbered cell by cell, so that a part sorted by number is
-sorted by cell. What a separator leaves of a cell may not be connected, which does no harm.
+Cells are grown and joined once for all parts, on all cores, and vertices are numbered cell by cell. What a
+separator leaves of a cell may not be connected, and cells may have been neighbours by vertices that are gone;
+both do no harm.
 """
 
 from concurrent.futures import Executor
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -31,45 +32,54 @@ CELL = 16  # maximum vertices
 BAND = 3
 
 
-def renumber(offsets: Small, adjacent: Small, pool: Executor) -> tuple[Small, Small, Small, Small]:
-    """Return the vertices cell by cell, the cell of each, and the graph on them, numbered so."""
-    n = len(offsets) - 1
-    order, cell = grow(offsets, adjacent, CELL)
-    place = np.empty(n, dtype=np.int32)
-    place[order] = np.arange(n, dtype=np.int32)
-    new_offsets = np.zeros(n + 1, dtype=np.int32)
-    np.cumsum(np.diff(offsets)[order], out=new_offsets[1:])
-    heads = np.empty_like(adjacent)
-    _ranges.call(pool, n, _move, offsets, adjacent, order, place, new_offsets, heads)
-    return order, cell, new_offsets, heads
+class Cells(NamedTuple):
+    """The cells of a graph, in which vertices are numbered cell by cell, and which of them are neighbours."""
+
+    of: Small  # the cell of each vertex
+    first: Small  # the first vertex of each cell
+    end: Small  # of the neighbours of each cell, which begin where the arcs of its first vertex do
+    heads: Small  # these neighbours
+
+
+def renumber(offsets: Small, adjacent: Small, pool: Executor) -> tuple[Small, Small, Small, Cells]:
+    """Return the vertices cell by cell, and the graph and the cells on them, numbered so."""
+    n, graph, heads = len(offsets) - 1, (offsets, adjacent), np.empty_like(adjacent)
+    order, place, new_offsets, of, first = grow(*graph, CELL)
+    _ranges.call(pool, n, _move, *graph, order, place, new_offsets, heads)
+    cells = Cells(of, first, np.empty_like(first), np.empty_like(heads))
+    _ranges.call(pool, len(first), _join, new_offsets, heads, cells)
+    return order, new_offsets, heads, cells
 
 
 @njit(cache=True, nogil=True)
 def grow(offsets: Any, adjacent: Any, largest: int) -> Any:
-    """Return the vertices cell by cell, each grown breadth first, and the cells of the vertices so listed."""
+    """List the vertices cell by cell, each grown breadth first.
+
+    Returns this order, the place of each vertex, and by place, where arcs will begin, and the cell; and the
+    place where each cell begins.
+    """
     n = len(offsets) - 1
-    order, cell = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
-    is_listed = np.zeros(n, dtype=np.bool_)
+    order, cell, first = np.empty((3, n), dtype=np.int32)
+    place, new_offsets = np.full(n, -1, dtype=np.int32), np.zeros(n + 1, dtype=np.int32)
     size, n_cells = 0, 0
     for root in range(n):
-        if is_listed[root]:
+        if place[root] >= 0:
             continue
-        order[size], is_listed[root] = root, True
+        order[size], place[root] = root, size
         head, end = size, min(size + largest, n)
-        first = size
+        first[n_cells] = size
         size += 1
-        while head < size and size < end:
+        while head < size:
             v = order[head]
+            cell[head], new_offsets[head + 1] = n_cells, new_offsets[head] + offsets[v + 1] - offsets[v]
             head += 1
-            for i in range(offsets[v], offsets[v + 1]):
+            for i in range(offsets[v], offsets[v + 1] if size < end else offsets[v]):
                 u = adjacent[i]
-                if not is_listed[u] and size < end:
-                    is_listed[u] = True
-                    order[size] = u
+                if place[u] < 0 and size < end:
+                    order[size], place[u] = u, size
                     size += 1
-        cell[first:size] = n_cells
         n_cells += 1
-    return order, cell
+    return order, place, new_offsets, cell, first[:n_cells].copy()
 
 
 @njit(cache=True, nogil=True)
@@ -85,19 +95,37 @@ def _move(
 
 
 @njit(cache=True, nogil=True)
+def _join(offsets: Any, adjacent: Any, cells: Any, begin: int, end: int) -> None:
+    """Find the neighbours of a range of cells."""
+    joined = np.full(len(cells.first), -1, dtype=np.int32)  # the last cell that was found to be next to it
+    for c in range(begin, end):
+        joined[c] = c
+        v = cells.first[c]
+        at = offsets[v]
+        while v < len(cells.of) and cells.of[v] == c:
+            for i in range(offsets[v], offsets[v + 1]):
+                d = cells.of[adjacent[i]]
+                if joined[d] != c:
+                    joined[d] = c
+                    cells.heads[at] = d
+                    at += 1
+            v += 1
+        cells.end[c] = at
+
+
+@njit(cache=True, nogil=True)
 def cut_by_cells(
-    offsets: Any, adjacent: Any, vertices: Any, begin: int, own: Any, share: float, cell: Any, band: int
+    offsets: Any, adjacent: Any, vertices: Any, begin: int, own: Any, share: float, cells: Any, band: int
 ) -> Any:
     """Cut a part as :func:`relaxometer.problems.sssp.phast._separators.cut` does, sorted by number."""
-    begins = _number_cells(vertices, cell, own.near)
-    cell_offsets, cell_heads = _join_cells(offsets, adjacent, vertices, begins, own)
-    n_cells = len(begins) - 1
-    cells = np.arange(n_cells).astype(np.int32)
-    first, last = cut(cell_offsets, cell_heads, cells, 0, scratch(n_cells), share)
-    zones = _zones(cell_offsets, cell_heads, cells, first, last, band)
+    cell_offsets, cell_heads, n_vertices = _part(offsets, vertices, cells, own.near)
+    n_cells = len(n_vertices)
+    listed = np.arange(n_cells).astype(np.int32)
+    first, last = cut(cell_offsets, cell_heads, listed, 0, scratch(n_cells), share)
+    zones = _zones(cell_offsets, cell_heads, listed, first, last, band)
     sizes = np.zeros(3, dtype=np.int64)
     for c in range(n_cells):
-        sizes[zones[c]] += begins[c + 1] - begins[c]
+        sizes[zones[c]] += n_vertices[c]
     if first + last < n_cells and sizes[FIRST] * sizes[LAST] == 0:  # the band is too wide
         return cut(offsets, adjacent, vertices, begin, own, share)
     middle, size = np.empty(sizes[MIDDLE], dtype=np.int32), 0
@@ -117,39 +145,31 @@ def cut_by_cells(
 
 
 @njit(cache=True, nogil=True)
-def _number_cells(vertices: Any, cell: Any, number: Any) -> Any:
-    """Fill in each vertex's cell, numbered from 0; return the places where cells begin, and the end."""
-    begins = np.empty(len(vertices) + 1, dtype=np.int32)
-    size = 0
-    for k in range(len(vertices)):
-        if k == 0 or cell[vertices[k]] != cell[vertices[k - 1]]:
-            begins[size] = k
-            size += 1
-        number[vertices[k]] = size - 1
-    begins[size] = len(vertices)
-    return begins[: size + 1].copy()
+def _part(offsets: Any, vertices: Any, cells: Any, number: Any) -> Any:
+    """Fill in the cell of each vertex of a part, numbered from 0; return the graph on them, and their sizes.
 
-
-@njit(cache=True, nogil=True)
-def _join_cells(offsets: Any, adjacent: Any, vertices: Any, begins: Any, own: Any) -> Any:
-    """Return the graph of a part's cells."""
-    n_cells, n_arcs = len(begins) - 1, 0
+    Cells that a separator cut are neighbours as before: they may be too many, never too few.
+    """
+    numbers = np.full(len(cells.first), -1, dtype=np.int32)
+    names, sizes = np.empty((2, len(vertices)), dtype=np.int32)
+    n_cells, n_arcs = 0, 0
     for v in vertices:
-        n_arcs += offsets[v + 1] - offsets[v]
-    cell_offsets, heads = np.zeros(n_cells + 1, dtype=np.int32), np.empty(n_arcs, dtype=np.int32)
-    joined = np.full(n_cells, -1, dtype=np.int32)  # the last cell that was found to be next to it
-    size = 0
-    for c in range(n_cells):
-        joined[c] = c
-        for v in vertices[begins[c] : begins[c + 1]]:
-            for i in range(offsets[v], offsets[v + 1]):
-                u = adjacent[i]
-                if own.label[u] == own.label[v] and joined[own.near[u]] != c:
-                    joined[own.near[u]] = c
-                    heads[size] = own.near[u]
-                    size += 1
-        cell_offsets[c + 1] = size
-    return cell_offsets, heads[:size]
+        c = cells.of[v]
+        if numbers[c] < 0:
+            names[n_cells], sizes[n_cells], numbers[c] = c, 0, n_cells
+            n_arcs += cells.end[c] - offsets[cells.first[c]]
+            n_cells += 1
+        number[v] = numbers[c]
+        sizes[numbers[c]] += 1
+    cell_offsets, heads, size = np.zeros(n_cells + 1, dtype=np.int32), np.empty(n_arcs, dtype=np.int32), 0
+    for k in range(n_cells):
+        c = names[k]
+        for i in range(offsets[cells.first[c]], cells.end[c]):
+            if numbers[cells.heads[i]] >= 0:
+                heads[size] = numbers[cells.heads[i]]
+                size += 1
+        cell_offsets[k + 1] = size
+    return cell_offsets, heads[:size], sizes[:n_cells]
 
 
 @njit(cache=True, nogil=True)

@@ -15,7 +15,7 @@ Dibbelt, Strasser and Wagner, "Customizable Contraction Hierarchies", ACM JEA 21
 
 import hashlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ from relaxometer.problems.sssp.phast._cells import BAND, CELL, cut_by_cells, ren
 from relaxometer.problems.sssp.phast._leaves import TRIED, by_degree
 from relaxometer.problems.sssp.phast._reduce import Ordered, reduce
 from relaxometer.problems.sssp.phast._separators import SHARE, cut, scratch
-from relaxometer.problems.sssp.phast._widths import PART, Size, guess
+from relaxometer.problems.sssp.phast._widths import Size, guess, measure
 from relaxometer.problems.variants import Skipped
 
 Ints = npt.NDArray[np.int64]
@@ -58,17 +58,17 @@ def dissect(offsets: Small, adjacent: Small, pool: Executor, limits: Size = NO_L
     """
     is_mesh = np.count_nonzero(np.diff(offsets) > 2) > MESH * (len(offsets) - 1)
     if is_mesh:
-        _refuse_wide(offsets, adjacent, limits, pool)
+        _refuse_wide(len(offsets) - 1, measure(offsets, adjacent, pool), limits)
     reduced = reduce(offsets, adjacent, pool)
-    if not is_mesh:
-        _refuse_wide(reduced.offsets, reduced.adjacent, limits, pool)
-    return Ordered(reduced, *_dissect(reduced.offsets, reduced.adjacent, pool))
+    graph, n = (reduced.offsets, reduced.adjacent), len(reduced.core)
+    widths = [] if is_mesh else measure(*graph, pool)
+    return Ordered(reduced, *_dissect(*graph, pool, lambda: _refuse_wide(n, widths, limits)))
 
 
-def _refuse_wide(offsets: Small, adjacent: Small, limits: Size, pool: Executor) -> None:
+def _refuse_wide(n: int, widths: Sequence[Future[int]], limits: Size) -> None:
     """Skip a graph whose separators are too large for a map."""
-    if len(offsets) > PART:
-        expected = guess(offsets, adjacent, pool)
+    if widths:
+        expected = guess(n, widths)
         if any(one > TOO_LARGE * limit for one, limit in zip(expected, limits, strict=True)):
             arcs, triangles = expected
             raise Skipped(f"made for maps; expected are {arcs:.2g} arcs and {triangles:.2g} triangles")
@@ -88,9 +88,14 @@ def kept(offsets: Small, adjacent: Small, make: Callable[[], Small]) -> Small:
     return order
 
 
-def _dissect(offsets: Small, adjacent: Small, pool: Executor) -> tuple[Small, list[tuple[int, int]]]:
-    """Order the vertices of a graph by cuts, of which threads make several at once; also return its parts."""
-    order, cell, offsets, adjacent = renumber(offsets, adjacent, pool)
+def _dissect(
+    offsets: Small, adjacent: Small, pool: Executor, refuse_wide: Callable[[], None]
+) -> tuple[Small, list[tuple[int, int]]]:
+    """Order the vertices of a graph by cuts, of which threads make several at once; also return its parts.
+
+    `refuse_wide` is called while the first cut is found, which occupies one core.
+    """
+    order, offsets, adjacent, cells = renumber(offsets, adjacent, pool)
     n = len(order)
     graph, own, vertices = (offsets, adjacent), scratch(n), np.arange(n, dtype=np.int32)
     smallest, small = max(LEAF, n // PARTS), []
@@ -98,16 +103,17 @@ def _dissect(offsets: Small, adjacent: Small, pool: Executor) -> tuple[Small, li
     def halve(begin: int, end: int) -> list[Future[Any]]:
         """Cut a part, or order it if it is small; return what was begun."""
         if end - begin <= smallest:
-            _order_part(graph, vertices, begin, end, own, SHARE, LEAF, cell)
+            _order_part(graph, vertices, begin, end, own, SHARE, LEAF, cells)
             small.append((begin, end))
             return []
         share = LARGE_SHARE if LARGE * (end - begin) > n else SHARE
         band = BAND if end - begin > BY_CELLS * smallest else 0
-        first, last = _cut(graph, vertices, begin, end, own, share, cell, band)
+        first, last = _cut(graph, vertices, begin, end, own, share, cells, band)
         parts = (begin, begin + first), (begin + first, begin + first + last)
         return [pool.submit(halve, *part) for part in parts]
 
     waiting = [pool.submit(halve, 0, n)]
+    refuse_wide()
     while waiting:
         waiting += waiting.pop().result()
     return order[vertices], sorted(small)
@@ -115,12 +121,12 @@ def _dissect(offsets: Small, adjacent: Small, pool: Executor) -> tuple[Small, li
 
 @njit(cache=True, nogil=True)
 def _cut(
-    graph: Any, vertices: Any, begin: int, end: int, own: Any, share: float, cell: Any, band: int
+    graph: Any, vertices: Any, begin: int, end: int, own: Any, share: float, cells: Any, band: int
 ) -> Any:
     """Cut the part in these places of the order, by cells if `band` is not 0; label parts by first places."""
     offsets, adjacent = graph
     if band > 0:
-        first, last = cut_by_cells(offsets, adjacent, vertices[begin:end], begin, own, share, cell, band)
+        first, last = cut_by_cells(offsets, adjacent, vertices[begin:end], begin, own, share, cells, band)
     else:
         first, last = cut(offsets, adjacent, vertices[begin:end], begin, own, share)
     for k in range(begin + first, end):
@@ -130,7 +136,7 @@ def _cut(
 
 @njit(cache=True, nogil=True)
 def _order_part(
-    graph: Any, vertices: Any, begin: int, end: int, own: Any, share: float, leaf: int, cell: Any
+    graph: Any, vertices: Any, begin: int, end: int, own: Any, share: float, leaf: int, cells: Any
 ) -> None:
     """Order the part in these places."""
     offsets, adjacent = graph
@@ -141,6 +147,6 @@ def _order_part(
         if end - begin <= leaf:
             vertices[begin:end] = by_degree(offsets, adjacent, vertices[begin:end], place)
             continue
-        first, last = _cut(graph, vertices, begin, end, own, share, cell, 0)
+        first, last = _cut(graph, vertices, begin, end, own, share, cells, 0)
         waiting.append((begin, begin + first))
         waiting.append((begin + first, begin + first + last))

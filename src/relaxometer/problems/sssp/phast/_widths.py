@@ -7,12 +7,12 @@ have far smaller separators, which grow more slowly, so theirs are overestimated
 George, "Nested Dissection of a Regular Finite Element Mesh", SIAM Journal on Numerical Analysis 10, 1973.
 """
 
-from concurrent.futures import Executor
+from collections.abc import Sequence
+from concurrent.futures import Executor, Future
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from relaxometer.core.compiled import njit
 from relaxometer.problems.sssp.phast._separators import cut, scratch
@@ -32,39 +32,43 @@ class Size(NamedTuple):
     triangles: float
 
 
-def guess(offsets: Small, adjacent: Small, pool: Executor) -> Size:
-    """Return about the size of the hierarchy of a graph of at least `PART` vertices."""
+def measure(offsets: Small, adjacent: Small, pool: Executor) -> list[Future[int]]:
+    """Begin to find separators of some parts of a graph, none if it has less than `PART` vertices."""
     n = len(offsets) - 1
-    graph = sp.csr_matrix((np.ones(len(adjacent), dtype=np.bool_), adjacent, offsets), shape=(n, n))
+    if n < PART:
+        return []
     begins = [(2 * k + 1) * n // (2 * PARTS) for k in range(PARTS)]
-    widths = list(pool.map(lambda begin: _width(graph, begin), begins))
-    width = max(2.0, float(np.median(widths))) * (n / PART) ** 0.5
+    return [pool.submit(_width, offsets, adjacent, begin, PART, SHARE) for begin in begins]
+
+
+def guess(n: int, widths: Sequence[Future[int]]) -> Size:
+    """Return about the size of the hierarchy of a graph of `n` vertices."""
+    width = max(2.0, float(np.median([one.result() for one in widths]))) * (n / PART) ** 0.5
     return Size(ARCS * width**2 * np.log2(width), TRIANGLES * width**3)
 
 
-def _width(graph: sp.csr_matrix, begin: int) -> int:
-    """Return the size of a separator of the part around a vertex."""
-    part = _grow(graph.indptr, graph.indices, begin, PART)
-    vertices = np.arange(len(part), dtype=np.int32)
-    own = graph[part][:, part]
-    first, last = cut(own.indptr, own.indices, vertices, 0, scratch(len(part)), SHARE)
-    return len(part) - int(first) - int(last)
-
-
 @njit(cache=True, nogil=True)
-def _grow(offsets: Any, adjacent: Any, begin: int, most: int) -> Any:
-    """Return up to `most` vertices in the order of a breadth-first search."""
-    seen = np.zeros(len(offsets) - 1, dtype=np.bool_)
-    queue = np.empty(most, dtype=np.int32)
-    queue[0], seen[begin] = begin, True
-    head, size = 0, 1
+def _width(offsets: Any, adjacent: Any, begin: int, most: int, share: float) -> int:
+    """Return the size of a separator of the part of up to `most` vertices around a vertex."""
+    place, queue = np.full(len(offsets) - 1, -1, dtype=np.int32), np.empty(most, dtype=np.int32)
+    queue[0], place[begin] = begin, 0
+    head, size, n_arcs = 0, 1, 0
     while head < size:
         v = queue[head]
         head += 1
+        n_arcs += offsets[v + 1] - offsets[v]
         for i in range(offsets[v], offsets[v + 1]):
             u = adjacent[i]
-            if not seen[u] and size < most:
-                seen[u] = True
-                queue[size] = u
+            if place[u] < 0 and size < most:
+                queue[size], place[u] = u, size
                 size += 1
-    return queue[:size].copy()
+    own_offsets, heads = np.zeros(size + 1, dtype=np.int32), np.empty(n_arcs, dtype=np.int32)
+    at = 0
+    for k in range(size):
+        for i in range(offsets[queue[k]], offsets[queue[k] + 1]):
+            if place[adjacent[i]] >= 0:
+                heads[at] = place[adjacent[i]]
+                at += 1
+        own_offsets[k + 1] = at
+    first, last = cut(own_offsets, heads[:at], np.arange(size).astype(np.int32), 0, scratch(size), share)
+    return size - first - last
