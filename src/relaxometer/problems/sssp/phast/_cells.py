@@ -47,7 +47,7 @@ def renumber(offsets: Small, adjacent: Small, pool: Executor) -> tuple[Small, Sm
     order, place, new_offsets, of, first = grow(*graph, CELL)
     _ranges.call(pool, n, _move, *graph, order, place, new_offsets, heads)
     cells = Cells(of, first, np.empty_like(first), np.empty_like(heads))
-    _ranges.call(pool, len(first), _join, new_offsets, heads, cells)
+    _ranges.call(pool, len(first), _join, new_offsets, heads, cells, least=_ranges.LEAST // CELL)
     return order, new_offsets, heads, cells
 
 

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from relaxometer.core.compiled import njit
 from relaxometer.graphs.graph import offsets_of
 from relaxometer.problems.sssp.phast import _ranges
-from relaxometer.problems.sssp.phast._reduce import Ordered, copy_into
+from relaxometer.problems.sssp.phast._reduce import Ordered
 
 Ints = npt.NDArray[np.int64]
 Small = npt.NDArray[np.int32]
@@ -84,7 +84,7 @@ def add_shortcuts(given: Ordered, arranged: Arranged, limit: int, pool: Executor
     up_offsets = offsets_of(length)
     up = np.empty(n_low + len(high), dtype=np.int32)
     if len(up) <= limit:
-        list(pool.map(copy_into, pieces, itertools.repeat(up), up_offsets[ends[:, 0]]))
+        list(pool.map(_copy_into, pieces, itertools.repeat(up), up_offsets[ends[:, 0]]))
         _copy_rows(above, begin, up_offsets, len(low), high, up)
     return up_offsets, up
 
@@ -102,6 +102,12 @@ def _list_tops(ends: Ints, pieces: list[Small], begin: Ints, length: Ints) -> Sm
     rows = [piece[len(piece) - length[top] :] for piece, top in zip(pieces, tops, strict=True)]
     begin[tops] = np.cumsum([0, *map(len, rows)])[:-1]
     return np.concatenate([NOTHING, *rows])
+
+
+@njit(cache=True, nogil=True)
+def _copy_into(part: Any, whole: Any, begin: int) -> None:
+    """Copy a part to its place."""
+    whole[begin : begin + len(part)] = part
 
 
 @njit(cache=True, nogil=True)

@@ -28,6 +28,8 @@ def begin(
     return [pool.submit(function, *arguments, k, min(k + step, n)) for k in range(0, n, step)]
 
 
-def call(pool: Executor, n: int, function: Callable[..., Any], *arguments: Any) -> list[Any]:
+def call(
+    pool: Executor, n: int, function: Callable[..., Any], *arguments: Any, least: int | None = None
+) -> list[Any]:
     """Do so, and return what the calls returned."""
-    return [one.result() for one in begin(pool, n, function, *arguments)]
+    return [one.result() for one in begin(pool, n, function, *arguments, least=least)]

@@ -25,9 +25,6 @@ CHOICES = (MOST, FIRST, LEAST_SHARE)
 """The parameters that the order depends on."""
 
 
-NOTHING = (np.empty(0, dtype=np.int32),) * 3
-
-
 class Reduced(NamedTuple):
     """What is left of a graph, and what was contracted before."""
 
@@ -62,44 +59,41 @@ def ordered(offsets: Small, adjacent: Small, order: Small) -> Ordered:
 
 def reduce(offsets: Small, adjacent: Small, pool: Executor) -> Reduced:
     """Contract vertices of up to `MOST` neighbours, which are listed in both directions."""
-    names = np.arange(len(offsets) - 1, dtype=np.int32)
-    gone = [NOTHING]
+    n = len(offsets) - 1
+    names, n_gone, n_rows = np.arange(n, dtype=np.int32), 0, 0
+    gone = np.empty(n, dtype=np.int32), np.zeros(n + 1, dtype=np.int32), np.empty(MOST * n, dtype=np.int32)
     for most in itertools.chain(FIRST, itertools.repeat(MOST)):
-        before = len(names)
-        names, offsets, adjacent, parts = _round(names, offsets, adjacent, most, pool)
-        gone += parts
-        if most == MOST and LEAST_SHARE * (before - len(names)) <= before:
+        n = len(names)
+        place = np.empty(n, dtype=np.int32)
+        chosen = _ranges.call(pool, n, _choose, offsets, adjacent, most, place)
+        left, rows = np.cumsum([(0, n_rows), *chosen], axis=0).T
+        new_names = np.empty(left[-1], dtype=np.int32)
+        plan = (names, offsets, adjacent), place, (left, rows), n_gone, _ranges.width(n), new_names, gone
+        offsets, adjacent = _joined(_ranges.call(pool, n, _rows, *plan), pool)
+        names, n_gone, n_rows = new_names, n_gone + n - len(new_names), int(rows[-1])
+        if most == MOST and LEAST_SHARE * (n - len(names)) <= n:
             break
-    contracted, lengths, rows = (np.concatenate(one) for one in zip(*gone, strict=True))
-    return Reduced(contracted, _sums(lengths), rows, names, offsets, adjacent)
+    contracted = gone[0][:n_gone], gone[1][: n_gone + 1], gone[2][:n_rows]
+    return Reduced(*contracted, names, offsets, adjacent)
 
 
-def _round(
-    names: Small, offsets: Small, adjacent: Small, most: int, pool: Executor
-) -> tuple[Small, Small, Small, list[tuple[Small, Small, Small]]]:
-    """Contract vertices that are not adjacent; return what is left, and those vertices, degrees, and rows."""
-    n = len(names)
-    place = np.empty(n, dtype=np.int32)
-    firsts = np.cumsum([0, *_ranges.call(pool, n, _choose, offsets, adjacent, most, place)])
-    parts = _ranges.call(pool, n, _rows, offsets, adjacent, names, place, firsts, _ranges.width(n))
-    new_names, lengths, heads = zip(NOTHING, *(part[:3] for part in parts), strict=True)
-    ends = np.cumsum([0, *map(len, heads)])
-    new_heads = np.empty(ends[-1], dtype=np.int32)
-    list(pool.map(copy_into, heads, itertools.repeat(new_heads), ends[:-1]))
-    gone = [part[3:] for part in parts]
-    return np.concatenate(new_names), _sums(np.concatenate(lengths)), new_heads, gone
-
-
-def _sums(lengths: Small) -> Small:
-    sums = np.zeros(len(lengths) + 1, dtype=np.int32)
-    np.cumsum(lengths, out=sums[1:])
-    return sums
+def _joined(parts: list[tuple[Small, Small]], pool: Executor) -> tuple[Small, Small]:
+    """Return offsets and heads of rows in parts that follow each other, of which each has their ends."""
+    firsts, begins = np.cumsum([(0, 0), *((len(ends), len(heads)) for ends, heads in parts)], axis=0).T
+    offsets, heads = np.zeros(firsts[-1] + 1, dtype=np.int32), np.empty(begins[-1], dtype=np.int32)
+    whole = itertools.repeat((offsets, heads))
+    list(pool.map(_append, parts, whole, firsts[:-1], begins[:-1]))
+    return offsets, heads
 
 
 @njit(cache=True, nogil=True)
-def copy_into(part: Any, whole: Any, begin: int) -> None:
-    """Copy a part to its place."""
-    whole[begin : begin + len(part)] = part
+def _append(part: Any, whole: Any, first: int, begin: int) -> None:
+    """Copy rows to their place, after `first` others of `begin` heads."""
+    (ends, part_heads), (offsets, heads) = part, whole
+    for k in range(len(ends)):
+        offsets[first + k + 1] = begin + ends[k]
+    for i in range(len(part_heads)):
+        heads[begin + i] = part_heads[i]
 
 
 @njit(cache=True, nogil=True)
@@ -109,9 +103,12 @@ def _key(offsets: Any, v: int) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _choose(offsets: Any, adjacent: Any, most: int, place: Any, begin: int, end: int) -> int:
-    """Choose the vertices of a range that go, whose place is -1, and number the others; return how many."""
-    left = 0
+def _choose(offsets: Any, adjacent: Any, most: int, place: Any, begin: int, end: int) -> Any:
+    """Choose the vertices of a range that go, whose place is -1, and number the others.
+
+    Returns how many are left, and how many arcs the others have.
+    """
+    left, n_arcs = 0, 0
     for v in range(begin, end):
         stays = offsets[v + 1] - offsets[v] > most
         if not stays:
@@ -122,28 +119,41 @@ def _choose(offsets: Any, adjacent: Any, most: int, place: Any, begin: int, end:
                     break
         place[v] = left if stays else -1
         left += stays
-    return left
+        n_arcs += 0 if stays else offsets[v + 1] - offsets[v]
+    return left, n_arcs
 
 
 @njit(cache=True, nogil=True)
 def _rows(
-    offsets: Any, adjacent: Any, names: Any, place: Any, firsts: Any, width: int, begin: int, end: int
+    graph: Any,
+    place: Any,
+    firsts: Any,
+    n_gone: int,
+    width: int,
+    new_names: Any,
+    gone: Any,
+    begin: int,
+    end: int,
 ) -> Any:
-    """Return names, degrees and new rows of those of a range that are left, and then of those that go.
+    """Fill in the names of those of a range that are left, and what is known of those that go.
 
-    Places are counted from the first of each range, of `width` vertices.
+    Returns ends and heads of the rows of the former. `firsts` are the numbers of vertices that are left and
+    arcs of those that go before each range, of `width` vertices; `n_gone` vertices have gone before.
     """
-    n = end - begin
-    left, lengths, gone, own_lengths = np.empty((4, n), dtype=np.int32)
-    heads = np.empty(2 * (offsets[end] - offsets[begin]) + 64, dtype=np.int32)
-    rows = np.empty(offsets[end] - offsets[begin], dtype=np.int32)
-    n_left, n_gone, size, own_size = 0, 0, 0, 0
+    (names, offsets, adjacent), (left, arcs) = graph, firsts
+    n_left, own_size = left[begin // width], arcs[begin // width]
+    n_gone += begin - n_left
+    first_left, size = n_left, 0
+    ends, heads = (
+        np.empty(end - begin, np.int32),
+        np.empty(2 * (offsets[end] - offsets[begin]) + 64, np.int32),
+    )
     for v in range(begin, end):
         if place[v] < 0:
             for i in range(offsets[v], offsets[v + 1]):
-                rows[own_size] = names[adjacent[i]]
+                gone[2][own_size] = names[adjacent[i]]
                 own_size += 1
-            gone[n_gone], own_lengths[n_gone] = names[v], offsets[v + 1] - offsets[v]
+            gone[0][n_gone], gone[1][n_gone + 1] = names[v], own_size
             n_gone += 1
             continue
         first, bound = size, 0
@@ -157,7 +167,7 @@ def _rows(
         for i in range(offsets[v], offsets[v + 1]):
             u = adjacent[i]
             if place[u] >= 0:
-                heads[size] = firsts[u // width] + place[u]
+                heads[size] = left[u // width] + place[u]
                 size += 1
         if size - first < offsets[v + 1] - offsets[v]:
             for i in range(offsets[v], offsets[v + 1]):
@@ -166,10 +176,10 @@ def _rows(
                     for j in range(offsets[u], offsets[u + 1]):
                         w = adjacent[j]
                         if w != v:
-                            size = _add(heads, first, size, firsts[w // width] + place[w])
-        left[n_left], lengths[n_left] = names[v], size - first
+                            size = _add(heads, first, size, left[w // width] + place[w])
+        new_names[n_left], ends[n_left - first_left] = names[v], size
         n_left += 1
-    return left[:n_left], lengths[:n_left], heads[:size], gone[:n_gone], own_lengths[:n_gone], rows[:own_size]
+    return ends[: n_left - first_left], heads[:size]
 
 
 @njit(cache=True, nogil=True)
