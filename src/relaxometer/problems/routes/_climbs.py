@@ -24,7 +24,7 @@ class Tree(NamedTuple):
     """A hierarchy. `rows`, `heads`, `parent` and `depth` are by rank; `heads` are depths."""
 
     rank: Ints
-    order: Ints
+    order: npt.NDArray[np.int32]
     rows: Ints
     heads: Ints
     parent: Ints
@@ -52,7 +52,7 @@ def tree_of(contracted: Contracted) -> Tree:
         cch.order,
         cch.offsets,
         depth[cch.up],
-        np.where(cch.parent >= 0, cch.parent, n),
+        np.where(cch.parent >= 0, cch.parent, np.int64(n)),
         depth,
         np.repeat(np.arange(n), np.diff(cch.offsets)),
         cch.up,

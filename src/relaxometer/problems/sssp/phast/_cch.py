@@ -41,10 +41,10 @@ class Contraction:
     The lowest higher neighbour of a rank is its parent in the elimination tree; all are its ancestors.
     """
 
-    order: Ints  # the vertex of each rank
+    order: Small  # the vertex of each rank
     offsets: Ints  # of the arcs of each rank
     up: Small  # its higher neighbours, ascending
-    parent: Ints  # parent of each rank in the elimination tree; -1 for a root
+    parent: Small  # parent of each rank in the elimination tree; -1 for a root
     size: Small  # of the subtree below each rank, whose ranks end with it
 
 
@@ -88,7 +88,7 @@ def number(graph: Graph, fill: float, pool: Executor, keep_order: bool = False) 
     return Contraction(arranged.order, up_offsets, up, arranged.parent, arranged.size)
 
 
-def _customize(graph: Graph, order: Ints, offsets: Ints, up: Small) -> tuple[Words, Words]:
+def _customize(graph: Graph, order: Small, offsets: Ints, up: Small) -> tuple[Words, Words]:
     """Return the weights of upward and downward arcs: the paper's basic customization."""
     upward, downward = (np.full(len(up), UNREACHED, dtype=np.uint32) for _ in range(2))
     rank = inverse(order)
@@ -107,9 +107,10 @@ def jumps(parent: Any, height: int, xp: Any = np) -> Any:
 
 def _undirected(graph: Graph, pool: Executor) -> tuple[Small, Small]:
     """Return offsets and neighbours of the graph without directions, loops and parallel edges."""
-    arcs = graph.offsets, graph.targets
-    if all(_ranges.call(pool, graph.n_vertices, _is_undirected, *arcs)):
-        return graph.offsets.astype(np.int32), graph.targets.astype(np.int32)
+    checks = _ranges.begin(pool, graph.n_vertices, _is_undirected, graph.offsets, graph.targets)
+    offsets, adjacent = graph.offsets.astype(np.int32), graph.targets.astype(np.int32)
+    if all(one.result() for one in checks):
+        return offsets, adjacent
     shape = (graph.n_vertices, graph.n_vertices)
     is_loop = graph.tails == graph.targets
     # "Or" merges parallel arcs: a sum of bytes would wrap to 0 for 256 of them.
@@ -127,10 +128,10 @@ def _is_undirected(offsets: Any, targets: Any, begin: int, end: int) -> bool:
             head = targets[i]
             if head == tail or (i > offsets[tail] and targets[i - 1] >= head):
                 return False
-            # Other tails tell whether the head's row ascends.
-            row = targets[offsets[head] : offsets[head + 1]]
-            place = np.searchsorted(row, tail)
-            if place == len(row) or row[place] != tail:
+            place, last = offsets[head], offsets[head + 1]
+            while place < last and targets[place] != tail:
+                place += 1
+            if place == last:
                 return False
     return True
 

@@ -31,9 +31,9 @@ LEAST = 32  # and more than this fraction of that, for which a call is worth its
 class Arranged(NamedTuple):
     """Ranks of the vertices in a postorder of the elimination tree."""
 
-    order: Ints  # the vertex of each rank
+    order: Small  # the vertex of each rank
     rank: Small  # and the rank of each vertex
-    parent: Ints  # the parent of each rank, or -1
+    parent: Small  # the parent of each rank, or -1
     size: Small  # of its subtree, whose ranks end with it
     origin: Small  # its place among the contracted vertices, or, beyond them, that in the order of the others
 
@@ -43,19 +43,20 @@ def arrange(given: Ordered, pool: Executor) -> Arranged:
     graph, order, parts = given
     first = len(graph.contracted)
     n = first + len(order)
-    parent, root = np.empty(n, dtype=np.int32), np.empty(len(order), dtype=np.int32)
-    core = graph.offsets, graph.adjacent
+    # Large arrays are made here: NumPy asks for large pages, for which a new array takes less time.
+    vertices, rank, parent, place, size, free = np.empty((6, n), dtype=np.int32)
+    core, root = (graph.offsets, graph.adjacent), np.empty(len(order), dtype=np.int32)
     tree = core, order, inverse(order), first, root, parent[first:]
     spans = np.array(parts, dtype=np.int64).reshape(-1, 2)
     growing = [pool.submit(_grow_tree, *tree, some) for some in np.array_split(spans, _ranges.CALLS)]
-    vertices = given.vertices
-    _ranges.call(pool, first, _find_lowest, graph.row_offsets, graph.rows, inverse(vertices), parent)
+    _ranges.call(pool, n, _list, graph.contracted, graph.core, order, vertices, rank)
+    _ranges.call(pool, first, _find_lowest, graph.row_offsets, graph.rows, rank, parent)
     for one in growing:
         one.result()
     _grow_tree(*tree, np.array(_between(parts, len(order)), dtype=np.int64).reshape(-1, 2))
-    types = {"order": np.int64, "rank": np.int32, "parent": np.int64, "size": np.int32, "origin": np.int32}
-    arranged = Arranged(**{name: np.empty(n, dtype=dtype) for name, dtype in types.items()})
-    _ranges.call(pool, n, _move, vertices, parent, *_postorder(parent), arranged)
+    _postorder(parent, place, size, free)
+    arranged = Arranged(*np.empty((5, n), dtype=np.int32))
+    _ranges.call(pool, n, _move, vertices, parent, place, size, arranged)
     return arranged
 
 
@@ -65,26 +66,29 @@ def add_shortcuts(given: Ordered, arranged: Arranged, limit: int, pool: Executor
     Returns offsets and higher neighbours of each rank, ascending. If there are more than `limit`, only the
     number of those that were found has a meaning.
     """
-    n, graph, (_, rank, _, size, origin) = len(arranged.order), given.graph, arranged
-    largest = max(1, n // SUBTREES)
+    graph, (order, rank, _, size, origin) = given.graph, arranged
+    n, largest = len(order), max(1, len(order) // SUBTREES)
     roots, _ = subtrees(size, None, 1, largest)
     roots = roots[size[roots] > largest // LEAST]
-    ends = np.stack([roots + 1 - size[roots], roots + 1], axis=1)
+    spans = np.stack([roots + 1 - size[roots], roots + 1], axis=1)
     begin, length = np.zeros((2, n), dtype=np.int64)
     core = graph.offsets, graph.adjacent, rank[graph.core]
     graphs = (graph.row_offsets, graph.rows, rank), core, origin, given.order, size
-    below = [np.arange(*span) for span in ends]
-    pieces = list(pool.map(lambda one: _contract(graphs, one, begin, length, NOTHING, limit), below))
+    rows = begin, length
+    below = [
+        pool.submit(_contract, graphs, spans[k : k + 1], rows, NOTHING, limit) for k in range(len(spans))
+    ]
+    pieces = [one.result() for one in below]
     n_low = sum(map(len, pieces))
-    above = np.concatenate([np.arange(0), *(np.arange(*span) for span in _between(ends.tolist(), n))])
+    above = np.array(_between(spans.tolist(), n), dtype=np.int64).reshape(-1, 2)
     high = low = NOTHING
     if n_low <= limit:
-        low = _list_tops(ends, pieces, begin, length)
-        high = _contract(graphs, above, begin, length, low, limit - n_low + len(low))
+        low = _list_tops(roots, pieces, begin, length)
+        high = _contract(graphs, above, rows, low, limit - n_low + len(low))
     up_offsets = offsets_of(length)
     up = np.empty(n_low + len(high), dtype=np.int32)
     if len(up) <= limit:
-        list(pool.map(_copy_into, pieces, itertools.repeat(up), up_offsets[ends[:, 0]]))
+        list(pool.map(_copy_into, pieces, itertools.repeat(up), up_offsets[spans[:, 0]]))
         _copy_rows(above, begin, up_offsets, len(low), high, up)
     return up_offsets, up
 
@@ -96,9 +100,8 @@ def _between(spans: Sequence[tuple[int, int]], n: int) -> list[tuple[int, int]]:
     return [span for span in zip(ends, begins, strict=True) if span[0] < span[1]]
 
 
-def _list_tops(ends: Ints, pieces: list[Small], begin: Ints, length: Ints) -> Small:
+def _list_tops(tops: Ints, pieces: list[Small], begin: Ints, length: Ints) -> Small:
     """Return the rows of the highest ranks of subtrees, which begin there from now on."""
-    tops = ends[:, 1] - 1
     rows = [piece[len(piece) - length[top] :] for piece, top in zip(pieces, tops, strict=True)]
     begin[tops] = np.cumsum([0, *map(len, rows)])[:-1]
     return np.concatenate([NOTHING, *rows])
@@ -117,6 +120,14 @@ def inverse(order: Any) -> Any:
     for r in range(len(order)):
         rank[order[r]] = r
     return rank
+
+
+@njit(cache=True, nogil=True)
+def _list(contracted: Any, core: Any, order: Any, vertices: Any, rank: Any, begin: int, end: int) -> None:
+    """Fill in a range of the vertices in order, and their ranks."""
+    for r in range(begin, end):
+        v = contracted[r] if r < len(contracted) else core[order[r - len(contracted)]]
+        vertices[r], rank[v] = v, r
 
 
 @njit(cache=True, nogil=True)
@@ -183,13 +194,17 @@ def subtrees(size: Any, offsets: Any, per_vertex: int, largest: float) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _postorder(parent: Any) -> Any:
-    """Return the place of each rank in a postorder, in which children keep their order, and subtree sizes."""
-    n = len(parent)
-    size = subtree_sizes(parent, np.ones(n, dtype=np.int32))
-    place, end = np.empty(n, dtype=np.int32), n
-    free = np.empty(n, dtype=np.int32)  # the end of the places left to the children of a rank
-    for r in range(n - 1, -1, -1):
+def _postorder(parent: Any, place: Any, size: Any, free: Any) -> None:
+    """Fill in the place of each rank in a postorder, in which children keep their order, and subtree sizes.
+
+    `free` is for use: the end of the places left to the children of a rank.
+    """
+    size[:] = 1
+    for r in range(len(parent)):
+        if parent[r] >= 0:
+            size[parent[r]] += size[r]
+    end = len(parent)
+    for r in range(len(parent) - 1, -1, -1):
         if parent[r] < 0:
             last, end = end, end - size[r]
         else:
@@ -197,7 +212,6 @@ def _postorder(parent: Any) -> Any:
             free[parent[r]] -= size[r]
         place[r] = last - 1
         free[r] = last - 1
-    return place, size
 
 
 @njit(cache=True, nogil=True)
@@ -211,51 +225,53 @@ def _move(vertices: Any, parent: Any, place: Any, size: Any, arranged: Any, begi
 
 
 @njit(cache=True, nogil=True)
-def _contract(graphs: Any, ranks: Any, begin: Any, length: Any, low: Any, limit: int) -> Any:
-    """Return the rows of ascending `ranks`, whose children are among them or have their rows in `low`.
+def _contract(graphs: Any, spans: Any, rows: Any, low: Any, limit: int) -> Any:
+    """Return the rows of ascending ranges of ranks, whose children are there or have their rows in `low`.
 
-    Fills in where each row begins, counted through `low` and what is returned, and its length. Stops after
-    more than `limit` arcs, with those of `low`.
+    Fills in `rows`: where each begins, counted through `low` and what is returned, and its length. Leaves out
+    most after more than `limit` arcs, with those of `low`.
     """
     contracted, core, origin, order, tree_size = graphs
+    begin, length = rows
     n_contracted = len(contracted[0]) - 1
-    found = np.empty(4 * len(ranks) + 64, dtype=np.int32)
+    found = np.empty(4 * (spans[:, 1] - spans[:, 0]).sum() + 64, dtype=np.int32)
     row, merged = np.empty(64, dtype=np.int32), np.empty(64, dtype=np.int32)
     size = 0
-    for r in ranks:
-        k = origin[r]
-        is_core = k >= n_contracted
-        offsets, adjacent, rank = core if is_core else contracted
-        v = order[k - n_contracted] if is_core else k
-        if offsets[v + 1] - offsets[v] > len(row):
-            row = np.empty(2 * (offsets[v + 1] - offsets[v]), dtype=np.int32)
-        n_row = 0
-        for i in range(offsets[v], offsets[v + 1]):
-            if rank[adjacent[i]] > r:
-                row[n_row] = rank[adjacent[i]]
-                n_row += 1
-        _sort(row[:n_row])
-        c = r - 1 if is_core else -1
-        while c > r - tree_size[r]:
-            if origin[c] < n_contracted:  # its neighbours have been joined
+    for s in range(len(spans)):
+        for r in range(spans[s, 0], spans[s, 1]):
+            k = origin[r]
+            is_core = k >= n_contracted
+            offsets, adjacent, rank = core if is_core else contracted
+            v = order[k - n_contracted] if is_core else k
+            if offsets[v + 1] - offsets[v] > len(row):
+                row = np.empty(2 * (offsets[v + 1] - offsets[v]), dtype=np.int32)
+            n_row = 0
+            for i in range(offsets[v], offsets[v + 1]):
+                if rank[adjacent[i]] > r:
+                    row[n_row] = rank[adjacent[i]]
+                    n_row += 1
+            _sort(row[:n_row])
+            c = r - 1 if is_core else -1
+            while c > r - tree_size[r]:
+                if origin[c] < n_contracted:  # its neighbours have been joined
+                    c -= tree_size[c]
+                    continue
+                if n_row + length[c] > len(merged):
+                    merged = np.empty(2 * (n_row + length[c]), dtype=np.int32)
+                at = begin[c] - len(low)
+                inherited = found[at : at + length[c]] if at >= 0 else low[begin[c] : begin[c] + length[c]]
+                n_row = _merge(row[:n_row], inherited, r, merged)
+                row, merged = merged, row
                 c -= tree_size[c]
-                continue
-            if n_row + length[c] > len(merged):
-                merged = np.empty(2 * (n_row + length[c]), dtype=np.int32)
-            at = begin[c] - len(low)
-            inherited = found[at : at + length[c]] if at >= 0 else low[begin[c] : begin[c] + length[c]]
-            n_row = _merge(row[:n_row], inherited, r, merged)
-            row, merged = merged, row
-            c -= tree_size[c]
-        if size + n_row > len(found):
-            larger = np.empty(2 * (size + n_row), dtype=np.int32)
-            larger[:size] = found[:size]
-            found = larger
-        found[size : size + n_row] = row[:n_row]
-        begin[r], length[r] = len(low) + size, n_row
-        size += n_row
-        if len(low) + size > limit:
-            break
+            if size + n_row > len(found):
+                larger = np.empty(2 * (size + n_row), dtype=np.int32)
+                larger[:size] = found[:size]
+                found = larger
+            found[size : size + n_row] = row[:n_row]
+            begin[r], length[r] = len(low) + size, n_row
+            size += n_row
+            if len(low) + size > limit:
+                break
     return found[:size]
 
 
@@ -292,7 +308,8 @@ def _merge(one: Any, other: Any, left_out: int, merged: Any) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _copy_rows(ranks: Any, begin: Any, up_offsets: Any, n_low: int, high: Any, up: Any) -> None:
-    for r in ranks:
-        for i in range(up_offsets[r + 1] - up_offsets[r]):
-            up[up_offsets[r] + i] = high[begin[r] - n_low + i]
+def _copy_rows(spans: Any, begin: Any, up_offsets: Any, n_low: int, high: Any, up: Any) -> None:
+    for s in range(len(spans)):
+        for r in range(spans[s, 0], spans[s, 1]):
+            for i in range(up_offsets[r + 1] - up_offsets[r]):
+                up[up_offsets[r] + i] = high[begin[r] - n_low + i]

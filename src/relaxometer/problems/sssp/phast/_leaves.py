@@ -18,11 +18,14 @@ TRIED = 8  # vertices of least degree
 
 
 @njit(cache=True, nogil=True)
-def by_degree(offsets: Any, adjacent: Any, vertices: Any, place: Any) -> Any:
-    """Return the vertices of a part in an order of least degrees; `place` is -1 everywhere."""
+def by_degree(offsets: Any, adjacent: Any, vertices: Any, label: Any, place: Any) -> Any:
+    """Return the vertices of a part, which share a label, in an order of least degrees.
+
+    `place` is for them to use; others may use the places of the vertices around at the same time.
+    """
     n = len(vertices)
-    around = _number(offsets, adjacent, vertices, place)
-    rows = _rows(offsets, adjacent, vertices, place, n + len(around))
+    around = _number(offsets, adjacent, vertices, label, place)
+    rows = _rows(offsets, adjacent, vertices, label, place, around)
     degree, height = np.empty(n, dtype=np.int32), np.zeros(n, dtype=np.int32)
     # Lists of the vertices of each degree, linked both ways.
     first = np.full(n + len(around) + 1, -1, dtype=np.int32)
@@ -51,38 +54,35 @@ def by_degree(offsets: Any, adjacent: Any, vertices: Any, place: Any) -> Any:
                     degree[u] = _contract(rows, v, u)
                     _link(u, degree[u], lists)
                     least = min(least, degree[u])
-    for v in vertices:
-        place[v] = -1
-    for v in around:
-        place[v] = -1
     return order
 
 
 @njit(cache=True, nogil=True)
-def _number(offsets: Any, adjacent: Any, vertices: Any, place: Any) -> Any:
-    """Give places to the vertices, and then to those around them; return the latter."""
-    n, n_arcs = len(vertices), 0
-    for k in range(n):
+def _number(offsets: Any, adjacent: Any, vertices: Any, label: Any, place: Any) -> Any:
+    """Give numbers to the vertices of a part in `place`, and then to those around it, which are returned."""
+    n_arcs, size = 0, 0
+    for k in range(len(vertices)):
         place[vertices[k]] = k
         n_arcs += offsets[vertices[k] + 1] - offsets[vertices[k]]
-    around, size = np.empty(n_arcs, dtype=np.int32), 0
+    around = np.empty(n_arcs, dtype=np.int32)
     for v in vertices:
         for i in range(offsets[v], offsets[v + 1]):
-            u = adjacent[i]
-            if place[u] < 0:
-                place[u] = n + size
-                around[size] = u
+            if label[adjacent[i]] != label[v]:
+                around[size] = adjacent[i]
                 size += 1
-    return around[:size]
+    return np.unique(around[:size])
 
 
 @njit(cache=True, nogil=True)
-def _rows(offsets: Any, adjacent: Any, vertices: Any, place: Any, n_columns: int) -> Any:
+def _rows(offsets: Any, adjacent: Any, vertices: Any, label: Any, place: Any, around: Any) -> Any:
     """Return a bit for each neighbour of each vertex."""
-    rows = np.zeros((len(vertices), (n_columns + 63) // 64), dtype=np.uint64)
-    for k in range(len(vertices)):
-        for i in range(offsets[vertices[k]], offsets[vertices[k] + 1]):
-            column = place[adjacent[i]]
+    n = len(vertices)
+    rows = np.zeros((n, (n + len(around) + 63) // 64), dtype=np.uint64)
+    for k in range(n):
+        v = vertices[k]
+        for i in range(offsets[v], offsets[v + 1]):
+            u = adjacent[i]
+            column = place[u] if label[u] == label[v] else n + np.searchsorted(around, u)
             rows[k, column // 64] |= np.uint64(1) << np.uint64(column % 64)
     return rows
 

@@ -140,12 +140,11 @@ def _order_part(
 ) -> None:
     """Order the part in these places."""
     offsets, adjacent = graph
-    place = np.full(len(offsets) - 1, -1, dtype=np.int32)
     waiting = [(begin, end)]
     while len(waiting) > 0:
         begin, end = waiting.pop()
         if end - begin <= leaf:
-            vertices[begin:end] = by_degree(offsets, adjacent, vertices[begin:end], place)
+            vertices[begin:end] = by_degree(offsets, adjacent, vertices[begin:end], own.label, own.near)
             continue
         first, last = _cut(graph, vertices, begin, end, own, share, cells, 0)
         waiting.append((begin, begin + first))

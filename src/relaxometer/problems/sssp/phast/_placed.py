@@ -41,8 +41,8 @@ class Placed(NamedTuple):
 
 def upload(device: Device, cch: Contraction) -> Ranks:
     """Copy a contracted graph to the device."""
-    order, offsets = (one.astype(np.uint32) for one in (cch.order, cch.offsets))
-    return Ranks(*device.asarrays(order, offsets, cch.up.view(np.uint32)))
+    offsets = cch.offsets.astype(np.uint32)
+    return Ranks(*device.asarrays(cch.order.view(np.uint32), offsets, cch.up.view(np.uint32)))
 
 
 def place(device: Device, graph: Ranks, hierarchy: Hierarchy) -> Placed:
