@@ -94,6 +94,7 @@ class Solver:
             plan = background.submit(_customize.schedule, cch, pool)
             cutting = background.submit(_hierarchy.lay_out, cch, tasks, [middle] if middle else [], pool)
             ranks = _placed.upload(device, cch)
+            self._graph_members = module.struct("Graph", **_maps.graph_members(graph))
             self._hierarchy = hierarchy = cutting.result()
             self._placed = placed = _placed.place(device, ranks, hierarchy)
             self._customizer = _customize.Customizer(graph, ranks, plan.result(), placed)
@@ -106,7 +107,6 @@ class Solver:
             "height": int(hierarchy.depth.max(initial=0)),
         }
         self._tails: Any = None
-        self._graph_members = module.struct("Graph", **_maps.graph_members(graph))
         self._customizer.customize(graph.weights)
         state = module.struct(
             "State",
