@@ -10,6 +10,7 @@ row per level of each instrumented search), and last ``run.json`` (machine, grap
 from __future__ import annotations
 
 import argparse
+import gc
 import math
 import re
 import time
@@ -163,7 +164,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def execute(options: argparse.Namespace, make_ranks: Callable[[str, TransportKind], Ranks]) -> str | None:
     """Do a run, with ranks of a device and a transport; return the first answer that is not proven."""
     with process.patience(options.patience_s):
-        return _execute(options, make_ranks)
+        wrong = _execute(options, make_ranks)
+    gc.collect()  # cyclic references keep the solver's memory, and CUDA graphs of NCCL's calls beyond its end
+    return wrong
 
 
 def _execute(options: argparse.Namespace, make_ranks: Callable[[str, TransportKind], Ranks]) -> str | None:

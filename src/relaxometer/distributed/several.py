@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import functools
-import gc
 import shlex
 import time
 from pathlib import Path
@@ -37,8 +36,6 @@ def main() -> None:
                 break
             run = parser().parse_args(shlex.split(line))
             execute(run, ranks)
-            # Cyclic references keep the memory of the last run.
-            gc.collect()
             if world.rank == 0:
                 print(f"{time.monotonic() - start:6.1f} s {run.out.name}, ranks: {world.size}", flush=True)
 

@@ -70,20 +70,20 @@ def expected_costs(f: Features, scale: Scale = AS_H200) -> dict[str, Cost]:
     near_far, push_pull = 0.5 + 0.008 * m, 1 + (0.08 + 0.45 * f.one_way) * m
     if f.has_hubs:
         of_hub = 0.7e-6 * scale.memory * f.largest
-        per_arc = (0.04, 0.0103) if f.ends > STEEP else (0.08, 0.075)
+        per_arc = (0.04, 0.004) if f.ends > STEEP else (0.08, 0.045)
         return {
             "near-far": Cost(near_far, 0.3 + per_arc[0] * m + of_hub),
-            "push-pull": Cost(push_pull, (0.3 if f.ends > STEEP else 0.5) + per_arc[1] * m),
+            "push-pull": Cost(push_pull, 0.4 + per_arc[1] * m),
         }
     large = f.n_vertices > LARGE
     costs = {
         "near-far": Cost(near_far, 0.33 * m if large else 0.15 + 0.03 * m + 0.015 * depth),
-        "push-pull": Cost(push_pull, 0.3 + 0.08 * m + 0.1 * depth),
+        "push-pull": Cost(push_pull, 0.3 + 0.05 * m + 0.07 * depth),
     }
     repeated = 0.2 + 0.0045 * min(f.depth, MANY_LEVELS) * max(0.0, f.mean - 2)
     work = min(1, f.crossing / FEW_CROSS) * repeated * m
     costs["tiled"] = Cost(0.55 + 0.2 * n + 0.05 * m, 0.4 * m if large else 0.05 + 0.0009 * depth + work)
     if f.mean <= PHAST_DEGREE and f.depth > FAR * f.n_vertices**0.5:
         cycles = max(0.0, m / 2 - n)
-        costs["phast"] = Cost(10 + 600 * n + 4000 * cycles, 0.06 + 0.03 * m)
+        costs["phast"] = Cost(55 + 25 * n + 720 * cycles, 0.06 + 0.03 * m)
     return costs

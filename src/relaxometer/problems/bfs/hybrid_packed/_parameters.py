@@ -18,7 +18,7 @@ MAX_HUBS = _CONSTANTS["MAX_HUB_WORDS"] * WORD
 class PackedParameters(variants.Parameters):
     """When the search changes direction, and how bottom-up levels search for parents."""
 
-    alpha: PositiveFloat = 25
+    alpha: PositiveFloat = 15
     """Bottom-up begins when more than 1 / alpha of all arcs leave the frontier."""
     beta: PositiveFloat = 50
     """Top-down begins again when more than beta vertices are open for each one found in a level, and more
