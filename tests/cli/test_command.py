@@ -107,6 +107,23 @@ def test_solve_and_pick_name_vertices_as_the_table_does(town, capsys):
     assert "search('7')" in capsys.readouterr().out
 
 
+def test_solve_and_pick_say_which_weights_count(town, capsys):
+    Path("towns.csv").write_text("from,to,km,h\nParis,Lyon,465,4\nLyon,Nice,470,5\n", encoding="utf-8")
+    solve = ("solve", "towns.csv", "--source", "Paris", "--device", "cpu", "-o", "tree.parquet")
+    with pytest.raises(SystemExit, match=r"error: towns\.csv: which column holds the weights"):
+        relaxometer(*solve)
+    relaxometer(*solve, "--weight", "km")
+    assert pq.read_table("tree.parquet")["distance"].to_pylist() == [465, 935, 0]
+    relaxometer("pick", "towns.csv", "--weight", "h", "--device", "cpu", "--sources", 1)
+    said = capsys.readouterr().out
+    assert "by dijkstra-cpu; weights from 'km'" in said
+    assert "on cpu; weights from 'h'" in said
+    assert "from_file('towns.csv', weight='h')" in said
+    Path("web.txt").write_text("1 2\n2 3\n", encoding="utf-8")
+    relaxometer("solve", "web.txt", "--format", "edge-list", "--source", 1, "-o", "tree.parquet")
+    assert "every weight is 1" in capsys.readouterr().out
+
+
 def test_the_largest_retainers_are_shown_and_all_objects_written(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "some.heapsnapshot").write_bytes(text(PLAIN))

@@ -82,6 +82,7 @@ INTEGERS = {"distribution": "values", "type": "uint32"}
         (TOWNS, {"weight": "miles"}, "`weight: miles` names no single column; the file has"),
         ("u,u,v\n1,2,3\n", {"source": "u"}, "`source: u` names no single column"),
         (TOWNS, {"source": 2}, "not different columns"),
+        ("u,v,km,h\na,b,5,1\n", {}, "which column holds the weights.* one of 'km, h' by `weight`"),
         ("", {}, "no rows"),
         ('# a\nu,v,"w\n1,2,3\n', {}, r"towns.csv:2: 'u,v,\"w': not a row of a table"),
         ("u,v\n", {}, "no rows"),
@@ -123,9 +124,29 @@ def test_contradictory_parameters_are_refused(tmp_path, parameters):
         build(tmp_path, TOWNS, **parameters)
 
 
-def test_an_unused_column_is_said(tmp_path, capsys):
-    assert set(build(tmp_path, TOWNS).weights.tolist()) == {1}
-    assert "weights are 1; `weight` takes them from a column, of 'name, km'" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("content", "parameters", "weights", "said"),
+    [
+        (TOWNS, {}, {314, 465, 900}, "weights are from the column 'km'"),
+        ("1 2 5\n2 3 6\n", {"header": False, "separator": " "}, {5, 6}, "weights are from the column '3'"),
+        (
+            pa.table({"u": [1, 2], "v": [2, 3], "name": ["a", "b"], "t": [0.5, 2.0]}),
+            {},
+            {0.5, 2},
+            "column 't'",
+        ),
+        ("u,v,name\n1,2,A6\n", {}, {1}, "every weight is 1: no column besides the ends holds numbers"),
+        (TOWNS, {"weights": {"distribution": "unit"}}, {1}, ""),
+    ],
+)
+def test_the_only_further_column_of_numbers_is_the_weight(
+    tmp_path, capsys, content, parameters, weights, said
+):
+    name = "towns.parquet" if isinstance(content, pa.Table) else "towns.csv"
+    graph = build(tmp_path, content, name, **parameters)
+    assert set(graph.weights.tolist()) == weights
+    assert said in capsys.readouterr().err
+    assert ("weights_from" in graph.metadata) == (weights != {1})
 
 
 @pytest.mark.parametrize("texts", [True, False])

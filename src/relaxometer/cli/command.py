@@ -99,7 +99,8 @@ def graph_options(
     parser.add_argument("file", help=file)
     parser.add_argument("--format", help="format of the file, if its name does not say")
     if problems:
-        parser.add_argument("--problem", choices=problems, default="sssp")
+        parser.add_argument("--weight", help="column, or attribute of edges, that holds the weights")
+        parser.add_argument("--problem", choices=problems, default="sssp", help="default: sssp")
     parser.add_argument(
         "--device",
         choices=("auto", "cuda", "cpu", "host"),

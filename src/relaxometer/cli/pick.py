@@ -17,6 +17,7 @@ import numba
 import numpy as np
 
 from relaxometer.cli.command import SEARCHED, graph_options, positive
+from relaxometer.cli.solve import read_graph, weights_said
 from relaxometer.core.errors import UserError
 from relaxometer.core.supervision import Child, ChildDied, DeadlinePassed, Link
 from relaxometer.device import KernelError, cuda, stopwatch
@@ -178,9 +179,11 @@ def snippet(
     where: str = "cpu",
     source: Hashable = 0,
     target: Hashable = 0,
+    weight: str | None = None,
 ) -> str:
     """Return the lines of Python that use a variant."""
     file = f"{path!r}, format={form!r}" if form else repr(path)
+    file += f", weight={weight!r}" if weight else ""
     named = f"searches={searches}" if name == "auto" else f"variant={name!r}"
     named += ', device="host"' if where == "host" else ""
     columns = ", ".join(load_problem(problem).columns)
@@ -207,10 +210,11 @@ def options(parser: argparse.ArgumentParser) -> None:
 def main(given: argparse.Namespace) -> None:
     # Reading a file may use GNU OpenMP, after which no process of a variant could.
     numba.config.THREADING_LAYER = "forksafe"  # type: ignore[attr-defined]
-    graph = Graph.from_file(given.file, format=given.format)
+    graph = read_graph(given)
     # Opening CUDA here would leave none to the processes of the variants.
     where = {"auto": "cuda" if cuda.may_be_there() else "cpu"}.get(given.device, given.device)
-    print(f"{given.file}: {graph.n_vertices:,} vertices, {graph.n_arcs:,} arcs; on {where}")
+    said = f"{graph.n_vertices:,} vertices, {graph.n_arcs:,} arcs; on {where}"
+    print(f"{given.file}: {said}{weights_said(graph, given.problem)}")
     standings = []
     for one in race(graph, given.problem, given.searches, where, given.sources):
         print(f"  {one.variant}: {one.status}", file=sys.stderr)
@@ -220,6 +224,6 @@ def main(given: argparse.Namespace) -> None:
     if best is None or best.status != "ok":
         raise UserError("no variant finished")
     nodes = graph.nodes or range(graph.n_vertices)
-    ends = nodes[0], nodes[-1]
-    lines = snippet(given.file, given.format, given.problem, best.variant, given.searches, where, *ends)
+    asked = nodes[0], nodes[-1], given.weight or graph.csr.metadata.get("weights_from")
+    lines = snippet(given.file, given.format, given.problem, best.variant, given.searches, where, *asked)
     print(f"\nEvery answer is proven. Use the fastest:\n\n{lines}")

@@ -10,12 +10,13 @@ import pyarrow as pa
 from pyarrow import csv
 
 from relaxometer.cli.command import graph_options
-from relaxometer.core.errors import UserError
+from relaxometer.core.errors import UserError, quoted
 from relaxometer.core.files import replacing, write_table
 from relaxometer.graphs.graph import NO_PREDECESSOR
 from relaxometer.library.answers import WrongAnswer
 from relaxometer.library.graph import Graph
 from relaxometer.library.prepared import prepare
+from relaxometer.problems.problem import load_problem
 
 TREES = ("predecessor", "idom")
 
@@ -33,8 +34,24 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def read_graph(given: argparse.Namespace) -> Graph:
+    """Read the graph that `graph_options` name."""
+    named = {} if given.weight is None else {"weight": given.weight}
+    return Graph.from_file(given.file, format=given.format, **named)
+
+
+def weights_said(graph: Graph, problem: str) -> str:
+    """Say which weights count, after a semicolon, where the file's format leaves it open."""
+    if not load_problem(problem).lengths:
+        return ""
+    if (graph.csr.weights == 1).all():
+        return "; every weight is 1"
+    column = graph.csr.metadata.get("weights_from")
+    return f"; weights from {quoted(column)}" if column else ""
+
+
 def main(given: argparse.Namespace) -> None:
-    graph = Graph.from_file(given.file, format=given.format)
+    graph = read_graph(given)
     solver = prepare(graph, given.problem, variant=given.variant, device=given.device)
     # As the graph's file names it.
     is_number = re.fullmatch("-?[0-9]{1,20}", given.source) and not graph.has_node(given.source)
@@ -50,7 +67,8 @@ def main(given: argparse.Namespace) -> None:
     else:
         write_table(table, given.output)
     reached = f"{int(answer.reached.sum()):,} of {graph.n_vertices:,} vertices reached"
-    print(f"{given.output}: {reached}, proven; by {solver.variant}")
+    said = weights_said(graph, given.problem)
+    print(f"{given.output}: {reached}, proven; by {solver.variant}{said}")
 
 
 def _table(graph: Graph, columns: Mapping[str, Any]) -> pa.Table:

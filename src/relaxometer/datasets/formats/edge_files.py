@@ -72,8 +72,8 @@ class TableParameters(OwnWeights):
     """Name of the column, or its number from 1. By default the one with a usual name, such as `source`,
     `from` or `tail`, and `target`, `to` or `head`; without a header the first and the second."""
     weight: ColumnName | None = None
-    """Column of the weights. By default the one named `weight`, `cost`, `length` or `distance`, if there is
-    one."""
+    """Column of the weights. By default the one named `weight`, `cost`, `length` or `distance`, else the only
+    one of numbers besides the ends."""
     directed: bool | None = None
     """Each row is an arc instead of an edge. By default as the header of SNAP or KONECT says, otherwise
     false."""

@@ -2,6 +2,7 @@
 
 import csv as slow_csv
 import io
+import math
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -83,13 +84,19 @@ def build(name: str, dataset: Dataset[TableParameters], file: Path) -> Graph:
     weights = weights_of(file, parameters, tails, heads, loads, directed=directed)
     del values, loads  # memory for the graph
     facts = {"rows_in_file": len(tails), "columns_read": ", ".join(columns)}
+    facts |= {"weights_from": columns[2]} if len(columns) == 3 else {}
     facts |= note_on_completeness(file, dataset) if is_text else {}
     options = {"undirected": not directed, "ids": ids, "metadata": facts}
     return typed_graph(name, len(ids), tails, heads, weights, **options)
 
 
-def _chosen(path: Path, names: Sequence[str], parameters: TableParameters) -> list[int]:
-    """Return the places of source, target and, if there is one, weight among the columns of a file."""
+def _chosen(
+    path: Path, names: Sequence[str], parameters: TableParameters, numeric: Sequence[int]
+) -> list[int]:
+    """Return the places of source, target and, if there is one, weight among the columns of a file.
+
+    `numeric` are the places of the columns that hold numbers: the only one besides the ends is the weight.
+    """
     places = []
     for number, key in enumerate(USUAL):
         given = getattr(parameters, key)
@@ -103,6 +110,8 @@ def _chosen(path: Path, names: Sequence[str], parameters: TableParameters) -> li
             wanted = USUAL[key] if given is None else (given,)
             known = [one.strip().casefold() if given is None else one for one in names]
             found = [place for one in wanted for place, name in enumerate(known) if name == one]
+        if key == "weight" and given is None and not found:
+            found = _only_numbers(path, names, [place for place in numeric if place not in places])
         if (found and given is None) or len(found) == 1:
             places.append(found[0])
         elif key != "weight" or given is not None or isinstance(parameters.weights, Values):
@@ -113,9 +122,27 @@ def _chosen(path: Path, names: Sequence[str], parameters: TableParameters) -> li
     if len(set(places)) < len(places):
         raise UserError(f"{path}: source, target and weight are not different columns; name them")
     if len(places) == 2 and len(names) > 2 and parameters.weights is None:
-        others = quoted(", ".join(name for place, name in enumerate(names) if place not in places))
-        print(f"{path}: weights are 1; `weight` takes them from a column, of {others}", file=sys.stderr)
+        print(f"{path}: every weight is 1: no column besides the ends holds numbers", file=sys.stderr)
     return places
+
+
+def _only_numbers(path: Path, names: Sequence[str], places: Sequence[int]) -> list[int]:
+    """Return the place of the only column of numbers, and say so; UserError if there are several."""
+    columns = ", ".join(names[place] for place in places)
+    if len(places) > 1:
+        raise UserError(
+            f"{path}: which column holds the weights? name one of {quoted(columns)} by `weight`, or give "
+            "`weights: {distribution: unit}` for weights of 1"
+        )
+    if places:
+        print(f"{path}: weights are from the column {quoted(columns)}", file=sys.stderr)
+    return list(places)
+
+
+def _is_number(text: str) -> bool:
+    with suppress(ValueError):
+        return math.isfinite(float(text))
+    return False
 
 
 def _value_column(parameters: TableParameters) -> Column:
@@ -129,10 +156,11 @@ def _read_text(path: Path, parameters: TableParameters) -> Iterator[Rows]:
     first = next(lines(path, COMMENTS), None)
     if first is None:
         raise UserError(f"{path}: no rows; expected a table of edges")
-    names = _names(path, first, separator)
+    names, row = _first_rows(path, first, separator)
     if not parameters.header:
-        names = [str(number + 1) for number in range(len(names))]
-    places = _chosen(path, names, parameters)
+        names, row = [str(number + 1) for number in range(len(names))], names
+    numeric = [place for place, text in enumerate(row[: len(names)]) if _is_number(text)]
+    places = _chosen(path, names, parameters, numeric)
     keys = [str(place) for place in range(len(names))]
     types = [pa.string(), pa.string(), pa.float64()]
     chosen = {keys[place]: kind for place, kind in zip(places, types, strict=False)}
@@ -160,14 +188,19 @@ def _read_text(path: Path, parameters: TableParameters) -> Iterator[Rows]:
         _refuse_row(path, parameters, separator, places, len(names), str(error))
 
 
-def _names(path: Path, first: Line, separator: str) -> list[str]:
-    """Return the fields of the first row of a text file."""
+def _first_rows(path: Path, first: Line, separator: str) -> tuple[list[str], list[str]]:
+    """Return the fields of the first row of a text file, and those of the next, if it has one."""
     with opened(path, first.start) as stream:
-        text = stream.readline(MAX_LINE).decode("utf-8-sig", errors="replace").rstrip("\r\n")
+        text, after = (
+            stream.readline(MAX_LINE).decode("utf-8-sig", errors="replace").rstrip("\r\n") for _ in range(2)
+        )
     try:
-        return next(slow_csv.reader([text], delimiter=separator, strict=True))
+        names = next(slow_csv.reader([text], delimiter=separator, strict=True))
     except slow_csv.Error as error:
         refuse(path, first.number, text, f"not a row of a table separated by {separator!r} ({error})")
+    with suppress(slow_csv.Error):  # the reader of all rows names its line
+        return names, next(slow_csv.reader([after], delimiter=separator), [])
+    return names, []
 
 
 def _as_numbers(texts: pa.Array) -> pa.Array:
@@ -220,7 +253,7 @@ def _refuse_row(
 def _read_parquet(path: Path, parameters: TableParameters) -> Iterator[Rows]:
     with parquet(path, DAMAGED) as file:
         schema = file.schema_arrow
-        places, count = _chosen(path, schema.names, parameters), 0
+        places, count = _chosen(path, schema.names, parameters, _numeric(schema)), 0
         columns = [schema.names[place] for place in places]
         # One group of rows after the other, since a reader of all holds the whole file.
         for group in range(file.num_row_groups):
@@ -237,7 +270,7 @@ def _read_arrow(path: Path, parameters: TableParameters) -> Iterator[Rows]:
     try:
         with pa.memory_map(str(path)) as stream:
             file, count = ipc.open_file(stream), 0
-            places = _chosen(path, file.schema.names, parameters)
+            places = _chosen(path, file.schema.names, parameters, _numeric(file.schema))
             for number in range(file.num_record_batches):
                 batch = file.get_batch(number)
                 batch.validate(full=True)
@@ -258,12 +291,21 @@ def _checked(path: Path, batch: pa.RecordBatch, row: int, kind: pa.DataType) -> 
     source, target, *loads = batch.columns
     values = NO_VALUES
     for load in loads:
-        if not (pa.types.is_integer(load.type) or pa.types.is_floating(load.type)):
+        if not _holds_numbers(load.type):
             raise UserError(
                 f"{path}: column {quoted(names[2])}, `weight`, is of type {load.type}; not numbers"
             )
         values = load.cast(pa.float64(), safe=False).to_numpy()
     return names, source.cast(kind), target.cast(kind), values
+
+
+def _numeric(schema: pa.Schema) -> list[int]:
+    """Return the places of the columns of numbers."""
+    return [place for place, field in enumerate(schema) if _holds_numbers(field.type)]
+
+
+def _holds_numbers(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
 def _id_type(path: Path, schema: pa.Schema, places: list[int]) -> pa.DataType:
