@@ -119,6 +119,8 @@ def test_files_of_networkx(tmp_path, form, kind):
     reverse = {ends[::-1]: weight for ends, weight in expected.items()}
     assert found == (expected if town.is_directed() else expected | reverse)
     assert "networkx cannot read it" in refusal(built_from, tmp_path, form, content[: len(content) // 2])
+    said = refusal(built_from, tmp_path, form, content, weight="kms")
+    assert "no edge has the attribute 'kms'; did you mean 'km'?" in said
 
 
 def test_numbers_of_networkx_stay_numbers_and_weights_are_complete(tmp_path):

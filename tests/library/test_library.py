@@ -172,6 +172,10 @@ def csr(offsets=(0, 1, 1), targets=(1,), weights=(5,), **options):
     return rx.Graph.from_csr(*map(np.array, (offsets, targets, weights)), **options)
 
 
+def of_networkx(weight):
+    return rx.Graph.from_networkx(nx.Graph([(0, 1, {"length": 5, "name": "A6"}), (1, 2)]), weight)
+
+
 @pytest.mark.parametrize(
     ("make", "line"),
     [
@@ -189,6 +193,8 @@ def csr(offsets=(0, 1, 1), targets=(1,), weights=(5,), **options):
         (lambda: rx.Graph.from_file("lost.zip", format="ksj-n02"), r"lost\.zip: not readable \(No such file"),
         (lambda: rx.Graph.from_file("/", format="table"), r"/: not readable \(Is a directory\)$"),
         (lambda: rx.Graph.from_scipy(np.eye(2)), "ndarray is not a sparse matrix"),
+        (lambda: of_networkx("lenght"), "no edge has the attribute 'lenght'; did you mean 'length'"),
+        (lambda: of_networkx("toll"), "no edge has the attribute 'toll'; the edges have 'length, name'"),
         (lambda: csr(weights=(2**40,)), "weight of arc 0 is 1099511627776"),
         (lambda: csr(distances="uint8"), "distances: 'uint8' for weights of type uint32; expected"),
         (lambda: rx.Graph.from_scipy(sp.csr_array((2, 3))), r"the matrix has shape \(2, 3\)"),

@@ -283,10 +283,20 @@ class Graph:
         weight : str or None
             The attribute that holds the weight; None for weights of 1.
         default : number, default=1
-            The weight of edges without the attribute.
+            The weight of edges without the attribute, as in networkx.
+
+        Raises
+        ------
+        GraphError
+            If no edge has the attribute, unless it is ``weight``, or as :meth:`from_csr`.
         """
         nodes = list(graph)
         numbers = {node: number for number, node in enumerate(nodes)}
+        is_named = weight not in (None, "weight")  # else the graph may be one without weights
+        if is_named and graph.size() and not any(weight in edge for *_, edge in graph.edges(data=True)):
+            from relaxometer.datasets.readers.networkx_files import no_edge_has
+
+            raise UserError(no_edge_has(str(weight), graph))
         edges = list(graph.edges(data=weight or True, default=default))
         tails, heads = (np.array([numbers[edge[end]] for edge in edges], np.int64) for end in (0, 1))
         loads = np.array([edge[2] for edge in edges]) if weight and edges else None

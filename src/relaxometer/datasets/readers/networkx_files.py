@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from relaxometer.core.errors import UserError, quoted
+from relaxometer.core.validation import suggestion
 from relaxometer.datasets.formats.edge_files import NetworkxParameters
 from relaxometer.datasets.readers.edge_weights import weights_of
 from relaxometer.datasets.readers.text import read_bytes
@@ -51,6 +52,8 @@ def _build(name: str, dataset: Entry, path: Path, read: Any) -> Graph:
     edges = list(graph.edges(data=dataset.parameters.weight))
     tails, heads = (np.array([numbers[edge[end]] for edge in edges], np.int64) for end in (0, 1))
     values = _values(path, edges, dataset.parameters.weight)
+    if values is None and edges and "weight" in dataset.parameters.model_fields_set:
+        raise UserError(f"{path}: {no_edge_has(dataset.parameters.weight, graph)}")
     directed = graph.is_directed()
     weights = weights_of(path, dataset.parameters, tails, heads, values, directed=directed)
     options = {
@@ -59,6 +62,13 @@ def _build(name: str, dataset: Entry, path: Path, read: Any) -> Graph:
         "metadata": {"edges_in_file": len(edges)},
     }
     return typed_graph(name, len(nodes), tails, heads, weights, **options)
+
+
+def no_edge_has(attribute: str, graph: Any) -> str:
+    """Say that no edge of a networkx graph has an attribute, and which one may be meant."""
+    known = sorted({str(name) for *_, data in graph.edges(data=True) for name in data})
+    has = f"the edges have {quoted(', '.join(known))}" if known else "the edges have no attributes"
+    return f"no edge has the attribute {quoted(attribute)}{suggestion(attribute, known, has)}"
 
 
 def _values(path: Path, edges: list[Any], weight: str) -> Any:
