@@ -3,7 +3,7 @@
 >>> import relaxometer as rx
 >>> graph = rx.Graph.from_csr(offsets, targets, weights)
 >>> trees = rx.prepare(graph, "sssp", searches=100)
->>> tree = trees.search(42)
+>>> tree = trees.search(42)  # vertices are numbered from 0
 >>> tree.distance, tree.path_to(7)
 >>> tree.verify()
 """

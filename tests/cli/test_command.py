@@ -42,6 +42,7 @@ def test_pick_ranks_proven_variants_and_its_lines_run(town, capsys, problem):
     ranking = re.search(r"searches, ms\n(.*?)\n\n", said, re.DOTALL)[1].splitlines()
     totals = [float(line.split()[-1]) for line in ranking]
     assert totals == sorted(totals)
+    assert "Vertices are numbered from 0: vertex 1 of a DIMACS file is 0." in said
     lines = said[said.index("import relaxometer") :]
     assert f"variant='{ranking[0].split()[0]}'" in lines
     names: dict = {}
@@ -85,11 +86,11 @@ def test_solve_writes_a_proven_answer(town, capsys):
     relaxometer("solve", town, "--source", 5, "--device", "cpu", "-o", "tree.parquet")
     assert capsys.readouterr().out == ("tree.parquet: 108 of 108 vertices reached, proven; by dijkstra-cpu\n")
     table = pq.read_table("tree.parquet")
-    assert table.column_names == ["distance", "predecessor"]
+    assert table.column_names == ["vertex", "distance", "predecessor"]
     assert np.flatnonzero(table["distance"].to_numpy() == 0).tolist() == [5]
     relaxometer("solve", town, "--source", 5, "--device", "cpu", "-o", "tree.csv")
     lines = Path("tree.csv").read_text(encoding="utf-8").splitlines()
-    assert (lines[0], lines[6], len(lines)) == ('"distance","predecessor"', "0,5", 109)
+    assert (lines[0], lines[6], len(lines)) == ('"vertex","distance","predecessor"', "5,0,5", 109)
     with pytest.raises(SystemExit, match="error: vertex '108': expected"):
         relaxometer("solve", town, "--source", 108, "-o", "tree.parquet")
 
@@ -104,7 +105,9 @@ def test_solve_and_pick_name_vertices_as_the_table_does(town, capsys):
     with pytest.raises(SystemExit, match="error: 'Rome' is not a node of the graph"):
         relaxometer("solve", "towns.csv", "--source", "Rome", "-o", "tree.parquet")
     relaxometer("pick", "towns.csv", "--device", "cpu", "--sources", 1)
-    assert "search('7')" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "search('7')" in said
+    assert "numbered from 0" not in said
 
 
 def test_solve_and_pick_say_which_weights_count(town, capsys):

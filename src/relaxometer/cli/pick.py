@@ -226,4 +226,5 @@ def main(given: argparse.Namespace) -> None:
     nodes = graph.nodes or range(graph.n_vertices)
     asked = nodes[0], nodes[-1], given.weight or graph.csr.metadata.get("weights_from")
     lines = snippet(given.file, given.format, given.problem, best.variant, given.searches, where, *asked)
-    print(f"\nEvery answer is proven. Use the fastest:\n\n{lines}")
+    counted = "" if graph.nodes else " Vertices are numbered from 0: vertex 1 of a DIMACS file is 0."
+    print(f"\nEvery answer is proven.{counted} Use the fastest:\n\n{lines}")

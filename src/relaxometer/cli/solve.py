@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from pyarrow import csv
 
@@ -23,7 +24,11 @@ TREES = ("predecessor", "idom")
 
 def options(parser: argparse.ArgumentParser) -> None:
     graph_options(parser)
-    parser.add_argument("--source", required=True, help="a vertex: its id in a table, else a number from 0")
+    parser.add_argument(
+        "--source",
+        required=True,
+        help="a vertex: its id in a table, else its number from 0; vertex 1 of a DIMACS file is 0",
+    )
     parser.add_argument("--variant", help="by default, the one that suits one search")
     parser.add_argument(
         "-o",
@@ -75,7 +80,7 @@ def _table(graph: Graph, columns: Mapping[str, Any]) -> pa.Table:
     """Return an answer as a table, with vertices by the ids of the graph's file, if it has any."""
     ids = graph.csr.ids
     if ids is None:
-        return pa.table(dict(columns))
+        return pa.table({"vertex": np.arange(graph.n_vertices, dtype=np.uint32), **columns})
     named = {
         name: ids.take(pa.array(column, mask=column == NO_PREDECESSOR)) if name in TREES else column
         for name, column in columns.items()
