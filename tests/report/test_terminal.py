@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from relaxometer.core.failures import note_failure
 from relaxometer.report import terminal
 
 COLUMNS = [
@@ -72,6 +73,13 @@ def test_the_last_line_explains_equal_ranks_only_where_there_are_some(second, sa
     *_, hidden, last = terminal.last_lines().splitlines()
     assert hidden == "  not listed: 30 variants of sweeps, NA to near-far-29; see results/summary.csv"
     assert last.startswith("Equal ranks: not told apart from the first. Summary: " if said else "Summary: ")
+
+
+def test_where_every_measurement_failed_the_last_line_says_why(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    note_failure([terminal.REAL, terminal.EMULATED], "build_graph town: town.gr:1: 'x'")
+    expected = "nothing to rank: build_graph town: town.gr:1: 'x'; results/verdict.txt has all failures"
+    assert terminal.last_lines() == expected
 
 
 @pytest.mark.parametrize(

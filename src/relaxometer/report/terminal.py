@@ -13,6 +13,7 @@ from textwrap import shorten, wrap
 import pandas as pd
 
 from relaxometer.core.checkout import ROOT
+from relaxometer.core.failures import failure_of
 from relaxometer.core.words import counted
 from relaxometer.results.rows import PROVEN
 from relaxometer.results.statistics import FEWEST
@@ -165,8 +166,11 @@ def tells_of(summary: Path) -> bool:
 def last_lines(overlays: Sequence[Path] = (), snakefile: Path | None = None) -> str:
     """Return the race of the run that has just ended, and what to do next.
 
-    The overlays are the files of ``--configfile``, and `snakefile` is that of the run.
+    The overlays are the files of ``--configfile``, and `snakefile` is that of the run. If nothing could be
+    measured, the line says why.
     """
+    if reason := failure_of(REAL) or failure_of(EMULATED):
+        return f"nothing to rank: {reason.strip()}; {VERDICT} has all failures"
     real, emulated = (pd.read_csv(path, dtype=str, keep_default_na=False) for path in (REAL, EMULATED))
     summary = pd.read_csv(SUMMARY, dtype=str, keep_default_na=False)
     hidden = _wrapped(left_out(summary, pd.concat([real, emulated])))
