@@ -18,6 +18,7 @@ from scipy.sparse import csgraph
 
 import relaxometer as rx
 from heap_samples import PLAIN, text
+from relaxometer.core import compiled
 from relaxometer.core.errors import UserError
 from relaxometer.datasets.readers.osm_tags import read_profiles
 from relaxometer.device.cuda import obstacle
@@ -239,6 +240,15 @@ def test_a_mistake_is_one_line(make, line):
 def test_what_a_gpu_lacks_is_one_line():
     with pytest.raises(rx.GraphError, match="device 'cuda': "):
         rx.prepare(csr(), device="cuda")
+
+
+def test_a_long_compilation_is_said_once(monkeypatch, caplog):
+    compiled.announce()
+    monkeypatch.setattr(compiled, "LONG_S", 0)
+    monkeypatch.setattr(compiled.ANNOUNCER, "said", False)
+    for _ in range(2):
+        compiled.njit(lambda number: number)(1)
+    assert caplog.messages == ["relaxometer: compiling for the CPU, once per installation; up to two minutes"]
 
 
 def test_a_table_without_origins_has_the_columns_of_its_targets():

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from relaxometer.core.compiled import announce
 from relaxometer.core.errors import UserError, quoted
 from relaxometer.core.validation import suggestion, validated
 from relaxometer.device import Device, get_device
@@ -92,6 +93,7 @@ def prepare(
         raise UserError(f"searches: {searches}; expected at least 1")
     if not graph.n_vertices:
         raise UserError("graph: no vertices; expected at least one")
+    announce()
     where = place(device)
     if variant is None:
         variant = _choice(graph, problem, where)
