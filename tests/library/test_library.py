@@ -1,10 +1,12 @@
 """The package as a library: graphs from arrays, searches, proofs, and one line per mistake."""
 
 import copy
+import pickle
 import re
 import subprocess
 import sys
 import tomllib
+import traceback
 from itertools import pairwise
 from pathlib import Path
 
@@ -134,7 +136,13 @@ def test_a_networkx_graph_is_answered_by_its_nodes(kind):
     nodes = [*"abc", (1, 2)]
     made = kind([("a", "b", {"cost": 5}), ("b", (1, 2), {"cost": 2}), ("a", "c")])
     assert set(made) == set(nodes)
-    tree = rx.prepare(rx.Graph.from_networkx(made, "cost", default=9)).search("a")
+    graph = rx.Graph.from_networkx(made, "cost", default=9)
+    trees = rx.prepare(graph, variant="dijkstra-cpu")
+    tree = trees.search("a")
+    assert tree.distance[graph.vertex((1, 2))] == 7
+    assert repr(trees) == f"Prepared(sssp by dijkstra-cpu on cpu, {graph!r})"
+    columns = f"distance {tree.distance.dtype}[4], predecessor uint32[4]"
+    assert repr(tree) == f"Answer(sssp by dijkstra-cpu: {columns})"
     assert tree.path_to((1, 2)) == ["a", "b", (1, 2)]
     assert dict(zip(made, tree.distance.tolist(), strict=True)) == {"a": 0, "b": 5, "c": 9, (1, 2): 7}
     for unknown in ("z", {}):
@@ -187,6 +195,8 @@ def of_networkx(weight):
         (lambda: csr(weights=((5, 6),)), r"weights: shape \(1, 2\); expected \(1,\)"),
         (lambda: rx.Graph.from_arcs(3, [0, 1], [1], [1, 1]), r"shapes \(2,\), \(1,\), \(2,\); expected eq"),
         (lambda: rx.Graph.from_arcs(-1, [], []), "n_vertices: -1"),
+        (lambda: rx.Graph.from_arcs([0], [1], [5]), r"n_vertices: list; .* from_arcs\(n_vertices, "),
+        (lambda: rx.prepare(csr(weights=(0.5,)), "routes"), r"float64; scale and round them: \(1000"),
         (lambda: rx.prepare(rx.Graph.from_arcs(0, [], [])), "graph: no vertices; expected at least one"),
         (lambda: rx.Graph.from_file("map.txt"), "map.txt: name the format, as in from_file"),
         (lambda: rx.prepare([1, 2], "sssp"), "graph: 'list'; expected what Graph.from_csr"),
@@ -234,6 +244,8 @@ def test_a_mistake_is_one_line(make, line):
         make()
     assert "\n" not in str(error.value)
     assert rx.GraphError is UserError
+    assert type(pickle.loads(pickle.dumps(error.value))) is UserError
+    assert traceback.format_exception_only(error.value)[0].startswith("relaxometer.GraphError: ")
 
 
 @pytest.mark.skipif(obstacle() is None, reason="there is a GPU")

@@ -157,7 +157,7 @@ def _serve(
             found.verify()
             link.reply(ms=clock.ms / (len(question[0]) if problem == "routes" else 1))
     except (UserError, WrongAnswer, KernelError, MemoryError) as error:
-        link.reply(status=f"{type(error).__name__}: {error}".partition("\n")[0])
+        link.reply(status=f"{type(error).__qualname__}: {error}".partition("\n")[0])
 
 
 def table(standings: list[Standing], searches: int) -> str:

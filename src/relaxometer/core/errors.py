@@ -25,6 +25,8 @@ _REMEDIES = {
 class UserError(Exception):
     """Invalid input. The one-line message says what is wrong, where, and what is expected."""
 
+    __module__, __qualname__ = "relaxometer", "GraphError"  # its public name, which tracebacks show
+
 
 class Failed(Exception):  # noqa: N818 - a status
     """A contestant failed: the status of its rows, and the reason."""

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 class WrongAnswer(Exception):  # noqa: N818 - named for what it reports
     """An answer that breaks a rule of its certificate; the message names the rule and the vertex."""
 
+    __module__ = "relaxometer"
+
 
 @dataclass(frozen=True, eq=False)
 class Answer:
@@ -41,6 +43,10 @@ class Answer:
     proof: Mapping[str, Any] | None = None  # the columns that are proven, if `columns` are not all of them
     version: int = 0  # how often the weights had been changed before the search
     bound: Any = None  # the least distance that the search left out
+
+    def __repr__(self) -> str:
+        columns = ", ".join(f"{name} {one.dtype}{list(one.shape)}" for name, one in self.columns.items())
+        return f"{type(self).__name__}({self.prepared.problem} by {self.prepared.variant}: {columns})"
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or "columns" not in self.__dict__:  # while it is copied
@@ -85,7 +91,7 @@ class Answer:
         """The tree, all of it since paths along negative arcs may leave the limit, and what is within it."""
         name = next((one for one in ("predecessor", "idom") if one in self.columns), None)
         if name is None:
-            raise UserError(f"{self.prepared.problem} has no tree; ask for paths")
+            raise UserError(f"{self.prepared.problem} has no tree; pairs(..., paths=True) has paths")
         asnumpy = self.prepared.device.asnumpy
         return asnumpy((self.proof or self.columns)[name]), asnumpy(self.columns[name] != NO_PREDECESSOR)
 
@@ -143,7 +149,7 @@ class Answer:
         return self
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Retained(Answer):
     """A dominator tree with the retained size of every vertex; see :meth:`Answer.retained`.
 

@@ -241,6 +241,9 @@ class Graph:
         GraphError
             As :meth:`from_csr`.
         """
+        if not isinstance(n_vertices, int | np.integer):
+            given = f"n_vertices: {type(n_vertices).__name__}; expected an integer"
+            raise UserError(f"{given}, as in from_arcs(n_vertices, tails, heads, weights)")
         if n_vertices < 0:
             raise UserError(f"n_vertices: {n_vertices}; expected at least 0")
         loads = np.ones(len(tails), np.uint32) if weights is None else np.asarray(on_host(weights))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from dataclasses import replace
 from functools import cache, cached_property
 from typing import Any
@@ -98,16 +97,15 @@ def prepare(
     if variant is None:
         variant = _choice(graph, problem, where)
         if variant == "johnson":
-            with suppress(_Unsuitable):
+            try:
                 return Prepared(graph, problem, variant, where, parameters)
+            except UserError as error:
+                if not isinstance(error.__context__, variants.Skipped):
+                    raise
             variant = ON_CYCLE_TOO
     if variant == "auto" and "searches" in _load_solver(problem, variant).Parameters.model_fields:
         parameters = {"searches": searches, **parameters}
     return Prepared(graph, problem, variant, where, parameters)
-
-
-class _Unsuitable(UserError):  # noqa: N818 - like Skipped
-    """The variant does not take the graph."""
 
 
 _load_solver = cache(variants.load_solver)
@@ -193,6 +191,10 @@ class Prepared:
         self.device = open_device("cpu" if runs_on == "cpu" else where)
         self._load(graph)
 
+    def __repr__(self) -> str:
+        where = "cpu" if self._module.Solver.runs_on == "cpu" else self.device.kind
+        return f"Prepared({self.problem} by {self.variant} on {where}, {self.graph!r})"
+
     def _load(self, graph: Graph) -> None:
         self._stream = self._current_stream()
         try:
@@ -202,7 +204,9 @@ class Prepared:
                 self.device.refuse(graph.bytes_on_device(self.problem), "the graph and an answer")
             self._construct(graph, wants_arcs)
         except variants.Skipped as reason:
-            raise _Unsuitable(f"{self.variant} does not suit this graph: {reason}") from None
+            remedy = "; scale and round them: (1000 * weights).round().astype('uint32')"
+            remedy = remedy if self.problem == "routes" and graph.lengths.is_float else ""
+            raise UserError(f"{self.variant} does not suit this graph: {reason}{remedy}") from None
         self._forget()
 
     def _construct(self, graph: Graph, arcs: bool) -> None:
