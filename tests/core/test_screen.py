@@ -90,7 +90,7 @@ def test_all_goes_to_the_file_but_progress_and_failures(capfd):
     shown = capfd.readouterr()
     assert shown.out.splitlines() == ["after"]
     assert shown.err.splitlines() == [
-        "3 jobs; everything that they write: logs/run.log",
+        "3 jobs; full output: logs/run.log",
         "run_variant g1: no memory",
         "run_variant g2: failed without a message; see logs/g2.log",
         "the disk is full",
@@ -158,6 +158,6 @@ def test_a_pipe_gets_a_line_with_the_running_job_from_time_to_time(monkeypatch):
     lines.close()
     assert said[0].startswith("400 jobs; ")
     first, last = said[2], said[-1]
-    assert re.fullmatch(r"36 of 400 jobs done after 0:00; build_graph a for 0:00 and 1 other", first)
-    assert last.endswith("; run_variant b for 0:00")
+    assert re.fullmatch(r"36 of 400 jobs done after 0:00; build_graph a \(0:00\) and 1 other", first)
+    assert last.endswith("; run_variant b (0:00)")
     assert screen._clock(119.7) == "2:00", "not 1:60"

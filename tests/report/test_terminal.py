@@ -72,7 +72,7 @@ def test_the_last_line_explains_equal_ranks_only_where_there_are_some(second, sa
     pd.DataFrame({"variant": [*names, *swept]}).to_csv(terminal.SUMMARY, index=False)
     *_, hidden, last = terminal.last_lines().splitlines()
     assert hidden == "  not listed: 30 variants of sweeps, NA to near-far-29; see results/summary.csv"
-    assert last.startswith("Equal ranks: not told apart from the first. Summary: " if said else "Summary: ")
+    assert last.startswith("Equal ranks: no significant difference" if said else "Summary: ")
 
 
 def test_where_every_measurement_failed_the_last_line_says_why(tmp_path, monkeypatch):

@@ -230,7 +230,7 @@ class _Progress:
             return "planning"
         job, since = min(jobs.items(), key=lambda one: one[1])
         more = f" and {counted(len(jobs) - 1, 'other')}" if jobs.keys() - {job} else ""
-        return f"{job} for {_clock(time.monotonic() - since)}{more}"
+        return f"{job} ({_clock(time.monotonic() - since)}){more}"
 
 
 class _Lines(_Progress):
@@ -247,7 +247,7 @@ class _Lines(_Progress):
 
     def begin(self, total: int) -> None:
         self._total = total
-        self.say(f"{counted(total, 'job')}; everything that they write: {LOG}")
+        self.say(f"{counted(total, 'job')}; full output: {LOG}")
 
     def advance(self, done: int) -> None:
         self._done = done

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from relaxometer.core.errors import UserError, quoted
-from relaxometer.core.validation import validated
+from relaxometer.core.validation import suggestion, validated
 from relaxometer.device import Device
 from relaxometer.graphs import graph as graphs
 from relaxometer.graphs import soundness
@@ -327,12 +327,10 @@ class Graph:
         kind = format or next((known for end, known in ENDINGS.items() if end in file.suffixes), None)
         known = [name for name, form in all_formats().items() if form.needs == "file" and not form.batch]
         if kind not in known:
-            lack = (
-                f"unknown format {kind!r}"
-                if kind
-                else "name the format, as in from_file(path, format='edge-list')"
-            )
-            raise UserError(f"{file}: {lack}; known: {', '.join(known)}")
+            names = f"known: {', '.join(known)}"
+            if kind:
+                raise UserError(f"{file}: unknown format {quoted(kind)}{suggestion(kind, known, names)}")
+            raise UserError(f"{file}: name the format, as in from_file(path, format='edge-list'); {names}")
         try:
             file.open("rb").close()
         except OSError as error:

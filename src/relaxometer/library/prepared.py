@@ -181,7 +181,7 @@ class Prepared:
             raise UserError(f"unknown variant {quoted(variant)} of {problem}{hint}") from None
         runs_on = module.Solver.runs_on
         if runs_on == "device" and where == "cpu":
-            raise UserError(f"{variant} needs a GPU; device='host' emulates one")
+            raise UserError(f"{variant} needs a GPU; use {ON_CPU[problem]}, or device='host' to debug it")
         if getattr(module.Solver, "takes", "graph") == "batch":
             raise UserError(f"{variant} takes batches of graphs only")
         self.graph, self.problem, self.variant = graph, problem, variant

@@ -175,7 +175,8 @@ def last_lines(overlays: Sequence[Path] = (), snakefile: Path | None = None) -> 
     summary = pd.read_csv(SUMMARY, dtype=str, keep_default_na=False)
     hidden = _wrapped(left_out(summary, pd.concat([real, emulated])))
     ranked = real[real["Rank"] != ""]
-    equal = "Equal ranks: not told apart from the first. " if ranked.duplicated([*RACE, "Rank"]).any() else ""
+    is_shared = ranked.duplicated([*RACE, "Rank"]).any()
+    equal = "Equal ranks: no significant difference from the first. " if is_shared else ""
     last = f"{equal}Summary: {SUMMARY}. Report: {report_command(overlays, snakefile)}"
     return "\n".join([race(real, emulated), *hidden, last])
 

@@ -185,7 +185,7 @@ def _losses(variant: str, timings: pd.DataFrame) -> str:
         return f"<p>{NOWHERE}</p>"
     note = (
         f'<p class="note">It is slower than the fastest on {len(rows)} of {len(mine)} graphs. Medians over '
-        "the sources that all finishers share; whether a test shows the difference, the ranks above tell.</p>"
+        "the sources that all finishers share; the ranks above show which differences are significant.</p>"
     )
     return note + table(rows, ("Graph", "Loss", "Fastest", "Medians"))
 

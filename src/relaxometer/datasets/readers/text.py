@@ -347,7 +347,7 @@ def note_on_completeness(file: Path, entry: DataFile) -> dict[str, str]:
     """
     if entry.sha256 or file.suffix in _OPEN:
         return {}
-    print(f"{file}: its completeness is {UNKNOWN}", file=sys.stderr)
+    print(f"{file}: may be incomplete: its format does not show its end; no sha256 is given", file=sys.stderr)
     return {"completeness": UNKNOWN}
 
 

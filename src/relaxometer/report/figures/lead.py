@@ -112,7 +112,7 @@ def _machine(lines: pd.DataFrame, measured: str, speed: str) -> str:
     devices = " and ".join(timed.loc[~emulated, "device"].unique()) or "no device in real time"
     when = f", {measured}" if measured else ""
     said = f"Measured on {devices}{when}"
-    said += f", whose speed {speed}" if speed else ""
+    said += f"; the machine's speed {speed}" if speed else ""
     names = timed.loc[emulated, "variant"].nunique()
     if names:
         programs, whose = ("one GPU program", "its") if names == 1 else (f"{names} GPU programs", "their")

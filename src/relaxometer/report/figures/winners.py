@@ -103,8 +103,8 @@ def in_short(table: pd.DataFrame) -> pd.DataFrame:
             "Best rival": joined("Best rival", "Its class"),
             "Its time [ms]": table["Rival [ms]"],
             "Its preparation [ms]": table["Its preparation [ms]"],
-            "Its cold [ms]": table["Rival, cold [ms]"],
-            "A call of it [ms]": table["Rival, a call [ms]"],
+            "Rival, cold [ms]": table["Rival, cold [ms]"],
+            "Rival, a call [ms]": table["Rival, a call [ms]"],
             "Rival / ours": joined("Rival / ours", "95% interval"),
         }
     )
