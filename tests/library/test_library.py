@@ -206,6 +206,7 @@ def of_networkx(weight):
         (lambda: rx.Graph.from_scipy(np.eye(2)), "ndarray is not a sparse matrix"),
         (lambda: of_networkx("lenght"), "no edge has the attribute 'lenght'; did you mean 'length'"),
         (lambda: of_networkx("toll"), "no edge has the attribute 'toll'; the edges have 'length, name'"),
+        (lambda: csr(weights=("a",)), "weights: type <U1; expected integers or floats"),
         (lambda: csr(weights=(2**40,)), "weight of arc 0 is 1099511627776"),
         (lambda: csr(distances="uint8"), "distances: 'uint8' for weights of type uint32; expected"),
         (lambda: rx.Graph.from_scipy(sp.csr_array((2, 3))), r"the matrix has shape \(2, 3\)"),

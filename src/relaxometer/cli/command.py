@@ -105,7 +105,7 @@ def graph_options(
         "--device",
         choices=("auto", "cuda", "cpu", "host"),
         default="auto",
-        help="where to search; host emulates the kernels of the GPU",
+        help="where to search; host emulates the kernels of the GPU; default: auto, a GPU if there is one",
     )
 
 

@@ -200,10 +200,16 @@ answer = solver.{asks}  # {columns}; answer.verify() proves it"""
 def options(parser: argparse.ArgumentParser) -> None:
     graph_options(parser, (*SEARCHED, "routes"))
     parser.add_argument(
-        "--searches", type=positive, default=100, help="searches, or pairs, that you expect to need"
+        "--searches",
+        type=positive,
+        default=100,
+        help="searches, or pairs, that you expect to need; default: 100",
     )
     parser.add_argument(
-        "--sources", type=positive, default=5, help="timed searches, or lists of pairs, per variant"
+        "--sources",
+        type=positive,
+        default=5,
+        help="timed searches, or lists of pairs, per variant; default: 5",
     )
 
 

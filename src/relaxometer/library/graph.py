@@ -498,6 +498,8 @@ def _weight_type(weights: Any) -> str:
     name: str = weights.dtype.name
     if name in LENGTHS:
         return name
+    if weights.size and weights.dtype.kind not in "iuf":
+        raise UserError(f"weights: type {weights.dtype}; expected integers or floats")
     is_negative = weights.dtype.kind == "i" and bool((weights < 0).any())
     return "int32" if is_negative else {"f": "float64"}.get(weights.dtype.kind, "uint32")
 
