@@ -43,7 +43,7 @@ CHOICES = {
     "small world": ("near-far", "hybrid tiled", "biconnected"),
     "random": ("near-far", "hybrid tiled", "iterative-tree"),
     "dense random": ("near-far", "hybrid hybrid-packed", "iterative-tree"),
-    "preferential attachment": ("near-far", "hybrid hybrid-packed", "iterative-tree"),
+    "preferential attachment": ("near-far push-pull", "hybrid hybrid-packed", "iterative-tree"),
     "Kronecker": ("near-far push-pull", "hybrid hybrid-packed", "biconnected"),
     "pages": ("near-far", "hybrid hybrid-packed", "iterative-tree"),
     "star": ("push-pull", "hybrid hybrid-packed", "biconnected"),

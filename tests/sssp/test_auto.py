@@ -70,7 +70,7 @@ def test_no_other_variant_is_prepared_for_one_search(host_device, monkeypatch):
 @pytest.mark.parametrize(("times", "rounds"), [((0.5, 2), 1), ((2, 0.5), 1), ((2, 1.9), 2), ((1.9, 2), 2)])
 def test_the_first_searches_decide(host_device, monkeypatch, times, rounds):
     names, graph = prepared(monkeypatch, auto.CANDIDATES), resident(host_device)
-    expects(monkeypatch, tiled=(1, 1), near_far=(1, 1.5), push_pull=(1, 9), phast=(2000, 0.1))
+    expects(monkeypatch, tiled=(1, 20), near_far=(1, 30), push_pull=(1, 180), phast=(40_000, 2))
     takes(monkeypatch, tiled=times[0], near_far=times[1])
     solver = auto.Solver(graph, auto.Parameters(searches=100))
     assert names == ["tiled"]  # the next when it is to search
@@ -92,11 +92,12 @@ def test_the_first_searches_decide(host_device, monkeypatch, times, rounds):
     ("costs", "searches", "tried"),
     [
         ({"a": (1, 1), "b": (1, 1.1)}, 10, []),  # a trial takes too long
-        ({"a": (1, 1), "b": (1, 1.1)}, 100, ["a", "b"]),
-        ({"a": (1, 1), "b": (1, 3.1)}, 100, []),  # not in doubt
-        ({"a": (1, 1), "b": (9, 1)}, 100, []),
-        ({"a": (1, 1), "b": (2, 1), "c": (2, 1)}, 100, ["a", "b", "c"]),
-        ({"a": (1, 1), "b": (4, 1), "c": (4, 1)}, 100, ["a", "b"]),
+        ({"a": (1, 1), "b": (1, 1.1)}, 1000, []),  # so do kernels to load
+        ({"a": (1, 1), "b": (1, 1.1)}, 2000, ["a", "b"]),
+        ({"a": (1, 1), "b": (1, 3.1)}, 2000, []),  # not in doubt
+        ({"a": (1, 1), "b": (45, 1)}, 2000, []),
+        ({"a": (1, 1), "b": (2, 1), "c": (2, 1)}, 4000, ["a", "b", "c"]),
+        ({"a": (1, 1), "b": (4, 1), "c": (4, 1)}, 2000, ["a", "b"]),
     ],
 )
 def test_trials_are_worth_their_cost(costs, searches, tried):
@@ -131,7 +132,7 @@ def test_a_variant_that_runs_out_of_memory_in_a_trial_is_not_taken(host_device, 
     costs = {"tiled": (1, 1.1), "near_far": (1, 1.1)} | {first: (1, 1)}
     expects(monkeypatch, **costs)
     takes(monkeypatch, tiled=DeviceOutOfMemory("piles"))
-    solver = auto.Solver(resident(host_device), auto.Parameters(searches=100))
+    solver = auto.Solver(resident(host_device), auto.Parameters(searches=2000))
     for _ in range(3):
         np.testing.assert_array_equal(
             solver.solve(5).distance, reference_distances(sample_graphs()["grid"], 5)

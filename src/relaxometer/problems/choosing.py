@@ -19,6 +19,7 @@ DOUBT = 2.0  # the searches of two variants may differ by this factor more, or l
 BUDGET = 0.05  # what decides between variants may take this part of the expected total
 ROUNDS = 2  # searches that each of them makes, unless the first of each differ by `CLEAR`
 CLEAR = 1.5
+LOADING = 60.0  # milliseconds to load the kernels of a variant at its first use in a process
 LONG = 50.0  # milliseconds of a preparation that no search begins
 OPTIONAL = ("solve_from", "customize")  # methods that only some solvers have
 H200 = Pace(copy_gb_s=4000, barrier_us=0.95)  # the device that the costs were fitted on
@@ -47,7 +48,7 @@ def worth_a_trial(costs: Mapping[str, Cost], searches: int) -> list[str]:
     left, names = BUDGET * best.total(searches), [first]
     for name in others:
         prepare, search = costs[name]
-        lost = prepare + ROUNDS * max(0.0, search - best.search)
+        lost = LOADING + prepare + ROUNDS * max(0.0, search - best.search)
         if prepare < LONG and lost <= left and prepare + searches * search / DOUBT < searches * best.search:
             left -= lost
             names.append(name)

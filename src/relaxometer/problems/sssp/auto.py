@@ -70,10 +70,10 @@ def expected_costs(f: Features, scale: Scale = AS_H200) -> dict[str, Cost]:
     near_far, push_pull = 0.5 + 0.008 * m, 1 + (0.08 + 0.45 * f.one_way) * m
     if f.has_hubs:
         of_hub = 0.7e-6 * scale.memory * f.largest
-        per_arc = (0.04, 0.004) if f.ends > STEEP else (0.08, 0.045)
+        per_arc = (0.04, 0.004) if f.ends > STEEP else (0.08, 0.05)
         return {
             "near-far": Cost(near_far, 0.3 + per_arc[0] * m + of_hub),
-            "push-pull": Cost(push_pull, 0.4 + per_arc[1] * m),
+            "push-pull": Cost(push_pull, (0.4 if f.ends > STEEP else 0.5) + per_arc[1] * m),
         }
     large = f.n_vertices > LARGE
     costs = {
