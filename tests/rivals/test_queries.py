@@ -79,8 +79,8 @@ serve(Early)
 def test_it_is_tuned_on_untimed_sets(tmp_path):
     lines = [
         "assert source in (0, 1, 2) or len(self.pairs) == 12",
-        'for _ in range(2 if self.parameters["size"] == "1" else 1):',
-        "    super().solve(source)",
+        'time.sleep(0.3 * (self.parameters["size"] == "1"))',
+        "super().solve(source)",
     ]
     code = deriving("solve(self, source)", *lines, of="Asked")
     parameters = {"size": {"default": 1, "about": "work"}}
