@@ -4,7 +4,7 @@
 //
 // The bitmap `closed` holds the visited heads, and those that no arc of the rank enters. A level adds the
 // heads found to the bitmap `found`, and writes their tails into `parent`. If `found` has the closed heads to
-// begin with, `closed` is null: a word fewer to read per arc, of which large levels read as fast as they can.
+// begin with, `closed` is null, which saves a word per arc.
 
 #pragma once
 

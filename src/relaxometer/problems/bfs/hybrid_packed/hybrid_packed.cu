@@ -15,9 +15,8 @@
 //     all neighbours itself, so none claims them again. (With more neighbours than a block has threads these
 //     are two levels.)
 //   - Bottom-up begins earlier, since a probe costs less than an arc does top-down.
-//   - A top-down level from many arcs, which a bottom-up one follows, only marks what it finds: a list,
-//   levels
-//     and degrees would be a dozen scattered accesses for each vertex found.
+//   - A top-down level from many arcs, which a bottom-up one follows, only marks what it finds. To list it,
+//     with levels and degrees, takes half a dozen scattered accesses per vertex.
 //   - Once few vertices are open, one block searches on alone, while the others write the answer.
 //   - Bitmaps are as the next search needs them when a search ends, so none begins with a pass.
 //
@@ -44,7 +43,7 @@ namespace cg = cooperative_groups;
 const u32 SNAPSHOTS = 8;
 
 // A top-down level only marks if more arcs leave the frontier than one in MARKING_PART of those that turn the
-// search bottom-up: the next level finds so many vertices that it goes bottom-up.
+// search bottom-up. The next level then goes bottom-up without a count of its arcs.
 const u32 MARKING_PART = 8;
 
 // Threads per block; an option of the compiler.
