@@ -36,16 +36,21 @@ from relaxometer.core.supervision import Child, ChildDied, Link
 from relaxometer.core.words import counted
 from relaxometer.datasets.build import build_batch, build_graph
 from relaxometer.device import cuda
+from relaxometer.device.host import HostDevice
 from relaxometer.distributed.launch import launch
 from relaxometer.graphs.batch import Batch, read_batch
 from relaxometer.graphs.files import read_sources
 from relaxometer.graphs.graph import Graph, read_graph
+from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.graphs.resident_batch import ResidentBatch
 from relaxometer.plan.load import load_plan
 from relaxometer.plan.models import DistributedRun, RivalRun, Run
 from relaxometer.plan.plan import Plan
 from relaxometer.plan.session import withdraw
+from relaxometer.problems.dominators.certify import DominatorsCertifier
 from relaxometer.problems.problem import load_problem, problem_names
 from relaxometer.problems.queries import QuerySets
+from relaxometer.problems.variants import kernel_hash
 from relaxometer.race.jobs import run_rival, run_variant
 from relaxometer.race.ranks import arguments_of, check_gpus
 from relaxometer.race.requests import Request, request_for_queries, request_for_sources, serves, with_request
@@ -234,12 +239,29 @@ def run_all(plan: Plan, limit_s: float, missing: bool) -> list[str]:
                 continue
             if graph is None and graph_name:
                 graph = graph_of(plan, graph_name)
+                _find_witnesses(plan, graph, [job.run for job in jobs.values() if job.run])
+            if job.run and not isinstance(job.run, RivalRun):
+                kernel_hash(job.run.problem, job.run.solver)  # jobs inherit what it has read of the sources
             job.remove()
             statuses = _in_child(job, graph)
             print(f"{time.monotonic() - start:6.1f} s {name}: {statuses}", flush=True)
             if statuses == FAILED:
                 left.append(f"{name}, which failed")
     return left
+
+
+def _find_witnesses(plan: Plan, graph: Graph | Batch, runs: list[Run]) -> None:
+    """Find what proves the dominators of a graph, ahead of the jobs that would each find it."""
+    wanted = [run.timing.sources for run in runs if run.problem == "dominators"]
+    if not wanted:
+        return
+    count = max(one if isinstance(one, int) else len(one) for one in wanted)
+    device = HostDevice(emulates=False)
+    upload: Any = ResidentBatch.upload if isinstance(graph, Batch) else ResidentGraph.upload
+    drawn = sources_of(plan, "dominators", graph)
+    assert not isinstance(drawn, QuerySets)
+    roots = [None] if drawn is None else [*map(int, drawn[:count])]
+    DominatorsCertifier(upload(device, graph)).find_witnesses(roots)
 
 
 def _is_of_another(plan: Plan, job: Job) -> bool:

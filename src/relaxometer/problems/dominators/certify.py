@@ -25,6 +25,7 @@ Lengauer and Tarjan, "A Fast Algorithm for Finding Dominators in a Flowgraph", T
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
@@ -104,6 +105,11 @@ class DominatorsCertifier:
         self._known = _Known.of(graph)
         first = self._known.graphs.first_vertex
         self._start = np.repeat(first[:-1], np.diff(first)).astype(np.uint32)
+
+    def find_witnesses(self, roots: Iterable[int | None]) -> None:
+        """Find the witnesses of some roots now, for all certifiers of the graph, also in forked processes."""
+        for root in roots:
+            self._known.proof(root)
 
     def check(self, root: int | None, idom: DeviceArray) -> Certificate:
         """Check one answer, as in :class:`relaxometer.problems.dominators.Answer`.
