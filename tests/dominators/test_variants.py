@@ -1,6 +1,8 @@
 """Every dominators variant on every sample and device, against two references and the certificate."""
 
 import dataclasses
+import subprocess
+import sys
 from functools import cache
 
 import numpy as np
@@ -19,6 +21,7 @@ from dominator_samples import (
     united,
 )
 from relaxometer.device import get_device
+from relaxometer.device.cuda import obstacle
 from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
@@ -46,6 +49,17 @@ LISTS = [
     *((41, 79), (81, 81), (40, 81)),
 ]
 """From 82, lists in any order that share an object, and cycles that are not reached."""
+
+MANY_SEARCHES = """
+import relaxometer as rx
+from relaxometer.datasets.formats.generated import RoadParameters
+from relaxometer.datasets.generators.roads import road_like
+
+graph = road_like(RoadParameters(rows=1000, columns=1100), 1)
+prepared = rx.prepare(rx.Graph.from_csr(graph.offsets, graph.targets), "dominators", variant="biconnected")
+for root in range(200):
+    prepared.search(root)
+"""
 
 ON_DEVICE = [
     name for name in OF_ANY_GRAPHS + OF_BATCHES if load_solver("dominators", name).Solver.runs_on == "device"
@@ -362,6 +376,12 @@ class TestBiconnected:
         if solver.resolved["one_way_arcs"] > 1:
             with pytest.raises(Skipped, match=r"arcs lead one way, and not all at the root 3"):
                 solver.solve(3)
+
+    @pytest.mark.gpu
+    @pytest.mark.skipif(obstacle() is not None, reason="needs a GPU")
+    def test_no_search_of_a_large_map_hangs(self):
+        """Where threads shorten links of others while all compress theirs, the tour falls apart and never ends."""
+        subprocess.run([sys.executable, "-c", MANY_SEARCHES], check=True, timeout=120)
 
     def test_a_tree_of_many_levels(self, host_device, monkeypatch):
         monkeypatch.setattr("relaxometer.problems.dominators.biconnected._biconnected_levels.MOST_LEVELS", 1)

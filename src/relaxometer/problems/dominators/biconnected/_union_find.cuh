@@ -45,10 +45,16 @@ __device__ __forceinline__ void unite_if_apart(u32* link, u32 a, u32 b)
     if (load_relaxed(&link[a]) != load_relaxed(&link[b])) unite(link, a, b);
 }
 
-// Makes every link lead to the root of its component, where threads have shortened long chains already.
+// Makes every link lead to the root of its component, where threads have shortened long chains already. Each
+// thread writes its own links alone: one that also shortened those of others, as find_root does, could undo
+// with a link that it read before what another has written meanwhile.
 __device__ __forceinline__ void compress(u32* link, u32 count)
 {
-    for (u32 v = thread_id(); v < count; v += thread_count()) store_relaxed(&link[v], find_root(link, v));
+    for (u32 v = thread_id(); v < count; v += thread_count()) {
+        u32 at = load_relaxed(&link[v]);
+        for (u32 above; (above = load_relaxed(&link[at])) != at;) at = above;
+        store_relaxed(&link[v], at);
+    }
 }
 
 // The same for links that may be long chains: pointer jumping halves them in each pass.
