@@ -380,7 +380,7 @@ class TestBiconnected:
     @pytest.mark.gpu
     @pytest.mark.skipif(obstacle() is not None, reason="needs a GPU")
     def test_no_search_of_a_large_map_hangs(self):
-        """Where threads shorten links of others while all compress theirs, the tour falls apart and never ends."""
+        """If a thread undoes what another has compressed, the tour falls apart, and the search never ends."""
         subprocess.run([sys.executable, "-c", MANY_SEARCHES], check=True, timeout=120)
 
     def test_a_tree_of_many_levels(self, host_device, monkeypatch):
