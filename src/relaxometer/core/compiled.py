@@ -1,8 +1,9 @@
-"""Numba, with a lock on its cache of compiled functions, which several jobs read and write at once.
+"""Numba, with a lock for each function that several jobs may compile at once.
 
 Numba itself locks nothing. Two processes that compile a function for different types, as the builds of two
 graphs at the beginning of a run, may choose one file for both, and every later process would run what was
-compiled for the other type. So every module takes the decorators of Numba from here.
+compiled for the other type; for the same types, the work is done twice. So every module takes the decorators
+of Numba from here.
 """
 
 import fcntl
@@ -10,38 +11,51 @@ import functools
 import logging
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
-from numba import get_num_threads, njit, prange
-from numba.core.caching import IndexDataCacheFile
+import numba
+from numba import get_num_threads, prange
+from numba.core.caching import NullCache
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.dispatcher import Dispatcher
 from numba.core.event import Listener, register
+from numba.core.types import unliteral
 
 __all__ = ["get_num_threads", "njit", "prange"]
 
-LOCK = "numba.lock"  # name of the lock file in a cache folder
+# Without the entry point for C, which takes a tenth of a compilation.
+njit = functools.partial(numba.njit, no_cfunc_wrapper=True)
 LONG_S = 2.0  # a compilation that takes longer is said
 LOGGER = logging.getLogger("relaxometer")
 
 
-def _locking(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Lock the cache folder while a method reads or writes it."""
+def _once(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Lock a function of the cache until it is compiled and kept: who waits finds it.
+
+    Locks are taken from callers to callees, so no two processes wait for each other. Numba would also compile
+    a callee once more for each constant argument.
+    """
 
     @functools.wraps(method)
-    def locked(self: Any, *arguments: Any) -> Any:
-        with _locked(Path(self._cache_path)):
-            return method(self, *arguments)
+    def locked(self: Any, sig: Any) -> Any:
+        if isinstance(self._cache, NullCache):
+            return method(self, sig)
+        with global_compiler_lock, nullcontext() if self.is_compiling else _locked(self._cache):
+            return method(self, tuple(map(unliteral, sig)) if isinstance(sig, tuple) else sig)
 
     return locked
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Lock a folder for the block; without a lock if it is read-only or its file system has none."""
+def _locked(cache: Any) -> Iterator[None]:
+    """Lock a function for the block; without a lock if its folder is read-only or the file system has none."""
     with ExitStack() as stack:
         with suppress(OSError):
-            file = stack.enter_context((folder / LOCK).open("w"))
+            folder = Path(cache.cache_path)
+            folder.mkdir(parents=True, exist_ok=True)
+            file = stack.enter_context((folder / f"{cache._impl.filename_base}.lock").open("w"))
             fcntl.flock(file, fcntl.LOCK_EX)
             # Closing would not do if a process forked in the meantime still has the file.
             stack.callback(fcntl.flock, file, fcntl.LOCK_UN)
@@ -82,7 +96,5 @@ def announce() -> None:
     register("numba:compile", ANNOUNCER)  # type: ignore[no-untyped-call]
 
 
-for _name in ("load", "save", "flush"):
-    _method = getattr(IndexDataCacheFile, _name)
-    if not hasattr(_method, "__wrapped__"):  # a second lock in one process would wait forever
-        setattr(IndexDataCacheFile, _name, _locking(_method))
+if not hasattr(Dispatcher.compile, "__wrapped__"):  # a second lock in one process would wait forever
+    Dispatcher.compile = _once(Dispatcher.compile)  # type: ignore[method-assign]
