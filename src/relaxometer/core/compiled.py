@@ -50,7 +50,7 @@ def _once(method: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextmanager
 def _locked(cache: Any) -> Iterator[None]:
-    """Lock a function for the block; without a lock if its folder is read-only or the file system has none."""
+    """Lock a function for the block; not if its folder is read-only or its file system has no locks."""
     with ExitStack() as stack:
         with suppress(OSError):
             folder = Path(cache.cache_path)

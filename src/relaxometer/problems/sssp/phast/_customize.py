@@ -150,11 +150,11 @@ def schedule(cch: Contraction, pool: Executor) -> Schedule:
     level = _heights(cch.parent)
     n_low = min(LOW_LEVELS, int(level.max()) + 1)
     is_high = level >= n_low
-    high = np.flatnonzero(is_high)
+    high = np.flatnonzero(is_high).astype(np.int32)
     if len(high):
         longest_row = int((cch.offsets[high + 1] - cch.offsets[high]).max())
         longest = max(1, min(CHAIN, MAX_CELLS // (longest_row + CHAIN)))
-        cut_into_chains(high, cch.parent, is_high, longest, chain, place, tallest)
+        cut_into_chains(high, cch.parent, is_high.astype(np.int32), longest, chain, place, tallest)
         _find_chain_levels(high, cch.parent, chain, level, n_low)
         _count_within(high, cch.offsets, cch.up, chain, within)
     n_levels = int(level.max()) + 1

@@ -178,19 +178,21 @@ def subtrees(size: Any, offsets: Any, per_vertex: int, largest: float) -> Any:
     `size` has the vertices of each subtree in a postorder. The work is `per_vertex` for each of them, and 1
     for each of their arcs, if the offsets of these are given.
     """
+    found, n_roots, begin = np.empty(len(size), dtype=np.int64), 0, len(size)  # roots, and from there others
     r = len(size) - 1
-    roots, above = [r for _ in range(0)], [r for _ in range(0)]
     while r >= 0:
         work = per_vertex * size[r]
         if offsets is not None:
             work += offsets[r + 1] - offsets[r + 1 - size[r]]
         if work <= largest:
-            roots.append(r)
+            found[n_roots] = r
+            n_roots += 1
             r -= size[r]
         else:
-            above.append(r)
+            begin -= 1
+            found[begin] = r
             r -= 1
-    return np.array(roots[::-1], dtype=np.int64), np.array(above[::-1], dtype=np.int64)
+    return found[:n_roots][::-1].copy(), found[begin:].copy()
 
 
 @njit(cache=True, nogil=True)

@@ -224,7 +224,7 @@ def _lay_out(
     cut_into_chains(ranks, tree.parent, lists.task, longest, lists.chain, lists.place, lists.tallest)
     n_levels = _find_levels(ranks, tree.parent, lists, begin, end)
     _split(ranks, tree, lists)
-    members, chains = _slice_chains(ranks, lists, longest, n_levels.sum())
+    members, chains = _slice_chains(ranks, lists, n_levels.sum())
     groups, degrees = _sort(ranks, tree.offsets, lists, n_levels.sum())
     for k in range(size):
         r = ranks[k]
@@ -300,11 +300,11 @@ def list_chains(ranks: Any, chain: Any, tallest: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _slice_chains(ranks: Any, lists: Any, longest: int, n_levels: int) -> Any:
+def _slice_chains(ranks: Any, lists: Any, n_levels: int) -> Any:
     """Return the members of chains of several ranks, the longest of a level first, and their slices."""
     names, lengths = list_chains(ranks, lists.chain, lists.tallest)
-    order = stable_order(longest - lengths)
-    order = order[stable_order(lists.level[names[order]])]
+    order = stable_order(lengths, True)
+    order = order[stable_order(lists.level[names[order]], False)]
     names, lengths = names[order], lengths[order]
     members = np.empty(lengths.sum(), dtype=np.int32)
     size = 0
@@ -326,8 +326,8 @@ def _sort(ranks: Any, offsets: Any, lists: Any, n_levels: int) -> Any:
     degree = np.empty(len(ranks), dtype=np.int32)
     for k in range(len(ranks)):
         degree[k] = lists.first_outside[ranks[k]] - lists.first_inside[ranks[k]]
-    order = stable_order(degree.max() - degree) if len(ranks) > 0 else np.arange(0)
-    order = order[stable_order(lists.level[ranks[order]])]
+    order = stable_order(degree, True)
+    order = order[stable_order(lists.level[ranks[order]], False)]
     ranks[:] = ranks[order]
     groups, degrees = np.zeros(n_levels + 1, dtype=np.int64), np.empty((2, len(ranks)), dtype=np.int32)
     for k in range(len(ranks)):

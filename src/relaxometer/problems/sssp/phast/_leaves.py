@@ -70,7 +70,13 @@ def _number(offsets: Any, adjacent: Any, vertices: Any, label: Any, place: Any) 
             if label[adjacent[i]] != label[v]:
                 around[size] = adjacent[i]
                 size += 1
-    return np.unique(around[:size])
+    around, size = around[:size], 0
+    around.sort()
+    for u in around:
+        if size == 0 or around[size - 1] != u:
+            around[size] = u
+            size += 1
+    return around[:size]
 
 
 @njit(cache=True, nogil=True)

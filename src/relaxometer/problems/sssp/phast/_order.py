@@ -103,12 +103,13 @@ def _dissect(
     def halve(begin: int, end: int) -> list[Future[Any]]:
         """Cut a part, or order it if it is small; return what was begun."""
         if end - begin <= smallest:
-            _order_part(graph, vertices, begin, end, own, SHARE, LEAF, cells)
+            _order_part(graph, vertices, begin, end, own, SHARE, LEAF)
             small.append((begin, end))
             return []
-        share = LARGE_SHARE if LARGE * (end - begin) > n else SHARE
-        band = BAND if end - begin > BY_CELLS * smallest else 0
-        first, last = _cut(graph, vertices, begin, end, own, share, cells, band)
+        part = *graph, vertices[begin:end], begin, own, LARGE_SHARE if LARGE * (end - begin) > n else SHARE
+        is_large = end - begin > BY_CELLS * smallest
+        first, last = cut_by_cells(*part, cells, BAND) if is_large else cut(*part)
+        _label(vertices, begin, end, first, last, own.label)
         parts = (begin, begin + first), (begin + first, begin + first + last)
         return [pool.submit(halve, *part) for part in parts]
 
@@ -120,24 +121,14 @@ def _dissect(
 
 
 @njit(cache=True, nogil=True)
-def _cut(
-    graph: Any, vertices: Any, begin: int, end: int, own: Any, share: float, cells: Any, band: int
-) -> Any:
-    """Cut the part in these places of the order, by cells if `band` is not 0; label parts by first places."""
-    offsets, adjacent = graph
-    if band > 0:
-        first, last = cut_by_cells(offsets, adjacent, vertices[begin:end], begin, own, share, cells, band)
-    else:
-        first, last = cut(offsets, adjacent, vertices[begin:end], begin, own, share)
+def _label(vertices: Any, begin: int, end: int, first: int, last: int, label: Any) -> None:
+    """Label the sides of a part in these places of the order, which was cut, by their first places."""
     for k in range(begin + first, end):
-        own.label[vertices[k]] = begin + first if k < begin + first + last else -1
-    return first, last
+        label[vertices[k]] = begin + first if k < begin + first + last else -1
 
 
 @njit(cache=True, nogil=True)
-def _order_part(
-    graph: Any, vertices: Any, begin: int, end: int, own: Any, share: float, leaf: int, cells: Any
-) -> None:
+def _order_part(graph: Any, vertices: Any, begin: int, end: int, own: Any, share: float, leaf: int) -> None:
     """Order the part in these places."""
     offsets, adjacent = graph
     waiting = [(begin, end)]
@@ -146,6 +137,7 @@ def _order_part(
         if end - begin <= leaf:
             vertices[begin:end] = by_degree(offsets, adjacent, vertices[begin:end], own.label, own.near)
             continue
-        first, last = _cut(graph, vertices, begin, end, own, share, cells, 0)
+        first, last = cut(offsets, adjacent, vertices[begin:end], begin, own, share)
+        _label(vertices, begin, end, first, last, own.label)
         waiting.append((begin, begin + first))
         waiting.append((begin + first, begin + first + last))

@@ -311,30 +311,34 @@ def _search_on(offsets: Any, adjacent: Any, middle: Any, own: Any) -> None:
     reached, before = own.reached, own.before
     for v in middle:
         reached[v] = 0
-    waiting = [np.int32(0) for _ in range(0)]
+    waiting, size = np.empty(len(middle), dtype=np.int32), 0
     for v in _neighbouring(offsets, adjacent, middle, own.zone, FIRST):
-        reached[v] = 1
-        waiting.append(v)
-    while len(waiting) > 0:
-        u = waiting.pop()
+        reached[v], waiting[size] = 1, v
+        size += 1
+    while size > 0:
+        size -= 1
+        u = waiting[size]
         v = u if before[u] == _NOBODY else before[u]
         if v == _ORIGIN or reached[v] & 2:
             continue
         reached[v] |= 2
         if before[v] != _NOBODY and not reached[v] & 1:
             reached[v] |= 1
-            waiting.append(v)
+            waiting[size] = v
+            size += 1
         for i in range(offsets[v], offsets[v + 1]):
             w = adjacent[i]
             if own.zone[w] == MIDDLE and not reached[w] & 1:
                 reached[w] |= 1
-                waiting.append(w)
+                waiting[size] = w
+                size += 1
 
 
 @njit(cache=True, nogil=True)
 def sort_by_zone(vertices: Any, order: Any, zone: Any, first: int, last: int) -> None:
     """Sort a part's vertices by side, the separator last; they leave their zones."""
-    ends = [0, first, first + last]
+    ends = np.zeros(3, dtype=np.int64)
+    ends[1], ends[2] = first, first + last
     for v in vertices:
         k = 0 if zone[v] == FIRST else (1 if zone[v] == LAST else 2)
         order[ends[k]] = v

@@ -79,19 +79,20 @@ def alternate(first: Cut, second: Cut) -> Slices:
 
 
 @njit(cache=True, nogil=True)
-def stable_order(keys: Any) -> Any:
-    """Return what `numpy.argsort` does, stable, for small keys from 0: a counting sort, which is faster."""
+def stable_order(keys: Any, falls: bool) -> Any:
+    """Return the stable order of small keys from 0, the largest first if it `falls`: a counting sort."""
     largest = 0
     for k in range(len(keys)):
         largest = max(largest, keys[k])
     ends = np.zeros(largest + 2, dtype=np.int64)
     for k in range(len(keys)):
-        ends[keys[k] + 1] += 1
+        ends[(largest - keys[k] if falls else keys[k]) + 1] += 1
     ends = np.cumsum(ends)
     order = np.empty(len(keys), dtype=np.int64)
     for k in range(len(keys)):
-        order[ends[keys[k]]] = k
-        ends[keys[k]] += 1
+        key = largest - keys[k] if falls else keys[k]
+        order[ends[key]] = k
+        ends[key] += 1
     return order
 
 
