@@ -4,10 +4,9 @@ import os
 import shutil
 import subprocess
 import sys
-import threading
 
+import numpy as np
 import pytest
-from numba.core.caching import IndexDataCacheFile
 
 from faults import can_mount, under_faults
 from relaxometer.core import cache, compiled
@@ -73,47 +72,86 @@ def test_the_next_process_finds_the_compiled_search(tmp_path):
     assert kept[1] == kept[0]
 
 
-def test_versions_of_a_function_that_two_processes_keep_at_once_are_not_mixed_up(tmp_path, monkeypatch):
-    """Both read the empty index; the second writes both files between index and function of the first."""
-    first, second, later = (IndexDataCacheFile(str(tmp_path), "function", "stamp") for _ in range(3))
-    read, indexed, kept = (threading.Event() for _ in range(3))
+CONSTANTS = """
+from relaxometer.core.compiled import njit
 
-    def then_tell(method, event):
-        def call(*arguments):
-            found = method(*arguments)
-            event.set()
-            return found
+@njit(cache=True)
+def callee(value):
+    return value + 1
 
-        return call
+@njit(cache=True)
+def caller(value):
+    return callee(1) + callee(2) + callee(value)
 
-    def after(event, method):
-        def call(*arguments):
-            event.wait(0.5)
-            return method(*arguments)
+print(caller(3), len(callee.signatures))
+"""
 
-        return call
+COMPILE_SLOWLY = """
+import sys, time
+import numpy as np
+from numba.core.caching import IndexDataCacheFile
+from relaxometer.graphs.components import component_labels
 
-    monkeypatch.setattr(second, "_load_index", then_tell(second._load_index, read))
-    monkeypatch.setattr(second, "_save_index", after(indexed, second._save_index))
-    monkeypatch.setattr(second, "_save_data", then_tell(second._save_data, kept))
-    monkeypatch.setattr(first, "_save_index", then_tell(after(read, first._save_index), indexed))
-    monkeypatch.setattr(first, "_save_data", after(kept, first._save_data))
-    jobs = [
-        threading.Thread(target=file.save, args=(key, f"compiled for {key}"))
-        for file, key in ((first, "float32"), (second, "uint32"))
+save_index = IndexDataCacheFile._save_index
+
+def slowly(*arguments):
+    time.sleep(0.5)
+    save_index(*arguments)
+
+IndexDataCacheFile._save_index = slowly
+for types in sys.argv[1:]:
+    offsets, targets = types.split(",")
+    component_labels(np.zeros(4, dtype=offsets), np.zeros(0, dtype=targets))
+print(sum(component_labels._cache_misses.values()))
+"""
+
+
+def compiled_at_once(folder, *types):
+    """Return how often processes, each with types, compiled a function when they started together."""
+    env = os.environ | {"NUMBA_CACHE_DIR": str(folder), "PYTHONPATH": str(cache.PACKAGE.parent)}
+    command = [sys.executable, "-c", COMPILE_SLOWLY]
+    started = [
+        subprocess.Popen([*command, *some], env=env, stdout=subprocess.PIPE, text=True) for some in types
     ]
-    for job in jobs:
-        job.start()
-    for job in jobs:
-        job.join()
-    assert [later.load(key) for key in ("float32", "uint32")] == [
-        "compiled for float32",
-        "compiled for uint32",
-    ]
+    return sorted(int(process.communicate()[0]) for process in started)
 
 
-def test_compiled_functions_are_read_where_no_lock_can_be_written(tmp_path):
-    IndexDataCacheFile(str(tmp_path), "function", "stamp").save("uint32", "compiled")
-    (tmp_path / compiled.LOCK).unlink()
-    (tmp_path / compiled.LOCK).mkdir()
-    assert IndexDataCacheFile(str(tmp_path), "function", "stamp").load("uint32") == "compiled"
+def test_a_process_waits_for_what_another_one_compiles(tmp_path):
+    assert compiled_at_once(tmp_path, ["int64,uint32"], ["int64,uint32"]) == [0, 1]
+
+
+def test_versions_of_a_function_that_two_processes_keep_at_once_are_not_mixed_up(tmp_path):
+    """Without a lock, both read the empty index, and the second writes its own over that of the first."""
+    assert compiled_at_once(tmp_path, ["int64,uint32"], ["int32,uint32"]) == [1, 1]
+    assert compiled_at_once(tmp_path, ["int64,uint32", "int32,uint32"]) == [0]
+
+
+def test_functions_are_compiled_where_no_lock_can_be_written(tmp_path):
+    compiled_at_once(tmp_path, ["int64,uint32"])
+    for lock in tmp_path.rglob("*.lock"):
+        lock.unlink()
+        lock.mkdir()
+    assert compiled_at_once(tmp_path, ["int64,uint32"]) == [0]
+    assert compiled_at_once(tmp_path, ["int32,uint32"]) == [1]
+
+
+def test_a_constant_argument_is_compiled_as_a_variable_one(tmp_path):
+    """Numba would compile a callee once more for each of its constants."""
+    (tmp_path / "constants.py").write_text(CONSTANTS)
+    env = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(cache.PACKAGE.parent)}
+    done = subprocess.run(
+        [sys.executable, tmp_path / "constants.py"], env=env, capture_output=True, text=True
+    )
+    assert done.stdout == "9 1\n", done.stderr
+
+
+def test_an_array_of_another_size_is_refused():
+    @compiled.njit
+    def assign(array, values):
+        array[1:3] = values
+
+    array = np.zeros(4)
+    assign(array, np.ones(2))
+    assert array.tolist() == [0, 1, 1, 0]
+    with pytest.raises(ValueError, match="input of different size"):
+        assign(array, np.ones(3))
