@@ -236,7 +236,7 @@ def test_a_suite_that_needs_a_gpu_says_so():
 def test_suites_have_samples_enough_and_the_a_a_test_measures_emulated_kernels_twice():
     runs = load_plan([Path("config/suites/dominators.yaml")]).runs.values()
     assert {run.timing.sources for run in runs} == {1}
-    assert all(run.timing.passes(emulated=False) * 2 >= FEWEST for run in runs)
+    assert all(run.timing.passes * 2 >= FEWEST for run in runs)
     plan = load_plan([Path("config/suites/aa-host.yaml")])
     assert {len(plan.rounds(run)) for run in plan.runs.values()} == {2}
     default = load_plan([])
@@ -244,14 +244,10 @@ def test_suites_have_samples_enough_and_the_a_a_test_measures_emulated_kernels_t
 
 
 @pytest.mark.parametrize(
-    ("repetitions", "rounds", "emulated", "passes"),
-    [
-        *((2, 2, False, 1), (3, 2, False, 2), (1, 2, True, 1), (9, 1, False, 9)),
-        *((3, None, False, 2), (3, None, True, 3)),
-    ],
+    ("repetitions", "rounds", "passes"), [(2, 2, 1), (3, 2, 2), (1, 2, 1), (9, 1, 9), (3, None, 2)]
 )
-def test_repetitions_are_divided_over_rounds(repetitions, rounds, emulated, passes):
-    assert Timing(repetitions=repetitions, rounds=rounds).passes(emulated=emulated) == passes
+def test_repetitions_are_divided_over_rounds(repetitions, rounds, passes):
+    assert Timing(repetitions=repetitions, rounds=rounds).passes == passes
 
 
 def test_numbers_given_as_text_are_numbers():

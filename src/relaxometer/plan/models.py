@@ -66,7 +66,7 @@ class Timing(Section):
     `enough_s: 2` halve the spread between processes."""
     rounds: Rounds | None = None
     """Processes that measure a variant or rival, in mirrored order: A B C, then C B A. Each makes
-    `repetitions` / `rounds` passes, rounded up. By default 2, and 1 on the emulated device."""
+    `repetitions` / `rounds` passes, rounded up. By default 2; only the first on the emulated device."""
     warmup: Warmup = 1
     """Untimed searches of each process before its first pass, from vertices that are not timed; without
     calls, the first completes `cold_ms`. Unless this is 0, each search that follows one of less than 5 ms is
@@ -90,9 +90,10 @@ class Timing(Section):
         """Return the number of rounds, on the emulated device or not."""
         return self.rounds or (1 if emulated else DEFAULT_ROUNDS)
 
-    def passes(self, *, emulated: bool) -> int:
-        """Return the number of passes over all sources that each round makes."""
-        return math.ceil(self.repetitions / self.processes(emulated=emulated))
+    @property
+    def passes(self) -> int:
+        """The number of passes over all sources that each round makes."""
+        return math.ceil(self.repetitions / (self.rounds or DEFAULT_ROUNDS))
 
 
 class Cost(Section):

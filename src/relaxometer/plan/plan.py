@@ -510,7 +510,7 @@ class Plan:
     def _check_searches(self, timing: Timing, key: str) -> None:
         sources = len(timing.sources) if isinstance(timing.sources, list) else timing.sources
         rounds = timing.processes(emulated=False)
-        if sources * timing.passes(emulated=False) * rounds > MAX_SEARCHES:
+        if sources * timing.passes * rounds > MAX_SEARCHES:
             raise self._error(
                 f"{key}: {sources:,} sources and {timing.repetitions:,} repetitions in {rounds} rounds "
                 f"are more than {MAX_SEARCHES:,} searches, all of whose samples a run keeps"

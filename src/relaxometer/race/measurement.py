@@ -266,7 +266,8 @@ class _Job:
         self._has_source = self._problem.has_source and isinstance(graph, Graph)
         self._what = f"{run.problem} {run.graph} {run.variant}"
         self._emulated = False
-        self._repetitions = self._passes(number)
+        passes = run.timing.passes
+        self._repetitions = range((number - 1) * passes, number * passes)
         self._untimed = itertools.cycle(self._untimed_sources(sources))
         self._fingerprints: dict[str, int] = {}
         self._fixed: dict[str, Any] = {}
@@ -418,10 +419,6 @@ class _Job:
         asked = self._queries.sets[source]
         return {"queries": asked.name, "queries_hash": content_hash(asked)}
 
-    def _passes(self, number: int) -> range:
-        passes = self._run.timing.passes(emulated=self._emulated)
-        return range((number - 1) * passes, number * passes)
-
     def _prepare(self) -> None:
         begun = self._contestant.begun
         context = self._result.context
@@ -430,7 +427,6 @@ class _Job:
         if begun.runs_on == "cpu":
             context |= {"device_kind": "cpu", "device": cpu_model()}
         self._emulated = begun.emulated
-        self._repetitions = self._passes(self._result.round)
         timing = self._run.timing
         prepared = self._contestant.prepare([self._untimed_root()] if timing.warmup else [])
         context["parameters"] = prepared.resolved
