@@ -121,10 +121,10 @@ def test_processes_begin_in_mirrored_order(raced):
 def test_all_rounds_are_gathered(raced):
     certificates = raced.frame("certificates.parquet")
     assert certificates["holds"].all()
-    assert len(certificates) == 3 * (3 + 4 * len(AGAIN))
+    assert len(certificates) == 3 * (2 + 4 * len(AGAIN))
     table = summary(raced)
     assert table["repetitions"].to_dict() == {
-        ("conventional", "tiny"): 3,
+        ("conventional", "tiny"): 2,
         ("hanging", "tiny"): 2,
         **{tuple(one.split()): 4 for one in AGAIN},
     }
