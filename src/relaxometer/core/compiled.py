@@ -40,8 +40,8 @@ def _once(method: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(method)
     def locked(self: Any, sig: Any) -> Any:
-        if isinstance(self._cache, NullCache):
-            return method(self, sig)
+        if isinstance(self._cache, NullCache) or not self.targetoptions.get("no_cfunc_wrapper"):
+            return method(self, sig)  # not kept, or not ours
         with global_compiler_lock, nullcontext() if self.is_compiling else _locked(self._cache):
             return method(self, tuple(map(unliteral, sig)) if isinstance(sig, tuple) else sig)
 
