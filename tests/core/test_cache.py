@@ -143,15 +143,3 @@ def test_a_constant_argument_is_compiled_as_a_variable_one(tmp_path):
         [sys.executable, tmp_path / "constants.py"], env=env, capture_output=True, text=True
     )
     assert done.stdout == "9 1\n", done.stderr
-
-
-def test_an_array_of_another_size_is_refused():
-    @compiled.njit
-    def assign(array, values):
-        array[1:3] = values
-
-    array = np.zeros(4)
-    assign(array, np.ones(2))
-    assert array.tolist() == [0, 1, 1, 0]
-    with pytest.raises(ValueError, match="input of different size"):
-        assign(array, np.ones(3))
