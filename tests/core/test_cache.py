@@ -5,11 +5,10 @@ import shutil
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
 from faults import can_mount, under_faults
-from relaxometer.core import cache, compiled
+from relaxometer.core import cache
 from relaxometer.core.errors import UserError
 
 COMPILE = """
