@@ -38,9 +38,13 @@ class ResidentGraph:
         words = graph.weights.view(graph.lengths.weight_word)
         wanted = (graph.offsets, graph.targets, words)[: 1 + arcs + (arcs and weights)]
         resident = cls(device, graph, *[*device.asarrays(*wanted), None, None][:3])
-        if arcs and device.kind == "cuda":  # the emulation would make the host wait
-            vars(resident)["_survey"] = survey.start(device, resident.offsets, resident.targets)
+        resident.begin_survey()
         return resident
+
+    def begin_survey(self) -> None:
+        """Begin to find the features, as the graph arrives, unless the host would have to wait for them."""
+        if self.targets is not None and self.device.kind == "cuda":
+            vars(self)["_survey"] = survey.start(self.device, self.offsets, self.targets)
 
     @cached_property
     def features(self) -> Features:

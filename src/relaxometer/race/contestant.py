@@ -329,5 +329,8 @@ def _uncollected() -> Iterator[None]:
 
 
 def _arrived_again(resident: Any) -> Any:
-    """Return the same arrays as a graph on which no earlier solver can have left anything."""
-    return dataclasses.replace(resident, host=dataclasses.replace(resident.host))
+    """Return the same arrays as a graph that has just arrived: no earlier solver can have left anything."""
+    again = dataclasses.replace(resident, host=dataclasses.replace(resident.host))
+    if isinstance(again, ResidentGraph):
+        again.begin_survey()
+    return again

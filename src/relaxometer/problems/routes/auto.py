@@ -8,8 +8,7 @@ from pydantic import PositiveInt
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.graphs.survey import Features
 from relaxometer.problems.choosing import AS_H200, Choosing, Cost, Scale
-from relaxometer.problems.phases import Phase
-from relaxometer.problems.routes import Answer, ResidentQueries, hierarchy, labels, trees
+from relaxometer.problems.routes import hierarchy, labels, trees
 from relaxometer.problems.routes._contracted import Contracted, HierarchyParameters, contract
 
 CANDIDATES: dict[str, Any] = {"trees": trees, "labels": labels, "hierarchy": hierarchy}
@@ -59,11 +58,6 @@ class Solver(Choosing):
         if name == "trees":
             return super()._made(name)
         return self._modules[name].Solver(self._graph, self._parameters, self._contracted)
-
-    def solve(self, queries: ResidentQueries, phases: list[Phase] | None = None) -> Answer:  # type: ignore[override]
-        """Answer a set of queries; see :class:`relaxometer.problems.routes.Solver`."""
-        answer: Answer = self._solver.solve(queries, phases)
-        return answer
 
 
 def expected_costs(f: Features, scale: Scale = AS_H200) -> dict[str, Cost]:

@@ -9,6 +9,7 @@ from relaxometer.graphs.survey import Features
 from relaxometer.problems import variants
 from relaxometer.problems.choosing import AS_H200, Choosing, Cost, Scale
 from relaxometer.problems.sssp.near_far import near_far
+from relaxometer.problems.sssp.near_far._near_far import SPARSE
 from relaxometer.problems.sssp.phast import phast
 from relaxometer.problems.sssp.push_pull import push_pull
 from relaxometer.problems.sssp.tiled import tiled
@@ -69,7 +70,8 @@ def expected_costs(f: Features, scale: Scale = AS_H200) -> dict[str, Cost]:
     n, m, depth = scale.sizes(f)
     near_far, push_pull = 0.5 + 0.008 * m, 1 + (0.08 + 0.45 * f.one_way) * m
     if f.has_hubs:
-        of_hub = 0.7e-6 * scale.memory * f.largest
+        # One block reads the arcs of hubs if it expects those of a map.
+        of_hub = (150e-6 if f.n_arcs <= SPARSE * f.n_vertices else 0.7e-6) * scale.memory * f.largest
         per_arc = (0.04, 0.004) if f.ends > STEEP else (0.08, 0.05)
         return {
             "near-far": Cost(near_far, 0.3 + per_arc[0] * m + of_hub),
