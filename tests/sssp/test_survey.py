@@ -88,6 +88,21 @@ class TestDeltaStepping:
         _, answer = solved(device, "delta-stepping", graph, 0, phases=phases, delta=2.0**-4)
         assert len(phases) == answer.phases
 
+    def test_a_vertex_that_waits_offers_nothing_along_its_heavy_arcs(self, device):
+        """Else 2 and 6, one arc of no effect apart, could become each other's predecessor.
+
+        All but the source are in the last bucket. In the emulation, a thread has the requests 0, 256 and 512
+        of a phase, the next one those one further: 4 lowers 6, which then lowers 2, before 2 offers 6 the
+        same distance, with a smaller predecessor.
+        """
+        near, far = 2.0**28, 2.0**28 + 256
+        tails = [*[0] * 6, 1, 2, *[3] * 254, 4, *[5] * 255, 6]
+        heads = [*range(1, 7), 0, 6, *[0] * 254, 6, *[0] * 255, 2]
+        weights = [near, far, near, near, near, far, *[1.0] * (len(tails) - 6)]
+        graph = graph_of("float32", 7, tails, heads, weights)
+        _, answer = solved(device, "delta-stepping", graph, 0, delta=2.0**-4)
+        assert device.asnumpy(answer.predecessor)[[2, 6]].tolist() == [6, 4]
+
     def test_phases_of_a_small_search(self, device):
         """Delta 10: bucket 0 holds vertices 0 and 1, bucket 1 the others."""
         graph = Graph.from_arcs("steps", 4, [0, 1, 0, 1, 2], [1, 2, 3, 3, 3], [4, 8, 30, 11, 2])

@@ -19,7 +19,9 @@
 //     the prefix sum and relaxes it at once.
 //   - The prefix sum runs within blocks; an atomic addition gives each block its place.
 //   - Where sums are rounded, or in the last bucket, which is unbounded, a heavy arc may lead back into its
-//     own bucket. So a vertex whose heavy arcs have been followed may be listed again.
+//     own bucket. So a vertex whose heavy arcs have been followed may be listed again. If it came nearer
+//     before they were followed, they wait until then: only a vertex that was taken keeps its predecessor
+//     (_labels.cuh), else two that arcs without effect join could become each other's.
 
 #include <cooperative_groups.h>
 
@@ -146,8 +148,14 @@ __device__ void relax(const Problem& p, List list, u64 sizes, const i64* first_a
 #else
         if (WIDE_LENGTHS && list.distances == nullptr) store_relaxed(&p.last_bucket[u], NO_BUCKET);
 #endif
-        length_t distance =
-            list.distances == nullptr ? distance_of(load_relaxed(&p.labels[u])) : list.distances[k];
+        length_t distance = 0;
+        if (list.distances == nullptr) {
+            u64 label = load_relaxed(&p.labels[u]);
+            if (label & WAITS) continue;  // came nearer meanwhile; its predecessor may still change
+            distance = distance_of(label);
+        } else {
+            distance = list.distances[k];
+        }
         i64 i = first_arc[u] + static_cast<i64>(request - arcs_before[k]);
         u32 v = Ea[i];
         length_t length = 0;
