@@ -9,7 +9,7 @@ from relaxometer.device import DeviceOutOfMemory, get_device
 from relaxometer.graphs.graph import MAX_WEIGHT, Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp._packed_arcs import MAX_ARCS, PackedArcs
-from relaxometer.problems.sssp.near_far import many_sources, near_far
+from relaxometer.problems.sssp.near_far import _near_far, many_sources, near_far
 from relaxometer.problems.sssp.near_far._near_far import QUEUE, Piles, initial_capacity
 from relaxometer.problems.sssp.phast import phast_many
 from relaxometer.problems.variants import Skipped, load_solver
@@ -105,6 +105,22 @@ def test_a_search_without_memory_for_larger_piles_keeps_the_small_ones(host_devi
     assert solver._piles.capacity == former
     monkeypatch.undo()
     proven(solver, resident, 0)
+
+
+def test_a_search_after_one_without_memory_for_piles_has_its_own(host_device, monkeypatch):
+    resident = ResidentGraph.upload(host_device, sample_graphs()["grid"])
+    many = many_sources.Solver(resident, many_sources.Parameters())
+    one = near_far.Solver(resident, near_far.Parameters())
+    monkeypatch.setattr(_near_far, "PILES", 2**40)
+    for solver, search in ((many, lambda: many.solve_many([0, 1, 2])), (one, one._piles.double)):
+        solver._blocks = 3
+        with pytest.raises(MemoryError):
+            search()
+    with pytest.raises(MemoryError):  # still none
+        one.solve(0)
+    monkeypatch.undo()
+    proven_many(resident, many, [0, 1])
+    proven(one, resident, 0)
 
 
 def test_the_first_capacity_of_the_largest_graphs_fits_the_kernel():

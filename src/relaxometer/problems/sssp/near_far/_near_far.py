@@ -75,13 +75,19 @@ class Piles:
         self._shift = np.uint32(shift % 2**32)
 
     def allocate(self, searches: int, capacity: int) -> None:
-        """Give the struct new piles; the old ones are freed first."""
-        self.searches, self.capacity = searches, capacity
+        """Give the struct new piles; the old ones are freed first. There are none if memory runs out."""
+        self.searches, self.capacity = 0, capacity
         sizes = {"capacity": np.uint32(capacity), "shift": self._shift}
         self._problem.set(piles=sizes | {"entries": None})
         words = entry_bytes(self._graph.lengths) // 4
         entries = self._graph.device.xp.empty((searches * PILES * capacity, words), dtype=np.uint32)
         self._problem.set(piles=sizes | {"entries": entries})
+        self.searches = searches
+
+    def require(self, searches: int) -> None:
+        """Allocate piles of the same capacity unless there are some for as many searches."""
+        if searches > self.searches:
+            self.allocate(searches, self.capacity)
 
     def double(self, searches: int = 1) -> None:
         """Double the capacity; if memory runs out, restore the former one so that later searches can run."""

@@ -87,8 +87,7 @@ class Solver:
         distance, predecessor = (xp.empty(shape, dtype=dtype) for dtype in (lengths.word, np.uint32))
         blocks = min(self._blocks, len(sources))
         on_device = device.asarray(sources.astype(np.uint32))
-        if blocks > self._piles.searches:
-            self._piles.allocate(blocks, self._piles.capacity)
+        self._piles.require(blocks)
         while True:
             self._next.fill(0)
             self._results.fill(0)

@@ -112,6 +112,7 @@ class Solver:
         return self._solve(None, sources=own, n_sources=np.uint32(len(sources)), bound=words)
 
     def _solve(self, phases: list[Phase] | None, **start: Any) -> Answer:
+        self._piles.require(1)
         while True:
             answer, full = self._search(phases, start)
             if not full:
