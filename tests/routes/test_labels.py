@@ -70,6 +70,23 @@ def test_former_rows_make_room_for_those_of_two_directions(monkeypatch, device):
     assert_answers(device, solver, by_direction)
 
 
+def test_former_labels_come_back_if_those_of_two_directions_do_not_fit(monkeypatch, device):
+    graph = road_like(RoadParameters(rows=18, columns=21), seed=3)
+    _, solver = solver_for(device, graph, "labels")
+    place = solver._place
+
+    def too_many(layout):
+        monkeypatch.undo()
+        place(layout)
+        solver._quads = 2**50
+
+    monkeypatch.setattr(solver, "_place", too_many)
+    monkeypatch.setattr(labels, "_free_bytes", lambda _: 0)
+    with pytest.raises(MemoryError):
+        solver.customize(np.arange(graph.n_arcs, dtype=np.uint32))
+    assert_answers(device, solver, graph)
+
+
 def test_labels_that_do_not_fit_are_refused(monkeypatch, device):
     graph = even(3)
     monkeypatch.setattr(labels, "_free_bytes", lambda _: 100)

@@ -121,6 +121,18 @@ def test_pieces_of_paths_are_at_most_as_many_as_are_numbered(monkeypatch, device
         check(resident, solver, [random_queries(graph, 500, paths=True)])
 
 
+def test_room_for_which_there_is_no_memory_is_not_kept(monkeypatch, device):
+    graph = sample_graphs()["grid"]
+    resident, solver = solver_for(device, graph, "hierarchy")
+    queries = random_queries(graph, 5, paths=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(hierarchy, "PIECES_PER_QUERY", 2**50)
+        patch.setattr(hierarchy, "MAX_PIECES", 2**60)
+        with pytest.raises(MemoryError):
+            check(resident, solver, [queries])
+    check(resident, solver, [queries])
+
+
 def test_the_path_with_the_fewest_arcs_is_found_among_equal_ones(device):
     ring = np.array([[i, (i + 1) % 12] for i in range(12)])
     graph = undirected("free-ring", 12, ring, np.zeros(12, dtype=int))

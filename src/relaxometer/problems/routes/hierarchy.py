@@ -131,7 +131,7 @@ class Solver:
         """Answer queries with paths; room for their pieces that turns out too small is enlarged and kept."""
         device, xp, count = self._device, self._device.xp, len(queries)
         distance, size = (xp.empty(count, dtype=xp.uint32) for _ in range(2))
-        self._capacity = max(self._capacity, min(PIECES_PER_QUERY * count, MAX_PIECES))
+        capacity = max(self._capacity, min(PIECES_PER_QUERY * count, MAX_PIECES))
         wanted = xp.zeros(1, dtype=xp.uint64)
         struct, spans = self._struct(queries), xp.empty((count, 4), dtype=xp.uint32)
         while True:
@@ -139,18 +139,19 @@ class Solver:
                 "Pieces",
                 size=size,
                 spans=spans,
-                list=xp.empty((self._capacity, 2), dtype=xp.uint32),
-                capacity=np.uint32(self._capacity),
+                list=xp.empty((capacity, 2), dtype=xp.uint32),
+                capacity=np.uint32(capacity),
                 wanted=wanted,
             )
+            self._capacity = capacity  # kept once there was memory for it
             self._list_pieces(struct, count, pieces, distance)
             # Of no use if pieces do not fit; but now the host need not wait in between.
             ends = xp.cumsum(size, dtype=xp.int64)
-            if (needed := int(device.item(wanted))) <= self._capacity:
+            if (needed := int(device.item(wanted))) <= capacity:
                 break
             if needed > MAX_PIECES:
                 raise MemoryError(f"paths of {needed:,} pieces; 32 bits number {MAX_PIECES:,}")
-            self._capacity = needed
+            capacity = needed
             wanted.fill(0)
         path = xp.empty(int(device.item(ends, count - 1)), dtype=xp.uint32)
         self._launch(self._kernel("unpack_paths"), count, 0, (self._shortcuts, struct, pieces, ends, path))

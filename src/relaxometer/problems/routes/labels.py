@@ -91,8 +91,11 @@ class Solver(hierarchy.Solver):
         own = checked_weights(self._graph, weights)
         try:
             self._build(own)
-        except (ValueError, MemoryError):
+        except ValueError:
             self._customizer.customize(self._weights)  # labels have not changed
+            raise
+        except MemoryError:
+            self._build(self._weights)  # the former labels may have been freed
             raise
         self._weights, self._has_shortcuts = own, False
 
