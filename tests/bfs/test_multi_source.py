@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from relaxometer.device import DeviceOutOfMemory
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.bfs import UNREACHED, multi_source
 from relaxometer.problems.bfs.certify import BfsCertifier
@@ -75,6 +76,27 @@ def test_a_deeper_graph_than_the_planes_hold_is_searched_again(host_device, monk
     solver = multi_source.Solver(resident, multi_source.Parameters(order="given"))
     with pytest.raises(OverflowError, match="a level is greater than 15"):
         solver.find_levels([0])
+
+
+def test_a_search_without_memory_for_more_planes_keeps_the_number(host_device, monkeypatch):
+    monkeypatch.setattr(multi_source, "PLANES", {True: 4, False: 4})
+    resident = ResidentGraph.upload(host_device, kite(70, leaves=3))
+    solver = multi_source.Solver(resident, multi_source.Parameters(order="given"))
+    empty, more = host_device.xp.empty, 8 * resident.n_vertices
+
+    def limited(shape, *args, **kwargs):
+        if shape == more:
+            raise DeviceOutOfMemory("full")
+        return empty(shape, *args, **kwargs)
+
+    monkeypatch.setattr(host_device.xp, "empty", limited)
+    for _ in range(2):
+        with pytest.raises(DeviceOutOfMemory):
+            solver.find_levels([0])
+    assert solver._planes == 4
+    proven(resident, solver, [resident.n_vertices - 1])
+    monkeypatch.undo()
+    proven(resident, solver, [5, 0, 70])
 
 
 def test_levels_of_four_bytes(host_device, monkeypatch):

@@ -15,7 +15,7 @@ from dominator_samples import (
     semi_nca,
 )
 from relaxometer.core.errors import UserError
-from relaxometer.device import get_device
+from relaxometer.device import DeviceOutOfMemory, get_device
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.dominators import _forest
@@ -243,3 +243,41 @@ def test_an_update_needs_an_answer(device):
     solver = solver_of(device, graph_of("an-arc", 2, [(0, 1)]))
     with pytest.raises(UserError, match="call solve before apply"):
         solver.apply(removed=[(0, 1)])
+
+
+@pytest.mark.parametrize("step", ["remove", "add", "_search_again", "_finish"])
+def test_after_an_update_that_failed_a_solve_is_needed(host_device, monkeypatch, step):
+    streets = sorted(grid_arcs(4))
+    graph = graph_of("grid", 16, streets)
+    solver = solver_of(host_device, graph)
+    expected = semi_nca(host_device, graph, 0)
+    solver.solve(0)
+
+    def full(*args, **kwargs):
+        raise DeviceOutOfMemory("full")
+
+    monkeypatch.setattr(solver._arcs if step in ("remove", "add") else solver, step, full)
+    with pytest.raises(DeviceOutOfMemory):
+        solver.apply(added=[(0, 15)], removed=[(0, 1), (1, 2)])
+    monkeypatch.undo()
+    with pytest.raises(UserError, match="call solve before apply"):
+        solver.apply(added=[(0, 15)])
+    np.testing.assert_array_equal(solver.solve(0).idom, expected)
+    follow(host_device, solver, graph, 0, [([(0, 15)], [(0, 1)])])
+
+
+def test_a_layout_that_failed_is_made_again(host_device, monkeypatch):
+    monkeypatch.setattr(_changing_arcs, "LEAST_SPARE", 1)
+    monkeypatch.setattr(_changing_arcs, "SPARE_SHARE", 1000)
+    graph = graph_of("path", 16, [(v, v + 1) for v in range(15)])
+    solver = solver_of(host_device, graph)
+    solver.solve(0)
+
+    def full(*args, **kwargs):
+        raise DeviceOutOfMemory("full")
+
+    monkeypatch.setattr(_changing_arcs.ChangingArcs, "_offsets", full)
+    with pytest.raises(DeviceOutOfMemory):
+        solver.apply(added=[(0, 15), (0, 10)])
+    monkeypatch.undo()
+    follow(host_device, solver, graph, 0, [([(0, 15), (0, 10)], [(0, 1)])])

@@ -50,8 +50,8 @@ class Compression:
         if not bitmaps:
             return []
         if len(bitmaps) > len(self._outgoing):
-            self._outgoing = self._rows(len(bitmaps))
             self._lengths = self._device.xp.zeros(len(bitmaps), dtype=np.uint32)
+            self._outgoing = self._rows(len(bitmaps))
         for batch in self._batches(len(bitmaps)):
             results = self._outgoing[batch], self._lengths[batch]
             self._launch(self._encode, bitmaps[batch], (self._parts, *results))

@@ -188,6 +188,8 @@ class Solver(SolverBase):
 
     def _search_levels(self, given: Any, predecessor: Any, result: Any, log: Any) -> None:
         """Launch a search for levels, and for predecessors if there is an array for them."""
+        if self._search.given["planes"] is None:  # memory was short when more were wanted
+            self._allocate_planes(self._planes)
         trees = predecessor is not None
         rows = (predecessor,) if trees else ()
         arguments = self._search, given, np.uint32(len(given)), *rows, result, log
@@ -209,9 +211,10 @@ class Solver(SolverBase):
         self._allocate_planes(min(self._planes + 4, MOST_PLANES))
 
     def _allocate_planes(self, count: int) -> None:
+        self._search.set(planes=None)  # frees the old ones first
+        planes = self._graph.device.xp.empty(count * self._n, dtype=np.uint64)
         self._planes = count
-        self._search.set(n_planes=np.uint32(count), planes=None)  # frees the old ones first
-        self._search.set(planes=self._graph.device.xp.empty(count * self._n, dtype=np.uint64))
+        self._search.set(n_planes=np.uint32(count), planes=planes)
 
     def _load_kernels(self) -> None:
         device = self._graph.device

@@ -91,8 +91,8 @@ class Rounds:
         device, xp, n = self._device, self._device.xp, len(parent)
         powers = lifted.longest.bit_length() + 1
         if self._up is None or len(self._up) < powers * n:
-            self._up = xp.empty(powers * n, dtype=np.uint32)
             self._depth = xp.empty(2 * n, dtype=np.uint32)
+            self._up = xp.empty(powers * n, dtype=np.uint32)
         arcs = (np.uint64(n_arcs), self._from, self._to)
         tables = (reached, parent, self._up, self._depth, self._unfinished)
         at_once = ALL_ROUNDS if phases is None else np.uint32(1)

@@ -128,7 +128,7 @@ class ChangingArcs:
         """Make room for these arcs, which are sorted and unique, and for spare ones."""
         xp, m = self._device.xp, len(keys)
         n_slots = m + max(LEAST_SPARE, m // SPARE_SHARE)
-        self._keys, self._spare, self._changed = keys, np.empty(0, dtype=np.uint64), False
+        self._keys, self._spare, self._changed = keys, np.empty(0, dtype=np.uint64), True
         self._held = np.arange(n_slots + 1) < m
         on_device = self._device.asarray(keys)
         tails, heads = (on_device >> HALF).astype(np.uint32), (on_device & LOW).astype(np.uint32)
@@ -142,6 +142,7 @@ class ChangingArcs:
         self.into_offsets = self._offsets(self.heads[:m])
         into = {"into_tails": self.tails, "into_heads": self.heads}
         self._slots = self._module.struct("Slots", n_by_tail=np.uint64(m), heads=heads, place=place, **into)
+        self._changed = False  # only now, as memory may be short
 
     def _offsets(self, ends: Any) -> Any:
         """Return where the arcs of each vertex begin among sorted ends."""

@@ -89,6 +89,7 @@ class Solver(variants.SolverBase):
     def solve(self, root: int, phases: list[Phase] | None = None) -> Answer:
         """Solve the initial graph from `root`; updates continue from there."""
         self._root = root
+        self._reached = 0
         self._arcs.restart()
         return self._start_over(phases)
 
@@ -97,11 +98,20 @@ class Solver(variants.SolverBase):
 
         Both are tails and heads of arcs, array_like of shape (n, 2), integers; adding an existing arc changes
         nothing. UserError if an end is not a vertex of the graph, a removed arc does not exist, an array has
-        another shape, or `solve` was not called; nothing is changed then.
+        another shape, or `solve` was not called; nothing is changed then. After any other error, as for want
+        of memory, call `solve` again.
         """
         if not self._reached:
             raise UserError("call solve before apply")
         gone, new = self._arcs.difference(self._checked(added, "added"), self._checked(removed, "removed"))
+        try:
+            return self._apply(gone, new)
+        except BaseException:
+            self._reached = 0  # the tree may not be that of the arcs any more
+            raise
+
+    def _apply(self, gone: Keys, new: Keys) -> Answer:
+        """Remove arcs that are there, then add arcs that are not."""
         self.kept = self._reached
         arcs: tuple[Any, Any] | None = self._doubts.no_arcs
         if len(gone):
