@@ -311,6 +311,21 @@ def taken_and_forecast(
     return taken, memory.forecast(name, block.layout, memory.Size.generated(p))
 
 
+def wrapped(ranks: Ranks, folder: Path, problem: str, name: str, graph: str) -> None:
+    """Answers stay the same where the numbers of barriers begin again, within a search and after it."""
+    engine = ENGINES[problem][name]
+    scheme = engine.scheme("auto", ranks.size)
+    block = block_of(ranks, graph, folder, scheme, weighted=problem == "sssp")
+    first, again = (engine.solver(ranks, block, engine.parameters()) for _ in range(2))
+    meetings = again._peers.members["meetings"]
+    meetings[1] = 3 * 2**30 - 3
+    ranks.barrier()
+    for source in sources_of(block):
+        expected, answer = named(first.solve(source)), named(again.solve(source))
+        np.testing.assert_array_equal(answer["value"], expected["value"])
+    assert 0 < meetings[1] < 1000
+
+
 CASES = {
     "rows": rows,
     "allocated": allocated,
@@ -319,6 +334,7 @@ CASES = {
     "sssp": sssp,
     "corrupt-bfs": corrupt_bfs,
     "corrupt-sssp": corrupt_sssp,
+    "wrapped": wrapped,
 }
 
 

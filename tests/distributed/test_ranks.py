@@ -68,6 +68,7 @@ CASES = {
         *("sssp,kron-9,local_phases=3", "sssp,heavy,engine=peers"),
         *(f"sssp,{graph},engine=peers" for graph in ("one-vertex", "random-directed", "zero-weights")),
         *("numbered,heavy,100", "numbered,random-directed,1", "corrupt-sssp"),
+        *("wrapped,bfs,hybrid-peers,kron-9", "wrapped,sssp,sssp-peers,kron-9"),
     ],
     4: [
         *("rows,2x2", "rows,4x1"),

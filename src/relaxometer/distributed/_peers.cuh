@@ -31,8 +31,13 @@ const u32 EPOCHS = 3;
 // Stays from search to search.
 struct Meetings {
     u64 arrived;  // blocks at all barriers
-    u64 epoch;    // barriers
+    u64 epoch;    // barriers, less whole LAPS
 };
+
+// Numbers of barriers choose places in turn, among EPOCHS and others. A search leaves the next one a number
+// below this multiple of all turns, so that none exceeds 32 bits, where the turns would break.
+const u32 LAPS = 3u << 30;
+static_assert(LAPS % EPOCHS == 0, "a whole number of turns");
 
 // The regions that ranks lend each other, and this rank's place among them.
 struct Peers {
@@ -52,6 +57,11 @@ struct Peers {
     __device__ u64* mail(u32 peer, u32 epoch, u32 from) const
     {
         return at<u64>(peer, mailbox) + (epoch % EPOCHS * n_ranks + from) * (2 * MAX_COUNTS);
+    }
+    // Notes the number of the last barrier of a search; one thread of a rank.
+    __device__ void leave(u32 epoch) const
+    {
+        store_relaxed(&meetings->epoch, static_cast<u64>(epoch % LAPS));
     }
 };
 

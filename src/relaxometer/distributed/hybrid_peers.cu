@@ -28,6 +28,7 @@
 namespace cg = cooperative_groups;
 
 const u32 FRONTIERS = 4;
+static_assert(LAPS % FRONTIERS == 0, "a whole number of turns");
 
 // Bitmaps of visited vertices, used in turn. A level leaves one and a copy for the next level to add to.
 const u32 SNAPSHOTS = 12;
@@ -454,6 +455,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     // Every block has read the epoch before the first barrier.
     if (is_first) {
         *n_levels = state.depth;
-        store_relaxed(&peers.meetings->epoch, static_cast<u64>(state.epoch));
+        peers.leave(state.epoch);
     }
 }

@@ -62,7 +62,8 @@ class Solver:
             packed=neighbours,
             degrees=block.degrees,
             arcs_back=np.uint32(block.metadata.get("directed") is False),
-            rule=parameters.rule(block.n_arcs, ranks.size * self._blocks * self._threads),
+            # The same on all ranks, which must decide alike, even if their GPUs are not.
+            rule=parameters.rule(block.n_arcs, *ranks.reduce([self._blocks * self._threads])),
             **self._memory(),
         )
         arguments = search, np.uint32(0), UNREACHED, None, None, None, None

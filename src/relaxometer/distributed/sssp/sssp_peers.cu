@@ -106,7 +106,7 @@ extern "C" __global__ void __launch_bounds__(MAX_WARPS* WARP, 2)
     if (thread_id() != 0) return;
     if (sum_of(s, OVERFLOWED) != 0) store_relaxed(&s.state->overflow, 1u);
     s.state->phase = s.at.phase;
-    store_relaxed(&peers.meetings->epoch, static_cast<u64>(s.epoch));
+    peers.leave(s.epoch);
 }
 
 // Writes the answer of the owned vertices, `n` of them; `head_of` names the head of each, or NO_VERTEX, `ids`
