@@ -9,8 +9,9 @@ from relaxometer.datasets.formats.generated import RmatParameters
 from relaxometer.datasets.generators.rmat import rmat
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.problems.sssp.push_pull import push_pull
 from relaxometer.problems.sssp.push_pull._prepare import prepare
-from sample_graphs import undirected
+from sample_graphs import sample_graphs, undirected
 from sssp.searches import solved
 
 
@@ -81,3 +82,15 @@ PATH = undirected("path", 4, np.array([(0, 1), (2, 3), (1, 2)]), np.array([5, 6,
 def test_one_set_of_rows_serves_both_directions(device, graph, is_symmetric):
     prepared = prepare(ResidentGraph.upload(device, graph), 20)
     assert (prepared.into is prepared.out) == is_symmetric
+
+
+@pytest.mark.parametrize("before", [0, 1, 7, 20])
+def test_phases_begin_again_before_they_exceed_32_bits(host_device, before):
+    resident = ResidentGraph.upload(host_device, sample_graphs()["grid"])
+    solver = push_pull.Solver(resident, push_pull.Parameters())
+    expected, phase = solver.solve(0).distance.copy(), solver._state.view(np.uint32)[:1]
+    n_phases, most = int(phase[0]), push_pull.SOURCE.constants["PHASES"]
+    phase[0] = most - before
+    for k in (1, 2):
+        np.testing.assert_array_equal(solver.solve(0).distance, expected)
+        assert phase[0] == (k * n_phases - before) % most

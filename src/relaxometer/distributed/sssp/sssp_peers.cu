@@ -103,9 +103,9 @@ extern "C" __global__ void __launch_bounds__(MAX_WARPS* WARP, 2)
     Frontier frontier = start(s, tail);
     if (tail == NO_VERTEX) return;
     run(s, frontier);
+    end_search(s);
     if (thread_id() != 0) return;
     if (sum_of(s, OVERFLOWED) != 0) store_relaxed(&s.state->overflow, 1u);
-    s.state->phase = s.at.phase;
     peers.leave(s.epoch);
 }
 

@@ -46,3 +46,14 @@ __device__ __forceinline__ void run(AnySearch& s, Frontier frontier)
         }
     }
 }
+
+// Notes the phase from which the next search continues, and clears stamps that it might meet again. After the
+// last barrier.
+template <typename AnySearch>
+__device__ __forceinline__ void end_search(AnySearch& s)
+{
+    if (s.at.phase >= PHASES) {
+        for (u32 v = thread_id(); v < s.vertices.n; v += thread_count()) s.vertices.stamp[v] = 0;
+    }
+    if (thread_id() == 0) s.state->phase = s.at.phase % PHASES;
+}

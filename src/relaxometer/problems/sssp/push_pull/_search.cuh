@@ -32,6 +32,9 @@ __device__ const u32 GROUPS_PER_WARP = 32 / GROUP_LANES;
 const u32 MAX_WARPS = 16;          // of a block
 const u32 NO_VERTEX = 0xffffffff;  // in place of a head or a tail, of a vertex without arcs
 
+// Searches begin below this phase, so that none exceeds 32 bits; a multiple of all turns that phases take.
+const u32 PHASES = 3u << 30;
+
 __device__ const u64 INFINITE = NO_PATH;  // a length
 
 // A label is distance << 32 | tail before, or a distance of 64 bits; then the host finds predecessors at the
@@ -88,7 +91,7 @@ struct PhaseCounters {
 
 // Counters rotate: one set is in use, the previous one may still be read, the next one is being cleared.
 struct State {
-    u32 phase;  // continues over all searches, so that no old stamp equals a new phase
+    u32 phase;  // continues over all searches, so that no old stamp equals a new phase; see end_search
     u32 overflow;
     u32 logged;
     u64 settled_arcs;  // into reached vertices

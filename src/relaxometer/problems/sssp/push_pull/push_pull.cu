@@ -121,7 +121,7 @@ extern "C" __global__ void __launch_bounds__(MAX_WARPS* WARP, 2)
     Frontier frontier = begin_search(s, from, from == NO_VERTEX ? 0 : degree_of(s.into, from));
     if (from == NO_VERTEX) return;
     run(s, frontier);
-    if (thread_id() == 0) s.state->phase = s.at.phase;
+    end_search(s);
 }
 
 // Writes the answer in the graph's own order; `ids` names the vertex at each of the `n_with_arcs` places. The
