@@ -47,13 +47,17 @@ __device__ __forceinline__ void run(AnySearch& s, Frontier frontier)
     }
 }
 
-// Notes the phase from which the next search continues, and clears stamps that it might meet again. After the
-// last barrier.
+// Clears stamps that a search might meet again; a call, as it is rare and would cost the search registers.
+__device__ __noinline__ void clear_stamps(u32* stamp, u32 n)
+{
+    for (u32 v = thread_id(); v < n; v += thread_count()) stamp[v] = 0;
+}
+
+// Notes the phase from which the next search continues. After the last barrier.
 template <typename AnySearch>
 __device__ __forceinline__ void end_search(AnySearch& s)
 {
-    if (s.at.phase >= PHASES) {
-        for (u32 v = thread_id(); v < s.vertices.n; v += thread_count()) s.vertices.stamp[v] = 0;
-    }
-    if (thread_id() == 0) s.state->phase = s.at.phase % PHASES;
+    bool wraps = s.at.phase >= PHASES;
+    if (thread_id() == 0) s.state->phase = s.at.phase - (wraps ? PHASES : 0);
+    if (wraps) clear_stamps(s.vertices.stamp, s.vertices.n);
 }
