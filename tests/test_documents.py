@@ -11,12 +11,12 @@ from pydantic import BaseModel
 
 from relaxometer.cli import parameter_tables
 from relaxometer.cli.command import COMMANDS
-from relaxometer.cli.headline import headline, without_points
+from relaxometer.cli.headline import headline
 from relaxometer.core.errors import UserError
 from relaxometer.report.figures import style
 from relaxometer.report.figures.headline import times_and_preparation
 from relaxometer.report.figures.summary import median_times
-from relaxometer.report.findings import NAMES, NUMBER
+from relaxometer.report.findings import NAMES, NUMBER, Data
 from relaxometer.results.published import SAMPLES
 
 ROOT = Path(__file__).parents[1]
@@ -127,7 +127,7 @@ WITHOUT_SEARCHES = [
 
 @pytest.mark.parametrize("suite", WITHOUT_SEARCHES, ids=lambda folder: folder.name)
 def test_median_times_without_searches_are_drawn_from_the_summary(suite, tmp_path):
-    drawn = drawn_text(median_times(without_points(suite)), tmp_path)
+    drawn = drawn_text(median_times(Data(suite).rows("summary.csv")), tmp_path)
     assert text_of(suite / "figures/common/median-times.svg") == drawn
 
 

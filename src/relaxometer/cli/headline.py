@@ -7,7 +7,6 @@ which the workflow cannot draw anew: their median times.
 from __future__ import annotations
 
 import argparse
-import re
 from pathlib import Path
 
 import pandas as pd
@@ -33,10 +32,6 @@ RACES = {
 }
 
 
-POINTS = re.compile("adaptive-threshold-|edge-bf-block-|hybrid-(alpha|beta|threshold)-|delta-stepping-")
-"""Beginnings of the variants that are points of a curve, which have separate figures."""
-
-
 def headline(suite: Path) -> pd.DataFrame:
     """Return the rows of a suite's ``summary.csv`` in the figure, in the order of `RACES`."""
     data = Data(suite)
@@ -47,18 +42,14 @@ def headline(suite: Path) -> pd.DataFrame:
     return pd.concat(rows, ignore_index=True)
 
 
-def without_points(suite: Path) -> pd.DataFrame:
-    """Return the rows of a suite's ``summary.csv`` without the points of curves."""
-    rows = Data(suite).rows("summary.csv")
-    return rows[~rows["variant"].str.match(POINTS)]
-
-
 def write(results: Path) -> None:
     """Draw the figures into a folder of published suites; UserError if a table is damaged or lacks a row."""
     style.save(times_and_preparation(headline(results / "rivals")), results / "headline.svg")
     for suite in (results / name for name in suites(results)):
         if not (suite / SAMPLES).is_file():
-            style.save(median_times(without_points(suite)), suite / "figures/common/median-times.svg")
+            style.save(
+                median_times(Data(suite).rows("summary.csv")), suite / "figures/common/median-times.svg"
+            )
 
 
 def options(parser: argparse.ArgumentParser) -> None:

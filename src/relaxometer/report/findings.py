@@ -174,9 +174,7 @@ class Data:
 
     def preparation(self, graph: str, variant: str) -> float:
         """Return the preparation in ms; NaN if unknown."""
-        if "prepare_ms" in self._read("summary.csv"):
-            return self.median(graph, variant, "prepare_ms")
-        return float("nan")
+        return self.median(graph, variant, "prepare_ms")
 
     def quotient(self, graph: str, variant: str, *, of: str = "", by: str = "", n: int = 3) -> str:
         """Return the time of a run over another's, from the same sources, with a 95% interval in `n` digits.
