@@ -133,13 +133,13 @@ def speedup(claim: Claim, evidence: Evidence) -> Measured:
     """Divide the mean time of `over` by that of `of`, over the same sources."""
     candidate = evidence.times(claim.graph, claim.of)
     baseline = evidence.times(claim.graph, claim.over)
-    return _speedup(claim, candidate, baseline, _origin(pd.concat([candidate, baseline])))
+    return _estimated(_gain(claim, candidate, baseline), _origin(pd.concat([candidate, baseline])))
 
 
 def speedup_over_cpu(claim: Claim, evidence: Evidence) -> Measured:
     """Return :func:`speedup` over a program on the CPU of the GPU's machine."""
     candidate = evidence.times(claim.graph, claim.of)
-    return _speedup(claim, candidate, _cpu_times(claim, evidence), _origin(candidate))
+    return _estimated(_gain(claim, candidate, _cpu_times(claim, evidence)), _origin(candidate))
 
 
 def _cpu_times(claim: Claim, evidence: Evidence) -> pd.DataFrame:
@@ -147,10 +147,6 @@ def _cpu_times(claim: Claim, evidence: Evidence) -> pd.DataFrame:
     if (times["device_kind"] != "cpu").any():
         raise NotMeasured(f"{claim.over} was not timed on a CPU")
     return times
-
-
-def _speedup(claim: Claim, candidate: pd.DataFrame, baseline: pd.DataFrame, origin: Origin) -> Measured:
-    return _estimated(_gain(claim, candidate, baseline), origin)
 
 
 def _gain(claim: Claim, candidate: pd.DataFrame, baseline: pd.DataFrame) -> statistics.Estimate:

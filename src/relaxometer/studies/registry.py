@@ -60,22 +60,6 @@ def _launch(row: Mapping[Any, Any]) -> str:
     return f"{searches} at once by {row['variant']} on {row['graph']}"
 
 
-def _change_of_weights(row: Mapping[Any, Any]) -> str:
-    return f"{row['variant']} on {row['graph']} after change {row['round']} of its weights"
-
-
-def _pass(row: Mapping[Any, Any]) -> str:
-    return f"all pairs of {row['graph']}, {'with' if row['proof'] else 'without'} the proof"
-
-
-def _update(row: Mapping[Any, Any]) -> str:
-    return f"dominators incremental on {row['graph']}, arcs {row['change']}: {row['arcs']:,}"
-
-
-def _repetition(row: Mapping[Any, Any]) -> str:
-    return f"retained sizes by {row['variant']} on {row['graph']}, repetition {row['repetition']}"
-
-
 def _section(name: str) -> Callable[[Plan], dict[str, Any]]:
     """Return a function that reads a study's section and the seed of a plan's configuration."""
     return lambda plan: {
@@ -106,17 +90,29 @@ STUDIES = {
     "throughput": _of_graphs("throughput", "throughput:measure_throughput", _launch),
     "bfs_throughput": _of_graphs("bfs_throughput", "throughput:measure_throughput", _launch),
     "traffic": _of_graphs(
-        "traffic", "traffic:measure_traffic", _change_of_weights, parameters=_traffic, opens_device=False
+        "traffic",
+        "traffic:measure_traffic",
+        "{variant} on {graph} after change {round} of its weights".format_map,
+        parameters=_traffic,
+        opens_device=False,
     ),
     "all_pairs": _of_graphs(
         "all_pairs",
         "all_pairs:measure_all_pairs",
-        _pass,
+        lambda row: f"all pairs of {row['graph']}, {'with' if row['proof'] else 'without'} the proof",
         path="results/all_pairs/{graph}/passes.parquet",
         further=("sources.parquet", "components.parquet", "distances.parquet"),
     ),
-    "updates": _of_graphs("updates", "updates:measure_updates", _update),
-    "retained": _of_graphs("retained", "retained:measure_retained", _repetition),
+    "updates": _of_graphs(
+        "updates",
+        "updates:measure_updates",
+        "dominators incremental on {graph}, arcs {change}: {arcs:,}".format_map,
+    ),
+    "retained": _of_graphs(
+        "retained",
+        "retained:measure_retained",
+        "retained sizes by {variant} on {graph}, repetition {repetition}".format_map,
+    ),
     "extract_min": Study(
         "results/extract_min.parquet",
         "relaxometer.studies.extract_min:time_all",
