@@ -190,8 +190,9 @@ def test_each_search_has_a_call_while_there_is_time(monkeypatch, budget_s, most,
     rows = one.rows(run_of(repetitions=2, warmup=1, calls=most))
     assert [(row.call_ms, row.cold_ms) for row in rows] == [(ms, cold_ms) for ms in calls]
     assert {row.prepare_ms for row in rows} == {cold_ms - 4.0 if most else 5.0}
-    prepared = [(ms, None if ms is None else cold - 4.0) for ms, cold in zip(calls, COLDS, strict=True)]
-    assert [(row.call_ms, row.call_prepare_ms) for row in rows] == prepared
+    shown = zip(calls, COLDS, strict=True)
+    parts = [(None,) * 3 if ms is None else (ms, cold - 4.0, cold) for ms, cold in shown]
+    assert [(row.call_ms, row.call_prepare_ms, row.call_cold_ms) for row in rows] == parts
 
 
 SPAN_S = 0.05

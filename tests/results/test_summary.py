@@ -6,7 +6,7 @@ import pytest
 
 from relaxometer.report.figures.preparation import payoff_table
 from relaxometer.report.figures.summary import call_figure, ranked_table
-from relaxometer.results.calls import PREPARED, preparations
+from relaxometer.results.calls import COLD, PREPARED, preparations
 from relaxometer.results.gather import SUMMARY, gather_searches, summarise, unmade_runs, with_sets
 from synthetic_runs import query_sets, quiet, rival, searches, spread, texts
 
@@ -109,6 +109,22 @@ def test_a_preparation_is_the_median_over_the_calls_of_all_rounds_and_has_an_int
     assert lines.loc["cut", PREPARED].isna().all()
     shown = payoff_table(table).set_index("Variant")["95% interval"]
     assert shown.to_dict() == {"tiled": f"{low:.3g} to {high:.3g}", "cut": ""}
+    assert lines[COLD].isna().all(axis=None), "recorded before each was kept"
+
+
+def test_cold_has_an_interval_of_its_own_and_rounds_of_an_earlier_clone_keep_their_medians():
+    made = searches("tiled", spread(2), rounds=(1.0, 1.0), prepare_ms=80, cold_ms=83).assign(call_ms=99.0)
+    made = made.assign(call_prepare_ms=80.0, call_cold_ms=made["round"].map({1: 83.0, 2: 87.0}))
+    early = searches("early", spread(2), prepare_ms=7, cold_ms=9).assign(call_prepare_ms=6.0)
+    table = pd.concat([made, early], ignore_index=True)
+    table[["prepare_ms", "cold_ms"]] = preparations(table)
+    lines = summarise(table).set_index("variant")
+    assert lines["cold_ms"].to_dict() == {"tiled": 85, "early": 9}
+    low, high = lines.loc["tiled", COLD]
+    assert 75 < low < 83 < 87 < high < 95
+    assert lines.loc["early", COLD].isna().all()
+    shown = payoff_table(table).set_index("Variant")["Cold, 95% interval"]
+    assert shown.to_dict() == {"tiled": f"{low:.3g} to {high:.3g}", "early": ""}
 
 
 def test_the_median_is_over_repetitions_then_rounds_then_sources():

@@ -20,6 +20,7 @@ RUNS = pa.schema(
         ("cold_ms", pa.float64()),
         ("call_ms", pa.float64()),
         ("call_prepare_ms", pa.float64()),
+        ("call_cold_ms", pa.float64()),
         ("upload_ms", pa.float64()),
         ("download_ms", pa.float64()),
         ("certify_ms", pa.float64()),
@@ -55,8 +56,8 @@ arrays on the device to the first answer there: a preparation and the search aft
 Both are medians over those of the calls; without calls, the first ones of the process. Gathered searches
 have the median over the calls of all rounds in all rows of a run.
 ``call_ms``, from arrays in host memory to an answer there, is one span: upload or building, preparation,
-search and download. It is of another search from the row's source; null in rows without one, as is
-``call_prepare_ms``, of the preparation that follows it.
+search and download. It is of another search from the row's source; null in rows without one, as are
+``call_prepare_ms`` and ``call_cold_ms``, of the preparation that follows it and of that with its search.
 
 From ``peak_bytes`` to ``copy_gb_s`` they are the same in all rows of a round, and null where they were not
 measured (docs/cost.md). ``throttled`` says why clocks were held back right after the search. ``queries`` and

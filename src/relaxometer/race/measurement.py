@@ -351,6 +351,7 @@ class _Job:
             time_ms=time_ms,
             call_ms=call.found.time_ms if call else None,
             call_prepare_ms=call.found.prepare_ms if call else None,
+            call_cold_ms=call.found.cold_ms if call else None,
             relaxed_arcs=self._relaxed.get(search.source),
             **found.model_dump(include={"clock_ms", "download_ms", "phases", "throttled"}),
             **self._fixed,

@@ -17,6 +17,7 @@ class SearchRow:
     cold_ms: float | None = None
     call_ms: float | None = None
     call_prepare_ms: float | None = None
+    call_cold_ms: float | None = None
     upload_ms: float | None = None
     download_ms: float | None = None
     certify_ms: float | None = None

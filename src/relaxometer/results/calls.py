@@ -13,6 +13,7 @@ from relaxometer.results.samples import run_estimate, source_times
 
 CALLS = ["call_ms", "call_ci95_low_ms", "call_ci95_high_ms", "calls"]
 PREPARED = ["prepare_ci95_low_ms", "prepare_ci95_high_ms"]
+COLD = ["cold_ci95_low_ms", "cold_ci95_high_ms"]
 
 ADDED_UP = ["upload_ms", "prepare_ms", "clock_ms"]
 """The parts of a call of a rival that makes none: loading, preparation, a search by our clock."""
@@ -38,25 +39,34 @@ def call_times(timings: pd.DataFrame) -> pd.DataFrame:
     return _table(rows, CALLS)
 
 
-def preparation_intervals(timings: pd.DataFrame) -> pd.DataFrame:
-    """Return the 95% interval of each run's preparation, the columns `PREPARED`, from those of its calls."""
-    if "call_prepare_ms" not in timings:  # published before each was kept
-        return _table({}, PREPARED)
-    good = timings[timings["status"].isin(PROVEN) & (timings["call_prepare_ms"] > 0)]
-    found = {key: run_estimate(of_run).interval() for key, of_run in _runs(good, "call_prepare_ms")}
-    return _table(found, PREPARED)
+def part_intervals(timings: pd.DataFrame) -> pd.DataFrame:
+    """Return the 95% intervals of each run's preparation and cold time from its calls: `PREPARED`, `COLD`."""
+    found = [_intervals(timings, *of) for of in (("call_prepare_ms", PREPARED), ("call_cold_ms", COLD))]
+    return pd.concat(found, axis=1)
+
+
+def _intervals(timings: pd.DataFrame, column: str, names: list[str]) -> pd.DataFrame:
+    if column not in timings:  # published before each was kept
+        return _table({}, names)
+    good = timings[timings["status"].isin(PROVEN) & (timings[column] > 0)]
+    return _table({key: run_estimate(of_run).interval() for key, of_run in _runs(good, column)}, names)
 
 
 def preparations(timings: pd.DataFrame) -> pd.DataFrame:
     """Return for each gathered search the ``prepare_ms`` and ``cold_ms`` of its run, medians over all rounds.
 
-    That is the median over the sources of the preparations of calls; for runs without calls, both stay.
+    That is the median over the sources of those of calls; for runs without calls, both stay. Rounds of an
+    earlier clone tell only the medians of their cold times.
     """
-    sources = timings.groupby([*KEY, "source"], sort=False)["call_prepare_ms"].median()
-    rounds = timings.groupby([*KEY, "round"], sort=False)["cold_ms"].first()
-    of_runs = [one.groupby(level=KEY, sort=False).median() for one in (sources, rounds)]
-    found = timings[KEY].join(pd.concat(of_runs, axis=1), on=KEY)
-    found = found.rename(columns={"call_prepare_ms": "prepare_ms"})[["prepare_ms", "cold_ms"]]
+    def over(part: str, column: str) -> pd.Series:
+        medians = timings.groupby([*KEY, part], sort=False)[column].median()
+        return medians.groupby(level=KEY, sort=False).median()
+
+    colds = over("round", "cold_ms")
+    if "call_cold_ms" in timings:
+        colds = over("source", "call_cold_ms").fillna(colds)
+    of_runs = pd.DataFrame({"prepare_ms": over("source", "call_prepare_ms"), "cold_ms": colds})
+    found = timings[KEY].join(of_runs, on=KEY)[["prepare_ms", "cold_ms"]]
     return found.where(found["prepare_ms"].notna(), timings[["prepare_ms", "cold_ms"]])
 
 

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from relaxometer.core.files import read_table
 from relaxometer.problems.records import PHASES, RUNS
 from relaxometer.problems.variants import uses_one_core
-from relaxometer.results.calls import CALLS, PREPARED, call_times, preparation_intervals, preparations
+from relaxometer.results.calls import CALLS, COLD, PREPARED, call_times, part_intervals, preparations
 from relaxometer.results.contexts import CLOCKS, read_contexts
 from relaxometer.results.graph500_result import rate_statistics, traversed_edges
 from relaxometer.results.processes import with_processes
@@ -28,6 +28,7 @@ SUMMARY = [
     *("prepare_ms", "cold_ms", "class", "rival", "version"),
     *CALLS,
     *PREPARED,
+    *COLD,
     *("energy_j", "idle_w", "peak_bytes", "throttled"),
     "slowed",
 ]
@@ -38,7 +39,7 @@ rounds, ``peak_bytes`` is the maximum, and ``throttled`` the number of searches 
 ``mteps`` is the median over sources of million traversed edges per second, ``mteps_harmonic`` their harmonic
 mean, Graph500's statistic; :func:`relaxometer.results.graph500_result.traversed_edges` says what counts.
 :func:`relaxometer.results.calls.call_times` describes ``call_ms`` and the three columns after it. Then
-follows the 95% interval of ``prepare_ms``. ``slowed`` is how many times as long fixed work took during a run
+follow the 95% intervals of ``prepare_ms`` and ``cold_ms``. ``slowed`` is how many times as long fixed work took during a run
 as at best during its race, on the same clock.
 """
 
@@ -82,7 +83,8 @@ def gather_searches(folders: list[Path], unmade: pa.Table) -> pa.Table:
     found = pa.concat_tables([gather(folders, "runs.parquet"), unmade], promote_options="permissive")
     # Rounds of an earlier clone lack the column.
     if len(found) and "call_prepare_ms" in found.column_names:
-        columns = [*KEY, "source", "round", "prepare_ms", "cold_ms", "call_prepare_ms"]
+        columns = [*KEY, "source", "round", "prepare_ms", "cold_ms", "call_prepare_ms", "call_cold_ms"]
+        columns = [name for name in columns if name in found.column_names]
         for name, values in preparations(found.select(columns).to_pandas()).items():
             place = found.column_names.index(str(name))
             found = found.set_column(place, str(name), pa.array(values, pa.float64(), from_pandas=True))
@@ -163,11 +165,11 @@ def summarise(timings: pd.DataFrame, directed: Mapping[str, bool] | None = None)
         for _, rows in frame.groupby(KEY, sort=False)
     ]
     found = pd.DataFrame(
-        lines, columns=[name for name in SUMMARY if name not in (*CALLS, *PREPARED, "slowed")]
+        lines, columns=[name for name in SUMMARY if name not in (*CALLS, *PREPARED, *COLD, "slowed")]
     )
-    found = found.join(call_times(frame), on=KEY).join(preparation_intervals(frame), on=KEY)
+    found = found.join(call_times(frame), on=KEY).join(part_intervals(frame), on=KEY)
     found = found.join(_slowed(frame), on=KEY)
-    found.loc[found["median_ms"].isna(), [*CALLS, *PREPARED]] = np.nan
+    found.loc[found["median_ms"].isna(), [*CALLS, *PREPARED, *COLD]] = np.nan
     return found[SUMMARY]
 
 

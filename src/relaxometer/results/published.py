@@ -29,7 +29,7 @@ SAMPLES, RANK_SAMPLES, BUNDLE = "samples.parquet", "rank-samples.parquet", "bund
 COLUMNS = [
     *(*KEY, "kernel", "class", "rival", "version", "device_kind", "device", "round", "source", "repetition"),
     *("time_ms", "clock_ms", "status", "reason", "prepare_ms", "cold_ms", "call_ms"),
-    *("call_prepare_ms", "reference_ms"),
+    *("call_prepare_ms", "call_cold_ms", "reference_ms"),
     *("upload_ms", "download_ms"),
     *("reached", "reached_arcs", "phases", "queries", "queries_hash", "peak_bytes", "leaked_bytes"),
     *("energy_j", "energy_low_j", "energy_high_j", "gross_j", "idle_w", "nvml_peak_bytes"),

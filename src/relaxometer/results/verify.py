@@ -28,7 +28,7 @@ from relaxometer.problems.problem import load_problem, problem_names
 from relaxometer.race.proofs import Prover
 from relaxometer.results import bundle_file
 from relaxometer.results.bundle_file import AnswerOf, BundleFile
-from relaxometer.results.calls import CALLS, PREPARED
+from relaxometer.results.calls import CALLS, COLD, PREPARED
 from relaxometer.results.finished import CERTIFICATES, SUMMARY_FILE, content_hash
 from relaxometer.results.gather import summarise
 from relaxometer.results.processes import PROCESS
@@ -178,6 +178,7 @@ def _wrong_summary(found: BundleFile, samples: pd.DataFrame) -> Iterator[str]:
     # Columns of samples that were bundled before they were measured.
     later = [] if "call_ms" in samples else CALLS
     later = later if "call_prepare_ms" in samples else [*later, *PREPARED]
+    later = later if "call_cold_ms" in samples else [*later, *COLD]
     later = later if "reference_ms" in samples else [*later, "slowed"]
     table = summarise(samples).drop(columns=[*UNCHECKED, *later])
     ours = _as_texts(table.to_csv(index=False).encode()).set_index(KEY)

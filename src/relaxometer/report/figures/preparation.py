@@ -8,7 +8,7 @@ import pandas as pd
 
 from relaxometer.report.catalogue import Exhibit, runs_on, table_view, without_curves
 from relaxometer.report.figures import names
-from relaxometer.results.calls import PREPARED, call_times, preparation_intervals
+from relaxometer.results.calls import COLD, PREPARED, call_times, part_intervals
 from relaxometer.results.rows import KEY
 from relaxometer.results.samples import is_emulated, source_times
 
@@ -40,12 +40,13 @@ def payoff_table(timings: pd.DataFrame, problem: str = "sssp") -> pd.DataFrame:
     times = source_times(timings[timings["problem"] == problem])
     lines = times.groupby([*KEY, "class", "rival"], sort=False)["time_ms"].median().reset_index()
     lines = lines.join(timings.groupby(KEY)[["prepare_ms", "cold_ms"]].first(), on=KEY)
-    lines = lines.join(call_times(timings), on=KEY).join(preparation_intervals(timings), on=KEY)
+    lines = lines.join(call_times(timings), on=KEY).join(part_intervals(timings), on=KEY)
     lines = lines.assign(
         name=names.short_names(lines),
         emulated=is_emulated(lines),
         call=names.shown_calls(lines),
         interval=names.intervals(*(lines[end] for end in PREPARED)),
+        cold_interval=names.intervals(*(lines[end] for end in COLD)),
         first_ms=lines["prepare_ms"] + lines["time_ms"],
     )
     tables = [
@@ -58,7 +59,7 @@ def payoff_table(timings: pd.DataFrame, problem: str = "sssp") -> pd.DataFrame:
 COLUMNS = (
     *("Graph", "Variant", "Class", "Preparation [ms]", "95% interval", "A search [ms]"),
     "Preparation and one search [ms]",
-    *("Cold: to the first answer [ms]", "A call, from and to host memory [ms]"),
+    *("Cold: to the first answer [ms]", "Cold, 95% interval", "A call, from and to host memory [ms]"),
     *("Pays after [searches]", "Pays against CPU Dijkstra after [searches]"),
 )
 
@@ -85,7 +86,7 @@ def _of_graph(lines: pd.DataFrame) -> pd.DataFrame:
         name, kind = line["name"], names.CLASSES[line["class"]]
         shown = names.prepared(line["prepare_ms"]), line["interval"]
         spans = *shown, *(names.rounded(line[f"{span}_ms"]) for span in TIMED)
-        rows.append((line["graph"], name, kind, *spans, line["call"], pays, against_cpu))
+        rows.append((line["graph"], name, kind, *spans, line["cold_interval"], line["call"], pays, against_cpu))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
