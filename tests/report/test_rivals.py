@@ -1,5 +1,6 @@
 """Rivals in the report: their look, names, tables and the performance profile."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from relaxometer.plan.plan import Plan
 from relaxometer.report.catalogue import Inputs, exhibits
 from relaxometer.report.catalogue import targets as wanted
 from relaxometer.report.figures import choice, profiles, summary, winners
+from relaxometer.report.pages import NOTHING
 from relaxometer.results.gather import unmade_runs
 from synthetic_runs import rival, searches, spread, summary_of, texts
 
@@ -69,6 +71,7 @@ class TestRanking:
         ranked = ["tiled", "graphblas (rival)", "hybrid-cpu", "networkit (rival)", "dijkstra-cpu"]
         ranks = {name: str(rank) for rank, name in enumerate(ranked, start=1)}
         assert table["Rank"].to_dict() == ranks | {"cugraph (rival)": "", "silent (rival)": ""}
+        assert table.loc[["tiled", "networkit (rival)"], "Device"].tolist() == ["X", "CPU X"]
         columns = ["Class", "Version", "Preparation [ms]", "Status", "Reason"]
         assert table.loc["networkit (rival)", columns].tolist() == ["1 core", "11.2", "2.5", "ok", ""]
         assert table.loc["hybrid-cpu", columns].tolist() == ["all cores", "", "0.5", "ok", ""]
@@ -97,6 +100,20 @@ class TestRanking:
         assert "1 of 1 of their runs were proven" in section
         assert "spmv-ell" not in section
 
+    def test_memory_is_that_of_variants_on_a_gpu(self):
+        gpu = [
+            searches(name, spread(2)).assign(peak_bytes=n << 20)
+            for name, n in {"tiled": 3, "phast": 7}.items()
+        ]
+        others = [
+            searches(name, spread(2), device_kind=kind).assign(peak_bytes=9 << 20)
+            for name, kind in {"near-far": "host", "dijkstra-cpu": "cpu"}.items()
+        ]
+        section = summary.memory_section(summary_of(pd.concat([*gpu, *others])))
+        cells = re.findall(r"<t[hd]>([^<]*)</t[hd]>", section)
+        assert cells == ["", "SSSP, town", "tiled", "3", "phast", "7"]
+        assert summary.memory_section(summary_of(pd.concat(others))) == NOTHING
+
     def test_no_table_of_the_landing_page_is_empty(self):
         real = summary.races_and_emulated(summary.ranked_table(summary_of(RACE), RACE))
         assert real["ranking-emulated"]["Problem"].tolist() == ["No kernel was emulated."]
@@ -113,15 +130,28 @@ class TestWinners:
         return row
 
     def test_a_row_has_both_sides_with_class_preparation_and_interval(self):
-        ours = searches("tiled", spread(2), prepare_ms=80).assign(call_ms=99)
-        table = pd.concat([ours, rival("networkit", spread(6), version="11.2")])
+        ours = searches("tiled", spread(2), prepare_ms=80).assign(call_ms=99, answer="tree")
+        theirs = rival("networkit", spread(6), version="11.2").assign(answer="distances")
+        table = pd.concat([ours, theirs])
         row = self.only_row(table)
         assert [row[name] for name in winners.COLUMNS[:2]] == ["SSSP", "town"]
-        assert [row[name] for name in winners.COLUMNS[3:9]] == ["tiled", "GPU", "2", "80", "82", "99"]
-        theirs = ["networkit 11.2", "1 core", "6", "0.5", "6.38", ""]
-        assert [row[name] for name in winners.COLUMNS[9:15]] == theirs
-        assert [row[name] for name in winners.COLUMNS[15:]] == ["3", "2.76 to 3.26", "12"]
+        assert [row[name] for name in winners.COLUMNS[3:10]] == [
+            "tiled",
+            "GPU",
+            "tree",
+            "2",
+            "80",
+            "82",
+            "99",
+        ]
+        theirs = ["networkit 11.2", "1 core", "distances", "6", "0.5", "6.38", ""]
+        assert [row[name] for name in winners.COLUMNS[10:17]] == theirs
+        assert [row[name] for name in winners.COLUMNS[17:]] == ["3", "2.76 to 3.26", "12"]
         assert row["Faster"] == "ours, 3 times as fast"
+        short = winners.in_short(winners.winners_table(summary_of(table), table))
+        assert short[["Our best", "Best rival"]].to_numpy().tolist() == [
+            ["tiled (GPU, tree)", "networkit 11.2 (1 core, distances)"]
+        ]
         table = searches("tiled", [1.0])
         rows = winners.winners_table(summary_of(table), table)
         assert rows["Problem"].tolist() == [winners.NO_RIVAL]

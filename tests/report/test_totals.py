@@ -7,7 +7,7 @@ import pytest
 from relaxometer.report.figures.looks import look
 from relaxometer.report.figures.single import single_times
 from relaxometer.report.figures.totals import MAX_SEARCHES, Program, best_from, programs, total_times
-from synthetic_runs import query_sets, searches
+from synthetic_runs import query_sets, rival, searches
 
 COUNTS = np.arange(1, 3000)
 
@@ -62,6 +62,20 @@ def test_upload_counts_on_the_gpu_and_query_sets_of_each_name_have_a_panel():
         ("routes", "town: pairs"): (6.0, 30.0),
         ("dominators", "town"): (0.0, 7.0),
     }
+
+
+def test_a_first_search_is_a_call_of_variants_and_rivals_alike():
+    """A rival builds its own graph, whatever it runs on; one without calls has the sum of its parts."""
+    built = {"device_kind": "cpu", "upload_ms": 7.0, "prepare_ms": 0.5}
+    runs = [
+        searches("tiled", [2.0, 2.0], upload_ms=5.0, prepare_ms=1.0).assign(call_ms=[9.0, 11.0] * 2),
+        rival("wasp", [3.0], **built).assign(call_ms=20.0),
+        rival("gap", [3.0], **built).assign(clock_ms=4.0),
+        searches("cut", [2.0], upload_ms=5.0, prepare_ms=1.0),
+    ]
+    ((_, found),) = programs(pd.concat(runs)).items()
+    totals = {one.name: one.total_ms(1) for one in found}
+    assert totals == {"tiled": 10.0, "wasp (rival)": 20.0, "gap (rival)": 11.5, "cut": 8.0}
 
 
 def test_a_panel_has_a_line_per_program_and_the_finding_names_the_best():

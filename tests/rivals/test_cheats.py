@@ -149,6 +149,7 @@ def test_a_lie_about_an_unproven_search(tmp_path):
     assert status == "unproven"
     assert "; its clock says 0.001 ms, ours " in reason
     assert all(row.time_ms == row.clock_ms >= MS for row in result.runs)
+    assert {row.answer for row in result.runs} == {None}
 
 
 def test_no_time_is_reported_for_a_search_as_short_as_a_message(tmp_path):

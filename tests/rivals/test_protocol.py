@@ -238,7 +238,9 @@ def test_distances_alone_are_enough(tmp_path, name):
     lines = "d = np.array(self.distance, float)", "d[d >= FAR] = np.inf", "return {'distance': d + 0}"
     code = deriving("answer(self)", *lines)
     given = {"problems": {"sssp": {"answers": ["distance"]}}, "graph": sample_graphs()[name]}
-    assert only(race(tmp_path, code, sources=(0, 1), **given)) == ("ok", "")
+    result = race(tmp_path, code, sources=(0, 1), **given)
+    assert only(result) == ("ok", "")
+    assert {row.answer for row in result.runs} == {"distances"}
     rows = outcomes(race(tmp_path, code.replace("d + 0", "d + 1"), sources=(0, 1), **given))
     assert {status for status, _ in rows} == {"invalid"}
 

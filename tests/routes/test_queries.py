@@ -238,6 +238,8 @@ def test_every_set_has_a_row_and_the_first_answer_is_kept(monkeypatch, tmp_path)
     assert [(row.queries, row.queries_hash) for row in result.runs] == [
         (QUERIES.sets[source].name, content_hash(QUERIES.sets[source])) for source in (0, 1)
     ]
+    asked = [QUERIES.sets[row.source].options["paths"] for row in result.runs]
+    assert [row.answer for row in result.runs] == [("distances", "paths")[paths] for paths in asked]
     assert result.answer["distance"].tolist() == right_distances(GRAPH, PLAIN).tolist()
     write_measurement(result, "routes", tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {

@@ -32,6 +32,23 @@ FIRST = ("sssp", "bfs", "dominators")
 _ADDED: dict[str, None] = {}  # folders that :func:`add_folders` has added, in order
 
 
+SAYS = {"predecessor": "tree", "idom": "tree", "path": "paths"}
+"""What an answer with a column is called; without any of them it has the name of its first."""
+
+
+def answer_of(columns: Iterable[str]) -> str:
+    """Return what the columns of an answer say: "tree", "paths", or such as "distances" and "levels".
+
+    Examples
+    --------
+    >>> answer_of(["level", "predecessor"]), answer_of(["level"]), answer_of([])
+    ('tree', 'levels', '')
+    """
+    names = list(columns)
+    said = [SAYS[name] for name in names if name in SAYS] or [f"{name}s" for name in names]
+    return said[0] if said else ""
+
+
 def _is_known(columns: Mapping[str, Any]) -> Any:
     first = next(iter(columns.values()))
     return first != unreached(first.dtype)

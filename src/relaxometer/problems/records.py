@@ -44,6 +44,7 @@ RUNS = pa.schema(
         ("throttled", pa.string()),
         ("queries", pa.string()),
         ("queries_hash", pa.string()),
+        ("answer", pa.string()),
         ("status", pa.string()),
         ("reason", pa.string()),
     ]
@@ -63,6 +64,8 @@ From ``peak_bytes`` to ``copy_gb_s`` they are the same in all rows of a round, a
 measured (docs/cost.md). ``throttled`` says why clocks were held back right after the search. ``queries`` and
 ``queries_hash`` are the name of the query set and the hash of its queries
 (:func:`relaxometer.problems.queries.content_hash`); null where a search starts from a vertex.
+``answer`` is what the contestant found in that time (:func:`relaxometer.problems.problem.answer_of`): a rival
+may find distances alone, where our variants find a tree.
 """
 
 

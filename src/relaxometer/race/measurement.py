@@ -29,7 +29,7 @@ from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.graph import Graph
 from relaxometer.plan.models import RivalRun, Run
 from relaxometer.problems.phases import Phase
-from relaxometer.problems.problem import load_problem
+from relaxometer.problems.problem import answer_of, load_problem
 from relaxometer.problems.queries import QuerySets, content_hash
 from relaxometer.problems.records import PHASES, RUNS, WARM_BELOW_MS, certificates_schema
 from relaxometer.race.clocks import Span, believed_ms, disagreement, impossible
@@ -95,6 +95,7 @@ class Begun(Reply):
 
     runs_on: Literal["device", "cpu"]
     emulated: bool = False
+    gives: list[str] | None = None  # columns of its answers; None if all
     reference_ms: Milliseconds | None = None
     before: dict[str, Any]
 
@@ -265,7 +266,7 @@ class _Job:
         self._problem = load_problem(run.problem)
         self._has_source = self._problem.has_source and isinstance(graph, Graph)
         self._what = f"{run.problem} {run.graph} {run.variant}"
-        self._emulated = False
+        self._emulated, self._gives = False, []
         passes = run.timing.passes
         self._repetitions = range((number - 1) * passes, number * passes)
         self._untimed = itertools.cycle(self._untimed_sources(sources))
@@ -414,11 +415,12 @@ class _Job:
         return {"source": source, "round": self._result.round, "repetition": repetition}
 
     def _asked(self, source: int) -> dict[str, Any]:
-        """Return the name and the hash of the query set of a search, if there are sets."""
+        """Return what is asked: the answer's name and, if there are query sets, name and hash of that set."""
         if self._queries is None:
-            return {}
+            return {"answer": answer_of(self._gives) or None}
         asked = self._queries.sets[source]
-        return {"queries": asked.name, "queries_hash": content_hash(asked)}
+        wanted = [name for name, rows in asked.rows(1).items() if rows.stop > 1]
+        return {"queries": asked.name, "queries_hash": content_hash(asked), "answer": answer_of(wanted)}
 
     def _prepare(self) -> None:
         begun = self._contestant.begun
@@ -428,6 +430,7 @@ class _Job:
         if begun.runs_on == "cpu":
             context |= {"device_kind": "cpu", "device": cpu_model()}
         self._emulated = begun.emulated
+        self._gives = [*self._problem.columns] if begun.gives is None else begun.gives
         timing = self._run.timing
         prepared = self._contestant.prepare([self._untimed_root()] if timing.warmup else [])
         context["parameters"] = prepared.resolved

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -79,11 +79,12 @@ class _RivalClient:
     ) -> None:
         self._entrant, self._running, self._folder = entrant, running, folder
         self._parameters, self._began = parameters, began
-        self.begun = Begun(runs_on="device" if entrant.run.kind == "gpu" else "cpu", before={})
         self._graph = entrant.graph
         self._problem = load_problem(entrant.run.problem)
         answers = entrant.rival.definition.problems[entrant.run.problem].answers
         self._given = [column for column in self._problem.columns if column in answers]
+        runs_on: Literal["device", "cpu"] = "device" if entrant.run.kind == "gpu" else "cpu"
+        self.begun = Begun(runs_on=runs_on, gives=self._given, before={})
         self._round_trips: list[float] = []
         self._idle: list[Span] = []  # writing of answers whose searches were over
 

@@ -41,3 +41,4 @@ class SearchRow:
     throttled: str | None = None
     queries: str | None = None
     queries_hash: str | None = None
+    answer: str | None = None

@@ -15,6 +15,7 @@ import pandas as pd
 from relaxometer.core.checkout import ROOT
 from relaxometer.core.failures import failure_of
 from relaxometer.core.words import counted
+from relaxometer.report.figures.names import ADDED_UP
 from relaxometer.results.rows import PROVEN
 from relaxometer.results.statistics import FEWEST
 
@@ -28,11 +29,12 @@ VERDICT = Path("results/verdict.txt")
 LEFT = ("Rank", "Variant", "Class")  # columns under the name of the race
 
 RIGHT = {
-    "Median [ms]": "ms",
+    "Median [ms]": "search",
     "95% interval": "95% interval",
     "Ratio": "ratio",
-    "Preparation [ms]": "prepared, ms",
-    "Cold [ms]": "cold, ms",
+    "Preparation [ms]": "prepared",
+    "Cold [ms]": "cold",
+    "Call [ms]": "call",
     "Proven": "proven",
 }
 """Further columns of the tables and their headings here."""
@@ -69,11 +71,13 @@ def _table(title: str, rows: pd.DataFrame) -> Iterator[str]:
         yield f"{shorten(title, COLUMNS - 20, placeholder='…')}: nothing to rank"
         return
     times = rows["Median [ms]"].str.replace(",", "").astype(float)
+    calls = rows["Call [ms]"].str.removesuffix(ADDED_UP)
     proven = times.where(rows["Status"].isin(PROVEN))
     ratios = (proven / proven.min()).map("{:,.2f}".format).replace("nan", "")
-    cells = [[*RIGHT.values()], *rows.assign(Ratio=ratios)[[*RIGHT]].to_numpy().tolist()]
+    shown = rows.assign(Ratio=ratios, **{"Call [ms]": calls})[[*RIGHT]]
+    cells = [[*RIGHT.values()], *shown.to_numpy().tolist()]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    names = _names(title, rows, COLUMNS - sum(widths) - 2 * len(widths))
+    names = _names(f"{title}, ms", rows, COLUMNS - sum(widths) - 2 * len(widths))
     for name, line in zip(names, cells, strict=True):
         yield "  ".join([name, *(text.rjust(width) for text, width in zip(line, widths, strict=True))])
 

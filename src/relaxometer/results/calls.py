@@ -58,6 +58,7 @@ def preparations(timings: pd.DataFrame) -> pd.DataFrame:
     That is the median over the sources of those of calls; for runs without calls, both stay. Rounds of an
     earlier clone tell only the medians of their cold times.
     """
+
     def over(part: str, column: str) -> pd.Series:
         medians = timings.groupby([*KEY, part], sort=False)[column].median()
         return medians.groupby(level=KEY, sort=False).median()

@@ -30,7 +30,7 @@ SUMMARY = [
     *PREPARED,
     *COLD,
     *("energy_j", "idle_w", "peak_bytes", "throttled"),
-    "slowed",
+    *("slowed", "answer"),
 ]
 """Columns of ``summary.csv``.
 
@@ -39,8 +39,9 @@ rounds, ``peak_bytes`` is the maximum, and ``throttled`` the number of searches 
 ``mteps`` is the median over sources of million traversed edges per second, ``mteps_harmonic`` their harmonic
 mean, Graph500's statistic; :func:`relaxometer.results.graph500_result.traversed_edges` says what counts.
 :func:`relaxometer.results.calls.call_times` describes ``call_ms`` and the three columns after it. Then
-follow the 95% intervals of ``prepare_ms`` and ``cold_ms``. ``slowed`` is how many times as long fixed work took during a run
-as at best during its race, on the same clock.
+follow the 95% intervals of ``prepare_ms`` and ``cold_ms``. ``slowed`` is how many times as long fixed work
+took during a run as at best during its race, on the same clock. ``answer`` is what a search found, such as
+"tree".
 """
 
 COSTS = {"energy_j": "mean", "idle_w": "mean", "peak_bytes": "max"}
@@ -219,6 +220,7 @@ def _summary_line(rows: pd.DataFrame, directed: bool) -> dict[str, Any]:
         "certified": len(good) / len(rows) if status != "unproven" else 0.0,
         **{key: first.get(key) for key in ("prepare_ms", "cold_ms", "class", "rival")},
         "version": first.get("parameter_version"),
+        "answer": first.get("answer") if not several_sets else None,
         **_costs(rows),
     }
 

@@ -31,7 +31,7 @@ COLUMNS = [
     *("time_ms", "clock_ms", "status", "reason", "prepare_ms", "cold_ms", "call_ms"),
     *("call_prepare_ms", "call_cold_ms", "reference_ms"),
     *("upload_ms", "download_ms"),
-    *("reached", "reached_arcs", "phases", "queries", "queries_hash", "peak_bytes", "leaked_bytes"),
+    *("reached", "reached_arcs", "phases", "queries", "queries_hash", "answer", "peak_bytes", "leaked_bytes"),
     *("energy_j", "energy_low_j", "energy_high_j", "gross_j", "idle_w", "nvml_peak_bytes"),
     *("nvml_before_bytes", "kernel_bytes", "copy_gb_s", "throttled"),
     *PROCESS,

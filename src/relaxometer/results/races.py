@@ -23,7 +23,7 @@ WINNER = {1: OURS, -1: RIVAL, 0: NEITHER, None: TOO_FEW}
 
 SIDES = {False: OURS, True: RIVAL}
 
-OF_A_SIDE = ("", "_class", "_version", "_ms", "_prepare_ms", "_cold_ms", "_call_ms")
+OF_A_SIDE = ("", "_class", "_version", "_answer", "_ms", "_prepare_ms", "_cold_ms", "_call_ms")
 WINNERS = [
     *RACE,
     *(f"{side}{column}" for side in SIDES.values() for column in OF_A_SIDE),
@@ -146,6 +146,7 @@ def _race(times: pd.DataFrame, runs: pd.DataFrame) -> dict[str, Any]:
             side: one["variant"],
             f"{side}_class": one["class"],
             f"{side}_version": run.get("parameter_version"),
+            f"{side}_answer": run.get("answer"),
             f"{side}_ms": float(sides[side]["time_ms"].median()),
             f"{side}_prepare_ms": float(run.get("prepare_ms", np.nan)),
             f"{side}_cold_ms": float(run.get("cold_ms", np.nan)),

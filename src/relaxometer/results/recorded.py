@@ -30,7 +30,7 @@ TIMINGS, CONTEXT, RATES = "timings.parquet", "context.json", "device_rates.json"
 NAMES = [*KEY, "kernel", "device"]
 """Columns of names, which are printed."""
 
-OPTIONAL_NAMES = ["parameter_version", "queries", "queries_hash"]
+OPTIONAL_NAMES = ["parameter_version", "queries", "queries_hash", "answer"]
 """The same, of which a search need not have any."""
 
 ONE_OF: dict[str, list[Any]] = {

@@ -180,6 +180,7 @@ def _wrong_summary(found: BundleFile, samples: pd.DataFrame) -> Iterator[str]:
     later = later if "call_prepare_ms" in samples else [*later, *PREPARED]
     later = later if "call_cold_ms" in samples else [*later, *COLD]
     later = later if "reference_ms" in samples else [*later, "slowed"]
+    later = later if "answer" in samples else [*later, "answer"]
     table = summarise(samples).drop(columns=[*UNCHECKED, *later])
     ours = _as_texts(table.to_csv(index=False).encode()).set_index(KEY)
     with reading(found.path / SUMMARY_FILE, "CSV", advice=found.advice):

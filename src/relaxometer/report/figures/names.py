@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pandas as pd
@@ -105,6 +106,11 @@ def percent(share: float) -> str:
 def prepared(value: float) -> str:
     """Format a preparation in milliseconds, or nothing if it is missing."""
     return f"<{LEAST_PREPARATION_MS:g}" if value < LEAST_PREPARATION_MS else rounded(value)
+
+
+def shown_device(name: object) -> str:
+    """Return the name of a device without its maker's; nothing if a run has none."""
+    return "" if pd.isna(name) else re.sub(r"^NVIDIA |\((?:R|TM)\)", "", str(name))  # type: ignore[call-overload]
 
 
 def whole(value: float) -> str:

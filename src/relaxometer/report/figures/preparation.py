@@ -85,8 +85,8 @@ def _of_graph(lines: pd.DataFrame) -> pd.DataFrame:
         against_cpu = "" if index in baseline.index else _pays(line, baseline)
         name, kind = line["name"], names.CLASSES[line["class"]]
         shown = names.prepared(line["prepare_ms"]), line["interval"]
-        spans = *shown, *(names.rounded(line[f"{span}_ms"]) for span in TIMED)
-        rows.append((line["graph"], name, kind, *spans, line["cold_interval"], line["call"], pays, against_cpu))
+        spans = *shown, *(names.rounded(line[f"{span}_ms"]) for span in TIMED), line["cold_interval"]
+        rows.append((line["graph"], name, kind, *spans, line["call"], pays, against_cpu))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 

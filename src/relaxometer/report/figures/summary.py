@@ -175,6 +175,8 @@ def ranked_table(summary: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
             "Rank": lines["rank"].map(whole),
             "Variant": names.short_names(lines),
             "Class": lines["class"].map(CLASSES).fillna(""),
+            "Device": lines["device"].map(names.shown_device),
+            "Answer": lines["answer"].fillna("") if "answer" in lines else "",
             "Version": lines["version"].map(names.shown_version) if "version" in lines else "",
             "Median [ms]": lines["median_ms"].map(rounded),
             "95% interval": names.intervals(lines["ci95_low_ms"], lines["ci95_high_ms"]),
@@ -249,6 +251,26 @@ the race. The page of all variants and rivals under Summary has them.</p>
 """
 
 
+def memory_section(lines: pd.DataFrame) -> str:
+    """Return the section of the landing page on the peak of each variant's memory on a GPU, by graph."""
+    if "peak_bytes" not in lines:  # published before it was measured
+        return NOTHING
+    known = with_class(lines).dropna(subset=["median_ms", "peak_bytes"])
+    known = known[known["class"] == "gpu"]
+    if known.empty:
+        return NOTHING
+    place = known["problem"].map(label) + ", " + known["graph"]
+    table = known.assign(place=place, mib=(known["peak_bytes"] / 2**20).map(rounded))
+    shown = table.pivot_table(index="variant", columns="place", values="mib", aggfunc="first", sort=False)
+    shown = shown.rename_axis(index=None, columns=None).fillna("")
+    return f"""<h1>Memory on the GPU</h1>
+<p>Peak in MiB while a variant prepared and searched, the graph included. Rivals are not measured.</p>
+<div class="scrolls">
+{shown.to_html(border=0, classes="race")}
+</div>
+"""
+
+
 def _draw(inputs: Inputs) -> dict[str, Content]:
     lines, searches = inputs.summary(), inputs.searches()
     table = ranked_table(lines, searches)
@@ -257,6 +279,7 @@ def _draw(inputs: Inputs) -> dict[str, Content]:
         "call-times": call_figure(with_sets(lines, searches)),
         "total-times": total_times(searches),
         "single-times": single_times(searches),
+        "memory": memory_section(lines),
         "emulated": emulated_section(table),
         "runs": unmarked(table),
         **races_and_emulated(table),
@@ -275,6 +298,7 @@ EXHIBITS = (
             View("total-times", SUMMARY, labels={"table": "time per search by number of searches (figure)"}),
             View("single-times", SUMMARY, labels={"table": "times of single searches (figure)"}),
             View("runs", SUMMARY, labels=RUNS, suffix="html", caption="summary"),
+            View("memory", suffix="html"),
             View("emulated", suffix="html"),
             View("ranking", suffix="csv"),
             View("ranking-emulated", suffix="csv"),

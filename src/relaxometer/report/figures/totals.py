@@ -1,4 +1,4 @@
-"""Which program to use for how many searches: the time per search, with all that precedes the first."""
+"""Which program to use for how many searches: the time per search, beginning with a call."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from relaxometer.report.figures import style
 from relaxometer.report.figures.looks import Look, look
 from relaxometer.report.figures.names import label, short_names
 from relaxometer.report.figures.waits import is_host_to_host
+from relaxometer.results.calls import call_times
 from relaxometer.results.query_sets import by_set
 from relaxometer.results.rows import KEY
 from relaxometer.results.samples import is_emulated, source_times
 
-TITLE = "Time per search by number of searches, upload and preparation included"
+TITLE = "Time per search by number of searches, upload or building and preparation included"
 MAX_SEARCHES = 100_000
 POINTS = 61  # of a line
 
 
 class Program(NamedTuple):
-    """A proven run in real time: the milliseconds before its first search, and the median of a search."""
+    """A proven run in real time: what its first search costs more than others, and the median of a search."""
 
     name: str
     before_ms: float
@@ -41,18 +42,21 @@ class Program(NamedTuple):
 def programs(timings: pd.DataFrame) -> dict[tuple[str, str], list[Program]]:
     """Return the programs by problem and graph, without `auto`, which runs one of the others.
 
-    Before the first search come the upload and the preparation. A rival takes a graph from host memory while
-    it prepares, a CPU program uploads none, and a search from host to host contains both. Query sets of each
-    name count as a graph.
+    The first search is a call (:func:`relaxometer.results.calls.call_times`), of variants and rivals alike:
+    from arrays in host memory to the answer there. For runs without calls, it follows the upload, which CPU
+    programs lack, and the preparation. A search from host to host contains both. Query sets of each name
+    count as a graph.
     """
     timings = by_set(timings[~is_emulated(timings) & (timings["kernel"] != "auto")])
     keys = [*KEY, "rival", "device_kind"]
     lines = source_times(timings).groupby(keys, sort=False)["time_ms"].median().reset_index()
     lines = lines.join(timings.groupby(KEY)[["upload_ms", "prepare_ms"]].first(), on=KEY)
     lines = lines.dropna(subset=["prepare_ms"])
+    calls = lines.join(call_times(timings), on=KEY)["call_ms"]
     uploads = lines["upload_ms"].fillna(0).where(lines["device_kind"] != "cpu", 0)
     moved = pd.MultiIndex.from_frame(timings.loc[is_host_to_host(timings), KEY])
-    before = (lines["prepare_ms"] + uploads).mask(pd.MultiIndex.from_frame(lines[KEY]).isin(moved), 0)
+    before = (calls - lines["time_ms"]).clip(lower=0).fillna(lines["prepare_ms"] + uploads)
+    before = before.mask(pd.MultiIndex.from_frame(lines[KEY]).isin(moved), 0)
     columns = short_names(lines), before, lines["time_ms"]
     looks = [look(name, rival=rival) for name, rival in zip(lines["variant"], lines["rival"], strict=True)]
     found: dict[tuple[str, str], list[Program]] = {}

@@ -15,8 +15,9 @@ from relaxometer.results.samples import with_class
 from relaxometer.results.statistics import FEWEST
 
 COLUMNS = (
-    *("Problem", "Graph", "Faster", "Our best", "Our class", "Ours [ms]", "Our preparation [ms]"),
-    *("Ours, cold [ms]", "Ours, a call [ms]", "Best rival", "Its class", "Rival [ms]"),
+    *("Problem", "Graph", "Faster", "Our best", "Our class", "Our answer", "Ours [ms]"),
+    *("Our preparation [ms]", "Ours, cold [ms]", "Ours, a call [ms]", "Best rival"),
+    *("Its class", "Its answer", "Rival [ms]"),
     *("Its preparation [ms]", "Rival, cold [ms]", "Rival, a call [ms]", "Rival / ours", "95% interval"),
     "Sources",
 )
@@ -45,8 +46,8 @@ def _row(race: Mapping[Hashable, Any], lines: pd.DataFrame) -> dict[str, str]:
         "Problem": label(race["problem"]),
         "Graph": race["graph"],
         "Faster": _verdict(race, of_race),
-        **dict(zip(COLUMNS[3:9], _side(race, OURS), strict=True)),
-        **dict(zip(COLUMNS[9:15], _side(race, RIVAL), strict=True)),
+        **dict(zip(COLUMNS[3:10], _side(race, OURS), strict=True)),
+        **dict(zip(COLUMNS[10:17], _side(race, RIVAL), strict=True)),
         "Rival / ours": rounded(race["ratio"]),
         "95% interval": f"{rounded(low)} to {rounded(high)}" if low > 0 else "",
         "Sources": f"{race['sources']:.0f}" if race["sources"] > 0 else "",
@@ -54,13 +55,15 @@ def _row(race: Mapping[Hashable, Any], lines: pd.DataFrame) -> dict[str, str]:
 
 
 def _side(race: Mapping[Hashable, Any], side: str) -> tuple[str, ...]:
-    """Return name, class and the four times of the best of a side; empty if nobody finished."""
+    """Return name, class, answer and the four times of the best of a side; empty if nobody finished."""
     if pd.isna(race[side]):
-        return ("",) * 6
+        return ("",) * 7
     version = shown_version(race[f"{side}_version"]) if side == RIVAL else ""
     name = f"{race[side]} {version}".rstrip()
     time, cold, call = (rounded(race[f"{side}_{span}ms"]) for span in ("", "cold_", "call_"))
-    return name, CLASSES[race[f"{side}_class"]], time, prepared(race[f"{side}_prepare_ms"]), cold, call
+    answer = race[f"{side}_answer"]
+    what = CLASSES[race[f"{side}_class"]], "" if pd.isna(answer) else answer
+    return name, *what, time, prepared(race[f"{side}_prepare_ms"]), cold, call
 
 
 def _verdict(race: Mapping[Hashable, Any], lines: pd.DataFrame) -> str:
@@ -89,18 +92,19 @@ def _missing(lines: pd.DataFrame, side: str) -> str:
 def in_short(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table of :func:`winners_table` with fewer columns, for the landing page."""
 
-    def joined(text: str, more: str) -> pd.Series:
-        return table[text] + table[more].map(lambda one: f" ({one})" if one else "")
+    def joined(text: str, *more: str) -> pd.Series:
+        said = table[list(more)].agg(lambda row: ", ".join(filter(None, row)), axis=1)
+        return table[text] + said.map(lambda one: f" ({one})" if one else "")
 
     return pd.DataFrame(
         {
             **{column: table[column] for column in COLUMNS[:3]},
-            "Our best": joined("Our best", "Our class"),
+            "Our best": joined("Our best", "Our class", "Our answer"),
             "Time [ms]": table["Ours [ms]"],
             "Preparation [ms]": table["Our preparation [ms]"],
             "Cold [ms]": table["Ours, cold [ms]"],
             "A call [ms]": table["Ours, a call [ms]"],
-            "Best rival": joined("Best rival", "Its class"),
+            "Best rival": joined("Best rival", "Its class", "Its answer"),
             "Its time [ms]": table["Rival [ms]"],
             "Its preparation [ms]": table["Its preparation [ms]"],
             "Rival, cold [ms]": table["Rival, cold [ms]"],
