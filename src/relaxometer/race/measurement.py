@@ -266,7 +266,8 @@ class _Job:
         self._problem = load_problem(run.problem)
         self._has_source = self._problem.has_source and isinstance(graph, Graph)
         self._what = f"{run.problem} {run.graph} {run.variant}"
-        self._emulated, self._gives = False, []
+        self._emulated = False
+        self._gives: list[str] = []  # columns of its answers
         passes = run.timing.passes
         self._repetitions = range((number - 1) * passes, number * passes)
         self._untimed = itertools.cycle(self._untimed_sources(sources))

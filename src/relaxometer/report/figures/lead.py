@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from relaxometer.core.files import read_frame
+from relaxometer.core.words import counted
 from relaxometer.report.catalogue import MACHINE, SUMMARISED, Exhibit, Inputs, View, without_curves
 from relaxometer.report.figures.names import label, prepared, rounded, shown_version
 from relaxometer.report.figures.summary import was_run
@@ -16,6 +17,7 @@ from relaxometer.results.rows import FAILURES, NOT_TRIED, PROVEN
 from relaxometer.results.samples import is_emulated, with_class
 
 OTHER = {OURS: RIVAL, RIVAL: OURS}
+MAX_TIES = 3  # races without a difference that are named
 
 NOBODY = "No program finished in real time with every answer proven correct."
 ALONE = "Nobody else ran on these graphs, so nothing is compared."
@@ -43,14 +45,29 @@ def _outcome(races: pd.DataFrame, lines: pd.DataFrame) -> str:
     sides = ((OURS, "our programs"), (RIVAL, "rivals"))
     said = [_wins(decided[decided["winner"] == side], side, who) for side, who in sides]
     said = [*filter(None, said)]
-    ties = int((decided["winner"] == NEITHER).sum())
+    tied = decided[decided["winner"] == NEITHER]
+    ties = len(tied)
     if ties:
-        said.append("no difference is shown" if ties == len(decided) else f"in {ties} no difference is shown")
+        where = "" if ties == len(decided) else f"in {ties} "
+        said.append(f"{where}no difference is shown ({_ties(tied)})")
     few = len(decided) - ties - int(decided["winner"].isin((OURS, RIVAL)).sum())
     if few:
         said.append(f"in {few} there are too few sources for a verdict")
     count = f"{len(decided)} races" if len(decided) > 1 else "one race"
     return f"In {count} of our best program against the best rival, {'; '.join(said)}."
+
+
+def _ties(tied: pd.DataFrame) -> str:
+    """Name the two programs of the first races without a difference, each with its time."""
+    named = [
+        f"{_place(race)}: {_side(race, OURS)}, and {_side(race, RIVAL)}"
+        for _, race in tied.head(MAX_TIES).iterrows()
+    ]
+    return "; ".join([*named, *["and others"] * (len(tied) > MAX_TIES)])
+
+
+def _place(race: pd.Series) -> str:
+    return f"{label(race['problem'])} on {race['graph']}"
 
 
 def _wins(won: pd.DataFrame, side: str, who: str) -> str:
@@ -64,12 +81,11 @@ def _wins(won: pd.DataFrame, side: str, who: str) -> str:
 
 
 def _win(race: pd.Series, side: str) -> str:
-    place = f"{label(race['problem'])} on {race['graph']}"
     ends = race["ratio_low"], race["ratio_high"]
     low, high = ends if side == OURS else (1 / ends[1], 1 / ends[0])
     interval = f"95% interval {rounded(low)} to {rounded(high)}; " if np.isfinite(low) else ""
     sides = f"{interval}{_side(race, side)}, against {_side(race, OTHER[side])}"
-    return f"{rounded(race['factor'])} times as fast in {place} ({sides})"
+    return f"{rounded(race['factor'])} times as fast in {_place(race)} ({sides})"
 
 
 def _side(race: pd.Series, side: str) -> str:
@@ -106,18 +122,30 @@ def _certainty(races: pd.DataFrame, lines: pd.DataFrame, timings: pd.DataFrame) 
 
 
 def _machine(lines: pd.DataFrame, measured: str, speed: str) -> str:
-    """Name the devices, the day, a change of their speed, and the kernels that were only emulated."""
+    """Name devices, day and races, a change of the speed, and the kernels that were only emulated."""
     timed = lines.dropna(subset=["device"])
     emulated = is_emulated(timed)
     devices = " and ".join(timed.loc[~emulated, "device"].unique()) or "no device in real time"
     when = f", {measured}" if measured else ""
-    said = f"Measured on {devices}{when}"
+    said = f"Measured on {devices}{when}{_raced(timed[~emulated])}"
     said += f"; the machine's speed {speed}" if speed else ""
     names = timed.loc[emulated, "variant"].nunique()
     if names:
         programs, whose = ("one GPU program", "its") if names == 1 else (f"{names} GPU programs", "their")
         said += f"; {programs} ran on an emulated device, and {whose} times are not compared"
     return f"{said}."
+
+
+def _raced(timed: pd.DataFrame) -> str:
+    """Say how many programs ran in real time, for each problem."""
+    said = []
+    for problem, lines in timed.groupby("problem", sort=False):
+        graphs, programs = lines["graph"].unique(), lines.groupby("rival")["variant"].nunique()
+        where = graphs[0] if len(graphs) == 1 else f"{len(graphs)} graphs"
+        counts = [f"{programs[False]} of our programs"] if False in programs else []
+        counts += [counted(programs[True], "rival")] if True in programs else []
+        said.append(f"{label(str(problem))} on {where} by {' and '.join(counts)}")
+    return f": {', '.join(said)}" if said else ""
 
 
 def _draw(inputs: Inputs) -> str:

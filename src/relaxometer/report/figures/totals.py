@@ -17,7 +17,7 @@ from relaxometer.results.query_sets import by_set
 from relaxometer.results.rows import KEY
 from relaxometer.results.samples import is_emulated, source_times
 
-TITLE = "Time per search by number of searches, upload or building and preparation included"
+TITLE = "Time per search by number of searches, the first from host memory"
 MAX_SEARCHES = 100_000
 POINTS = 61  # of a line
 

@@ -93,8 +93,8 @@ def in_short(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table of :func:`winners_table` with fewer columns, for the landing page."""
 
     def joined(text: str, *more: str) -> pd.Series:
-        said = table[list(more)].agg(lambda row: ", ".join(filter(None, row)), axis=1)
-        return table[text] + said.map(lambda one: f" ({one})" if one else "")
+        said = [", ".join(filter(None, row)) for row in table[list(more)].to_numpy().tolist()]
+        return table[text] + [f" ({one})" if one else "" for one in said]
 
     return pd.DataFrame(
         {
