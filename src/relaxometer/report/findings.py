@@ -30,6 +30,9 @@ from relaxometer.results.published import BUNDLE, SAMPLES, read_samples
 from relaxometer.results.readable import as_printed, number_text
 from relaxometer.results.samples import Sample, sample_of, source_times
 
+LATER = (*CALLS, "answer", "slowed")
+"""Columns of a summary that suites published before they were kept do not have."""
+
 TEMPLATE, PAGE, CLAIMS = "page.md", "README.md", "claims.csv"
 
 NAMES = re.compile(
@@ -249,8 +252,7 @@ class Data:
         rows = rows.sort_values(order, kind="stable") if order else rows
         if "prepare_ms" in rows:
             rows = rows.assign(prepare_ms=rows["prepare_ms"].map(_preparation))
-        # A suite published before calls were timed has no column for them.
-        known = {name: head for name, head in (columns or {}).items() if name in rows or name not in CALLS}
+        known = {name: head for name, head in (columns or {}).items() if name in rows or name not in LATER}
         chosen = rows[list(known)].rename(columns=known) if columns else rows
         return markdown(chosen.map(_cell))
 
