@@ -118,7 +118,7 @@ class TestLead:
             assert said in outcome
         assert "test over 12 common samples tells" in certainty
         assert "48 of 48 answers were proven correct" in certainty
-        raced = "SSSP on town by 1 of our programs and 1 rival"
+        raced = "SSSP on town by 2 programs"
         assert machine == f"Measured on NVIDIA X and CPU X, 2026-01-02: {raced}."
 
     def test_wins_of_rivals_and_races_without_a_difference_are_counted(self):
@@ -130,8 +130,7 @@ class TestLead:
         assert "In 3 races" in outcome
         assert "rivals won 2: 2 times as fast in SSSP on a" in outcome
         assert "to 3 times as fast in SSSP on b" in outcome
-        pair = "tiled, 1 ms after 0.5 ms of preparation, and boost 1.2, 1 ms after 0.5 ms of preparation"
-        assert f"in 1 no difference is shown (SSSP on same: {pair})" in outcome
+        assert "in 1 no difference is shown (tiled and boost 1.2 in SSSP on same)" in outcome
         few = [searches("tiled", [1.0] * 3, graph="few"), rival("boost", [2.0] * 3, graph="few")]
         table = pd.concat([searches("tiled", spread(1)), rival("boost", spread(1)), *few])
         outcome, *_ = sentences(summary_of(table), table)

@@ -58,12 +58,12 @@ def _outcome(races: pd.DataFrame, lines: pd.DataFrame) -> str:
 
 
 def _ties(tied: pd.DataFrame) -> str:
-    """Name the two programs of the first races without a difference, each with its time."""
+    """Name the two programs of the first races without a difference."""
     named = [
-        f"{_place(race)}: {_side(race, OURS)}, and {_side(race, RIVAL)}"
+        f"{_name(race, OURS)} and {_name(race, RIVAL)} in {_place(race)}"
         for _, race in tied.head(MAX_TIES).iterrows()
     ]
-    return "; ".join([*named, *["and others"] * (len(tied) > MAX_TIES)])
+    return ", ".join([*named, *["and others"] * (len(tied) > MAX_TIES)])
 
 
 def _place(race: pd.Series) -> str:
@@ -90,10 +90,14 @@ def _win(race: pd.Series, side: str) -> str:
 
 def _side(race: pd.Series, side: str) -> str:
     """Name the best program of a side with its time and its preparation."""
-    version = shown_version(race[f"{side}_version"]) if side == RIVAL else ""
     preparation = prepared(race[f"{side}_prepare_ms"])
     after = f" after {preparation} ms of preparation" if preparation else ""
-    return f"{race[side]} {version}".rstrip() + f", {rounded(race[f'{side}_ms'])} ms{after}"
+    return f"{_name(race, side)}, {rounded(race[f'{side}_ms'])} ms{after}"
+
+
+def _name(race: pd.Series, side: str) -> str:
+    version = shown_version(race[f"{side}_version"]) if side == RIVAL else ""
+    return f"{race[side]} {version}".rstrip()
 
 
 def _fastest(races: pd.DataFrame) -> str:
@@ -140,11 +144,10 @@ def _raced(timed: pd.DataFrame) -> str:
     """Say how many programs ran in real time, for each problem."""
     said = []
     for problem, lines in timed.groupby("problem", sort=False):
-        graphs, programs = lines["graph"].unique(), lines.groupby("rival")["variant"].nunique()
+        graphs = lines["graph"].unique()
         where = graphs[0] if len(graphs) == 1 else f"{len(graphs)} graphs"
-        counts = [f"{programs[False]} of our programs"] if False in programs else []
-        counts += [counted(programs[True], "rival")] if True in programs else []
-        said.append(f"{label(str(problem))} on {where} by {' and '.join(counts)}")
+        programs = counted(lines["variant"].nunique(), "program")
+        said.append(f"{label(str(problem))} on {where} by {programs}")
     return f": {', '.join(said)}" if said else ""
 
 
