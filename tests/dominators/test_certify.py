@@ -36,6 +36,14 @@ LINE = graph_of("line", 4, [(0, 1), (1, 2), (2, 3), (0, 3)])
 JOIN = graph_of("join", 5, [(0, 1), (1, 2), (1, 3), (2, 4), (3, 4)])
 
 
+def test_witnesses_that_were_found_ahead_serve_later_certifiers(device, monkeypatch):
+    graph = replace(LINE)  # of another identity: proofs are kept by graph
+    DominatorsCertifier(ResidentGraph.upload(device, graph)).find_witnesses([0])
+    monkeypatch.setattr(Witnesses, "of", lambda *_: pytest.fail("witnesses were found again"))
+    assert check(device, graph, 0, [0, 0, 1, 0]).holds
+    assert "parent" in broken(check(device, graph, 0, [0, 0, 1, 2]))
+
+
 @pytest.mark.parametrize(
     ("graph", "root", "idom", "rules"),
     [

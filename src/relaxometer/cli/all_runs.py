@@ -239,9 +239,9 @@ def run_all(plan: Plan, limit_s: float, missing: bool) -> list[str]:
                 continue
             if graph is None and graph_name:
                 graph = graph_of(plan, graph_name)
-                _find_witnesses(plan, graph, [job.run for job in jobs.values() if job.run])
-            if job.run and not isinstance(job.run, RivalRun):
-                kernel_hash(job.run.problem, job.run.solver)  # jobs inherit what it has read of the sources
+            if job.run and graph is not None:
+                with suppress(UserError):  # the job says it
+                    _find_ahead(plan, graph, job.run)
             job.remove()
             statuses = _in_child(job, graph)
             print(f"{time.monotonic() - start:6.1f} s {name}: {statuses}", flush=True)
@@ -250,18 +250,19 @@ def run_all(plan: Plan, limit_s: float, missing: bool) -> list[str]:
     return left
 
 
-def _find_witnesses(plan: Plan, graph: Graph | Batch, runs: list[Run]) -> None:
-    """Find what proves the dominators of a graph, ahead of the jobs that would each find it."""
-    wanted = [run.timing.sources for run in runs if run.problem == "dominators"]
-    if not wanted:
+def _find_ahead(plan: Plan, graph: Graph | Batch, run: Run) -> None:
+    """Find what jobs on a graph would each find: the kernels' sources, and what proves dominators."""
+    if not isinstance(run, RivalRun):
+        kernel_hash(run.problem, run.solver)
+    if run.problem != "dominators":
         return
-    count = max(one if isinstance(one, int) else len(one) for one in wanted)
-    device = HostDevice(emulates=False)
+    sources = run.timing.sources
     upload: Any = ResidentBatch.upload if isinstance(graph, Batch) else ResidentGraph.upload
-    drawn = sources_of(plan, "dominators", graph)
+    drawn = sources_of(plan, run.problem, graph)
     assert not isinstance(drawn, QuerySets)
+    count = sources if isinstance(sources, int) else len(sources)
     roots = [None] if drawn is None else [*map(int, drawn[:count])]
-    DominatorsCertifier(upload(device, graph)).find_witnesses(roots)
+    DominatorsCertifier(upload(HostDevice(emulates=False), graph)).find_witnesses(roots)
 
 
 def _is_of_another(plan: Plan, job: Job) -> bool:

@@ -232,7 +232,7 @@ class Choosing:
             self._end_trial()
 
     def _end_trial(self) -> None:
-        """From now on, searches go to the chosen solver directly: a detour takes tens of microseconds."""
+        """From now on, searches go to the chosen solver directly: short ones notice each step of Python."""
         self._trial = []
         self.__dict__["solve"] = self._solver.solve
 
