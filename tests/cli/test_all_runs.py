@@ -181,6 +181,9 @@ def test_sources_and_query_sets_of_another_configuration_are_drawn_anew(folder, 
     assert len(sources) == 2
     runs = pq.read_table(folder / "results/runs/sssp/small-grid/dijkstra-cpu/runs.parquet")
     assert runs["source"].to_pylist() == sources
+    drawn.unlink()
+    all_runs(overlay)
+    assert pq.read_table(drawn)["source"].to_pylist() == sources
     overlay["routes"]["queries"]["near"] = {"pairs": 99, "paths": True}
     end, _, errors = all_runs(overlay)
     assert (end, len(errors.splitlines())) == ("", 1)

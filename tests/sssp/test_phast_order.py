@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.sparse.csgraph import connected_components, maximum_flow
 
-from relaxometer.datasets.formats.generated import DelaunayParameters, RoadParameters
+from relaxometer.datasets.formats.generated import DelaunayParameters, FlowRandomParameters, RoadParameters
+from relaxometer.datasets.generators.flow_graphs import flow_random
 from relaxometer.datasets.generators.points import delaunay
 from relaxometer.datasets.generators.roads import road_like
 from relaxometer.problems.sssp.phast import (
@@ -271,6 +272,13 @@ def test_a_graph_of_wide_separators_is_refused(small_parts, monkeypatch, pool):
     for limits in (_widths.Size(1000, np.inf), _widths.Size(np.inf, 1000)):
         with pytest.raises(Skipped, match=r"made for maps; expected are .* triangles"):
             _order.dissect(offsets, adjacent, pool, limits)
+
+
+def test_a_graph_that_can_only_be_cut_at_its_fringes_is_refused_after_a_few_cuts(monkeypatch, pool):
+    monkeypatch.setattr(_order, "PART", 1000)
+    graph = flow_random(FlowRandomParameters(vertices=20_000), seed=1)
+    with pytest.raises(Skipped, match=r"made for maps; 4 cuts leave a part of 9\d% of the graph"):
+        _order.dissect(*_cch._undirected(graph, pool), pool)
 
 
 def test_a_kept_order_serves_any_weights(monkeypatch, tmp_path, pool):

@@ -102,7 +102,7 @@ def _in_fork(do: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
 def sources_of(plan: Plan, problem: str, graph: Graph | Batch) -> npt.NDArray[np.int64] | QuerySets | None:
     """Return the sources or query sets that the workflow drew, or draw them; None if there are none.
 
-    A file that was drawn for another configuration is replaced.
+    A file that is missing, or was drawn for another configuration, is written.
     """
     if isinstance(graph, Batch) or not load_problem(problem).has_source:
         return None
@@ -116,9 +116,7 @@ def sources_of(plan: Plan, problem: str, graph: Graph | Batch) -> npt.NDArray[np
         return kind.read(path, graph)
     path = sources_file(graph.name)
     wanted = plan.config.timing.sources, plan.config.seed
-    if not path.is_file():
-        return sources_table(graph, *wanted)["source"].to_numpy()
-    if _is_stale(path, request_for_sources(*wanted)):
+    if not path.is_file() or _is_stale(path, request_for_sources(*wanted)):
         write_table(with_request(sources_table(graph, *wanted), request_for_sources(*wanted)), path)
     return read_sources(path, graph.n_vertices)
 

@@ -43,6 +43,11 @@ class Features(NamedTuple):
         return self.n_arcs / max(1, self.with_arcs)
 
     @property
+    def mean_undirected(self) -> float:
+        """Mean degree of these vertices, were each arc an edge and each arc with its reverse one edge."""
+        return self.mean * (1 + self.one_way)
+
+    @property
     def has_hubs(self) -> bool:
         """Whether few vertices have many of the arcs."""
         return self.largest > HUB or self.ends - 1 > SKEWED * self.mean

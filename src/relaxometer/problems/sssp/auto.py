@@ -18,7 +18,8 @@ CANDIDATES: dict[str, Any] = {"tiled": tiled, "near-far": near_far, "push-pull":
 """Variants by name."""
 
 PHAST_DEGREE = 3.5
-"""Maximum mean degree of a map for `phast`: those tried have up to 3.2, and it gives up on a grid, with 4."""
+"""Maximum mean degree of a map for `phast`, without directions: those tried have up to 3.2, a grid, on which
+it gives up, has 4."""
 
 FAR = 0.3  # least depth of a map, by the square root of its vertices: others have no small separators
 LARGE = 3_277_824  # vertices of a map that tiles in the shared memory of an H200 hold; one with more is large
@@ -85,7 +86,7 @@ def expected_costs(f: Features, scale: Scale = AS_H200) -> dict[str, Cost]:
     repeated = 0.2 + 0.0045 * min(f.depth, MANY_LEVELS) * max(0.0, f.mean - 2)
     work = min(1, f.crossing / FEW_CROSS) * repeated * m
     costs["tiled"] = Cost(0.55 + 0.2 * n + 0.05 * m, 0.4 * m if large else 0.05 + 0.0009 * depth + work)
-    if f.mean <= PHAST_DEGREE and f.depth > FAR * f.n_vertices**0.5:
-        cycles = max(0.0, m / 2 - n)
+    if f.mean_undirected <= PHAST_DEGREE and f.depth > FAR * f.n_vertices**0.5:
+        cycles = max(0.0, m * (1 + f.one_way) / 2 - n)
         costs["phast"] = Cost(55 + 25 * n + 720 * cycles, 0.06 + 0.03 * m)
     return costs

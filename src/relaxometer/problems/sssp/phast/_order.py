@@ -30,7 +30,7 @@ from relaxometer.problems.sssp.phast._cells import BAND, CELL, cut_by_cells, ren
 from relaxometer.problems.sssp.phast._leaves import TRIED, by_degree
 from relaxometer.problems.sssp.phast._reduce import Ordered, reduce
 from relaxometer.problems.sssp.phast._separators import SHARE, cut, scratch
-from relaxometer.problems.sssp.phast._widths import Size, guess, measure
+from relaxometer.problems.sssp.phast._widths import PART, Size, guess, measure
 from relaxometer.problems.variants import Skipped
 
 Ints = npt.NDArray[np.int64]
@@ -45,6 +45,9 @@ BY_CELLS = 4
 PARTS = 128  # a thread alone orders parts below this fraction of the reduced graph
 MESH = 0.9  # do not reduce a graph before its size is guessed if more vertices have over two neighbours
 TOO_LARGE = 2  # skip a graph whose hierarchy is expected to exceed a limit this many times
+TRIED_CUTS, PEELED = 4, 0.8
+"""Skip a large graph if after this many cuts, one after the other, a part has more than this fraction of it:
+it has small separators only at its fringes."""
 NO_LIMITS = Size(math.inf, math.inf)
 CHOICES = (LEAF, LARGE, LARGE_SHARE, SHARE, TRIED, BY_CELLS, PARTS, CELL, BAND, *_reduce.CHOICES)
 """The parameters that an order depends on, in addition to the graph."""
@@ -100,8 +103,10 @@ def _dissect(
     graph, own, vertices = (offsets, adjacent), scratch(n), np.arange(n, dtype=np.int32)
     smallest, small = max(LEAF, n // PARTS), []
 
-    def halve(begin: int, end: int) -> list[Future[Any]]:
-        """Cut a part, or order it if it is small; return what was begun."""
+    def halve(begin: int, end: int, cuts: int = 0) -> list[Future[Any]]:
+        """Cut a part that some cuts have made, or order it if it is small; return what was begun."""
+        if cuts == TRIED_CUTS and end - begin > max(PEELED * n, PART):
+            raise Skipped(f"made for maps; {cuts} cuts leave a part of {(end - begin) / n:.0%} of the graph")
         if end - begin <= smallest:
             _order_part(graph, vertices, begin, end, own, SHARE, LEAF)
             small.append((begin, end))
@@ -110,7 +115,7 @@ def _dissect(
         is_large = end - begin > BY_CELLS * smallest
         first, last = cut_by_cells(*part, cells, BAND) if is_large else cut(*part)
         _label(vertices, begin, end, first, last, own.label)
-        parts = (begin, begin + first), (begin + first, begin + first + last)
+        parts = (begin, begin + first, cuts + 1), (begin + first, begin + first + last, cuts + 1)
         return [pool.submit(halve, *part) for part in parts]
 
     waiting = [pool.submit(halve, 0, n)]
