@@ -106,8 +106,8 @@ def test_without_results_and_of_few_sources_there_is_nothing_to_compare(plan, tm
     assert "no two runs differ only in their name and have 6 samples" in said
 
 
-@pytest.mark.parametrize(("problem", "most"), [("sssp", 0), ("bfs", 2)])
-def test_the_pairs_of_the_published_suite_of_auto_are_those_of_the_documents(problem, most):
+@pytest.mark.parametrize("problem", ["sssp", "bfs"])
+def test_the_pairs_of_the_published_suite_of_auto_are_those_of_the_documents(problem):
     """It has runs of the same kernels under several names, on real maps; one process each."""
     folder = ROOT / "docs/results/auto"
     runs = json.loads((folder / "context.json").read_text(encoding="utf-8"))["runs"]
@@ -125,7 +125,7 @@ def test_the_pairs_of_the_published_suite_of_auto_are_those_of_the_documents(pro
     count, apart = sum(map(len, pairs)), len(aa.told_apart(pairs, alone=True))
     found = sum(aa.found_slowdowns(one, aa.SLOWDOWN) for one in (pairs, mirrored))
     corrected = aa.told_apart(pairs, alone=False)
-    assert len(corrected) <= most
+    assert not corrected
     said = f"{count} pairs, {apart} are told apart before and {len(corrected)} after Holm's correction"
     page = " ".join((ROOT / "docs/statistics.md").read_text(encoding="utf-8").split())
     assert f"{said}; {found} of {2 * count}" in page

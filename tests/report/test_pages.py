@@ -112,7 +112,7 @@ class TestLead:
         outcome, certainty, machine = sentences(summary_of(table), table, "2026-01-02")
         for said in (
             "In one race of our best program against the best rival, our programs won 1: 5 times",
-            "in SSSP on town (95% interval 4.6 to 5.43; tiled, 2 ms after 0.5 ms of preparation, ",
+            "in SSSP on town (95% interval 4.6 to 5.44; tiled, 2 ms after 0.5 ms of preparation, ",
             "against boost 1.2, 10 ms after 3 ms of preparation)",
         ):
             assert said in outcome

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from relaxometer.results.processes import (
+    ASSUMED_MS,
     ASSUMED_SD,
     LEAST_SD,
     PROCESS,
@@ -40,6 +41,15 @@ def test_few_repeated_runs_say_too_little_and_many_tell_the_spread_of_their_clas
     assert once.variance**0.5 == pytest.approx(0.002 / 2**0.5, rel=1e-2)
     assert 0 < once.df < 10
     assert cpu.variance == ASSUMED_SD**2
+
+
+def test_a_run_of_one_process_on_a_gpu_spreads_by_what_its_host_takes_to_launch_it():
+    for ms in (0.1, 10.0):
+        gpu, cpu = (with_processes(searches("tiled", [ms] * 3, device_kind=kind)) for kind in ("cuda", "cpu"))
+        assert part_of(cpu).variance == ASSUMED_SD**2
+        assert part_of(gpu).variance == pytest.approx(ASSUMED_SD**2 + (ASSUMED_MS / ms) ** 2)
+    beside = with_processes(pd.concat([quiet(), searches("once", [0.01] * 3)]))
+    assert part_of(beside[beside["variant"] == "once"]).variance < ASSUMED_SD**2, "the class tells"
 
 
 def test_a_run_that_spreads_more_has_more_variance_also_in_a_selection():

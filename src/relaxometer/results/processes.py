@@ -23,6 +23,10 @@ PROCESS = ["process_variance", "process_df"]
 ASSUMED_SD = 0.03
 """Standard deviation between processes, as a share of the time, where too few runs were made in two."""
 
+ASSUMED_MS = 0.01
+"""Standard deviation between processes of a search on a GPU, in addition, for runs of one process: the host
+takes more or less time to launch it (docs/statistics.md)."""
+
 ASSUMED = Part(ASSUMED_SD**2, float("inf"))
 """The part of a run of one process where nothing is known of the spread."""
 
@@ -137,9 +141,13 @@ def _parts(timings: pd.DataFrame) -> pd.Series:
     for run, part in known.items():
         programs[program_of[run]][run] = part
         of_class[program_of[run][0]].append(part.variance)
+    medians = timings.groupby(KEY, sort=False)["time_ms"].median()
     found = []
     for run, program in program_of.items():
         own = known.get(run, Part(0.0, 0.0))
         others = [part for other, part in programs[program].items() if other != run]
-        found.append(process_part(own.variance, int(own.df) + 1, of_class[program[0]], others))
+        part = process_part(own.variance, int(own.df) + 1, of_class[program[0]], others)
+        if run not in known and program[0] == "gpu" and not of_class["gpu"] and medians[run] > 0:
+            part = Part(part.variance + (ASSUMED_MS / medians[run]) ** 2, part.df)
+        found.append(part)
     return pd.Series(found, index=keys, dtype=object)
