@@ -13,8 +13,8 @@ from relaxometer.distributed.partition import Layout
 
 DOCS = Path(__file__).parents[2] / "docs"
 TEXT = (DOCS / "scaling.md").read_text(encoding="utf-8")
-RUNS = pd.read_csv(DOCS / "results/hybrid-bfs-2d/four-gpus.csv", index_col="variant")
-LEVELS = pd.read_csv(DOCS / "results/hybrid-bfs-2d/four-gpus-levels.csv")
+RUNS = pd.read_csv(DOCS / "results/hybrid-bfs-2d/distributed.csv", index_col="variant")
+LEVELS = pd.read_csv(DOCS / "results/hybrid-bfs-2d/levels.csv")
 
 
 @pytest.mark.parametrize(
@@ -31,32 +31,32 @@ def test_messages_are_those_of_the_layout(scheme, n_ranks):
 
 
 COMPARED = re.findall(
-    r"^\| `([\w-]+)` \| (\w+) \| (\d+) \| [\d.]+ \| ([\d.]+) \| ([\d.]+) \|", TEXT, re.MULTILINE
+    r"^\| `([\w-]+)` \| (\w+) \| (\d+) \| ([\d.]+) \| ([\d.]+) \| [\d.]+ \|", TEXT, re.MULTILINE
 )
 
 
-def test_the_page_compares_every_run_that_the_model_covers_except_those_compressed_by_other_code():
-    covered = RUNS["model_gteps"].notna() & ~RUNS.index.isin(["weak-compressed-2", "weak-compressed-4"])
+def test_the_page_compares_every_run_that_the_model_covers():
+    """It covers no messages that are compressed or carry parents in each level."""
+    covered = RUNS["model_gteps"].notna() & ~RUNS["series"].isin(["weak-compressed", "weak-parents-each-level"])
     assert {run for run, *_ in COMPARED} == set(RUNS.index[covered])
 
 
 @pytest.mark.parametrize(("run", "scheme", "scale", "measured", "fitted"), COMPARED)
 def test_the_model_agrees_with_measurements(run, scheme, scale, measured, fitted):
-    """Runs of earlier engines on four GPUs; two of the same configuration differ by 11%."""
+    """SCALE 28 was left out of the fit."""
     row = RUNS.loc[run]
     cost = search_cost(H200, int(scale), scheme, row["ranks"], peers=row["engine"] == "hybrid-peers")
     assert (row["scheme"], row["vertices"]) == (scheme, 2 ** int(scale))
     assert f"{row['median_ms']:.3g}" == measured
     assert f"{cost.seconds * 1e3:.3g}" == fitted
-    near = 0.06 if row["engine"] == "hybrid-peers" else 0.12
-    assert cost.seconds * 1e3 == pytest.approx(row["median_ms"], rel=near)
+    assert cost.seconds * 1e3 == pytest.approx(row["median_ms"], rel=0.1 if scale == "28" else 0.05)
 
 
 def test_a_search_has_the_measured_number_of_levels():
-    assert [len(model.profile(scale)) for scale in (23, 24, 25, 32)] == [7, 8, 8, 9]
-    assert all(model.profile(scale)[-1] == 0 for scale in (23, 24, 32))
-    for run, scale in (("weak-peers-1", 23), ("weak-peers-2", 24), ("weak-peers-4", 25)):
-        levels = LEVELS[LEVELS["variant"] == run].groupby("phase")["searches"].sum()
+    assert [len(model.profile(scale)) for scale in (23, 24, 25, 32)] == [6, 7, 7, 8]
+    searching = LEVELS[LEVELS["mode"] != "parents"]
+    for run, scale in (("weak-peers-1", 23), ("weak-peers-2", 24), ("weak-2", 24)):
+        levels = searching[searching["variant"] == run].groupby("phase")["searches"].sum()
         assert (levels > 8).sum() == len(model.profile(scale))
 
 

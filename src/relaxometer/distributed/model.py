@@ -17,29 +17,34 @@ OFFSET, INDEX, ENTRY = 8, 4, 8
 
 STORE_BITS = 128  # bits of a write into another rank's memory; writes without a set bit are skipped
 
-PROFILE = (2, 22_168, 5_391_155, 3_427_480, 24_228, 62, 1, 0)
+PROFILE = (2, 22_168, 5_391_155, 3_427_480, 24_228, 62, 1)
 """Vertices found in each level of a search at SCALE 24, medians over the 16 searches of ``weak-peers-2`` in
-``docs/results/hybrid-bfs-2d``. The last level finds none."""
+``docs/results/hybrid-bfs-2d``."""
 
 PROFILE_SCALE = 24
+
+
+UNCACHED = 2.8
+"""How many times as much a head costs at most, an assumption: 2.5 words for each, 75 billion per second from memory."""
 
 
 @dataclass(frozen=True)
 class Engine:
     """Seconds of a search on a GPU, without moving bytes.
 
-    `search_s` and `level_s` are per search and level, whatever it finds; `head_s` and `owned_s` per head and
-    owned vertex of a rank, over all levels; `exchange_s` and `message_s` per exchange, and per message of a
-    rank in it; `barrier_s` per level and other rank, in the inter-GPU barrier.
+    `search_s` and `level_s` are per search and level, whatever it finds; `head_s` per head of a rank, over all
+    levels; `exchange_s` and `message_s` per exchange, and per message of a rank in it; `barrier_s` per level
+    and other rank, in the inter-GPU barrier. A head costs twice as much if the bitmap of the tails, in which
+    its neighbours are looked up, has `cache` bytes, and at most `UNCACHED` times.
     """
 
     search_s: float
     level_s: float
     head_s: float
-    owned_s: float = 0.0
     exchange_s: float = 0.0
     message_s: float = 0.0
     barrier_s: float = 0.0
+    cache: float = 93e6
 
 
 @dataclass(frozen=True)
@@ -59,16 +64,14 @@ class Machine:
 
 
 H200 = Machine(
-    messages=Engine(
-        search_s=240e-6, level_s=240e-6, head_s=15e-12, owned_s=80e-12, exchange_s=40e-6, message_s=1e-6
-    ),
-    peers=Engine(search_s=80e-6, level_s=14e-6, head_s=30e-12, barrier_s=4e-6),
+    messages=Engine(search_s=24e-6, level_s=24e-6, head_s=32e-12, exchange_s=30e-6, message_s=1e-6),
+    peers=Engine(search_s=63e-6, level_s=12e-6, head_s=18.8e-12, barrier_s=3.3e-6),
     near_bytes_s=450e9,
     far_bytes_s=50e9,
     gpus_per_host=8,
     memory=141e9,
 )
-"""Engines are fitted to runs on up to 4 GPUs; for the other rates see ``docs/scaling.md``."""
+"""Engines are fitted to runs on one and two GPUs; for the other rates see ``docs/scaling.md``."""
 
 
 @dataclass(frozen=True)
@@ -118,14 +121,12 @@ def expand(layout: Layout) -> Messages:
 def profile(scale: int) -> list[float]:
     """Return the share of all vertices that each level finds.
 
-    Large levels have the same shares at every SCALE. Every 8 SCALEs add a small level: 7 levels were measured
-    at 23, 8 at 24 and 25.
+    Large levels have the same shares at every SCALE. Every 8 SCALEs add a small level: 6 levels were measured
+    at 23, 7 at 24 and 25.
     """
-    n = 1 << PROFILE_SCALE
-    *finding, nothing = PROFILE
     more = (scale - PROFILE_SCALE) // 8
-    finding = finding[: len(finding) + more] + finding[-1:] * more
-    return [found / n for found in (*finding, nothing)]
+    finding = PROFILE[: len(PROFILE) + more] + PROFILE[-1:] * more
+    return [found / (1 << PROFILE_SCALE) for found in finding]
 
 
 def message_bytes(plain: float, filled: float) -> float:
@@ -175,22 +176,21 @@ def search_cost(
     layout = Layout(scheme, n_ranks, 1 << scale)
     engine = machine.peers if peers else machine.messages
     heads = layout.n_vertices / layout.rows * (2 if layout.is_paired else 1)
-    owned = layout.n_vertices / n_ranks
-    total = Cost(engine.head_s * heads + engine.owned_s * owned, engine.search_s, 0.0, 0.0)
+    bitmap = len(layout.place(0).tails) * layout.piece / 8
+    computing = engine.head_s * heads * min(1 + bitmap / engine.cache, UNCACHED)
+    total = Cost(computing, engine.search_s, 0.0, 0.0)
     for found in profile(scale):
         total += level_cost(machine, layout, found, compressed=compressed, peers=peers)
     if layout.columns > 1:
-        total += _parents_cost(machine, layout, sum(profile(scale)))
+        total += _parents_cost(machine, layout)
     return total
 
 
-def _parents_cost(machine: Machine, layout: Layout, found: float) -> Cost:
-    """Return the cost of the final exchange of parents: candidates, the owners' choice, and the parents."""
-    bitmaps = [fold(layout), fold(layout)]
-    seekers = layout.columns
-    parents = found * layout.n_vertices / layout.n_ranks * INDEX * (seekers - 1) / seekers
-    sent = parents + sum(e.bytes for e in bitmaps)
-    latency = _exchange_seconds(machine.messages, [*bitmaps, bitmaps[0]])
+def _parents_cost(machine: Machine, layout: Layout) -> Cost:
+    """Return the cost of the final exchange: candidates, and a parent for each head that another rank owns."""
+    exchange = fold(layout)
+    sent = (1 + 8 * INDEX) * exchange.bytes
+    latency = _exchange_seconds(machine.messages, [exchange])
     return Cost(0.0, latency, _seconds(machine, layout, sent), sent)
 
 

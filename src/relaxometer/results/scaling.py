@@ -118,7 +118,7 @@ def _lost_line(run: DistributedRun, reason: str) -> dict[str, Any]:
 def _predicted(run: DistributedRun, context: dict[str, Any]) -> float:
     """Return the model's rate in 10^9 edges per second, NaN for runs that it does not cover."""
     parameters = context["parameters"]
-    plain = parameters.get("parents", "end") == "end" and not parameters.get("cpu_share")
+    plain = parameters.get("parents", "dense") == "dense" and not parameters.get("cpu_share")
     if run.problem != "bfs" or run.scale is None or "H200" not in context["device"] or not plain:
         return float("nan")
     cost = model.search_cost(
