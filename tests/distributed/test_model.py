@@ -37,7 +37,9 @@ COMPARED = re.findall(
 
 def test_the_page_compares_every_run_that_the_model_covers():
     """It covers no messages that are compressed or carry parents in each level."""
-    covered = RUNS["model_gteps"].notna() & ~RUNS["series"].isin(["weak-compressed", "weak-parents-each-level"])
+    covered = RUNS["model_gteps"].notna() & ~RUNS["series"].isin(
+        ["weak-compressed", "weak-parents-each-level"]
+    )
     assert {run for run, *_ in COMPARED} == set(RUNS.index[covered])
 
 

@@ -25,17 +25,17 @@ PROFILE_SCALE = 24
 
 
 UNCACHED = 2.8
-"""How many times as much a head costs at most, an assumption: 2.5 words for each, 75 billion per second from memory."""
+"""How many times as much a head costs at most; assumed: 2.5 words, from memory 75 billion per second."""
 
 
 @dataclass(frozen=True)
 class Engine:
     """Seconds of a search on a GPU, without moving bytes.
 
-    `search_s` and `level_s` are per search and level, whatever it finds; `head_s` per head of a rank, over all
-    levels; `exchange_s` and `message_s` per exchange, and per message of a rank in it; `barrier_s` per level
-    and other rank, in the inter-GPU barrier. A head costs twice as much if the bitmap of the tails, in which
-    its neighbours are looked up, has `cache` bytes, and at most `UNCACHED` times.
+    `search_s` and `level_s` are per search and level, whatever it finds; `head_s` per head of a rank, over
+    all levels; `exchange_s` and `message_s` per exchange, and per message of a rank in it; `barrier_s` per
+    level and other rank, in the inter-GPU barrier. A head costs twice as much if the bitmap of the tails, in
+    which its neighbours are looked up, has `cache` bytes, and at most `UNCACHED` times.
     """
 
     search_s: float
@@ -187,7 +187,7 @@ def search_cost(
 
 
 def _parents_cost(machine: Machine, layout: Layout) -> Cost:
-    """Return the cost of the final exchange: candidates, and a parent for each head that another rank owns."""
+    """Return the cost of the final exchange: candidates, and parents of the heads that other ranks own."""
     exchange = fold(layout)
     sent = (1 + 8 * INDEX) * exchange.bytes
     latency = _exchange_seconds(machine.messages, [exchange])
