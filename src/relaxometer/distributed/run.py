@@ -34,13 +34,16 @@ from relaxometer.distributed.engines import ENGINES, Engine
 from relaxometer.distributed.graph500 import degrees_of, kronecker_block
 from relaxometer.distributed.levels import Level
 from relaxometer.distributed.memory import Size, forecast, refuse_too_large
-from relaxometer.distributed.partition import Block
+from relaxometer.distributed.partition import Block, Layout
 from relaxometer.distributed.process import ending_together, load_mpi, share_cores
 from relaxometer.distributed.stored import stored_block
 from relaxometer.graphs.files import read_sources
 from relaxometer.graphs.lengths import LENGTHS
 from relaxometer.problems.problem import load_problem
 from relaxometer.problems.records import PHASES, RUNS, WARM_BELOW_MS, certificates_schema
+
+ON_ONE = {"bfs": "hybrid-packed", "sssp": "push-pull"}
+"""The best variant on one GPU, by problem; it sends nothing to other ranks."""
 
 TRAFFIC = (
     ("computing_ms", pa.float64()),
@@ -205,6 +208,9 @@ def _execute(options: argparse.Namespace, make_ranks: Callable[[str, TransportKi
     context = _context(ranks, block, forecast(options.engine, block.layout, size))
     if ranks.rank == 0:
         print(_memory_in_words(context), flush=True)
+        alone = forecast(options.engine, Layout(engine.scheme("auto", 1), 1, block.n_vertices), size)
+        if ranks.size > 1 and max(alone.values()) <= context["ranks"][0].get("memory_bytes", 0):
+            print(f"one GPU holds this graph, too; compare {ON_ONE[options.problem]} there", flush=True)
         parameters = {**solver.resolved, "scheme": scheme, "ranks": ranks.size}
         arguments = {name: str(value) for name, value in vars(options).items()}
         searches.write(options.out, context | {"parameters": parameters, "arguments": arguments})
