@@ -346,6 +346,7 @@ def test_searches_until_a_variant_has_caught_up():
             searches("sorted", [1.0] * 3).assign(prepare_ms=1000.0),
             searches("cut", [2.0] * 3).assign(prepare_ms=10.0, cold_ms=17.0, call_ms=31.0),
             searches("plain", [5.0] * 3).assign(prepare_ms=0.5),
+            searches("auto", [4.0] * 3).assign(prepare_ms=0.1),
             searches("slow", [50.0] * 3).assign(prepare_ms=20.0),
             searches("dijkstra-cpu", [41.0] * 3, device_kind="cpu").assign(prepare_ms=0.0),
             searches("emulated", [0.1] * 3, device_kind="host").assign(prepare_ms=0.1),
@@ -355,12 +356,13 @@ def test_searches_until_a_variant_has_caught_up():
     table = preparation.payoff_table(timings).set_index("Variant")
     assert table.columns.tolist() == [name for name in preparation.COLUMNS if name != "Variant"]
     # cut: 9.5 ms owed at 3 ms a search; sorted: 999.5 at 4.
-    shown = {"emulated": "", "plain": preparation.FIRST, "cut": "4", "sorted": "250"}
+    # `auto`, although the fastest for one search, is some other variant.
+    shown = {"emulated": "", "auto": "1", "plain": preparation.FIRST, "cut": "4", "sorted": "250"}
     shown |= dict.fromkeys(("dijkstra-cpu", "slow"), preparation.NEVER)
     assert table["Pays after [searches]"].to_dict() == shown
     # sorted: 1000 ms owed at 40 ms a search.
     against_cpu = table["Pays against CPU Dijkstra after [searches]"].to_dict()
-    shown = {"sorted": "25", "cut": "1", "plain": "1", "slow": preparation.NEVER}
+    shown = {"sorted": "25", "cut": "1", "auto": "1", "plain": "1", "slow": preparation.NEVER}
     assert against_cpu == {**shown, "emulated": "", "dijkstra-cpu": ""}
     assert table.index[-1] == "emulated", "although its time is the least"
     assert table.loc["sorted", "Preparation and one search [ms]"] == "1,001"

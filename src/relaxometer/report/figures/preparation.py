@@ -34,12 +34,12 @@ def payoff_table(timings: pd.DataFrame, problem: str = "sssp") -> pd.DataFrame:
     """Return the times of preparation, a search, both and a call for every variant and rival, as text.
 
     Rows are ordered by graph and by preparation plus one search, emulated times last. The last two columns
-    compare with the variant that is the fastest for a single search, and with `CPU_BASELINE` if it was run;
-    emulated times are not compared.
+    compare with the variant that is the fastest for a single search, other than `auto`, which runs one of
+    them, and with `CPU_BASELINE` if it was run; emulated times are not compared.
     """
     times = source_times(timings[timings["problem"] == problem])
     lines = times.groupby([*KEY, "class", "rival"], sort=False)["time_ms"].median().reset_index()
-    lines = lines.join(timings.groupby(KEY)[["prepare_ms", "cold_ms"]].first(), on=KEY)
+    lines = lines.join(timings.groupby(KEY)[["kernel", "prepare_ms", "cold_ms"]].first(), on=KEY)
     lines = lines.join(call_times(timings), on=KEY).join(part_intervals(timings), on=KEY)
     lines = lines.assign(
         name=names.short_names(lines),
@@ -78,10 +78,11 @@ def _pays(line: pd.Series, other: pd.DataFrame) -> str:
 def _of_graph(lines: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of one graph, the fastest for a single search first."""
     real = lines[~lines["emulated"]]
+    fastest = real[real["kernel"] != "auto"].head(1)
     baseline = real[real["variant"] == CPU_BASELINE].head(1)
     rows = []
     for index, line in lines.iterrows():
-        pays = FIRST if index in real.index[:1] else _pays(line, real.head(1))
+        pays = FIRST if index in fastest.index else _pays(line, fastest)
         against_cpu = "" if index in baseline.index else _pays(line, baseline)
         name, kind = line["name"], names.CLASSES[line["class"]]
         shown = names.prepared(line["prepare_ms"]), line["interval"]
