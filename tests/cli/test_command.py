@@ -13,6 +13,7 @@ import pytest
 from heap_samples import PLAIN, text
 from relaxometer.cli import pick
 from relaxometer.cli.command import COMMANDS, call
+from relaxometer.core.errors import UserError
 from relaxometer.core.occupancy import LOCKS
 from tiny_workflow import write_tiny_map
 
@@ -57,6 +58,18 @@ def test_a_variant_that_cannot_win_is_given_up(town, monkeypatch, capsys):
     said = capsys.readouterr().out
     assert "bellman-ford-cpu      given up: more than 1e-09 times the best total" in said
     assert "variant='dijkstra-cpu'" in said
+
+
+def test_pick_says_why_a_variant_failed(town, monkeypatch, capsys):
+    def prepare(*_, variant, **__):
+        raise UserError(f"{variant} is out of order")
+
+    monkeypatch.setattr(pick, "prepare", prepare)
+    with pytest.raises(SystemExit, match="no variant finished"):
+        relaxometer("pick", town, "--device", "cpu")
+    names = ("dijkstra-cpu", "bellman-ford-cpu")
+    said = capsys.readouterr().err
+    assert all(f"{name}: GraphError: {name} is out of order" in said for name in names)
 
 
 def test_pick_forks_variants_that_use_threads(town):

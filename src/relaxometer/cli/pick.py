@@ -142,6 +142,7 @@ def _serve(
         found: Answer = solver.pairs(*question) if problem == "routes" else solver.search(question)
         return found
 
+    next(requests)  # an unread request could close the connection before the reason of a failure arrives
     try:
         for made in range(2):  # the first compiles
             with stopwatch() as clock:
@@ -149,7 +150,6 @@ def _serve(
                 solver.device.synchronize()
             if not made:
                 answer(asked[0])
-        next(requests)
         link.reply(ms=clock.ms)
         for question, _ in zip(asked, requests, strict=False):
             with stopwatch() as clock:
