@@ -140,6 +140,37 @@ def test_solve_and_pick_say_which_weights_count(town, capsys):
     assert "every weight is 1" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("form", "header", "first", "unused"),
+    [
+        ("edge-list", "", 0, "its third column"),
+        (
+            "matrix-market",
+            "%%MatrixMarket matrix coordinate real general\n3 3 2\n",
+            1,
+            "the value of each entry",
+        ),
+    ],
+)
+def test_weight_values_takes_those_of_the_file(town, capsys, form, header, first, unused):
+    lines = "".join(f"{first + v} {first + v + 1} {4 + v}\n" for v in (0, 1))
+    Path("web.txt").write_text(header + lines, encoding="utf-8")
+    given = ("web.txt", "--format", form, "--device", "cpu")
+    solve = ("solve", *given, "--source", 0, "-o", "tree.parquet")
+    relaxometer(*solve)
+    said = f"web.txt: {unused} is not used, and every weight is 1; --weight values uses it\n"
+    assert said in capsys.readouterr().err
+    relaxometer(*solve, "--weight", "values")
+    assert pq.read_table("tree.parquet")["distance"].to_pylist() == [0, 4, 9]
+    assert said not in capsys.readouterr().err
+    with pytest.raises(SystemExit, match=rf"web\.txt: --weight '3'; expected values, for {unused}"):
+        relaxometer(*solve, "--weight", 3)
+    relaxometer("pick", *given, "--weight", "values", "--sources", 1)
+    assert "weights={'distribution': 'values'})" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match=r"town\.gr: --weight 'km'; expected none, since dimacs has no col"):
+        relaxometer("pick", town, "--weight", "km")
+
+
 def test_the_largest_retainers_are_shown_and_all_objects_written(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "some.heapsnapshot").write_bytes(text(PLAIN))

@@ -264,6 +264,16 @@ def test_a_long_compilation_is_said_once(monkeypatch, caplog):
     assert caplog.messages == ["relaxometer: compiling for the CPU, once per installation; up to two minutes"]
 
 
+def test_values_that_are_not_used_are_said(tmp_path, caplog):
+    path = tmp_path / "web.txt"
+    path.write_text("0 1 4\n1 2 5\n", encoding="utf-8")
+    rx.Graph.from_file(path, format="edge-list")
+    how = 'from_file(path, weights={"distribution": "values"}) uses it'
+    assert caplog.messages == [f"{path}: its third column is not used, and every weight is 1; {how}"]
+    rx.Graph.from_file(path, format="edge-list", weights={"distribution": "values"})
+    assert len(caplog.messages) == 1
+
+
 def test_a_table_without_origins_has_the_columns_of_its_targets():
     distances, sums = rx.prepare(csr(), "routes").table([], [0, 1], along=[0.5])
     assert distances.shape == sums.shape == (0, 2)

@@ -90,6 +90,9 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, f"error: {message}; {self.prog} --help lists the options\n")
 
 
+WEIGHT = "column, or attribute of edges, that holds the weights; values: those of an edge list or a matrix"
+
+
 def graph_options(
     parser: argparse.ArgumentParser,
     problems: Sequence[str] = SEARCHED,
@@ -99,7 +102,7 @@ def graph_options(
     parser.add_argument("file", help=file)
     parser.add_argument("--format", help="format of the file, if its name does not say")
     if problems:
-        parser.add_argument("--weight", help="column, or attribute of edges, that holds the weights")
+        parser.add_argument("--weight", help=WEIGHT)
         parser.add_argument("--problem", choices=problems, default="sssp", help="default: sssp")
     parser.add_argument(
         "--device",

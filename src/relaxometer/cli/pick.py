@@ -8,8 +8,9 @@ often as asked for. A search of `routes` is one of a list of random pairs.
 import argparse
 import sys
 import time
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -17,7 +18,7 @@ import numba
 import numpy as np
 
 from relaxometer.cli.command import SEARCHED, graph_options, positive
-from relaxometer.cli.solve import read_graph, weights_said
+from relaxometer.cli.solve import read_graph, weight_parameters, weights_said
 from relaxometer.core.errors import UserError
 from relaxometer.core.supervision import Child, ChildDied, DeadlinePassed, Link
 from relaxometer.device import KernelError, cuda, stopwatch
@@ -179,11 +180,11 @@ def snippet(
     where: str = "cpu",
     source: Hashable = 0,
     target: Hashable = 0,
-    weight: str | None = None,
+    parameters: Mapping[str, Any] | None = None,
 ) -> str:
     """Return the lines of Python that use a variant."""
     file = f"{path!r}, format={form!r}" if form else repr(path)
-    file += f", weight={weight!r}" if weight else ""
+    file += "".join(f", {key}={value!r}" for key, value in (parameters or {}).items())
     named = f"searches={searches}" if name == "auto" else f"variant={name!r}"
     named += ', device="host"' if where == "host" else ""
     columns = ", ".join(load_problem(problem).columns)
@@ -230,7 +231,8 @@ def main(given: argparse.Namespace) -> None:
     if best is None or best.status != "ok":
         raise UserError("no variant finished")
     nodes = graph.nodes or range(graph.n_vertices)
-    asked = nodes[0], nodes[-1], given.weight or graph.csr.metadata.get("weights_from")
+    column = given.weight or graph.csr.metadata.get("weights_from")
+    asked = nodes[0], nodes[-1], weight_parameters(Path(given.file), given.format, column)
     lines = snippet(given.file, given.format, given.problem, best.variant, given.searches, where, *asked)
     counted = "" if graph.nodes else " Vertices are numbered from 0: vertex 1 of a DIMACS file is 0."
     print(f"\nEvery answer is proven.{counted} Use the fastest:\n\n{lines}")

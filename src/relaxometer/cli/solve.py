@@ -2,6 +2,7 @@
 
 import argparse
 import re
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,10 @@ from pyarrow import csv
 from relaxometer.cli.command import graph_options
 from relaxometer.core.errors import UserError, quoted
 from relaxometer.core.files import replacing, write_table
+from relaxometer.datasets.formats import all_formats
 from relaxometer.graphs.graph import NO_PREDECESSOR
 from relaxometer.library.answers import WrongAnswer
-from relaxometer.library.graph import Graph
+from relaxometer.library.graph import VALUES_OF, Graph, format_of, read_file, unused_values
 from relaxometer.library.prepared import prepare
 from relaxometer.problems.problem import load_problem
 
@@ -41,8 +43,24 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def read_graph(given: argparse.Namespace) -> Graph:
     """Read the graph that `graph_options` name."""
-    named = {} if given.weight is None else {"weight": given.weight}
-    return Graph.from_file(given.file, format=given.format, **named)
+    file = Path(given.file)
+    graph = read_file(file, given.format, weight_parameters(file, given.format, given.weight))
+    if said := unused_values(file, graph):
+        print(f"{said}; --weight values uses it", file=sys.stderr)
+    return graph
+
+
+def weight_parameters(file: Path, form: str | None, weight: str | None) -> dict[str, Any]:
+    """Return the parameters of the file's format that `--weight` stands for."""
+    form = form or format_of(file)
+    if weight is None or form not in all_formats():
+        return {}
+    if "weight" in all_formats()[form].parameters.model_fields:
+        return {"weight": weight}
+    if form in VALUES_OF and weight == "values":
+        return {"weights": {"distribution": "values"}}
+    right = f"values, for {VALUES_OF[form]}" if form in VALUES_OF else f"none, since {form} has no columns"
+    raise UserError(f"{file}: --weight {quoted(weight)}; expected {right}")
 
 
 def weights_said(graph: Graph, problem: str) -> str:

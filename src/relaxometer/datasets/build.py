@@ -1,6 +1,7 @@
 """Makes the graph or the batch of a dataset and checks it against its entry."""
 
 import hashlib
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -35,6 +36,9 @@ def build_graph(name: str, dataset: Dataset[Any], *, files: list[Path], base: Gr
     """
     identities = identities_of(files, dataset)
     graph = made_graph(name, dataset, files, base)
+    if files and "values_in_file" in graph.metadata:
+        advice = "give `weights: {distribution: values}` to use them"
+        print(f"{files[-1]}: has values, but weights are 1; {advice}", file=sys.stderr)
     metadata = {**identities, **graph.metadata, "directed": not is_symmetric(graph)}
     return replace(graph, metadata=metadata)
 

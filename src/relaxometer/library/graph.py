@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from relaxometer.core.compiled import LOGGER
 from relaxometer.core.errors import UserError, quoted
 from relaxometer.core.validation import suggestion, validated
 from relaxometer.device import Device
@@ -319,29 +320,10 @@ class Graph:
         **parameters
             Keys of the format; see config/datasets.md. Answers are by the ids of a table.
         """
-        from relaxometer.datasets.build import made_graph
-        from relaxometer.datasets.formats import all_formats
-        from relaxometer.datasets.registry import Dataset
-
-        file = Path(path)
-        kind = format or next((known for end, known in ENDINGS.items() if end in file.suffixes), None)
-        known = [name for name, form in all_formats().items() if form.needs == "file" and not form.batch]
-        if kind not in known:
-            names = f"known: {', '.join(known)}"
-            if kind:
-                raise UserError(f"{file}: unknown format {quoted(kind)}{suggestion(kind, known, names)}")
-            raise UserError(f"{file}: name the format, as in from_file(path, format='edge-list'); {names}")
-        try:
-            file.open("rb").close()
-        except OSError as error:
-            raise UserError(f"{file}: not readable ({error.strerror})") from None
-        entry = {"format": kind, "path": str(file), "license": "unknown", "parameters": parameters}
-        try:
-            dataset: Dataset[Any] = validated(Dataset, entry, str(file))
-            return cls._with_ids(made_graph(file.name.split(".")[0], dataset, [file]))
-        except ModuleNotFoundError as error:
-            lack = f"the format {kind} needs the package {error.name}"
-            raise UserError(f"{file}: {lack}; pip install '.[data]' brings all") from None
+        graph = read_file(Path(path), format, parameters)
+        if said := unused_values(path, graph):
+            LOGGER.warning('%s; from_file(path, weights={"distribution": "values"}) uses it', said)
+        return graph
 
     @classmethod
     def read_parquet(cls, folder: str | Path) -> Graph:
@@ -452,6 +434,47 @@ ENDINGS = {
     **{".npz": "npz", ".metis": "metis", ".sg": "gap", ".wsg": "gap", ".graphml": "graphml"},
     **{".heapsnapshot": "heapsnapshot", ".hprof": "hprof"},
 }
+
+VALUES_OF = {"edge-list": "its third column", "matrix-market": "the value of each entry"}
+"""What becomes weights only if it is asked for, by format."""
+
+
+def format_of(file: Path) -> str | None:
+    """Return the format that the name of a file tells, if it does."""
+    return next((known for end, known in ENDINGS.items() if end in file.suffixes), None)
+
+
+def read_file(file: Path, format: str | None, parameters: Mapping[str, Any]) -> Graph:
+    """Read a graph as :meth:`Graph.from_file`, which also says what the caller may have meant."""
+    from relaxometer.datasets.build import made_graph
+    from relaxometer.datasets.formats import all_formats
+    from relaxometer.datasets.registry import Dataset
+
+    kind = format or format_of(file)
+    known = [name for name, form in all_formats().items() if form.needs == "file" and not form.batch]
+    if kind not in known:
+        names = f"known: {', '.join(known)}"
+        if kind:
+            raise UserError(f"{file}: unknown format {quoted(kind)}{suggestion(kind, known, names)}")
+        raise UserError(f"{file}: name the format, as in from_file(path, format='edge-list'); {names}")
+    try:
+        file.open("rb").close()
+    except OSError as error:
+        raise UserError(f"{file}: not readable ({error.strerror})") from None
+    entry = {"format": kind, "path": str(file), "license": "unknown", "parameters": parameters}
+    try:
+        dataset: Dataset[Any] = validated(Dataset, entry, str(file))
+        return Graph._with_ids(made_graph(file.name.split(".")[0], dataset, [file]))
+    except ModuleNotFoundError as error:
+        lack = f"the format {kind} needs the package {error.name}"
+        raise UserError(f"{file}: {lack}; pip install '.[data]' brings all") from None
+
+
+def unused_values(file: str | Path, graph: Graph) -> str | None:
+    """Say which values of a graph's file are not used, if there are any."""
+    if "values_in_file" not in graph.csr.metadata:
+        return None
+    return f"{file}: {VALUES_OF[graph.csr.metadata['format']]} is not used, and every weight is 1"
 
 
 def _adopted(array: Any) -> Any:

@@ -99,15 +99,9 @@ def type_of_values(path: Path, values: Floats | None, distribution: FileWeights)
     return "uint32"
 
 
-def note_on_values(path: Path, parameters: Section) -> dict[str, str]:
-    """Return metadata on the unused values of a file whose entry has no `weights`, and warn on stderr."""
-    if "weights" in parameters.model_fields_set:
-        return {}
-    print(
-        f"{path}: has values, but weights are 1; give `weights: {{distribution: values}}` to use them",
-        file=sys.stderr,
-    )
-    return {"values_in_file": "not used: weights are 1"}
+def note_on_values(parameters: Section) -> dict[str, str]:
+    """Return metadata on the values of a file, which are not used unless the parameters have `weights`."""
+    return {} if "weights" in parameters.model_fields_set else {"values_in_file": "not used: weights are 1"}
 
 
 def weights_of(

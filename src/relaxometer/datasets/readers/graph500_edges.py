@@ -47,7 +47,7 @@ def build(
     if values_file is None:  # a second file of another length would show that edges are missing
         metadata |= note_on_completeness(file, dataset)
     else:
-        metadata |= note_on_values(values_file, parameters)
+        metadata |= note_on_values(parameters)
     return typed_graph(name, n_vertices, one, other, weights, undirected=True, metadata=metadata)
 
 

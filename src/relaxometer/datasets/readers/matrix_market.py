@@ -70,7 +70,7 @@ def build(name: str, dataset: Dataset[MatrixParameters], file: Path) -> Graph:
     weights = make_weights(parameters.weights, len(rows), values, brought, file)
     refuse_negative_loops(file, rows, cols, weights)
     facts: dict[str, Any] = {"entries_in_file": len(rows)}
-    facts |= {} if values is None else note_on_values(file, parameters)
+    facts |= {} if values is None else note_on_values(parameters)
     undirected = symmetry != "general"
     return typed_graph(name, size, rows, cols, weights, undirected=undirected, metadata=facts)
 

@@ -48,7 +48,7 @@ def build(name: str, dataset: Dataset[EdgeListParameters], file: Path) -> Graph:
     weights = make_weights(parameters.weights, len(tails), values, brought, file)
     text.refuse_negative_loops(file, tails, heads, weights)
     facts = {"lines_in_file": len(tails), **text.note_on_completeness(file, dataset)}
-    facts |= {} if values is None else note_on_values(file, parameters)
+    facts |= {} if values is None else note_on_values(parameters)
     known = None if ids[-1].as_py() == len(ids) - 1 else ids
     options = {"undirected": not directed, "ids": known, "metadata": facts}
     return typed_graph(name, len(ids), tails, heads, weights, **options)
