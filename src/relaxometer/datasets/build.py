@@ -36,11 +36,20 @@ def build_graph(name: str, dataset: Dataset[Any], *, files: list[Path], base: Gr
     """
     identities = identities_of(files, dataset)
     graph = made_graph(name, dataset, files, base)
-    if files and "values_in_file" in graph.metadata:
-        advice = "give `weights: {distribution: values}` to use them"
-        print(f"{files[-1]}: has values, but weights are 1; {advice}", file=sys.stderr)
+    if files:
+        _say_doubts(files, graph.metadata)
     metadata = {**identities, **graph.metadata, "directed": not is_symmetric(graph)}
     return replace(graph, metadata=metadata)
+
+
+def _say_doubts(files: list[Path], metadata: dict[str, Any]) -> None:
+    """Say on stderr what the metadata call unknown or unused, in the words of an entry."""
+    if "completeness" in metadata:
+        why = "its format does not show its end; no sha256 is given"
+        print(f"{files[0]}: may be incomplete: {why}", file=sys.stderr)
+    if "values_in_file" in metadata:
+        advice = "give `weights: {distribution: values}` to use them"
+        print(f"{files[-1]}: has values, but weights are 1; {advice}", file=sys.stderr)
 
 
 def made_graph(name: str, dataset: Dataset[Any], files: list[Path], base: Graph | None = None) -> Graph:

@@ -6,7 +6,6 @@ import io
 import lzma
 import math
 import re
-import sys
 import tarfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -343,12 +342,9 @@ def _refuse_misnamed(path: Path) -> None:
 def note_on_completeness(file: Path, entry: DataFile) -> dict[str, str]:
     """Return what the metadata say about a file whose format does not show whether its end is missing.
 
-    Nothing if the entry has a checksum, or if a compressed file shows its end. Otherwise stderr says so too.
+    Nothing if the entry has a checksum, or if a compressed file shows its end.
     """
-    if entry.sha256 or file.suffix in _OPEN:
-        return {}
-    print(f"{file}: may be incomplete: its format does not show its end; no sha256 is given", file=sys.stderr)
-    return {"completeness": UNKNOWN}
+    return {} if entry.sha256 or file.suffix in _OPEN else {"completeness": UNKNOWN}
 
 
 def read_bytes(path: Path) -> bytes:
