@@ -43,7 +43,7 @@ def test_pick_ranks_proven_variants_and_its_lines_run(town, capsys, problem):
     ranking = re.search(r"searches, ms\n(.*?)\n\n", said, re.DOTALL)[1].splitlines()
     totals = [float(line.split()[-1]) for line in ranking]
     assert totals == sorted(totals)
-    assert "Vertices are numbered from 0: vertex 1 of a DIMACS file is 0." in said
+    assert "Vertices are numbered from 0: vertex 1 of the file is 0." in said
     lines = said[said.index("import relaxometer") :]
     assert f"variant='{ranking[0].split()[0]}'" in lines
     names: dict = {}
@@ -97,14 +97,16 @@ def test_pick_refuses_numbers_below_one_and_a_missing_file(town, capsys):
 
 def test_solve_writes_a_proven_answer(town, capsys):
     relaxometer("solve", town, "--source", 5, "--device", "cpu", "-o", "tree.parquet")
-    assert capsys.readouterr().out == ("tree.parquet: 108 of 108 vertices reached, proven; by dijkstra-cpu\n")
+    counted = "vertices are numbered from 0: --source 5 is vertex 6 of the file"
+    said = f"tree.parquet: 108 of 108 vertices reached, proven; by dijkstra-cpu\n{counted}\n"
+    assert capsys.readouterr().out == said
     table = pq.read_table("tree.parquet")
     assert table.column_names == ["vertex", "distance", "predecessor"]
     assert np.flatnonzero(table["distance"].to_numpy() == 0).tolist() == [5]
     relaxometer("solve", town, "--source", 5, "--device", "cpu", "-o", "tree.csv")
     lines = Path("tree.csv").read_text(encoding="utf-8").splitlines()
     assert (lines[0], lines[6], len(lines)) == ('"vertex","distance","predecessor"', "5,0,5", 109)
-    with pytest.raises(SystemExit, match="error: vertex '108': expected"):
+    with pytest.raises(SystemExit, match=r"to 107 \(numbered from 0: vertex 108 of the file is 107\)"):
         relaxometer("solve", town, "--source", 108, "-o", "tree.parquet")
 
 
@@ -166,7 +168,9 @@ def test_weight_values_takes_those_of_the_file(town, capsys, form, header, first
     with pytest.raises(SystemExit, match=rf"web\.txt: --weight '3'; expected values, for {unused}"):
         relaxometer(*solve, "--weight", 3)
     relaxometer("pick", *given, "--weight", "values", "--sources", 1)
-    assert "weights={'distribution': 'values'})" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "weights={'distribution': 'values'})" in said
+    assert said.count("numbered from 0") == first  # of a file that counts from 1
     with pytest.raises(SystemExit, match=r"town\.gr: --weight 'km'; expected none, since dimacs has no col"):
         relaxometer("pick", town, "--weight", "km")
 

@@ -234,5 +234,5 @@ def main(given: argparse.Namespace) -> None:
     column = given.weight or graph.csr.metadata.get("weights_from")
     asked = nodes[0], nodes[-1], weight_parameters(Path(given.file), given.format, column)
     lines = snippet(given.file, given.format, given.problem, best.variant, given.searches, where, *asked)
-    counted = "" if graph.nodes else " Vertices are numbered from 0: vertex 1 of a DIMACS file is 0."
+    counted = " Vertices are numbered from 0: vertex 1 of the file is 0." if graph.first_in_file else ""
     print(f"\nEvery answer is proven.{counted} Use the fastest:\n\n{lines}")

@@ -29,7 +29,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--source",
         required=True,
-        help="a vertex: its id in a table, else its number from 0; vertex 1 of a DIMACS file is 0",
+        help="a vertex: its id in a table, else its number from 0; vertex 1 of a DIMACS or METIS file is 0",
     )
     parser.add_argument("--variant", help="by default, the one that suits one search")
     parser.add_argument(
@@ -92,6 +92,9 @@ def main(given: argparse.Namespace) -> None:
     reached = f"{int(answer.reached.sum()):,} of {graph.n_vertices:,} vertices reached"
     said = weights_said(graph, given.problem)
     print(f"{given.output}: {reached}, proven; by {solver.variant}{said}")
+    if graph.first_in_file:
+        named = f"--source {vertex} is vertex {vertex + graph.first_in_file} of the file"
+        print(f"vertices are numbered from 0: {named}")
 
 
 def _table(graph: Graph, columns: Mapping[str, Any]) -> pa.Table:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from relaxometer.core.compiled import LOGGER
 from relaxometer.core.errors import UserError, quoted
 from relaxometer.core.validation import suggestion, validated
+from relaxometer.datasets.formats import all_formats
 from relaxometer.device import Device
 from relaxometer.graphs import graph as graphs
 from relaxometer.graphs import soundness
@@ -63,6 +64,12 @@ class Graph:
     def n_arcs(self) -> int:
         """Number of directed arcs."""
         return self.csr.n_arcs
+
+    @property
+    def first_in_file(self) -> int:
+        """The number of vertex 0 in the graph's file, if it is numbered from 0 here: 0 or 1."""
+        form = all_formats().get(self.csr.metadata.get("format", ""))
+        return form.first if form and self.nodes is None else 0
 
     @property
     def n_given(self) -> int:
@@ -141,7 +148,10 @@ class Graph:
         if self.nodes is None:
             if isinstance(node, int | np.integer) and 0 <= node < self.n_vertices:
                 return int(node)
-            raise UserError(f"vertex {quoted(node)}: expected an integer from 0 to {self.n_vertices - 1}")
+            last, hint = self.n_vertices - 1, ""
+            if self.first_in_file:
+                hint = f" (numbered from 0: vertex {last + self.first_in_file} of the file is {last})"
+            raise UserError(f"vertex {quoted(node)}: expected an integer from 0 to {last}{hint}")
         if (number := self._number(node)) < 0:
             raise UserError(f"{quoted(node)} is not a node of the graph")
         return number
@@ -371,6 +381,10 @@ class _GraphOfArrays(Graph):
         return len(self._given[1])
 
     @property
+    def first_in_file(self) -> int:
+        return 0
+
+    @property
     def csr(self) -> graphs.Graph:
         return self._read[0]
 
@@ -447,7 +461,6 @@ def format_of(file: Path) -> str | None:
 def read_file(file: Path, format: str | None, parameters: Mapping[str, Any]) -> Graph:
     """Read a graph as :meth:`Graph.from_file`, which also says what the caller may have meant."""
     from relaxometer.datasets.build import made_graph
-    from relaxometer.datasets.formats import all_formats
     from relaxometer.datasets.registry import Dataset
 
     kind = format or format_of(file)

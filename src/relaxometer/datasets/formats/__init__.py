@@ -30,6 +30,8 @@ class Format:
     """Model of the entry's `parameters`."""
     companion: Literal["coordinates", "edge_weights"] | None = None
     """Key of a second file that an entry may have."""
+    first: int = 0
+    """The number that a file gives its first vertex, where ids are not kept: 0 or 1."""
     has_coordinates: bool = False
     """True if the vertices always have coordinates."""
     keeps_coordinates: bool = False

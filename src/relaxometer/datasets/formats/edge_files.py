@@ -100,10 +100,10 @@ _DIMACS = "relaxometer.datasets.readers.dimacs"
 _NETWORKX = "relaxometer.datasets.readers.networkx_files"
 
 FORMATS = {
-    "dimacs": Format(_DIMACS, needs="file", parameters=DimacsParameters, companion="coordinates"),
-    "topology": Format(_DIMACS, "build_topology", needs="file", parameters=TopologyParameters),
+    "dimacs": Format(_DIMACS, needs="file", parameters=DimacsParameters, companion="coordinates", first=1),
+    "topology": Format(_DIMACS, "build_topology", needs="file", parameters=TopologyParameters, first=1),
     "matrix-market": Format(
-        "relaxometer.datasets.readers.matrix_market", needs="file", parameters=MatrixParameters
+        "relaxometer.datasets.readers.matrix_market", needs="file", parameters=MatrixParameters, first=1
     ),
     "edge-list": Format(
         "relaxometer.datasets.readers.text_edges", needs="file", parameters=EdgeListParameters
@@ -116,7 +116,7 @@ FORMATS = {
     ),
     "table": Format("relaxometer.datasets.readers.tables", needs="file", parameters=TableParameters),
     "npz": Format("relaxometer.datasets.readers.npz", needs="file", parameters=OwnWeights),
-    "metis": Format("relaxometer.datasets.readers.metis", needs="file", parameters=OwnWeights),
+    "metis": Format("relaxometer.datasets.readers.metis", needs="file", parameters=OwnWeights, first=1),
     "gap": Format("relaxometer.datasets.readers.gap", needs="file", parameters=OwnWeights),
     "graphml": Format(_NETWORKX, "build_graphml", needs="file", parameters=NetworkxParameters),
     "node-link": Format(_NETWORKX, "build_node_link", needs="file", parameters=NetworkxParameters),
