@@ -95,6 +95,18 @@ def test_pick_refuses_numbers_below_one_and_a_missing_file(town, capsys):
         relaxometer("pick", "lost.gr", "--device", "cpu")
 
 
+@pytest.mark.parametrize(
+    ("command", "likely"), [("pick", "edge-list"), ("solve", "edge-list"), ("heap", "heapsnapshot")]
+)
+def test_a_file_whose_name_tells_no_format_and_a_folder_are_one_line(town, command, likely):
+    options = ("--source", 1, "-o", "tree.csv") if command == "solve" else ()
+    told = rf"^error: edges\.txt: its name does not tell the format; add --format {likely} \(or one of: .*\)$"
+    with pytest.raises(SystemExit, match=told):
+        relaxometer(command, "edges.txt", *options)
+    with pytest.raises(SystemExit, match=r"^error: \.: is a folder; expected a file$"):
+        relaxometer(command, ".", *options)
+
+
 def test_solve_writes_a_proven_answer(town, capsys):
     relaxometer("solve", town, "--source", 5, "--device", "cpu", "-o", "tree.parquet")
     counted = "vertices are numbered from 0: --source 5 is vertex 6 of the file"

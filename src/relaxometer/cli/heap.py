@@ -7,11 +7,11 @@ from textwrap import shorten
 import pyarrow as pa
 
 from relaxometer.cli.command import graph_options
+from relaxometer.cli.solve import read_graph
 from relaxometer.core.errors import UserError, escaped
 from relaxometer.core.files import write_table
 from relaxometer.graphs.graph import NO_PREDECESSOR
 from relaxometer.library.answers import WrongAnswer
-from relaxometer.library.graph import Graph
 from relaxometer.library.prepared import prepare
 
 SHOWN = 50
@@ -27,7 +27,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def main(given: argparse.Namespace) -> None:
-    graph = Graph.from_file(given.file, format=given.format)
+    graph = read_graph(given, likely="heapsnapshot")
     objects = graph.csr.objects
     if objects is None:
         raise UserError(f"{given.file}: not a heap; {graph.csr.metadata['format']} has no sizes of objects")

@@ -17,7 +17,7 @@ from relaxometer.core.files import replacing, write_table
 from relaxometer.datasets.formats import all_formats
 from relaxometer.graphs.graph import NO_PREDECESSOR
 from relaxometer.library.answers import WrongAnswer
-from relaxometer.library.graph import VALUES_OF, Graph, format_of, read_file, unused_values
+from relaxometer.library.graph import VALUES_OF, Graph, file_formats, format_of, read_file, unused_values
 from relaxometer.library.prepared import prepare
 from relaxometer.problems.problem import load_problem
 
@@ -41,9 +41,12 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def read_graph(given: argparse.Namespace) -> Graph:
-    """Read the graph that `graph_options` name."""
+def read_graph(given: argparse.Namespace, likely: str = "edge-list") -> Graph:
+    """Read the graph that `graph_options` name; of a `likely` format, if the file's name tells none."""
     file = Path(given.file)
+    if not (given.format or format_of(file) or file.is_dir()):
+        advice = f"add --format {likely} (or one of: {', '.join(file_formats())})"
+        raise UserError(f"{file}: its name does not tell the format; {advice}")
     graph = read_file(file, given.format, weight_parameters(file, given.format, given.weight))
     if said := unused_values(file, graph):
         print(f"{said}; --weight values uses it", file=sys.stderr)

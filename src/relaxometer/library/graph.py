@@ -458,13 +458,19 @@ def format_of(file: Path) -> str | None:
     return next((known for end, known in ENDINGS.items() if end in file.suffixes), None)
 
 
+def file_formats() -> list[str]:
+    """Return the formats of files that hold a graph."""
+    return [name for name, form in all_formats().items() if form.needs == "file" and not form.batch]
+
+
 def read_file(file: Path, format: str | None, parameters: Mapping[str, Any]) -> Graph:
     """Read a graph as :meth:`Graph.from_file`, which also says what the caller may have meant."""
     from relaxometer.datasets.build import made_graph
     from relaxometer.datasets.registry import Dataset
 
-    kind = format or format_of(file)
-    known = [name for name, form in all_formats().items() if form.needs == "file" and not form.batch]
+    if file.is_dir():
+        raise UserError(f"{file}: is a folder; expected a file")
+    kind, known = format or format_of(file), file_formats()
     if kind not in known:
         names = f"known: {', '.join(known)}"
         if kind:
