@@ -15,6 +15,7 @@ from relaxometer.cli import pick
 from relaxometer.cli.command import COMMANDS, call
 from relaxometer.core.errors import UserError
 from relaxometer.core.occupancy import LOCKS
+from relaxometer.device import cuda
 from tiny_workflow import write_tiny_map
 
 ROOT = Path(__file__).parents[2]
@@ -78,6 +79,13 @@ def test_pick_forks_variants_that_use_threads(town):
     command = [sys.executable, "-m", "relaxometer.cli.command", "pick", town, "--problem", "bfs"]
     said = subprocess.run([*command, "--device", "cpu"], env=environment, capture_output=True, text=True)
     assert "hybrid-cpu: ok" in said.stderr
+
+
+def test_pick_says_once_what_a_gpu_lacks(town, monkeypatch, capsys):
+    monkeypatch.setattr(cuda, "missing", lambda: cuda.NO_DRIVER)
+    with pytest.raises(SystemExit, match=r"^error: device 'cuda': this machine has no NVIDIA driver$"):
+        relaxometer("pick", town, "--device", "cuda")
+    assert capsys.readouterr() == ("", "")
 
 
 def test_the_lines_name_the_format_and_the_searches_of_auto():

@@ -217,8 +217,10 @@ def options(parser: argparse.ArgumentParser) -> None:
 def main(given: argparse.Namespace) -> None:
     # Reading a file may use GNU OpenMP, after which no process of a variant could.
     numba.config.THREADING_LAYER = "forksafe"  # type: ignore[attr-defined]
-    graph = read_graph(given)
     # Opening CUDA here would leave none to the processes of the variants.
+    if given.device == "cuda" and (lack := cuda.missing()):
+        raise UserError(f"device 'cuda': {lack}")
+    graph = read_graph(given)
     where = {"auto": "cuda" if cuda.may_be_there() else "cpu"}.get(given.device, given.device)
     said = f"{graph.n_vertices:,} vertices, {graph.n_arcs:,} arcs; on {where}"
     print(f"{given.file}: {said}{weights_said(graph, given.problem)}")
