@@ -274,6 +274,18 @@ def test_values_that_are_not_used_are_said(tmp_path, caplog):
     assert len(caplog.messages) == 1
 
 
+def test_a_networkx_graph_without_the_usual_attribute_is_said(caplog):
+    streets = nx.Graph([(0, 1, {"id": 7, "length": 5.5, "name": "A6"}), (1, 2, {"id": 8, "length": 2})])
+    rx.Graph.from_networkx(streets)
+    told = "no edge has 'weight', so each weighs 1; edges have 'length', 'id': from_networkx(graph, 'length')"
+    assert caplog.messages == [told]
+    for weight in ("length", None):
+        rx.Graph.from_networkx(streets, weight)
+    for graph in (nx.Graph(), nx.path_graph(3), nx.Graph([(0, 1, {"length": 5}), (1, 2)])):
+        rx.Graph.from_networkx(graph)
+    assert caplog.messages == [told]
+
+
 def test_a_table_without_origins_has_the_columns_of_its_targets():
     distances, sums = rx.prepare(csr(), "routes").table([], [0, 1], along=[0.5])
     assert distances.shape == sums.shape == (0, 2)

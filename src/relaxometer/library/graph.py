@@ -306,11 +306,15 @@ class Graph:
         """
         nodes = list(graph)
         numbers = {node: number for number, node in enumerate(nodes)}
-        is_named = weight not in (None, "weight")  # else the graph may be one without weights
-        if is_named and graph.size() and not any(weight in edge for *_, edge in graph.edges(data=True)):
-            from relaxometer.datasets.readers.networkx_files import no_edge_has
+        is_unknown = weight is not None and not any(weight in edge for *_, edge in graph.edges(data=True))
+        if is_unknown and graph.size():
+            from relaxometer.datasets.readers.networkx_files import no_edge_has, usable_weights
 
-            raise UserError(no_edge_has(str(weight), graph))
+            if weight != "weight":
+                raise UserError(no_edge_has(str(weight), graph))
+            if names := usable_weights(graph):  # else the graph is one without weights
+                told = f"no edge has 'weight', so each weighs {default}; edges have {', '.join(names)}"
+                LOGGER.warning("%s: from_networkx(graph, %s)", told, names[0])
         edges = list(graph.edges(data=weight or True, default=default))
         tails, heads = (np.array([numbers[edge[end]] for edge in edges], np.int64) for end in (0, 1))
         loads = np.array([edge[2] for edge in edges]) if weight and edges else None

@@ -2,6 +2,7 @@
 
 import io
 import json
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from relaxometer.core.errors import UserError, quoted
 from relaxometer.core.validation import suggestion
 from relaxometer.datasets.formats.edge_files import NetworkxParameters
 from relaxometer.datasets.readers.edge_weights import weights_of
+from relaxometer.datasets.readers.tables import USUAL
 from relaxometer.datasets.readers.text import read_bytes
 from relaxometer.datasets.registry import Dataset
 from relaxometer.datasets.weights import typed_graph
@@ -69,6 +71,17 @@ def no_edge_has(attribute: str, graph: Any) -> str:
     known = sorted({str(name) for *_, data in graph.edges(data=True) for name in data})
     has = f"the edges have {quoted(', '.join(known))}" if known else "the edges have no attributes"
     return f"no edge has the attribute {quoted(attribute)}{suggestion(attribute, known, has)}"
+
+
+def usable_weights(graph: Any) -> list[str]:
+    """Return, in quotes, the attributes that are a number on every edge; usual names come first."""
+    edges = [data for *_, data in graph.edges(data=True)]
+    names = [name for name in edges[0] if all(_is_number(data.get(name)) for data in edges)]
+    return [quoted(name) for name in sorted(names, key=lambda name: (name not in USUAL["weight"], str(name)))]
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def _values(path: Path, edges: list[Any], weight: str) -> Any:
