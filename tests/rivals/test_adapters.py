@@ -82,7 +82,7 @@ def measured(
     result = run_on(graph, rival, installed, folder, sources=sources, **what)
     for row in result.runs:
         if row.status == "absent":
-            pytest.skip(f"{rival.name}: {row['reason']}")
+            pytest.skip(f"{rival.name}: {row.reason}")
     return result
 
 
