@@ -182,6 +182,8 @@ def test_weight_values_takes_those_of_the_file(town, capsys, form, header, first
     relaxometer(*solve)
     said = f"web.txt: {unused} is not used, and every weight is 1; --weight values uses it\n"
     assert capsys.readouterr().err == said
+    relaxometer(*solve, "--problem", "bfs")
+    assert not capsys.readouterr().err, "levels need no weights"
     relaxometer(*solve, "--weight", "values")
     assert pq.read_table("tree.parquet")["distance"].to_pylist() == [0, 4, 9]
     assert not capsys.readouterr().err

@@ -138,9 +138,8 @@ def test_every_engine_proves_its_answers_on_gpus(tmp_path, n_ranks, capfd):
     ]
     (tmp_path / "runs.txt").write_text("\n".join(lines))
     assert launch(n_ranks, [str(tmp_path / "runs.txt")], program="several", oversubscribe=True) == 0
-    assert ("one GPU holds this graph, too; compare push-pull there" in capfd.readouterr().out) == (
-        n_ranks > 1
-    )
+    said = capfd.readouterr().out
+    assert ("one GPU has room for this engine, too; compare push-pull there" in said) == (n_ranks > 1)
     times = [row for out in tmp_path.glob("*/times.parquet") for row in pq.read_table(out).to_pylist()]
     assert {row["status"] for row in times} == {"ok"}
     assert len(times) == len(lines) * 4

@@ -101,7 +101,7 @@ def graph_options(
     """Add the options that name a graph's file, and what to search it for, where."""
     parser.add_argument("file", help=file)
     parser.add_argument("--format", help="format of the file, if its name does not say")
-    parser.set_defaults(weight=None)
+    parser.set_defaults(weight=None, problem=None)
     if problems:
         parser.add_argument("--weight", help=WEIGHT)
         parser.add_argument("--problem", choices=problems, default="sssp", help="default: sssp")

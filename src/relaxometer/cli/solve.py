@@ -48,7 +48,8 @@ def read_graph(given: argparse.Namespace, likely: str = "edge-list") -> Graph:
         advice = f"add --format {likely} (or one of: {', '.join(file_formats())})"
         raise UserError(f"{file}: its name does not tell the format; {advice}")
     graph = read_file(file, given.format, weight_parameters(file, given.format, given.weight))
-    if said := unused_values(file, graph):
+    uses_weights = given.problem is not None and load_problem(given.problem).lengths
+    if uses_weights and (said := unused_values(file, graph)):
         print(f"{said}; --weight values uses it", file=sys.stderr)
     return graph
 

@@ -210,7 +210,9 @@ def _execute(options: argparse.Namespace, make_ranks: Callable[[str, TransportKi
         print(_memory_in_words(context), flush=True)
         alone = forecast(options.engine, Layout(engine.scheme("auto", 1), 1, block.n_vertices), size)
         if ranks.size > 1 and max(alone.values()) <= context["ranks"][0].get("memory_bytes", 0):
-            print(f"one GPU holds this graph, too; compare {ON_ONE[options.problem]} there", flush=True)
+            print(
+                f"one GPU has room for this engine, too; compare {ON_ONE[options.problem]} there", flush=True
+            )
         parameters = {**solver.resolved, "scheme": scheme, "ranks": ranks.size}
         arguments = {name: str(value) for name, value in vars(options).items()}
         searches.write(options.out, context | {"parameters": parameters, "arguments": arguments})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -77,7 +78,7 @@ class Scale(NamedTuple):
 AS_H200 = Scale()
 
 
-class Choosing:
+class Choosing(ABC):
     """Base of a solver that prepares the variant, of some modules, of the least expected total.
 
     The costs follow from the features of the graph, which one launch finds, and the pace of the device. If
@@ -104,9 +105,9 @@ class Choosing:
         if not self._trial:
             self._end_trial()
 
+    @abstractmethod
     def _costs(self, features: Features, scale: Scale) -> dict[str, Cost]:
         """Return the expected cost of each candidate."""
-        raise NotImplementedError
 
     def _reason(self) -> str:
         """Return in words what decides."""

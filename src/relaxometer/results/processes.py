@@ -24,8 +24,8 @@ ASSUMED_SD = 0.03
 """Standard deviation between processes, as a share of the time, where too few runs were made in two."""
 
 ASSUMED_MS = 0.01
-"""Standard deviation between processes of a search on a GPU, in addition, for runs of one process: the host
-takes more or less time to launch it (docs/statistics.md)."""
+"""Standard deviation between processes of a search on a GPU, in addition, for runs of one process, fitted to
+the suite ``auto`` (docs/statistics.md)."""
 
 ASSUMED = Part(ASSUMED_SD**2, float("inf"))
 """The part of a run of one process where nothing is known of the spread."""
