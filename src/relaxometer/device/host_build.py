@@ -49,7 +49,12 @@ _GCC_FLAGS = [
     "-fno-exceptions",
     "-fno-ipa-icf",  # or equal kernels would be one, with the lines of the first
 ]
-_CLANG_FLAGS = ["-fno-builtin-memset", "-fno-builtin-memcpy"]
+_CLANG_FLAGS = [
+    "-fno-builtin-memset",
+    "-fno-builtin-memcpy",
+    "-gdwarf-4",  # addr2line of Binutils 2.40 names wrong files from the DWARF 5 of Clang 14
+    "-g1",  # -gdwarf-4 alone would add variables
+]
 # Checks of accesses are calls; local variables get none, since "undefined" finds wrong indices of theirs.
 _ADDRESS_PARAMETERS = ("asan-instrumentation-with-call-threshold=0", "asan-stack=0", "asan-globals=0")
 # In CUDA, volatile accesses are relaxed ones. GCC tells them apart since version 11.
