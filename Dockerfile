@@ -20,7 +20,7 @@ RUN make .venv/ready \
     && if [ -n "$EXTRA" ]; then \
         .venv/bin/python -c 'import sys, tomllib; \
 print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"][sys.argv[1]])' "$EXTRA" \
-        | xargs .venv/bin/python -m pip install --no-cache-dir nvidia-ml-py; \
+        | xargs .venv/bin/python -m pip install --no-cache-dir; \
     fi
 
 COPY . .

@@ -14,12 +14,12 @@ import pytest
 
 import race_runs
 from race_runs import ORIGINAL, measured
-from relaxometer.device import cuda, get_device
+from relaxometer.device import counters, cuda, get_device
+from relaxometer.device.counters import Reading
 from relaxometer.plan.models import Cost
 from relaxometer.problems.sssp.dijkstra import dijkstra_cpu
-from relaxometer.race import contestant, cost, counter_log, counters
+from relaxometer.race import contestant, cost, counter_log
 from relaxometer.race.counter_log import CounterLog
-from relaxometer.race.counters import Reading
 from relaxometer.results.contexts import cost_warnings
 
 IDLE_W, SEARCHING_W = 100.0, 180.0
@@ -217,7 +217,8 @@ def gpu(monkeypatch, tmp_path):
             f"""
             import time
             from types import SimpleNamespace
-            NVML_CLOCK_SM, NVML_CLOCK_MEM = 1, 2
+            class NVMLError(Exception): pass
+            NVML_CLOCK_SM, NVML_CLOCK_MEM, NVML_TEMPERATURE_GPU = 1, 2, 0
             nvmlInit = lambda: None
             nvmlDeviceGetHandleByIndex = lambda number: number
             nvmlDeviceGetHandleByPciBusId = lambda bus: bus.decode()
@@ -225,6 +226,13 @@ def gpu(monkeypatch, tmp_path):
             nvmlDeviceGetMemoryInfo = lambda gpu: SimpleNamespace(used=int(open({str(used)!r}).read()))
             nvmlDeviceGetClockInfo = lambda gpu, clock: 1980 if clock == NVML_CLOCK_SM else 2619
             nvmlDeviceGetCurrentClocksThrottleReasons = lambda gpu: 4
+            nvmlDeviceGetMaxClockInfo = nvmlDeviceGetClockInfo
+            nvmlSystemGetDriverVersion = lambda: "580.159.03"
+            nvmlDeviceGetTemperature = lambda gpu, sensor: 41
+            nvmlDeviceGetPowerUsage = lambda gpu: 115260
+            nvmlDeviceGetPowerManagementLimit = lambda gpu: 700000
+            nvmlDeviceGetPersistenceMode = lambda gpu: 1
+            def nvmlDeviceGetEccMode(gpu): raise NVMLError
             """
         )
     )
@@ -273,7 +281,7 @@ def test_the_log_ends_with_its_parent(gpu):
     script = (
         "import os\n"
         "from relaxometer.race.counter_log import CounterLog\n"
-        "from relaxometer.race.counters import open_nvml\n"
+        "from relaxometer.device.counters import open_nvml\n"
         "log = CounterLog(open_nvml()).__enter__()\n"
         "print(log._process.pid, flush=True); os._exit(0)"
     )
@@ -312,6 +320,17 @@ def test_the_counters_of_a_gpu_are_read(monkeypatch, gpu):
     assert counters.open_nvml() is None, "a GPU without the counter"
     monkeypatch.setitem(sys.modules, "pynvml", None)
     assert counters.open_nvml() is None, "the package is not installed"
+
+
+def test_the_state_of_a_gpu_is_told_as_far_as_known(monkeypatch, gpu):
+    state = counters.state_of("0000:1b:00.0")
+    assert state["driver"] == "580.159.03"
+    assert (state["sm_clock_mhz"], state["max_memory_clock_mhz"]) == ("1980", "2619")
+    assert (state["power_w"], state["power_limit_w"]) == ("115.26", "700.00")
+    assert state["clocks_event_reasons"] == "0x0000000000000004"
+    assert "ecc" not in state
+    monkeypatch.setitem(sys.modules, "pynvml", None)
+    assert counters.state_of("0000:1b:00.0") == {}
 
 
 def test_the_counters_of_processors_add_up_and_wrap(tmp_path):

@@ -7,7 +7,7 @@ if ! command -v nvidia-smi > /dev/null; then
     echo "no NVIDIA driver found: kernels will run on the CPU emulation"
     exit 0
 fi
-if "$python" -c 'import cupy' 2> /dev/null; then
+if "$python" -c 'import cupy, pynvml' 2> /dev/null; then
     exit 0
 fi
 major=$(nvidia-smi | sed -n 's/.*CUDA Version: *\([0-9]*\).*/\1/p' | head -n 1)

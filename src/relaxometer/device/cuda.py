@@ -17,7 +17,6 @@ import importlib
 import importlib.util
 import math
 import shutil
-import subprocess
 import sys
 import threading
 from collections import deque
@@ -32,6 +31,7 @@ from relaxometer.core.checkout import PACKAGE, ROOT
 from relaxometer.core.errors import UserError
 from relaxometer.device import DeviceOutOfMemory, Dimensions, KernelError, Timer, compile_error
 from relaxometer.device.arguments import Arguments
+from relaxometer.device.counters import state_of
 from relaxometer.device.kernels import Kernel, Module, Shape, launch_shape, loaded_once
 from relaxometer.device.signature import Source
 from relaxometer.device.transfers import LARGE, Staging
@@ -46,21 +46,6 @@ FLUSHED_BYTES = 1 << 28
 ALIGNMENT = 512  # of arrays within one allocation, as of allocations
 
 NO_DRIVER = "this machine has no NVIDIA driver"
-
-_SMI_FIELDS = {
-    "driver_version": "driver",
-    "clocks.sm": "sm_clock_mhz",
-    "clocks.mem": "memory_clock_mhz",
-    "clocks.max.sm": "max_sm_clock_mhz",
-    "clocks.max.mem": "max_memory_clock_mhz",
-    "temperature.gpu": "temperature_c",
-    "power.draw": "power_w",
-    "power.limit": "power_limit_w",
-    "persistence_mode": "persistence_mode",
-    "compute_mode": "compute_mode",
-    "ecc.mode.current": "ecc",
-    "clocks_event_reasons.active": "clocks_event_reasons",
-}
 
 
 def may_be_there() -> bool:
@@ -227,6 +212,7 @@ class CudaDevice:
         self.errors = (runtime.CUDARuntimeError, self.xp.cuda.driver.CUDADriverError)
         self._number = runtime.getDevice()
         self._properties = runtime.getDeviceProperties(self._number)
+        self.bus_id: str | None = str(runtime.deviceGetPCIBusId(self._number))
         self.name = self._properties["name"].decode()
         self.multiprocessors = int(self._properties["multiProcessorCount"])
         self.current_stream: Callable[[], Any] = self.xp.cuda.get_current_stream
@@ -366,22 +352,8 @@ class CudaDevice:
             "cuda_driver_api": _version(runtime.driverGetVersion()),
             "cuda_runtime": _version(runtime.runtimeGetVersion()),
             "cupy": self.xp.__version__,
-            **self._query_smi(),
+            **state_of(self.bus_id),
         }
-
-    def _query_smi(self) -> dict[str, str]:
-        """Query nvidia-smi, if installed, for what the runtime does not provide."""
-        program = shutil.which("nvidia-smi")
-        if program is None:
-            return {}
-        bus = self.xp.cuda.runtime.deviceGetPCIBusId(self._number)
-        query = ["--query-gpu=" + ",".join(_SMI_FIELDS), "--format=csv,noheader,nounits", f"--id={bus}"]
-        try:
-            result = subprocess.run([program, *query], capture_output=True, text=True, timeout=20, check=True)
-        except (OSError, subprocess.SubprocessError):
-            return {}
-        values = [value.strip() for value in result.stdout.strip().split(",")]
-        return dict(zip(_SMI_FIELDS.values(), values, strict=False))
 
     @contextmanager
     def _late_errors(self) -> Iterator[None]:

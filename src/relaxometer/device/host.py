@@ -149,6 +149,7 @@ class HostDevice:
             raise UserError(f"order_seed: {order_seed} is not between 0 and 2^32 - 1")
         self.kind = "host"
         self.multiprocessors = 1
+        self.bus_id: str | None = None
         self.xp: Any = np
         self.order_seed = order_seed
         self.sanitize = sanitize

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from relaxometer.core.environment import keep_to_one_core
 from relaxometer.core.errors import UserError
 from relaxometer.core.supervision import Link
-from relaxometer.device import DeviceOutOfMemory, KernelError, get_device, stopwatch
+from relaxometer.device import DeviceOutOfMemory, KernelError, counters, get_device, stopwatch
 from relaxometer.device.rates import copy_rate
 from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.fingerprint import Fingerprint
@@ -32,7 +32,7 @@ from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.problem import add_folders, load_problem
 from relaxometer.problems.queries import QuerySets
-from relaxometer.race import cost, counters, reference
+from relaxometer.race import cost, reference
 
 Weights = npt.NDArray[Any]
 
@@ -278,7 +278,7 @@ class _VariantProcess:
         """Return the counters of what this variant runs on; None where there are none."""
         if self.runs_on == "cpu":
             return counters.open_rapl()
-        return None if self.emulated else counters.open_nvml(counters.bus_id_of(self.device))
+        return None if self.emulated else counters.open_nvml(self.device.bus_id)
 
     def _throttled(self) -> str | None:
         """Return why the clocks are held back; None where that is unknown."""
@@ -291,7 +291,7 @@ class _VariantProcess:
         found |= self._memory()
         if self._meter is None:
             # A pool does not shrink, so the driver's count is at its peak. Opened after all timed searches.
-            driver = counters.open_nvml(counters.bus_id_of(self.device)) if "peak_bytes" in found else None
+            driver = counters.open_nvml(self.device.bus_id) if "peak_bytes" in found else None
             return found | ({"nvml_peak_bytes": driver.used_bytes()} if driver else {})
         turn = itertools.cycle([self._start(source) for source in sources])
 

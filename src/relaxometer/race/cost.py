@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from relaxometer.device import Device
+from relaxometer.device.counters import Meter, Nvml, Reading, in_words
 from relaxometer.plan.models import Cost
 from relaxometer.race.counter_log import CounterLog
-from relaxometer.race.counters import Meter, Nvml, Reading, in_words
 
 SETTLE_S = 0.25  # seconds before each interval, with the same load: the counter lags, and clocks change
 MIN_STEPS = 5  # minimum number of steps of the counter in an interval; with fewer, its power is unknown

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import Self
 
-from relaxometer.race.counters import Meter, Reading, open_named
+from relaxometer.device.counters import Meter, Reading, open_named
 
 READ_EVERY_S = 0.02
 """Pause between two readings of the energy counter: constant, so that reading costs each interval the same

@@ -1,18 +1,14 @@
 """Counters of a device's energy, memory and clocks: NVML's of a GPU, RAPL's of processors.
 
-NVML needs the package ``nvidia-ml-py``. RAPL counts all processors of the machine.
+NVML needs the package ``nvidia-ml-py``, which comes with CuPy. RAPL counts all processors of the machine.
 """
 
-from __future__ import annotations
-
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from relaxometer.device import Device
+from typing import Any
 
 RAPL = Path("/sys/class/powercap")
 
@@ -118,18 +114,58 @@ def open_nvml(bus_id: str | None = None) -> Nvml | None:
     `bus_id` is as CUDA writes it, such as ``0000:1b:00.0``.
     """
     try:
-        import pynvml
-
-        pynvml.nvmlInit()
-        if bus_id:
-            handle = pynvml.nvmlDeviceGetHandleByPciBusId(bus_id.encode())
-        else:
-            handle = pynvml.nvmlDeviceGetHandleByIndex(0)
-        meter = Nvml(pynvml, handle, bus_id)
+        meter = Nvml(*_nvml_of(bus_id), bus_id)
         meter.read()
     except Exception:  # a package, driver, permission or counter is missing: no values
         return None
     return meter
+
+
+def _nvml_of(bus_id: str | None) -> tuple[Any, Any]:
+    """Return NVML and its handle of a GPU, by default of the first."""
+    import pynvml
+
+    pynvml.nvmlInit()
+    if bus_id:
+        return pynvml, pynvml.nvmlDeviceGetHandleByPciBusId(bus_id.encode())
+    return pynvml, pynvml.nvmlDeviceGetHandleByIndex(0)
+
+
+def state_of(bus_id: str | None) -> dict[str, str]:
+    """Return a GPU's driver, clocks, temperature, power and modes; without what NVML does not tell."""
+    try:
+        nvml, gpu = _nvml_of(bus_id)
+    except Exception:  # the package or the driver is missing
+        return {}
+
+    def megahertz(of: str, clock: int) -> str:
+        return str(getattr(nvml, f"nvmlDeviceGet{of}")(gpu, clock))
+
+    def watts(of: str) -> str:
+        return f"{getattr(nvml, f'nvmlDeviceGetPower{of}')(gpu) / 1e3:.2f}"
+
+    def mode(is_on: int) -> str:
+        return "Enabled" if is_on else "Disabled"
+
+    sm, memory = nvml.NVML_CLOCK_SM, nvml.NVML_CLOCK_MEM
+    asked: dict[str, Callable[[], str]] = {
+        "driver": nvml.nvmlSystemGetDriverVersion,
+        "sm_clock_mhz": lambda: megahertz("ClockInfo", sm),
+        "memory_clock_mhz": lambda: megahertz("ClockInfo", memory),
+        "max_sm_clock_mhz": lambda: megahertz("MaxClockInfo", sm),
+        "max_memory_clock_mhz": lambda: megahertz("MaxClockInfo", memory),
+        "temperature_c": lambda: str(nvml.nvmlDeviceGetTemperature(gpu, nvml.NVML_TEMPERATURE_GPU)),
+        "power_w": lambda: watts("Usage"),
+        "power_limit_w": lambda: watts("ManagementLimit"),
+        "persistence_mode": lambda: mode(nvml.nvmlDeviceGetPersistenceMode(gpu)),
+        "ecc": lambda: mode(nvml.nvmlDeviceGetEccMode(gpu)[0]),
+        "clocks_event_reasons": lambda: f"{nvml.nvmlDeviceGetCurrentClocksThrottleReasons(gpu):#018x}",
+    }
+    told = {}
+    for name, ask in asked.items():
+        with suppress(nvml.NVMLError):  # not of this GPU
+            told[name] = ask()
+    return told
 
 
 def open_rapl(folder: Path = RAPL) -> Rapl | None:
@@ -151,10 +187,3 @@ def open_named(kind: str, *place: str) -> Meter | None:
 def in_words(reasons: int) -> str:
     """Return the names of the reasons that hold clocks back."""
     return ", ".join(name for bit, name in THROTTLED.items() if reasons & bit)
-
-
-def bus_id_of(device: Device) -> str | None:
-    """Return the PCI bus id of a GPU; None of other devices."""
-    with suppress(Exception):  # not a CUDA device
-        return str(device.xp.cuda.runtime.deviceGetPCIBusId(device.xp.cuda.Device().id))
-    return None
