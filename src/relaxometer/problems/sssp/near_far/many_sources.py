@@ -20,7 +20,7 @@ class Parameters(variants.Parameters):
     """Width of buckets, entries of a phase, and sources per launch."""
 
     delta: PositiveFloat | Literal["auto"] = Field("auto")
-    """As for :mod:`relaxometer.problems.sssp.near_far.near_far`. Reported as `bucket`."""
+    """As for `near-far`. Reported as `bucket`."""
     target: Annotated[int, Field(ge=1, lt=2**32)] = 256
     """A phase with fewer near entries than this adds further buckets until it has enough."""
     sources: PositiveInt = 256
