@@ -289,7 +289,7 @@ class TestTiled:
 
     def test_balls_stay_in_global_memory_where_shared_memory_is_short(self, device, monkeypatch):
         resident = ResidentGraph.upload(device, sample_graphs()["grid"])
-        monkeypatch.setattr(_maps, "SHARED_BYTES", tiled.QUEUE_BYTES + 1400)
+        monkeypatch.setattr(_maps, "shared_bytes", lambda _: tiled.QUEUE_BYTES + 1400)
         solver = tiled.Solver(resident, tiled.Parameters(tiles=4))
         assert not solver.resolved["balls_in_shared_memory"]
         assert solver.resolved["ball"] == tiled.SIZES[-1]
@@ -315,7 +315,7 @@ class TestTiled:
             tiled.Solver(ResidentGraph.upload(host_device, graph), tiled.Parameters(tiles=tiles))
 
     def test_a_tile_that_shared_memory_does_not_hold_is_skipped(self, host_device, monkeypatch):
-        monkeypatch.setattr(_maps, "SHARED_BYTES", tiled.QUEUE_BYTES + 300)
+        monkeypatch.setattr(_maps, "shared_bytes", lambda _: tiled.QUEUE_BYTES + 300)
         resident = ResidentGraph.upload(host_device, sample_graphs()["grid"])
         with pytest.raises(Skipped, match=r"4 tiles of [0-9]+ vertices; fewer blocks run at once"):
             tiled.Solver(resident, tiled.Parameters(tiles=4))

@@ -177,6 +177,25 @@ def test_an_answer_from_before_other_weights_is_not_called_wrong(graph):
     trees.search(0).verify()
 
 
+@pytest.mark.parametrize("variant", ["dijkstra-cpu", "phast"])
+def test_weights_that_a_variant_fails_to_take_change_nothing(graph, monkeypatch, variant):
+    trees = rx.prepare(graph, variant=variant, device="cpu" if variant == "dijkstra-cpu" else "host")
+    before, weights = trees.search(0).distance, graph.given[2]
+
+    def fail(*_):
+        raise MemoryError("full")
+
+    solver = type(trees._solver)
+    name = "customize" if hasattr(solver, "customize") else "__init__"
+    with monkeypatch.context() as patch:
+        patch.setattr(solver, name, fail)
+        with pytest.raises(MemoryError):
+            trees.customize(2 * weights)
+    assert np.array_equal(trees.search(0).verify().distance, before)
+    trees.customize(2 * weights)
+    assert np.array_equal(trees.search(0).verify().distance, 2 * before)
+
+
 def csr(offsets=(0, 1, 1), targets=(1,), weights=(5,), **options):
     return rx.Graph.from_csr(*map(np.array, (offsets, targets, weights)), **options)
 

@@ -139,10 +139,10 @@ def test_a_graph_that_is_no_map_is_skipped(device):
 
 def test_a_map_that_shared_memory_does_not_hold_is_skipped(device, monkeypatch):
     resident = ResidentGraph.upload(device, directed_grid(48))
-    monkeypatch.setattr(_maps, "SHARED_BYTES", 6144)  # enough for the climb
+    monkeypatch.setattr(_maps, "shared_bytes", lambda _: 6144)  # enough for the climb
     with pytest.raises(Skipped, match=r"made for maps; parts of .* there are 6144"):
         Solver(resident, Parameters(tasks=1))
-    monkeypatch.setattr(_maps, "SHARED_BYTES", 4096)
+    monkeypatch.setattr(_maps, "shared_bytes", lambda _: 4096)
     with pytest.raises(Skipped, match="2304 vertices; shared memory holds at most 2048"):
         Solver(resident, Parameters(tasks=1))
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from relaxometer.device import get_device
 from relaxometer.graphs.graph import MAX_WEIGHT, Graph
 from relaxometer.graphs.resident import ResidentGraph
-from relaxometer.problems.sssp import NO_PREDECESSOR
+from relaxometer.problems.sssp import NO_PREDECESSOR, _maps
 from relaxometer.problems.sssp._distance_proof import DistanceProver
 from relaxometer.problems.sssp.phast import phast_many
 from relaxometer.problems.sssp.phast.phast_many import RING_BYTES, Parameters, Solver
@@ -102,7 +102,7 @@ def test_a_path_of_the_tree_that_does_not_fit_is_skipped(host_device):
     resident = ResidentGraph.upload(host_device, graph)
     assert Solver(resident, Parameters()).resolved["height"] == side
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("relaxometer.problems.sssp._maps.SHARED_BYTES", 4 * 32 * side + RING_BYTES - 1)
+        patch.setattr(host_device, "shared_bytes", _maps.STATIC_BYTES + 4 * 32 * side + RING_BYTES - 1)
         with pytest.raises(Skipped, match=f"a path of {side} take {4 * 32 * side} bytes"):
             Solver(resident, Parameters())
 

@@ -41,7 +41,7 @@ def widening():
 @pytest.mark.parametrize("graph", [wide(), widening()], ids=lambda graph: graph.name)
 def test_a_queue_that_overflows_loses_nothing(device, monkeypatch, graph, in_shared):
     if not in_shared:
-        monkeypatch.setattr(tiled, "_bytes_in_shared", lambda *_: _maps.SHARED_BYTES + 1)
+        monkeypatch.setattr(tiled, "_bytes_in_shared", lambda *_: device.shared_bytes + 1)
     solver, _ = solved(device, "tiled", graph, 0, tiles=1, delta=1e6)
     assert solver.resolved["tiles_in_shared_memory"] == in_shared
 
@@ -50,11 +50,11 @@ def test_a_queue_that_overflows_loses_nothing(device, monkeypatch, graph, in_sha
 def test_what_shared_memory_does_not_hold_stays_in_global_memory(device, monkeypatch, kind):
     """Arcs first, then tiles; lengths of 64 bits need twice the memory."""
     graph = as_type(sample_graphs()["grid"], kind)
-    vertices, limit = -(-graph.n_vertices // 4), _maps.SHARED_BYTES
+    vertices, limit = -(-graph.n_vertices // 4), _maps.shared_bytes(device)
     need = tiled._bytes_in_shared(vertices, LENGTHS[kind])
     assert need == (1 + graph.lengths.is_wide) * tiled._bytes_in_shared(vertices, LENGTHS["uint32"])
     for held, tiles, arcs in ((limit, True, True), (need + 100, True, False), (need - 1, False, False)):
-        monkeypatch.setattr(_maps, "SHARED_BYTES", held)
+        monkeypatch.setattr(device, "shared_bytes", held + _maps.STATIC_BYTES)
         resolved = solved(device, "tiled", graph, 0, tiles=4)[0].resolved
         assert resolved["tiles_in_shared_memory"] == tiles
         assert resolved["arcs_in_shared_memory"] == arcs
@@ -63,7 +63,7 @@ def test_what_shared_memory_does_not_hold_stays_in_global_memory(device, monkeyp
 @pytest.mark.parametrize("graph", MANY_TILES, ids=lambda graph: graph.name)
 @pytest.mark.parametrize("kind", KINDS)
 def test_tiles_in_global_memory(device, monkeypatch, graph, kind):
-    monkeypatch.setattr(tiled, "_bytes_in_shared", lambda *_: _maps.SHARED_BYTES + 1)
+    monkeypatch.setattr(tiled, "_bytes_in_shared", lambda *_: device.shared_bytes + 1)
     graph = as_type(graph, kind)
     for parameters in ({"tiles": 3, "cut": "bisection"}, {"tiles": 5, "delta": 0.5, "leash": 0.5}, {}):
         solver, _ = solved(device, "tiled", graph, 0, graph.n_vertices // 3, **parameters)

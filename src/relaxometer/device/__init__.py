@@ -69,6 +69,7 @@ class Device(Protocol):
     name: str  # the GPU's name, or the processor's after "host emulation on"
     xp: Any  # the array module: CuPy or NumPy
     multiprocessors: int  # of the GPU; 1 of the emulation
+    shared_bytes: int  # maximum shared memory of a block, static and dynamic together
     bus_id: str | None  # the GPU's on the PCI bus, such as "0000:1b:00.0"
     order_seed: int  # permutes the order in which the emulation starts blocks and threads, unless 0
 

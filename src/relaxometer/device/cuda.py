@@ -45,6 +45,8 @@ FLUSHED_BYTES = 1 << 28
 
 ALIGNMENT = 512  # of arrays within one allocation, as of allocations
 
+COMPUTE_CAPABILITY = 8  # that kernels need: warps reduce and blocks copy asynchronously in hardware
+
 NO_DRIVER = "this machine has no NVIDIA driver"
 
 
@@ -82,11 +84,18 @@ def obstacle() -> str | None:
         if error.name == "cupy":
             return missing() or f"CuPy does not import: {error}"
         return f"CuPy does not import: {error}"
+    runtime = cupy.cuda.runtime
     try:
-        count = cupy.cuda.runtime.getDeviceCount()
-    except cupy.cuda.runtime.CUDARuntimeError as error:
+        if runtime.getDeviceCount() == 0:
+            return "CuPy sees no GPU"
+    except runtime.CUDARuntimeError as error:
         return f"CuPy sees no GPU: {error}"
-    return None if count > 0 else "CuPy sees no GPU"
+    number = runtime.getDevice()
+    major = runtime.deviceGetAttribute(runtime.cudaDevAttrComputeCapabilityMajor, number)
+    if major < COMPUTE_CAPABILITY:
+        name = runtime.getDeviceProperties(number)["name"].decode()
+        return f"{name} has compute capability {major}.x; the kernels need {COMPUTE_CAPABILITY}.0 or higher"
+    return None
 
 
 class CudaKernel(Kernel):
@@ -215,6 +224,8 @@ class CudaDevice:
         self.bus_id: str | None = str(runtime.deviceGetPCIBusId(self._number))
         self.name = self._properties["name"].decode()
         self.multiprocessors = int(self._properties["multiProcessorCount"])
+        most = runtime.cudaDevAttrMaxSharedMemoryPerBlockOptin
+        self.shared_bytes = int(runtime.deviceGetAttribute(most, self._number))
         self.current_stream: Callable[[], Any] = self.xp.cuda.get_current_stream
         self.last_launched = ""
         self.module = loaded_once(functools.partial(CudaModule, device=self))

@@ -99,10 +99,10 @@ class HostKernel(Kernel):
         raise KernelError(f"kernel {self.name}: {_readable(message, self._module.library_path, arrays)}")
 
     def _checked(self, shape: Shape, shared_mem: int) -> tuple[int, ...]:
-        if not 0 <= shared_mem <= MAX_SHARED_BYTES:
+        limit = self._module.device.shared_bytes
+        if not 0 <= shared_mem <= limit:
             raise KernelError(
-                f"kernel {self.name}: {shared_mem} bytes of dynamic shared memory; "
-                f"a block has at most {MAX_SHARED_BYTES}"
+                f"kernel {self.name}: {shared_mem} bytes of dynamic shared memory; the limit is {limit}"
             )
         if self._cooperative:
             self._refuse_blocks(math.prod(shape[0]), MAX_COOPERATIVE_BLOCKS)
@@ -149,6 +149,7 @@ class HostDevice:
             raise UserError(f"order_seed: {order_seed} is not between 0 and 2^32 - 1")
         self.kind = "host"
         self.multiprocessors = 1
+        self.shared_bytes = MAX_SHARED_BYTES
         self.bus_id: str | None = None
         self.xp: Any = np
         self.order_seed = order_seed
@@ -205,8 +206,8 @@ class HostDevice:
         return array.item(index)
 
     def max_cooperative_blocks(self, kernel: Kernel, block: Dimensions, shared_mem: int = 0) -> int:
-        """Return the fixed limit of the emulation."""
-        return MAX_COOPERATIVE_BLOCKS
+        """Return the fixed limit of the emulation; 0 if a block has less shared memory."""
+        return MAX_COOPERATIVE_BLOCKS if shared_mem <= self.shared_bytes else 0
 
     def context(self) -> dict[str, Any]:
         """Describe the processor and the compiler."""

@@ -80,5 +80,5 @@ def connect(world: Any) -> tuple[Any, Any]:
 
 
 def _bytes(array: np.ndarray) -> np.ndarray:
-    """Return the array's bytes; MPI's 32-bit counts suffice, since no message reaches 2 GiB."""
+    """Return the array's bytes; MPI refuses messages of 2 GiB or more."""
     return array.reshape(-1).view(np.uint8)

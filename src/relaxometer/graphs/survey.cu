@@ -124,7 +124,10 @@ __device__ void grow_ball(u32 ball, u32 n, const i64* __restrict__ offsets, cons
         __syncthreads();
         begin = end;
         end = size;
-        if (begin < end) sizes[++hop] = end;
+        if (begin < end) {
+            ++hop;
+            if (threadIdx.x == 0) sizes[hop] = end;
+        }
         __syncthreads();
     }
     if (threadIdx.x != 0) return;

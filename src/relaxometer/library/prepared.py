@@ -212,15 +212,14 @@ class Prepared:
     def _construct(self, graph: Graph, arcs: bool) -> None:
         """Upload and construct; if the arrays prove unsound meanwhile, again from what the host checks."""
         for wait in (False, True):
-            self._resident = graph.resident(
-                self.device, arcs=arcs, weights=bool(self.kind.lengths), wait=wait
-            )
+            resident = graph.resident(self.device, arcs=arcs, weights=bool(self.kind.lengths), wait=wait)
             try:
-                self._solver = self._module.Solver(self._resident, self._parameters)
+                solver = self._module.Solver(resident, self._parameters)
             except Exception:
-                if self._resident.is_sound:
+                if resident.is_sound:
                     raise
-            if self._resident.is_sound:
+            if resident.is_sound:
+                self._resident, self._solver = resident, solver
                 return
 
     def _forget(self) -> None:
@@ -335,9 +334,9 @@ class Prepared:
         module = _load_solver(problem, name)
         try:
             variants.refuse_weights(load_problem(problem), module.Solver, graph.host)
+            return module.Solver(graph, module.Parameters())
         except variants.Skipped as reason:
             raise UserError(f"{name}, which searches from several sources, {reason}") from None
-        return module.Solver(graph, module.Parameters())
 
     def _search_from(
         self, solver: Any, vertices: npt.NDArray[np.uint32], beyond: Any, *, mark: bool
@@ -571,16 +570,17 @@ class Prepared:
         given = on_host(weights)
         if given.shape != (self.graph.n_given,):
             raise UserError(f"weights: shape {given.shape}; expected ({self.graph.n_given},)")
-        self.graph = self.graph.with_weights(self.graph.lengths.checked(given))
+        graph = self.graph.with_weights(self.graph.lengths.checked(given))
+        if hasattr(self._solver, "customize"):
+            csr, old = graph.csr, self._resident
+            words = self.device.asarray(csr.weights.view(csr.lengths.weight_word))
+            self._solver.customize(csr.weights if self._module.Solver.runs_on == "cpu" else words)
+            self._resident = ResidentGraph(self.device, csr, old.offsets, old.targets, words)
+            self._forget()
+        else:
+            self._load(graph)
+        self.graph = graph
         self._version += 1
-        if not hasattr(self._solver, "customize"):
-            self._load(self.graph)
-            return
-        csr, old = self.graph.csr, self._resident
-        words = self.device.asarray(csr.weights.view(csr.lengths.weight_word))
-        self._resident = ResidentGraph(self.device, csr, old.offsets, old.targets, words)
-        self._solver.customize(csr.weights if self._module.Solver.runs_on == "cpu" else words)
-        self._forget()
 
     @cached_property
     def _certifier(self) -> Any:

@@ -1,7 +1,8 @@
-// BFS from up to 64 sources at once: every vertex has a word with a bit per source. Then, Kaufmann,
-// Chirigati, Hoang-Vu, Pham, Kemper, Neumann and Vo, "The More the Merrier: Efficient Multi-Source Graph
-// Traversal" (PVLDB 8, 2014); changes of direction as by Beamer, Asanovic and Patterson (SC 2012), on a GPU
-// first by Liu, Huang and Hu, "iBFS: Concurrent Breadth-First Search on GPUs" (SIGMOD 2016).
+// BFS from up to 64 sources at once: every vertex has a word with a bit per source. M. Then, M. Kaufmann,
+// F. Chirigati, T. Hoang-Vu, K. Pham, A. Kemper, T. Neumann and H. Vo, "The More the Merrier: Efficient
+// Multi-Source Graph Traversal" (PVLDB 8, 2014); changes of direction as by Beamer, Asanovic and Patterson
+// (SC 2012), on a GPU first by Liu, Huang and Hu, "iBFS: Concurrent Breadth-First Search on GPUs" (SIGMOD
+// 2016).
 //
 // The whole search is one cooperative launch with a barrier of the grid per level. An arc costs one access of
 // a word for all sources together.

@@ -58,7 +58,7 @@ class Solver(variants.SolverBase):
         self._sizes = xp.empty(n, dtype=xp.uint32)
         self._queue = xp.empty(1, dtype=xp.uint32)
         self._sweeps = xp.empty(1, dtype=xp.uint32)
-        self._shared_bytes = 8 * min(n, SHARED_WORDS)
+        self._shared_bytes = 8 * min(n, SHARED_WORDS, device.shared_bytes // 8 - 1)  # less the ticket
         self._blocks = min(device.max_cooperative_blocks(self._intersect, THREADS, self._shared_bytes), words)
 
     def solve(self, root: int, phases: list[Phase] | None = None) -> Answer:

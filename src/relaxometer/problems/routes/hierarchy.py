@@ -104,7 +104,7 @@ class Solver:
         self._find_pieces = "find_pieces_with_fewest_arcs" if self._has_free_arcs else "find_pieces"
         bytes_of_path = 2 * (8 if self._has_free_arcs else 4) + 2 * 2
         self._words = self._height, -(-bytes_of_path * self._height // 8)
-        limit = _maps.SHARED_BYTES // 8
+        limit = _maps.shared_bytes(self._device) // 8
         if self._words[1] > limit:
             raise Skipped(
                 f"made for maps; labels on a path of {self._height} vertices take {8 * self._words[1]} bytes "
@@ -113,7 +113,7 @@ class Solver:
 
     def _launch(self, kernel: Kernel, count: int, words: int, arguments: tuple[Any, ...]) -> None:
         """Launch a kernel that has one warp per item, with memory for each warp."""
-        warps = max(1, min(MAX_WARPS, _maps.SHARED_BYTES // 8 // max(1, words)))
+        warps = max(1, min(MAX_WARPS, _maps.shared_bytes(self._device) // 8 // max(1, words)))
         kernel(-(-count // warps), warps * WARP, arguments, shared_mem=8 * warps * words)
 
     def _struct(self, queries: ResidentQueries) -> Struct:

@@ -14,7 +14,7 @@ from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.answers import Ahead
 from relaxometer.problems.variants import Skipped
 
-SHARED_BYTES = 226 * 1024  # maximum dynamic shared memory of a block, so that static variables still fit
+STATIC_BYTES = 1024  # of a block's shared memory, left to static variables
 MIN_VERTICES = 64  # do not cut a map into parts of fewer vertices
 MAX_ARCS, MAX_MEAN = 1024, 8.0
 """Maximum and mean arcs per vertex of what is contracted as a map; ordering other graphs would take long."""
@@ -28,12 +28,14 @@ def refuse_all_but_maps(graph: Graph) -> None:
         raise Skipped(f"made for maps of at most {limits}; here {largest} and {mean:.3g}")
 
 
+def shared_bytes(device: Device) -> int:
+    """Return the maximum dynamic shared memory of a block: 226 KiB on an H100, 162 on an A100."""
+    return device.shared_bytes - STATIC_BYTES
+
+
 def max_blocks(device: Device, kernel: Kernel, threads: int) -> int:
-    """Return how many blocks with this much shared memory run at once; Skipped if none does."""
-    blocks = device.max_cooperative_blocks(kernel, threads, SHARED_BYTES)
-    if blocks == 0:
-        raise Skipped(f"a block of this device has less than {SHARED_BYTES // 1024} KiB of shared memory")
-    return blocks
+    """Return how many blocks with all shared memory run at once."""
+    return device.max_cooperative_blocks(kernel, threads, shared_bytes(device))
 
 
 def parts_for(n_vertices: int, blocks: int) -> int:

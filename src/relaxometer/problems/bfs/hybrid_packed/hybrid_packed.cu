@@ -81,7 +81,7 @@ struct Search {
     u32* stored;
     u64* listed;  // of each warp `warp_capacity`
     u32 warp_capacity;
-    u32* found;         // two lists of n vertices, what top-down levels find
+    u32* found;         // two lists of n vertices that top-down levels find
     u64* pieces;        // of a frontier's rows
     u64* tail;          // open vertices that one block handles
     u32* tail_parents;  // what a level finds of them

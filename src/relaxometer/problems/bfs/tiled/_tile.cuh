@@ -20,7 +20,7 @@ struct Tiling {
     const uint4* balls;      // of each tile `n_balls` balls
     const u32* slots;        // of each tile `outside` mail slots
     u32 capacity;            // vertices per tile that shared memory holds
-    u32 outside;             // arcs that leave a tile
+    u32 outside;             // maximum number of arcs that leave a tile
     u32 n_balls;
     u32 ball_size;        // entries; n_balls balls have a multiple of 16 bytes
     u32 ball_lanes;       // binary logarithm of the lanes that read a ball

@@ -136,7 +136,7 @@ class Solver(TileSolver):
         n = self._graph.n_vertices
         sizes = (LARGE, *SIZES) if self._graph.n_arcs <= CHAINS * n else SIZES
         # Sizes that do not fit whatever the cut need not be counted.
-        room = (_maps.SHARED_BYTES - QUEUE_BYTES) * self._tiles - WORD_BYTES * n
+        room = (_maps.shared_bytes(self._graph.device) - QUEUE_BYTES) * self._tiles - WORD_BYTES * n
         return tuple(size for size in sizes if ENTRY_BYTES * size * n <= room) or SIZES[-1:]
 
     def _ball_members(self, balls: Balls, needs: Needs) -> dict[str, Any]:

@@ -84,7 +84,7 @@ class Solver:
         threads = threads_per_block(device)
         max_blocks = _maps.max_blocks(device, kernel, threads)
         tasks = _auto_tasks(n, max_blocks) if parameters.tasks == "auto" else parameters.tasks
-        max_vertices = (tasks + 1) * (_maps.SHARED_BYTES // 4)
+        max_vertices = (tasks + 1) * (_maps.shared_bytes(device) // 4)
         if n > max_vertices:
             raise Skipped(f"{n} vertices; shared memory holds at most {max_vertices}")
         blocks = min(tasks, max_blocks)
@@ -120,7 +120,7 @@ class Solver:
             blocks,
             threads,
             (*structs, placed.inside, placed.outside, np.uint32(0), None, None, None),
-            shared_mem=_shared_bytes(hierarchy),
+            shared_mem=_shared_bytes(hierarchy, _maps.shared_bytes(device)),
         )
         self._arrays = _maps.answers_ahead(graph, self._launch, state, BOARD)
 
@@ -201,7 +201,7 @@ def _auto_tasks(n_vertices: int, blocks: int) -> int:
     return parts * max(1, -(-n_vertices // (parts * MAX_PART)))
 
 
-def _shared_bytes(hierarchy: Hierarchy) -> int:
+def _shared_bytes(hierarchy: Hierarchy, limit: int) -> int:
     """Return the shared memory of a block, for the climb and then for a task; Skipped if it is too much."""
     steps = np.diff(hierarchy.task_steps.astype(np.int64))
     slices = np.diff(hierarchy.inside.bounds[hierarchy.task_steps])
@@ -210,9 +210,9 @@ def _shared_bytes(hierarchy: Hierarchy) -> int:
     largest = int(by_task.argmax())
     height = int(hierarchy.depth.max(initial=0)) + 1
     needed = max(int(by_task[largest]), TRIANGLE_BYTES + 8 * height)
-    if needed > _maps.SHARED_BYTES:
+    if needed > limit:
         raise Skipped(
             f"made for maps; parts of {rows[largest]} vertices and {slices[largest]} slices of arcs, in a "
-            f"tree of height {height}, take {needed} bytes of shared memory; there are {_maps.SHARED_BYTES}"
+            f"tree of height {height}, take {needed} bytes of shared memory; there are {limit}"
         )
     return -(-needed // 16) * 16

@@ -1,5 +1,6 @@
 """SSSP on maps from many sources at once, by sweeps down a contraction hierarchy in preorder."""
 
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -40,8 +41,8 @@ class Parameters(variants.Parameters):
 class Solver:
     """SSSP from many sources by PHAST, in preorder of a customizable contraction hierarchy.
 
-    The preparation is that of :class:`relaxometer.problems.sssp.phast.phast.Solver`: as long as thousands of
-    single searches. Weights are of type uint32 only, for the reason given there. Sweeps of `at_once` sources
+    The order is that of :class:`relaxometer.problems.sssp.phast.phast.Solver`; the host contracts it and lays
+    out the sweep. Weights are of type uint32 only, for the reason given there. Sweeps of `at_once` sources
     run at once on the whole device. Skipped if a vertex or the hierarchy has too many arcs for a map, or a
     path of the elimination tree does not fit in shared memory.
 
@@ -64,7 +65,7 @@ class Solver:
         hierarchy = _preorder.in_preorder(_cch.contract(host, parameters.fill))
         self._work, self._max_segments = hierarchy.work, _preorder.MAX_SEGMENTS
         self._height = hierarchy.height
-        labels_bytes, limit = 4 * self._height * self.k, _maps.SHARED_BYTES - RING_BYTES
+        labels_bytes, limit = 4 * self._height * self.k, _maps.shared_bytes(device) - RING_BYTES
         if labels_bytes > limit:
             raise Skipped(
                 f"made for maps; {self.k} labels of each vertex of a path of {self._height} take "
@@ -83,7 +84,7 @@ class Solver:
             **{name: device.asarray(getattr(hierarchy, name)) for name in downward + upward},
         )
         self._segments = parameters.segments
-        self._slots = max(1, device.max_cooperative_blocks(self._sweep[0], WARP, self._shared_bytes))
+        self._slots = device.max_cooperative_blocks(self._sweep[0], WARP, self._shared_bytes)
         self._incoming: Any = None
         self.device, self.n_vertices = device, graph.n_vertices
         self.at_once = self._slots * self.k
@@ -213,10 +214,14 @@ class Solver:
             found[sweeps.labels == UNREACHED] = NO_PREDECESSOR
         return found, is_too_long
 
+    @cached_property
+    def _zero_arcs(self) -> tuple[int, Any]:
+        return _maps.zero_arcs(self._graph)
+
     def _follow_zero_arcs(self, labels: Any, predecessors: Any) -> None:
         """Give predecessors to the vertices that only arcs of weight zero lead to, in rounds."""
         device, count = self._graph.device, len(labels)
-        n_zero, arcs = _maps.zero_arcs(self._graph)
+        n_zero, arcs = self._zero_arcs
         if not n_zero:
             return
         changed = device.xp.zeros(1, dtype=np.uint32)

@@ -35,6 +35,8 @@ WARP = 32
 MAX_VERTICES = (2**32 - 2**20) // FIRST
 """Vertices whose first arcs kernels number with 32 bits, less the threads of a launch, their step."""
 
+ENTRIES_BYTES = 2 * 16  # of shared memory per vertex of a block's frontier, in even and odd rounds
+STATIC_BYTES = 8 * 1024  # of it, left to static variables
 MIN_CELL = 16  # mean number of vertices per cell, at least
 
 
@@ -229,7 +231,8 @@ class Cutter:
     def grow_order(self) -> Order:
         """Return an order that keeps neighbours close, without waiting for it; see ``_grow_cells.cu``."""
         n, kernels = self._n, self._kernels
-        frontiers = 2 * 16 * FRONTIER
+        frontier = min(FRONTIER, (self._graph.device.shared_bytes - STATIC_BYTES) // ENTRIES_BYTES)
+        frontiers = frontier * ENTRIES_BYTES
         blocks = kernels.blocks(kernels.grow_cells, n, frontiers)
         count = max(1, min(CELLS, CELLS_PER_BLOCK * blocks, n // MIN_CELL))
         sizes = n, n, n, count + 1, count * NEIGHBOURS, count + 1
@@ -240,6 +243,7 @@ class Cutter:
         cells = kernels.grow.struct(
             "Cells",
             n=np.uint32(count),
+            frontier=np.uint32(frontier),
             of_vertex=of_vertex,
             rank=position,
             vertices=vertices,

@@ -25,7 +25,7 @@ namespace cg = cooperative_groups;
 const u32 CELLS = 512;           // at most, a power of two
 const u32 CELLS_PER_BLOCK = 64;  // at most
 const u32 NEIGHBOURS = 16;       // of a cell, as many as it remembers; a power of two
-const u32 FRONTIER = 4096;       // vertices of a block per round
+const u32 FRONTIER = 4096;       // maximum vertices of a block per round
 const u32 LANES = 4;             // threads per vertex of a frontier
 const u32 NO_CELL = 0xffffffffu;
 const u32 LANDMARKS = 4;
@@ -33,6 +33,7 @@ const u32 GRID_BITS = 8;  // of a coordinate of the Hilbert curve
 
 struct Cells {
     u32 n;
+    u32 frontier;  // vertices of a block per round that shared memory holds, at most FRONTIER
     u32* of_vertex;
     u32* rank;        // of a vertex in its cell; then its position
     u32* vertices;    // in their order
@@ -97,10 +98,10 @@ struct Growth {
     // Grows all own cells by one round; returns whether there was something to grow. For whole blocks.
     __device__ bool grow()
     {
-        u32 count = min(counts[round % 3], FRONTIER);
+        u32 count = min(counts[round % 3], cells.frontier);
         if (count == 0) return false;
         if (threadIdx.x == 0) counts[(round + 2) % 3] = 0;
-        const uint4* now = frontiers + (round & 1) * FRONTIER;
+        const uint4* now = frontiers + (round & 1) * cells.frontier;
         const u32 per_warp = WARP / LANES;
         for (u32 begin = threadIdx.x / WARP * per_warp; begin < count;
              begin += blockDim.x / WARP * per_warp) {
@@ -133,8 +134,8 @@ struct Growth {
         u32 place = 0;
         if (lane == 0) place = atomicAdd(&counts[(round + 1) % 3], __popc(takers));
         place = __shfl_sync(ALL_LANES, place, 0) + __popc(takers & ((1u << lane) - 1));
-        if (!taken || place >= FRONTIER) return;
-        frontiers[((round + 1) & 1) * FRONTIER + place] = make_uint4(k, row, end, 0);
+        if (!taken || place >= cells.frontier) return;
+        frontiers[((round + 1) & 1) * cells.frontier + place] = make_uint4(k, row, end, 0);
     }
 };
 

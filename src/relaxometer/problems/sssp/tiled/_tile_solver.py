@@ -50,7 +50,7 @@ class TileSolver(SolverBase):
 
     def _fits(self, shared_bytes: int) -> bool:
         """Return whether all tiles run at once with this much shared memory each."""
-        if shared_bytes > _maps.SHARED_BYTES:
+        if shared_bytes > _maps.shared_bytes(self._device):
             return False
         return self._device.max_cooperative_blocks(self._kernel, self._threads, shared_bytes) >= self._tiles
 

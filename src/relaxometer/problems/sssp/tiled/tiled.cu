@@ -40,7 +40,7 @@ const u32 SLOTS_AHEAD = 3;  // slots per thread that are loaded before these pha
 // Communication between blocks, besides the mail.
 struct Board {
     u64 idle;        // wake-ups << 32 | idle blocks
-    u32 changed[3];  // by rounds over arcs of weight zero
+    u32 changed[3];  // by rounds over arcs of weight zero; of floats, by rounds that look for predecessors
     u32 overflowed;
 };
 

@@ -141,7 +141,7 @@ class Solver(TileSolver):
         self._threads_wanted = parameters.threads
         lengths = self._lengths
         largest = choose(in_shared, _maps.max_blocks(device, in_shared, MAX_THREADS))
-        self._in_shared = _bytes_in_shared(largest, lengths) <= _maps.SHARED_BYTES
+        self._in_shared = _bytes_in_shared(largest, lengths) <= _maps.shared_bytes(device)
         if not self._in_shared:
             # More tiles than before, so none needs more memory than this.
             shape = self._threads_for(THREADS_IN_GLOBAL), _bytes_in_global(largest, lengths)
