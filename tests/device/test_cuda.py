@@ -162,14 +162,13 @@ def test_without_a_gpu_the_reason_is_given_in_one_line():
 def test_a_gpu_too_old_for_the_kernels_is_named(monkeypatch):
     runtime = SimpleNamespace(
         CUDARuntimeError=RuntimeError,
-        cudaDevAttrComputeCapabilityMajor=75,
         getDeviceCount=lambda: 1,
         getDevice=lambda: 0,
-        deviceGetAttribute=lambda attribute, number: {75: 7}[attribute],
         getDeviceProperties=lambda number: {"name": b"Tesla T4"},
     )
-    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=SimpleNamespace(runtime=runtime)))
-    assert cuda.obstacle() == "Tesla T4 has compute capability 7.x; the kernels need 8.0 or higher"
+    fake = SimpleNamespace(runtime=runtime, Device=lambda: SimpleNamespace(compute_capability="75"))
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=fake))
+    assert cuda.obstacle() == "Tesla T4 has compute capability 7.5; the kernels need 8.0 or higher"
     assert get_device("auto").kind == "host"
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import relaxometer as rx
+from relaxometer.library.prepared import open_device
 from sample_graphs import grid_edges
 
 SIDE = 60
@@ -12,8 +13,9 @@ KIB = 99
 
 @pytest.fixture
 def small(device, monkeypatch):
-    monkeypatch.setattr(device, "shared_bytes", KIB * 1024)
-    return device
+    opened = open_device(device.kind)
+    monkeypatch.setattr(opened, "shared_bytes", KIB * 1024)
+    return opened
 
 
 @pytest.fixture

@@ -90,11 +90,11 @@ def obstacle() -> str | None:
             return "CuPy sees no GPU"
     except runtime.CUDARuntimeError as error:
         return f"CuPy sees no GPU: {error}"
-    number = runtime.getDevice()
-    major = runtime.deviceGetAttribute(runtime.cudaDevAttrComputeCapabilityMajor, number)
-    if major < COMPUTE_CAPABILITY:
-        name = runtime.getDeviceProperties(number)["name"].decode()
-        return f"{name} has compute capability {major}.x; the kernels need {COMPUTE_CAPABILITY}.0 or higher"
+    *major, minor = cupy.cuda.Device().compute_capability
+    if int("".join(major)) < COMPUTE_CAPABILITY:
+        name = runtime.getDeviceProperties(runtime.getDevice())["name"].decode()
+        found = f"{name} has compute capability {''.join(major)}.{minor}"
+        return f"{found}; the kernels need {COMPUTE_CAPABILITY}.0 or higher"
     return None
 
 
