@@ -121,6 +121,12 @@ class TestSharedMemory:
         with pytest.raises(KernelError, match=r"some\.cu:4: declare one __shared__ variable"):
             rewrite_shared(text)
 
+    @pytest.mark.parametrize("declaration", ["extern __shared__ int a[];", "__shared__ int a[4];"])
+    def test_declarations_outside_functions_are_refused_with_their_place(self, declaration):
+        text = f'# 1 "some.cu"\nvoid p() {{ print("}}{{{{"); print(\'{{\'); }}\n{declaration}\n'
+        with pytest.raises(KernelError, match=r"some\.cu:2: for the emulation, .* inside a function: .* a\["):
+            rewrite_shared(text)
+
 
 class TestCache:
     def test_a_library_is_built_once_for_its_content_and_flags(self, cache, simple):

@@ -251,6 +251,18 @@ def test_an_access_to_no_array(sanitize):
         assert f"{place}: illegal write to address 0x1c" in str(error.value)
 
 
+def test_dynamic_shared_memory_that_the_launch_does_not_give(tmp_path):
+    path = tmp_path / "dynamic.cu"
+    body = "extern __shared__ int words[];\nwords[0] = 1;"
+    path.write_text(f'extern "C" __global__ void store() {{ {body} }}', encoding="utf-8")
+    kernel = get_device("host").module(path).get_function("store")
+    kernel(1, 1, (), shared_mem=4)
+    with pytest.raises(
+        KernelError, match=rf"dynamic\.cu:2: {re.escape(THREAD_0)}: illegal write to address 0x0$"
+    ):
+        kernel(1, 1, ())
+
+
 @pytest.mark.parametrize(
     ("name", "value", "what"),
     [

@@ -320,6 +320,7 @@ _QUALIFIER = re.compile(r"\b(?:volatile|extern|static)\b|\balignas\s*\([^()]*\)"
 _VARIABLE = re.compile(
     r"(?P<type>.*?[\s>*])(?P<name>[A-Za-z_]\w*)\s*(?P<extents>(?:\[[^\]]*\]\s*)*)", re.DOTALL
 )
+_QUOTED = re.compile(r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])'")
 _LINE_MARKER = re.compile(r'^# (?P<line>\d+) "(?P<file>[^"]*)"')
 
 
@@ -343,6 +344,11 @@ def rewrite_shared(text: str) -> str:
                 f"{_place(text, found.start())}: declare one __shared__ variable per statement, of a named "
                 f"type and without a value: {' '.join(found[0].split())}"
             )
+        if _is_at_file_scope(text, found.start()):
+            raise KernelError(
+                f"{_place(text, found.start())}: for the emulation, declare __shared__ variables inside a "
+                f"function: {' '.join(found[0].split())}"
+            )
         type_name = " ".join(["volatile"] * ("volatile" in qualifiers) + variable["type"].split())
         name = variable["name"]
         lines = "\n" * found[0].count("\n")
@@ -355,6 +361,11 @@ def rewrite_shared(text: str) -> str:
         )
 
     return _SHARED.sub(rewritten, text)
+
+
+def _is_at_file_scope(text: str, position: int) -> bool:
+    code = _QUOTED.sub("", text[:position])
+    return code.count("{") == code.count("}")
 
 
 def _place(text: str, position: int) -> str:

@@ -114,7 +114,7 @@ std::string mark_element(const void* address)
             if (near) return format("byte %td of %s (%zu bytes of shared memory)", byte - begin, name, bytes);
         }
     }
-    return format("[@%p]", address);
+    return format("[@0x%zx]", (size_t)address);  // for %p, null is (nil)
 }
 
 namespace {
