@@ -383,14 +383,19 @@ class TestCooperativeLaunches:
 
 class TestLaunches:
     @pytest.mark.parametrize(
-        ("grid", "block"),
+        ("grid", "block", "wanted"),
         [
-            *((0, 32), (1, 0), (1, 1025), ((1, 70000), 32), (1, (32, 64)), (1, (1, 1, 128)), (-1, 32)),
-            *(((1, 1, 1, 1), 64), (1, (2, 2, 2, 2)), ((), 64)),
+            *(
+                (*shape, "each one to three whole")
+                for shape in ((0, 32), (1, 0), (-1, 32), (2.5, 32), ((), 64))
+            ),
+            *((*shape, "each one to three whole") for shape in (((1, 1, 1, 1), 64), (1, (2, 2, 2, 2)))),
+            *((1, block, "a block has at most 1024") for block in (1025, (32, 64), (1, 1, 128))),
+            ((1, 70000), 32, "a grid has at most"),
         ],
     )
-    def test_impossible_shapes(self, device, coverage, grid, block):
-        with pytest.raises(KernelError, match=r"set_to_one.*impossible"):
+    def test_impossible_shapes(self, device, coverage, grid, block, wanted):
+        with pytest.raises(KernelError, match=rf"set_to_one.*impossible: .*{wanted}"):
             coverage.get_function("set_to_one")(grid, block, (device.xp.zeros(1, dtype=np.uint32),))
 
     def test_unknown_kernel(self, coverage):

@@ -184,22 +184,23 @@ def _stamps(files: Iterable[Path]) -> _Stamps:
 def launch_shape(kernel: str, grid: Dimensions, block: Dimensions) -> Shape:
     """Complete a launch's dimensions to three each; KernelError if CUDA does not allow them."""
     shape = _three(grid), _three(block)
-    fits = _within(shape[0], MAX_GRID) and _within(shape[1], MAX_BLOCK)
-    if not fits or math.prod(shape[1]) > MAX_THREADS:
-        raise KernelError(
-            f"kernel {kernel}: a grid of {grid} blocks of {block} threads is impossible: give one to three "
-            f"dimensions of at least 1; a block has at most {MAX_THREADS} threads, {MAX_BLOCK} by dimension, "
-            f"a grid at most {MAX_GRID} blocks"
-        )
-    return shape
+    if any(len(one) != 3 or min(one) < 1 for one in shape):
+        wanted = "give each one to three whole numbers of at least 1"
+    elif not _within(shape[1], MAX_BLOCK) or math.prod(shape[1]) > MAX_THREADS:
+        wanted = f"a block has at most {MAX_THREADS} threads, {MAX_BLOCK} by dimension"
+    elif not _within(shape[0], MAX_GRID):
+        wanted = f"a grid has at most {MAX_GRID} blocks"
+    else:
+        return shape
+    raise KernelError(f"kernel {kernel}: a grid of {grid} blocks of {block} threads is impossible: {wanted}")
 
 
 def _three(dimensions: Dimensions) -> tuple[int, ...]:
-    if isinstance(dimensions, tuple):
-        return (*map(int, dimensions), *(1,) * (3 - len(dimensions))) if dimensions else ()
-    return (int(dimensions), 1, 1)
+    """Complete dimensions to three; a number that is not whole counts as 0."""
+    given = dimensions if isinstance(dimensions, tuple) else (dimensions,)
+    whole = [int(size) if size == int(size) else 0 for size in given]
+    return (*whole, *(1,) * (3 - len(whole))) if whole else ()
 
 
 def _within(dimensions: tuple[int, ...], limits: tuple[int, ...]) -> bool:
-    fits = (1 <= size <= limit for size, limit in zip(dimensions, limits, strict=False))
-    return len(dimensions) == len(limits) and all(fits)
+    return all(size <= limit for size, limit in zip(dimensions, limits, strict=True))
