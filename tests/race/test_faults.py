@@ -13,6 +13,7 @@ import pytest
 from race_runs import GRAPH, ORIGINAL, measured, run_of
 from relaxometer.core.errors import UserError
 from relaxometer.device import KernelError, get_device
+from relaxometer.device.kernels import launch_shape
 from relaxometer.graphs import fingerprint
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems import variants
@@ -158,6 +159,15 @@ def test_an_exception_names_the_innermost_line_of_the_drivers_file(monkeypatch):
     line = lacking.__code__.co_firstlineno + 1
     reason = f"AttributeError: 'Solver' object has no attribute '_bst' (test_faults.py:{line})"
     assert rows[1] == ("error", reason)
+
+    def misshapen(solver, answer):
+        launch_shape("relax", 0, 32)
+
+    rows, _ = statuses(monkeypatch, misshapen)
+    assert rows[1][1].startswith(
+        "KernelError: kernel relax: a grid of 0 blocks of 32 threads is impossible: "
+    )
+    assert rows[1][1].endswith(f"(test_faults.py:{misshapen.__code__.co_firstlineno + 1})")
 
 
 @pytest.mark.parametrize("at", ["construction", 1])

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from relaxometer.core.environment import keep_to_one_core
 from relaxometer.core.errors import UserError
 from relaxometer.core.supervision import Link
-from relaxometer.device import DeviceOutOfMemory, KernelError, counters, get_device, stopwatch
+from relaxometer.device import DeviceOutOfMemory, counters, get_device, stopwatch
 from relaxometer.device.rates import copy_rate
 from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.fingerprint import Fingerprint
@@ -78,7 +78,7 @@ def _failure(error: BaseException, driver: str = "") -> dict[str, str]:
         return {"status": "error", "reason": str(error)}
     traceback.print_exception(error)
     reason = f"{type(error).__name__}: {error}".splitlines()[0]
-    frames = traceback.walk_tb(None if isinstance(error, KernelError) else error.__traceback__)
+    frames = traceback.walk_tb(error.__traceback__)
     if lines := [line for frame, line in frames if frame.f_code.co_filename == driver]:
         reason = f"{reason.rstrip()} ({Path(driver).name}:{lines[-1]})"
     return {"status": "error", "reason": reason}

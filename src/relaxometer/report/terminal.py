@@ -45,8 +45,6 @@ MAKEFILE = ROOT / "Makefile"  # of a clone, if this is one
 SNAKEFILES = ("Snakefile", "snakefile", "workflow/Snakefile", "workflow/snakefile")
 """Where Snakemake looks for a workflow."""
 
-MAX_REASON = 160  # characters of a reason; `results/summary.csv` has all of it
-
 
 def race(real: pd.DataFrame, emulated: pd.DataFrame) -> str:
     """Return a ranked table for each problem and graph, and what failed, in lines of at most `COLUMNS`.
@@ -129,7 +127,7 @@ def _failures(rows: pd.DataFrame) -> Iterator[str]:
         variants[status, reason, tuple(places_of_one)].append(variant)
     for (status, reason, places), names in variants.items():
         where = "" if len(places) == len(every) else f" in {', '.join(places)}"
-        why = f": {shorten(reason, MAX_REASON, placeholder=' …')}" if reason else ""
+        why = f": {reason}" if reason else ""
         yield from _wrapped(f"{', '.join(names)}: {status}{where}{why}")
     if rows.loc[rows["Status"] == "invalid", "Reason"].str.contains(r"\brule \w").any():
         yield from _wrapped(f"{VERDICT} says what these rules demand")

@@ -29,7 +29,7 @@ ROW_INCHES = 0.24
 
 EMULATED_NOTE = ", emulated kernels"
 NOT_RUN = "not run"  # shown instead of a share of proven answers where no search was made
-MAX_REASON = 160  # characters of a reason in the ranked table; the whole is in ``summary.csv``
+MAX_REASON = 240  # characters of a reason in the ranked table; the whole is in ``summary.csv``
 
 
 def call_figure(summary: pd.DataFrame) -> style.Figure:
