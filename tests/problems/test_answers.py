@@ -5,6 +5,7 @@ import pytest
 
 from relaxometer.device import DeviceOutOfMemory
 from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.problems import bfs, sssp
 from relaxometer.problems.answers import Ahead
 from relaxometer.problems.certificate import Certificate
 from relaxometer.problems.variants import load_solver, solver_names
@@ -22,6 +23,14 @@ class Memory:
             raise DeviceOutOfMemory("no more")
         self.given += 1
         return self.given
+
+
+@pytest.mark.parametrize("word", [3, np.uint32(3), np.array([3], np.uint32)], ids=type)
+def test_a_count_is_a_number_or_an_array_of_one_word(word):
+    array = np.zeros(1, np.uint32)
+    answer = sssp.Answer(array, array, word, word)
+    assert (answer.phases, answer.overflowed) == (3, True)
+    assert bfs.Answer(array, array, word).phases == 3
 
 
 @pytest.fixture

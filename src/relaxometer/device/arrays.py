@@ -10,3 +10,8 @@ DeviceArray: TypeAlias = npt.NDArray[Any]
 CuPy's arrays pass for NumPy's: their methods take what NumPy's do, but lack some options, which only a GPU
 shows.
 """
+
+
+def value_of(word: Any) -> Any:
+    """Return a number as it is, and the number in an array of one word."""
+    return word[0] if getattr(word, "ndim", 0) else word

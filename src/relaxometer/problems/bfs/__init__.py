@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from relaxometer.device.arrays import DeviceArray
+from relaxometer.device.arrays import DeviceArray, value_of
 from relaxometer.graphs.graph import NO_PREDECESSOR, UNREACHED, Graph
 from relaxometer.problems.bfs._certify_cpu import BfsCpuCertifier
 from relaxometer.problems.bfs.certify import RULES, BfsCertifier
@@ -39,12 +39,12 @@ class Answer:
 
     level: DeviceArray  # arcs on a shortest path from the source; `UNREACHED` where no path leads
     predecessor: DeviceArray  # a vertex one level nearer with an arc to this one, or `NO_PREDECESSOR`
-    n_levels: Any  # levels searched from, also the last, which finds nothing; int, or array for `phases`
+    n_levels: Any  # levels searched from, also the last, which finds nothing; int or device array of one word
 
     @property
     def phases(self) -> int:
         """Levels searched from."""
-        return self.n_levels if isinstance(self.n_levels, int) else int(self.n_levels[0])
+        return int(value_of(self.n_levels))
 
     @property
     def columns(self) -> dict[str, Any]:

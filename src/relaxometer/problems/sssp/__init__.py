@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from relaxometer.device.arrays import DeviceArray
+from relaxometer.device.arrays import DeviceArray, value_of
 from relaxometer.graphs.graph import NO_PREDECESSOR, UNREACHED, Graph
 from relaxometer.problems.problem import Problem, Solver
 from relaxometer.problems.sssp._certify_cpu import SsspCpuCertifier
@@ -52,13 +52,12 @@ class Answer:
     @property
     def phases(self) -> int | None:
         """Phases of the search; None where the variant has none."""
-        is_read = self.n_phases is None or isinstance(self.n_phases, int)
-        return self.n_phases if is_read else int(self.n_phases[0])
+        return None if self.n_phases is None else int(value_of(self.n_phases))
 
     @property
     def overflowed(self) -> bool:
         """Whether some path was too long for the type, so that it was not followed."""
-        return self.overflow if isinstance(self.overflow, bool) else bool(self.overflow[0])
+        return bool(value_of(self.overflow))
 
     @property
     def columns(self) -> dict[str, Any]:
