@@ -4,6 +4,8 @@ With a GPU and the CUDA toolkit, each variant runs under each tool of compute-sa
 emulation, under each sanitizer of `relaxometer.device.host`. Each pair has its own process, several at a
 time. Answers are proven. On a GPU every array has its own allocation, so memcheck sees accesses beyond it.
 
+``tests/sanitize.py sssp/my-variant --kernels my_kernels`` examines a variant of your own.
+
 Prints a table, writes the tools' output to ``logs/sanitize/``, and fails if any tool found an error.
 """
 
@@ -23,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from dominator_samples import random_batch
+from relaxometer.core.errors import UserError
 from relaxometer.device import Device, get_device
 from relaxometer.device.cuda import obstacle
 from relaxometer.device.host import SANITIZERS
@@ -31,7 +34,7 @@ from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.lengths import LENGTHS
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.graphs.resident_batch import ResidentBatch
-from relaxometer.problems.problem import load_problem, problem_names
+from relaxometer.problems.problem import add_folders, load_problem, problem_names
 from relaxometer.problems.variants import Skipped, load_solver, solver_names, takes_weights
 from route_samples import random_queries, table_queries
 from sample_graphs import as_type, sample_graphs, undirected
@@ -102,7 +105,10 @@ def gpu_variants(wanted: Sequence[str] = ()) -> list[tuple[str, str]]:
         for variant in solver_names(problem)
         if load_solver(problem, variant).Solver.runs_on == "device"
     ]
-    return [pair for pair in found if not wanted or "/".join(pair) in wanted]
+    names = {"/".join(pair): pair for pair in found}
+    if unknown := [name for name in wanted if name not in names]:
+        raise UserError(f"{unknown[0]}: no such GPU variant; there are: {', '.join(names)}")
+    return [names[name] for name in wanted] or found
 
 
 def tiny_graphs() -> list[Graph]:
@@ -180,6 +186,7 @@ class Job:
     variant: str
     tool: str
     command: tuple[str, ...] = ()
+    kernels: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -195,6 +202,7 @@ class Job:
 
     def _outcome(self) -> Outcome:
         command = [*self.command, sys.executable, __file__, "--exercise", self.name, "--tools", self.tool]
+        command += ["--kernels", *self.kernels] if self.kernels else []
         streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
         try:
             done = subprocess.run(command, cwd=ROOT, timeout=TIMEOUT_S, **streams)
@@ -255,27 +263,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="GPU variants under sanitizers, on small graphs.")
     parser.add_argument("variants", nargs="*", help="such as sssp/near-far; default: all that run on a GPU")
     parser.add_argument("--tools", nargs="+", choices=(*TOOLS, *SANITIZERS, "none"), default=None)
+    parser.add_argument("--kernels", nargs="+", default=[], help="folders with variants of your own")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes at a time")
     parser.add_argument("--exercise", help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)
-    if given.exercise:
-        exercise_alone(*given.exercise.split("/"), given.tools[0])
-        return 0
+    folders = tuple(map(os.path.abspath, given.kernels))
+    try:
+        add_folders(folders, "command line")
+        if given.exercise:
+            exercise_alone(*given.exercise.split("/"), given.tools[0])
+            return 0
+        variants = gpu_variants(given.variants)
+    except UserError as error:
+        parser.error(str(error))
     sanitizer = shutil.which("compute-sanitizer")
     reason = obstacle() or (
         None if sanitizer else "compute-sanitizer is not on the path; CUDA's toolkit has it"
     )
     LOGS.mkdir(parents=True, exist_ok=True)
-    variants = gpu_variants(given.variants)
     if reason or sanitizer is None:
         print(f"the emulation's sanitizers, since {reason}")
-        jobs = [Job(*pair, tool) for pair in variants for tool in given.tools or SANITIZERS]
+        jobs = [Job(*pair, tool, (), folders) for pair in variants for tool in given.tools or SANITIZERS]
         outcomes = run_all(jobs, given.jobs)
     else:
         # First without a tool: kernels compile once, and a variant that fails alone is known to.
-        outcomes = run_all([Job(*pair, "none") for pair in variants], given.jobs)
+        outcomes = run_all([Job(*pair, "none", (), folders) for pair in variants], given.jobs)
         tools = given.tools or TOOLS
-        jobs = [Job(*pair, tool, (sanitizer, "--tool", tool)) for tool in tools for pair in variants]
+        jobs = [Job(*pair, tool, (sanitizer, "--tool", tool), folders) for tool in tools for pair in variants]
         outcomes |= run_all(jobs, given.jobs)
     print("\n".join(table(outcomes)))
     return int(not all(one.good for one in outcomes.values()))

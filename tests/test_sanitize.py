@@ -1,7 +1,11 @@
 """The outcomes read from compute-sanitizer's output, and the searches that it runs."""
 
 import os
+import re
+import shutil
+import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +14,8 @@ import sanitize
 from relaxometer.device import get_device
 from relaxometer.problems.sssp.phase_synchronous import selection
 from sanitize import Job, Outcome, exercise, gpu_variants, main, outcome
+
+OWN = Path(__file__).parent / "own_kernels"
 
 CLEAN = """========= COMPUTE-SANITIZER
 grid: done
@@ -107,6 +113,25 @@ def test_without_a_gpu_the_emulation_is_sanitized(logs, monkeypatch, capsys):
     assert "the emulation's sanitizers, since CuPy sees no GPU" in output
     assert output.splitlines()[-1].split() == ["bfs/level-array", "ok"]
     assert (logs / "bfs-level-array-thread.log").exists()
+
+
+def test_a_race_in_a_variant_of_ones_own_is_found(tmp_path):
+    own = shutil.copytree(OWN, tmp_path / "own", ignore=shutil.ignore_patterns("__pycache__"))
+    kernel = own / "components/label_propagation.cu"
+    sound = kernel.read_text(encoding="utf-8")
+    kernel.write_text(sound.replace("store_relaxed(changed, 1u)", "*changed = 1u"), encoding="utf-8")
+    program = [sys.executable, sanitize.__file__, "components/label-propagation"]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    options = ["--exercise", program[-1], "--tools", "thread", "--kernels", str(own)]
+    done = subprocess.run([*program, *options], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert re.search(r"label_propagation\.cu:\d+: .*race: .*changed\[0\]", done.stderr)
+
+
+def test_an_unknown_variant_is_named(capsys):
+    with pytest.raises(SystemExit):
+        main(["sssp/nothing"])
+    assert "error: sssp/nothing: no such GPU variant; there are: " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
