@@ -59,6 +59,9 @@ def test_each_race_is_a_ranked_table_within_the_terminal_and_failures_follow():
     text = terminal.race(long, many)
     assert max(map(len, text.splitlines())) <= terminal.COLUMNS
     assert text.count("variant-") == 40
+    names = [f"my-own-variant{i}" for i in range(40)]
+    text = terminal.race(REAL, many.assign(Variant=names))
+    assert all(name in text for name in names)
 
 
 @pytest.mark.parametrize(("second", "said"), [("1", True), ("2", False)])

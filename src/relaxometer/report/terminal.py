@@ -134,7 +134,7 @@ def _failures(rows: pd.DataFrame) -> Iterator[str]:
 
 
 def _wrapped(text: str) -> list[str]:
-    return wrap(text, COLUMNS, initial_indent="  ", subsequent_indent="    ")
+    return wrap(text, COLUMNS, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
 
 
 def report_command(overlays: Sequence[Path], snakefile: Path | None = None) -> str:
