@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from numba import parallel_chunksize
 
-from relaxometer.core.compiled import njit
+from relaxometer.core.compiled import njit, prange
 from relaxometer.graphs.graph import NO_PREDECESSOR, UNREACHED
 
 if TYPE_CHECKING:
     from relaxometer.graphs.graph import Graph
+
+CHUNK = 4096  # vertices that a thread takes at once: those with most arcs may be side by side
 
 
 def shortest_path_tree(
@@ -24,24 +27,26 @@ def shortest_path_tree(
     cycles, the search goes outwards from the vertices that have one.
 
     `distance` is `UNREACHED` where no path leads; wrong distances leave vertices without a predecessor. The
-    source is its own predecessor; `NO_PREDECESSOR` where there is none.
+    source is its own predecessor; `NO_PREDECESSOR` where there is none. Uses all cores, after which a process
+    cannot fork others that do.
     """
     predecessor = np.full(graph.n_vertices, NO_PREDECESSOR, dtype=np.uint32)
     if distance[source] == 0:
         predecessor[source] = source
-    _follow_arcs(graph.offsets, graph.targets, graph.weights, hops, distance, predecessor)
+    with parallel_chunksize(CHUNK):
+        _follow_arcs(graph.offsets, graph.targets, graph.weights, hops, distance, predecessor)
     if not hops and len(graph.weights) and not graph.weights.min():
         queue = np.empty(graph.n_vertices, dtype=np.uint32)
         _follow_weightless_arcs(graph.offsets, graph.targets, graph.weights, distance, predecessor, queue)
     return predecessor
 
 
-@njit(cache=True)
+@njit(parallel=True, cache=True)
 def _follow_arcs(
     offsets: Any, targets: Any, weights: Any, hops: bool, distance: Any, predecessor: Any
 ) -> None:
-    """Take tight arcs of positive weight."""
-    for tail in range(len(predecessor)):
+    """Take tight arcs of positive weight; of several to one head, whichever a thread writes last."""
+    for tail in prange(len(predecessor)):
         if distance[tail] == UNREACHED:
             continue
         for arc in range(offsets[tail], offsets[tail + 1]):

@@ -319,6 +319,8 @@ class _Job:
         context, proofs = prove_all(self._what, self._problem, parts, self._device, self._queries)
         self._result.context = context | self._result.context
         self._proofs |= zip(answers, proofs, strict=True)
+        if self._searches and (first := self._proofs.get(self._searches[0])):
+            self._result.answer |= first.made
 
     def finish(self) -> Measurement:
         """Build the rows and return the results."""
@@ -330,6 +332,10 @@ class _Job:
         result.runs = [self._row(search, dispute) for search in self._searches]
         result.runs += self._missing_rows()
         result.certificates = list(self._certificates())
+        types = self._problem.columns_on(self._graph)
+        if result.answer.keys() != types.keys():  # the proof that would have completed it failed
+            result.answer = {name: np.empty(0, dtype) for name, dtype in types.items()}
+        result.answer = {name: result.answer[name] for name in types}
         result.context |= {**environment(), "run": self._run.model_dump()}
         return result
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -28,12 +28,14 @@ class Proof:
     """What the prover says of an answer; without a certificate, `status` and `reason` of a failed proof.
 
     `facts` are columns of the table of searches: how long the proof took, and how much the answer reached.
+    `made` has the columns that the first of several answers lacked, as its proof made them.
     """
 
     certificate: Certificate | None
     facts: dict[str, Any]
     status: str = ""
     reason: str = ""
+    made: Columns = field(default_factory=dict)
 
     def outcome(self, *, overflowed: bool, changed: str, too_long: str, is_rival: bool) -> tuple[str, str]:
         """Return the status of the answer, and the reason where it is not ``ok``.
@@ -57,7 +59,7 @@ class Prover:
     def __init__(
         self, problem: Problem, graph: Graph | Batch, device: Device, queries: QuerySets | None = None
     ) -> None:
-        self._problem, self._device, self._queries = problem, device, queries
+        self._problem, self._graph, self._device, self._queries = problem, graph, device, queries
         self._n = graph.n_vertices
         resident: ResidentGraph | ResidentBatch = (
             ResidentGraph.upload(device, graph, arcs=problem.proof_reads_arcs)
@@ -68,6 +70,15 @@ class Prover:
         self._degrees = device.asarray(graph.degrees)
         ends = graph.input_degrees if isinstance(graph, Graph) else None
         self._input_degrees = None if ends is None else device.asarray(ends)
+
+    def missing(self, source: int | None, answer: Columns) -> Columns:
+        """Make the columns that an answer of a rival lacks, such as the predecessors."""
+        problem, graph = self._problem, self._graph
+        is_whole = answer.keys() == problem.columns.keys()
+        if is_whole or problem.complete is None or source is None or not isinstance(graph, Graph):
+            return {}
+        made = problem.complete(graph, source, answer)
+        return {name: values for name, values in made.items() if name not in answer}
 
     def prove(self, source: int | None, answer: Columns) -> dict[str, Any]:
         """Return the certificate of an answer, and how much of the graph it reached.
@@ -122,19 +133,24 @@ def prove_all(
             context = child.ask(math.inf)
         except ChildDied as death:
             raise UserError(f"{what}: the prover {death} when it opened the device") from death
-        for _ in range(sum(len(searches) for _, searches in parts)):
+        for graph in (graph for graph, searches in parts for _ in searches):
             try:
-                proofs.append(_proof_of(child.ask(math.inf, next=True)))
+                proofs.append(_next_proof(child, problem, graph))
             except ChildDied as death:
                 proofs.append(Proof(None, {}, "error", str(death)))
     return context, proofs
 
 
-def _proof_of(reply: dict[str, Any]) -> Proof:
+def _next_proof(child: Child, problem: Problem, graph: Graph | Batch) -> Proof:
+    reply = child.ask(math.inf, next=True)
     if "status" in reply:
         return Proof(None, {}, **reply)
+    types = problem.columns_on(graph)
+    made = {name: np.empty(graph.n_vertices, types[name]) for name in reply.pop("made")}
+    for column in made.values():
+        child.receive_array(math.inf, column)
     certificate = Certificate(*(reply.pop(name) for name in ("violations", "first", "item")))
-    return Proof(certificate, reply)
+    return Proof(certificate, reply, made=made)
 
 
 def serve_proofs(
@@ -143,7 +159,7 @@ def serve_proofs(
     """Prove the answers of all searches in turn; a forked process finds them in its memory."""
     opened = get_device(device)
     link.reply(device_kind=opened.kind, device=opened.name)
-    requests = link.requests()
+    requests, is_first = link.requests(), True
     for graph, searches in parts:
         prover: Prover | None = None
         for source, answer in searches:
@@ -151,6 +167,11 @@ def serve_proofs(
                 return
             try:
                 prover = prover or Prover(problem, graph, opened, queries)
-                link.reply(**prover.prove(source, answer))
+                made = prover.missing(source, answer)
+                proof = prover.prove(source, answer | made)
+                sent, is_first = made if is_first else {}, False
+                link.reply(**proof, made=[*sent])
+                for column in sent.values():
+                    link.send_array(column)
             except MemoryError as error:
                 link.reply(status="oom", reason=str(error) or "out of memory")

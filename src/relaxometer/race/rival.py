@@ -24,7 +24,7 @@ from relaxometer.race.clocks import CONVERT_NS, COPY_NS, Span, allowed_ms, belie
 from relaxometer.race.entrant import Entrant, Running
 from relaxometer.race.measurement import Begun, Found, Measurement, Prepared, Reweighted
 from relaxometer.race.proofs import Columns
-from relaxometer.rivals.answers import completed_answer, read_answer
+from relaxometer.rivals.answers import read_answer, typed_answer
 from relaxometer.rivals.installation import Installed
 
 MAX_PAUSE_S = 0.5  # longest pause after a search before its answer is requested
@@ -164,7 +164,7 @@ class _RivalClient:
         sending = search.sending + (read.sending if early else 0) + (give.sending if late else 0)
         ours = Span(early + search.ms + late, search.waited, sending)
         found = _found(theirs, ours, download_ms=give.ms, overflowed=overflowed)
-        return found, completed_answer(self._problem, self._graph, columns, source)
+        return found, typed_answer(self._problem, self._graph, columns)
 
     def reweight(self, changed: Graph) -> Reweighted:
         """Have the new weights converted, then customize.

@@ -41,14 +41,12 @@ def read_answer(folder: Path, rows: Mapping[str, range]) -> tuple[dict[str, npt.
     return columns, overflowed
 
 
-def completed_answer(
-    problem: Problem, graph: Graph | Batch, columns: dict[str, npt.NDArray[Any]], source: int | None
+def typed_answer(
+    problem: Problem, graph: Graph | Batch, columns: dict[str, npt.NDArray[Any]]
 ) -> dict[str, npt.NDArray[Any]]:
-    """Make the columns that a rival does not give; return all with the problem's types, if these fit."""
-    is_whole = columns.keys() == problem.columns.keys()
-    if not is_whole and problem.complete and isinstance(graph, Graph) and source is not None:
-        columns = {**problem.complete(graph, source, columns), **columns}
-    answer = {name: columns[name].astype(dtype) for name, dtype in problem.columns_on(graph).items()}
+    """Return the columns that a rival gave, in the problem's types; Failed if a value does not fit."""
+    types = problem.columns_on(graph)
+    answer = {name: columns[name].astype(dtype) for name, dtype in types.items() if name in columns}
     for name, values in answer.items():
         changed = values != columns[name]
         if changed.any():
