@@ -50,16 +50,25 @@ std::vector<Value> read_array(const std::string& path)
     return values;
 }
 
+inline bool says(const std::string& path, const std::string& words)
+{
+    const std::vector<char> text = read_array<char>(path);
+    return std::string(text.begin(), text.end()).find(words) != std::string::npos;
+}
+
 // The graph of a job, or a batch of graphs end to end. The arcs of vertex v are offsets[v] to
 // offsets[v + 1] - 1. Graph g of a batch has the vertices first_vertex[g] to first_vertex[g + 1] - 1; targets
-// and entries count within it. A graph is its own only part and has no entry; a batch has no weights.
+// and entries count within it. A graph is its own only part and has no entry; a batch has no weights. Every
+// arc of a graph that is not `directed` has its reverse, of the same weight.
 struct Graph {
     std::string folder;
+    bool directed;
     std::vector<int64_t> offsets, first_vertex;
     std::vector<uint32_t> targets, weights, entries;
 
     explicit Graph(const std::string& where)
         : folder(where),
+          directed(!says(where + "/graph.json", "\"directed\": false")),
           offsets(read_array<int64_t>(where + "/offsets.i64")),
           targets(read_array<uint32_t>(where + "/targets.u32"))
     {
