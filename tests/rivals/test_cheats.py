@@ -214,7 +214,10 @@ def test_less_time_is_reported_for_preparing_and_what_is_prepared_unseen_shows(t
 # Ends
 
 
-HANGS = {"loading": "def __init__(self, graph, problem, parameters):", "giving": "def answer(self):"}
+HANGS = {
+    "preparation": "def __init__(self, graph, problem, parameters):",
+    "the transfer of an answer": "def answer(self):",
+}
 
 HANGING = """
 import subprocess
@@ -241,7 +244,7 @@ def test_a_hang_is_a_timeout_and_leaves_no_process(tmp_path, monkeypatch, where)
     code = HANGING.format(method=HANGS[where], then="time.sleep(600)")
     begin = time.monotonic()
     result = race(tmp_path, code, timing={"timeout_s": 3})
-    assert only(result) == ("timeout", "not finished within timeout_s = 3")
+    assert only(result) == ("timeout", f"not finished within timeout_s = 3, during {where}")
     assert time.monotonic() - begin < 60
     pids = (tmp_path / "pids").read_text().split()
     assert len(pids) == 3

@@ -136,7 +136,7 @@ def test_a_rival_that_hangs_in_a_round_is_stopped(rows):
     code = deriving("customize(self)", *lines, of="Customizing")
     found = rows(code, run={"timing": Timing(timeout_s=3)})
     assert [row["status"] for row in found] == ["ok", "timeout"]
-    assert found[1]["reason"] == "not finished within timeout_s = 3"
+    assert found[1]["reason"] == "not finished within timeout_s = 3, during a change of weights"
 
 
 @pytest.mark.parametrize("where", ["take", "customize"])

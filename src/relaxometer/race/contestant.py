@@ -244,7 +244,8 @@ class _VariantProcess:
         answer = self._answer
         del self._answer
         if not hasattr(answer, "columns"):
-            raise UserError(f"solve returned {type(answer).__name__}, not an Answer")
+            kind = type(answer).__name__
+            raise UserError(f"{Path(self.driver).name}: solve returned {kind}, not an Answer")
         with stopwatch() as download:
             columns = self._fetch(answer)
         if (memory := cost.pool_bytes(self.device)) is not None:

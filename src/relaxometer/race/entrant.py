@@ -23,7 +23,7 @@ from relaxometer.problems.problem import load_problem
 from relaxometer.problems.queries import QuerySets
 from relaxometer.problems.variants import Skipped, refuse_weights
 from relaxometer.race.clocks import Span, believed_ms
-from relaxometer.race.measurement import MAX_REASON
+from relaxometer.race.measurement import MAX_REASON, late
 from relaxometer.race.sources import untimed_vertices
 from relaxometer.rivals.adapter import Adapter
 from relaxometer.rivals.definition import Rival
@@ -122,7 +122,7 @@ class Running:
 
     def _ask(self, answer: str, request: str = "") -> tuple[list[str], Span]:
         """Send a request, if there is one; return the words of the reply, and the time."""
-        with _failing(self._timeout_s):
+        with _failing(self._timeout_s, request or answer):
             if request:
                 self._adapter.settle()
             before, ours, begin = self._adapter.waited_ms(), waited_ms(), time.perf_counter()
@@ -267,13 +267,12 @@ def enter(
 
 
 @contextmanager
-def _failing(timeout_s: float) -> Iterator[None]:
-    """Shorten the reason of a failure, and name the time limit in that of a timeout."""
+def _failing(timeout_s: float, request: str = "") -> Iterator[None]:
+    """Shorten the reason of a failure, and name time limit and request in that of a timeout."""
     try:
         yield
     except Failed as error:
-        late = f"not finished within timeout_s = {timeout_s:g}"
-        reason = late if error.status == "timeout" else error.reason
+        reason = late(timeout_s, request) if error.status == "timeout" else error.reason
         raise Failed(error.status, reason[:MAX_REASON]) from error
 
 

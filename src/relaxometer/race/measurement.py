@@ -50,6 +50,20 @@ MAX_CONFIRMING, CONFIRMING_S = 8, 3.0
 
 MAX_REASON = 1000  # limit on the characters of a reason
 
+DURING = {
+    **dict.fromkeys(("", "load", "loaded", "prepare", "ready"), "preparation"),
+    **dict.fromkeys(("call", "called", "release"), "a call"),
+    "give": "the transfer of an answer",
+    **dict.fromkeys(("take", "weights", "reweight", "customize"), "a change of weights"),
+}
+"""What a contestant does on a request, other than to search."""
+
+
+def late(timeout_s: float, request: str) -> str:
+    """Return the reason of a timeout on a request, or before a reply that is due without one."""
+    during = DURING.get(request.partition(" ")[0], "a search")
+    return f"not finished within timeout_s = {timeout_s:g}, during {during}"
+
 
 @dataclass
 class Measurement:

@@ -189,18 +189,18 @@ class _VariantClient:
                 )
 
     def _ask(self, **request: Any) -> dict[str, Any]:
-        reply: dict[str, Any] = self._within(lambda seconds: self._child.ask(seconds, **request))
+        (what,) = request or ("",)
+        reply: dict[str, Any] = self._within(lambda seconds: self._child.ask(seconds, **request), what)
         if "status" in reply:
             # A contestant says why it failed, never that it is right.
             status = reply["status"] if reply["status"] in FAILURES else "error"
             raise Failed(status, str(reply.get("reason", ""))[:MAX_REASON])
         return reply
 
-    def _within(self, do: Callable[[float], Any]) -> Any:
+    def _within(self, do: Callable[[float], Any], request: str = "give") -> Any:
         try:
             return do(self._deadline - time.monotonic())
         except DeadlinePassed as error:
-            reason = f"not finished within timeout_s = {self._timeout_s:g}"
-            raise Failed("timeout", reason) from error
+            raise Failed("timeout", measurement.late(self._timeout_s, request)) from error
         except ChildDied as error:
             raise Failed("error", str(error)) from error
