@@ -121,11 +121,23 @@ class TestSharedMemory:
         with pytest.raises(KernelError, match=r"some\.cu:4: declare one __shared__ variable"):
             rewrite_shared(text)
 
-    @pytest.mark.parametrize("declaration", ["extern __shared__ int a[];", "__shared__ int a[4];"])
+    @pytest.mark.parametrize(
+        "declaration",
+        [
+            "extern __shared__ int a[];",
+            "__shared__ int a[4];",
+            "namespace { namespace x::y { __shared__ int a[4]; } }",
+            'extern "C" { __shared__ int a[4]; }',
+        ],
+    )
     def test_declarations_outside_functions_are_refused_with_their_place(self, declaration):
         text = f'# 1 "some.cu"\nvoid p() {{ print("}}{{{{"); print(\'{{\'); }}\n{declaration}\n'
         with pytest.raises(KernelError, match=r"some\.cu:2: for the emulation, .* inside a function: .* a\["):
             rewrite_shared(text)
+
+    def test_declarations_in_functions_of_namespaces_are_taken(self):
+        text = 'namespace x {\nextern "C" void k()\n{\n    __shared__ int a[4];\n}\n}\n'
+        assert "__shared__" not in rewrite_shared(text)
 
 
 class TestCache:

@@ -321,6 +321,7 @@ _VARIABLE = re.compile(
     r"(?P<type>.*?[\s>*])(?P<name>[A-Za-z_]\w*)\s*(?P<extents>(?:\[[^\]]*\]\s*)*)", re.DOTALL
 )
 _QUOTED = re.compile(r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])'")
+_NAMESPACE = re.compile(r"(?:\bnamespace(?:\s+[\w:]+)?|\bextern)\s*\Z")
 _LINE_MARKER = re.compile(r'^# (?P<line>\d+) "(?P<file>[^"]*)"')
 
 
@@ -364,8 +365,16 @@ def rewrite_shared(text: str) -> str:
 
 
 def _is_at_file_scope(text: str, position: int) -> bool:
+    """Return whether no brace is open there but those of namespaces and of ``extern "C"``."""
     code = _QUOTED.sub("", text[:position])
-    return code.count("{") == code.count("}")
+    are_namespaces: list[bool] = []
+    for brace in re.finditer("[{}]", code):
+        if brace[0] == "}":
+            del are_namespaces[-1:]
+        else:
+            before = code[max(0, brace.start() - 200) : brace.start()]
+            are_namespaces.append(bool(_NAMESPACE.search(before)))
+    return all(are_namespaces)
 
 
 def _place(text: str, position: int) -> str:
