@@ -107,7 +107,7 @@ def gpu_variants(wanted: Sequence[str] = ()) -> list[tuple[str, str]]:
     ]
     names = {"/".join(pair): pair for pair in found}
     if unknown := [name for name in wanted if name not in names]:
-        raise UserError(f"{unknown[0]}: no such GPU variant; there are: {', '.join(names)}")
+        raise UserError(f"unknown GPU variant {unknown[0]!r}; known: {', '.join(names)}")
     return [names[name] for name in wanted] or found
 
 

@@ -131,7 +131,7 @@ def test_a_race_in_a_variant_of_ones_own_is_found(tmp_path):
 def test_an_unknown_variant_is_named(capsys):
     with pytest.raises(SystemExit):
         main(["sssp/nothing"])
-    assert "error: sssp/nothing: no such GPU variant; there are: " in capsys.readouterr().err
+    assert "error: unknown GPU variant 'sssp/nothing'; known: " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
