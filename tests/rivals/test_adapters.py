@@ -160,6 +160,15 @@ def test_without_an_adapter_a_command_is_asked_for(name: str, monkeypatch: pytes
     assert isinstance(installation(SHIPPED[name], "true"), Installed)
 
 
+@pytest.mark.parametrize(
+    "name", [name for name in RIVALS if RIVALS[name].definition.adapter == "adapter.cpp"]
+)
+def test_results_depend_on_every_header_of_ours(name: str) -> None:
+    files = {path.name: path.read_text(encoding="utf-8") for path in RIVALS[name].files}
+    included = {header for text in files.values() for header in re.findall(r'#include "(\w+\.hpp)"', text)}
+    assert "rival.hpp" in included <= files.keys()
+
+
 @pytest.mark.parametrize("name", RIVALS)
 def test_every_package_is_pinned_with_its_hashes(name: str) -> None:
     requirements = RIVALS[name].folder / REQUIREMENTS

@@ -121,8 +121,8 @@ class Rival:
         found = [path for path in self.folder.rglob("*") if path.is_file()]
         parts = {path: path.relative_to(self.folder).parts for path in found}
         own = [one for one in found if not any(p.startswith((".", "__pycache__")) for p in parts[one])]
-        helper = {"adapter.py": "rival.py", "adapter.cpp": "rival.hpp"}.get(self.definition.adapter or "")
-        return sorted(own) + ([HELPERS / helper] if helper else [])
+        helpers = {"adapter.py": "*.py", "adapter.cpp": "*.hpp"}.get(self.definition.adapter or "")
+        return sorted(own) + (sorted(HELPERS.glob(helpers)) if helpers else [])
 
     @property
     def credits(self) -> dict[str, str | None]:
