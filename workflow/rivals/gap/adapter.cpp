@@ -26,9 +26,10 @@ struct Answers {
 class DeltaStepping : public rival::Adapter {
 public:
     DeltaStepping(const rival::Graph& graph, const rival::Job& job)
-        : graph_(graph), delta_(static_cast<WeightT>(job.number("delta", 1)))
+        : graph_(graph),
+          delta_(static_cast<WeightT>(job.number("delta", 1))),
+          heaviest_(gap::heaviest(graph, kDistInf))
     {
-        gap::refuse_weights_from(graph, kDistInf);
         gap_graph_ = gap::make_graph<WGraph, WNode>(graph, [&graph](uint32_t head, int64_t arc) {
             return WNode(static_cast<NodeID>(head), static_cast<WeightT>(graph.weights[arc]));
         });
@@ -47,12 +48,13 @@ public:
     void answer(rival::Answer& out) override
     {
         answers_.before.reset();
-        out.column("distance", gap::finite(graph_, *answers_.last, kDistInf));
+        out.column("distance", gap::finite(graph_, *answers_.last, kDistInf, heaviest_));
     }
 
 private:
     const rival::Graph& graph_;
     WeightT delta_;
+    int64_t heaviest_;
     WGraph gap_graph_;
     Answers<WeightT> answers_;
 };

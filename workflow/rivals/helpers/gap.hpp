@@ -3,8 +3,8 @@
 
 #include "rival.hpp"
 
+#include <algorithm>
 #include <cstdint>
-#include <type_traits>
 
 namespace gap {
 
@@ -34,30 +34,43 @@ Csr make_graph(const rival::Graph& graph, Make make)
     return Csr(n, rows, arcs, back_rows, back);
 }
 
-// Distances of 32-bit integers from `infinite` on are none; Skipped if a path is that long.
+// Distances of 32-bit integers from `infinite` on are none; Skipped if a path is that long. The arcs need not
+// be looked at where even the longest distance and the heaviest arc, the result of `heaviest`, are not.
 template <typename Distances>
-std::vector<uint32_t> finite(const rival::Graph& graph, const Distances& found, int32_t infinite)
+std::vector<uint32_t> finite(const rival::Graph& graph, const Distances& found, int32_t infinite,
+                             int64_t heaviest)
 {
     std::vector<uint32_t> distance(graph.vertices(), rival::none);
-    bool is_too_long = false;
-#pragma omp parallel for reduction(|| : is_too_long) schedule(dynamic, 4096)
+    int64_t longest = 0;
+#pragma omp parallel for reduction(max : longest)
     for (size_t v = 0; v < distance.size(); ++v) {
         const int64_t length = found[v];
         if (length >= infinite) continue;
         distance[v] = static_cast<uint32_t>(length);
+        longest = std::max(longest, length);
+    }
+    if (longest + heaviest < infinite) return distance;
+
+    bool is_too_long = false;
+#pragma omp parallel for reduction(|| : is_too_long) schedule(dynamic, 4096)
+    for (size_t v = 0; v < distance.size(); ++v) {
+        if (distance[v] == rival::none) continue;
         for (int64_t i = graph.offsets[v]; i < graph.offsets[v + 1]; ++i) {
-            const bool is_finite = found[graph.targets[i]] < infinite;
-            is_too_long = is_too_long || (!is_finite && length + graph.weights[i] >= infinite);
+            const bool is_reached = distance[graph.targets[i]] != rival::none;
+            is_too_long = is_too_long || (!is_reached && int64_t{distance[v]} + graph.weights[i] >= infinite);
         }
     }
     if (is_too_long) throw rival::Skipped("its distances stay below " + std::to_string(infinite));
     return distance;
 }
 
-inline void refuse_weights_from(const rival::Graph& graph, uint32_t limit)
+// Returns the largest weight; Skipped if it is not below `limit`.
+inline int64_t heaviest(const rival::Graph& graph, uint32_t limit)
 {
-    for (uint32_t weight : graph.weights)
-        if (weight >= limit) throw rival::Skipped("its weights stay below " + std::to_string(limit));
+    uint32_t found = 0;
+    for (uint32_t weight : graph.weights) found = std::max(found, weight);
+    if (found >= limit) throw rival::Skipped("its weights stay below " + std::to_string(limit));
+    return found;
 }
 
 }  // namespace gap

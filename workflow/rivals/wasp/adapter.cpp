@@ -10,9 +10,10 @@
 class Wasp : public rival::Adapter {
 public:
     Wasp(const rival::Graph& graph, const rival::Job& job)
-        : graph_(graph), delta_(static_cast<WeightT>(job.number("delta", 1)))
+        : graph_(graph),
+          delta_(static_cast<WeightT>(job.number("delta", 1))),
+          heaviest_(gap::heaviest(graph, DIST_INF))
     {
-        gap::refuse_weights_from(graph, DIST_INF);
         numa_distance_map::initialize();
         wasp_graph_ = gap::make_graph<WGraph, WNode>(graph, [&graph](uint32_t head, int64_t arc) {
             return WNode(static_cast<NodeID>(head), static_cast<WeightT>(graph.weights[arc]));
@@ -33,13 +34,14 @@ public:
     void answer(rival::Answer& out) override
     {
         before_.reset();
-        out.column("distance", gap::finite(graph_, *last_, DIST_INF));
+        out.column("distance", gap::finite(graph_, *last_, DIST_INF, heaviest_));
     }
 
 private:
     using Found = parallel::atomics_array<WeightT>;
     const rival::Graph& graph_;
     WeightT delta_;
+    int64_t heaviest_;
     WGraph wasp_graph_;
     std::unique_ptr<Found> last_, before_;
 };
