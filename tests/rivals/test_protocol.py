@@ -8,11 +8,15 @@ import numpy as np
 import pytest
 
 from faults import largest_file
+from relaxometer.device import get_device
 from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.graph import MAX_WEIGHT, Graph
 from relaxometer.graphs.lengths import LENGTHS
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.records import TOO_LONG
+from relaxometer.problems.sssp.certify import SsspCertifier
 from relaxometer.race.measurement import write_measurement
+from relaxometer.race.proofs import Prover
 from relaxometer.results.gather import gather, summarise
 from relaxometer.rivals.definition import HELPERS
 from relaxometer.rivals.installation import Installed, installation, state_of_files
@@ -241,8 +245,24 @@ def test_distances_alone_are_enough(tmp_path, name):
     result = race(tmp_path, code, sources=(0, 1), **given)
     assert only(result) == ("ok", "")
     assert {row.answer for row in result.runs} == {"distances"}
+    # What is stored of the first source is the tree that the prover made.
+    assert list(result.answer) == ["distance", "predecessor"]
+    device = get_device("host")
+    answer = {name: device.asarray(values) for name, values in result.answer.items()}
+    assert SsspCertifier(ResidentGraph.upload(device, given["graph"])).check(0, **answer).holds
     rows = outcomes(race(tmp_path, code.replace("d + 0", "d + 1"), sources=(0, 1), **given))
     assert {status for status, _ in rows} == {"invalid"}
+
+
+def test_distances_that_no_proof_completed_are_not_stored(tmp_path, monkeypatch):
+    def fail(*_):
+        raise MemoryError("9 GB")
+
+    monkeypatch.setattr(Prover, "missing", fail)
+    code = deriving("answer(self)", "return {'distance': super().answer()['distance']}")
+    result = race(tmp_path, code, problems={"sssp": {"answers": ["distance"]}})
+    assert only(result) == ("oom", "the proof: 9 GB")
+    assert {name: len(values) for name, values in result.answer.items()} == {"distance": 0, "predecessor": 0}
 
 
 def test_a_rival_without_answers_is_never_proven(tmp_path):
