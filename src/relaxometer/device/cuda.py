@@ -88,9 +88,9 @@ def obstacle() -> str | None:
     try:
         if runtime.getDeviceCount() == 0:
             return "CuPy sees no GPU"
+        *major, minor = cupy.cuda.Device().compute_capability
     except runtime.CUDARuntimeError as error:
         return f"CuPy sees no GPU: {error}"
-    *major, minor = cupy.cuda.Device().compute_capability
     if int("".join(major)) < COMPUTE_CAPABILITY:
         name = runtime.getDeviceProperties(runtime.getDevice())["name"].decode()
         found = f"{name} has compute capability {''.join(major)}.{minor}"
